@@ -57,7 +57,8 @@ def read_toml(file: str, what: str) -> dict[str, Any]:
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", file=file, expected=what) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"is no TOML: {error}", file=file, expected=what) from None
+        said = str(error).replace("Cannot overwrite a value", "a key is there twice")
+        raise ConfigError(f"is no TOML: {said}", file=file, expected=what) from None
 
 
 def only_keys(file: str, where: str, row: Mapping[str, Any], keys: tuple[str, ...]) -> None:

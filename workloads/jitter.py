@@ -13,7 +13,8 @@ def jittered(workload: Workload, jitter_s: int, seed: int) -> Workload:
     n = len(workload)
     submit = workload.ints["submit"]
     moved = submit + rng.integers(-jitter_s, jitter_s, n, endpoint=True)
-    moved = np.maximum(moved, int(submit.min(initial=0)))  # nobody comes before the log begins
+    if n:
+        moved = np.maximum(moved, submit.min())  # nobody comes before the log begins
     # the tasks of an array were submitted together
     arrays = workload.ints["array_job_id"]
     tasks = np.flatnonzero(arrays != -1)

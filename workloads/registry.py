@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from slurmsim.errors import ConfigError, WorkloadError
+from slurmsim.installed import entry_points
 from slurmsim.workload import Workload, WorkloadFormat
 from slurmsim_workloads.files import read_head
 

@@ -30,7 +30,7 @@ VERSION = 1
 BASELINE = "easy"
 LOSES = "Differences in wait that a test tells from chance, workload by workload and over all."
 _HEAD = ("place", "policy", f"against {BASELINE}", "p")
-NAMES = {"mean_wait_so_far_s": "wait", "mean_bounded_slowdown": "slowdown", "utilization_central": "use"}
+NAMES = dict(zip(MEASURES, ("wait", "slowdown", "use"), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,13 @@ from slurmsim.metrics.paired import Paired, holm, paired
 if TYPE_CHECKING:
     import pandas as pd
 
-MEASURES = {"mean_wait_so_far_s": -1, "mean_bounded_slowdown": -1, "utilization_central": 1}
-"""What is compared, and whether less (-1) or more (1) is better. docs/metrics.md."""
+MEASURES = {"mean_wait_central_s": -1, "mean_bounded_slowdown_central": -1, "utilization_central": 1}
+"""What is compared, and whether less (-1) or more (1) is better: all three without warm-up and cool-down, see
+`slurmsim.metrics.utilization.central_window`. docs/metrics.md."""
+ALSO = (
+    "jain_users", "users_slowdown_spread", "unfair_share", "mean_unfair_wait_s", "goodput", "lost_cpu_s", "energy_j",
+)  # fmt: skip
+"""What is shown beside, where there is some: fairness, losses, energy."""
 WAIT = next(iter(MEASURES))
 ADDED = {WAIT: 60.0}
 """What is added before logarithms are taken: waits far below a minute are alike."""
@@ -65,6 +70,8 @@ class Row:
         Those before it that a test tells apart from it, or that started their jobs where it did not.
     classes
         Its jobs by class (`slurmsim.metrics.classes`).
+    also
+        Means over its cells of `ALSO`; None of what there is none.
     """
 
     policy: str
@@ -80,6 +87,7 @@ class Row:
     complete: bool
     beaten_by: tuple[str, ...]
     classes: Mapping[str, OfClass]
+    also: Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +185,7 @@ def _rows(wide: Any, policies: Sequence[str], baseline: str, measure: str) -> li
             {name: means[name][one] for name in MEASURES},
             {name: found for name, (found, _) in against.items() if found is not None},
             {name: p for name, (_, p) in against.items()}, complete[one], tuple(before),
-            _classes(wide, one, baseline),
+            _classes(wide, one, baseline), {name: _mean(wide[name][one].to_numpy(np.float64)) for name in ALSO},
         ))  # fmt: skip
     return rows
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from slurmsim.campaign.cells import Cell
 from slurmsim.campaign.store import Store
 from slurmsim.campaign.sweep import CELL_BYTES, Plan
-from slurmsim.errors import OutputError
+from slurmsim.errors import OutputError, SlurmSimError
 from slurmsim.replaying.jobs import jobs_of
 
 JOBS_PER_S = 2_500
@@ -21,16 +21,19 @@ SAMPLES = 20  # cells of a kind that are looked at
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Cells to run, seconds of one process they need, and bytes they leave; `known` of them are like ones that ran."""
+    """Cells to run, seconds of one process they need, and bytes they leave; `known` of them are like ones that ran.
+    `failing` says of cells whose jobs cannot be had which they are and why, one line for all of a workload, a window
+    and a setting."""
 
     cells: int
     known: int
     seconds: float
     n_bytes: int
+    failing: tuple[str, ...]
 
 
 def estimate(planned: Plan, store: Store) -> Estimate:
-    """What is still to do. Reads each workload once; raises SlurmSimError as a run of it would."""
+    """What is still to do. Reads each workload once in each of its windows and settings."""
     ran: dict[str, list[float]] = defaultdict(list)
     missing: list[Cell] = []
     for key, cell in planned.cells.items():
@@ -42,16 +45,21 @@ def estimate(planned: Plan, store: Store) -> Estimate:
             except (OutputError, KeyError):
                 continue
     sizes: dict[tuple[str, str, str], int] = {}
+    failing: list[str] = []
     seconds, n_bytes, known = 0.0, 0, 0
     for cell in missing:
         which = (cell.workload, cell.window, cell.settings)
         if which not in sizes:
-            sizes[which] = _jobs(cell)
+            try:
+                sizes[which] = _jobs(cell)
+            except SlurmSimError as error:
+                sizes[which] = 0
+                failing.append(f"{', '.join(filter(None, which))}: {error}")
         like = ran.get(cell.kind)
         known += bool(like)
         seconds += sum(like) / len(like) if like else sizes[which] / JOBS_PER_S
         n_bytes += CELL_BYTES + (2 * JOB_BYTES * sizes[which] if planned.grid.per_job else 0)
-    return Estimate(len(missing), known, seconds, n_bytes)
+    return Estimate(len(missing), known, seconds, n_bytes, tuple(failing))
 
 
 def _jobs(cell: Cell) -> int:

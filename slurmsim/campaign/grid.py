@@ -24,8 +24,13 @@ KEYS = ("name", "workloads", "windows", "loads", "settings", "policies", "seeds"
 OF_AXES = ("window", "load", "policy", "seed")  # options that are axes
 BESIDE = ("out", "save_instances", "max_instances", "shares")  # they write beside results, which a sweep does not keep
 FILES = ("conf", "streams", "node_events", "reservations", "accounting", "groups", "power_budget", "workload")
+MOST_CELLS = 1_000_000
+MOST_SEED = 2**63 - 1  # what a column of the tables holds
+LONGEST = 4096  # characters of a text, as of a path
+LONGEST_NAME = 200
 _HINTS = get_type_hints(RunOptions)
 OPTIONS = tuple(f.name for f in fields(RunOptions) if f.name not in (*OF_AXES, *BESIDE, "workload"))
+_NAME = f"a text in one line of at most {LONGEST_NAME} characters"
 _WORKLOADS = "a list of tables, each with name and workload"
 
 
@@ -131,6 +136,8 @@ class _Reader:
             windows, self.loads(), settings, policies, self.seeds(), self.text("baseline", policies[0].name),
             self.flag("per_job"), table, self.file,
         )  # fmt: skip
+        if len(grid) > MOST_CELLS:
+            raise self.wrong("seeds", f"the grid has {len(grid):,} cells", f"at most {MOST_CELLS:,}")
         names = [policy.name for policy in policies]
         if grid.baseline not in names:
             raise self.wrong("baseline", f"no policy is called {grid.baseline!r}", ", ".join(filter(None, names)))
@@ -142,8 +149,8 @@ class _Reader:
 
     def text(self, key: str, default: str) -> str:
         value = self.table.get(key, default)
-        if not isinstance(value, str) or not value.isprintable():
-            raise self.wrong(key, repr(value), "a text in one line")
+        if not isinstance(value, str) or not value.isprintable() or len(value) > LONGEST_NAME:
+            raise self.wrong(key, _shown(value), _NAME)
         return value
 
     def flag(self, key: str) -> bool:
@@ -164,12 +171,14 @@ class _Reader:
     def seeds(self) -> list[int]:
         values = self.table.get("seeds", [0])
         if type(values) is int and values >= 1:
+            if values > MOST_CELLS:
+                raise self.wrong("seeds", repr(values), f"at most {MOST_CELLS:,} cells")
             values = list(range(1, values + 1))
         if not isinstance(values, list) or not values:
             raise self.wrong("seeds", repr(values), "a list of whole numbers, or how many")
         for value in values:
-            if type(value) is not int or value < 0:
-                raise self.wrong("seeds", repr(value), "a whole number of at least 0")
+            if type(value) is not int or not 0 <= value <= MOST_SEED:
+                raise self.wrong("seeds", _shown(value), f"a whole number from 0 to {MOST_SEED}")
         return self.once("seeds", values)
 
     def workloads(self) -> list[Choice]:
@@ -184,8 +193,8 @@ class _Reader:
                 raise self.wrong(where, "has no workload", "workload, a file or generate:MODEL")
             options = self.options(where, {k: v for k, v in row.items() if k not in ("name", "workload")})
             workload = row["workload"]
-            if not isinstance(workload, str) or not workload:
-                raise self.wrong(f"{where}.workload", repr(workload), "a file or generate:MODEL[:key=value,…]")
+            if not _is_text(workload):
+                raise self.wrong(f"{where}.workload", _shown(workload), "a file or generate:MODEL[:key=value,…]")
             name = row.get("name", workload.removeprefix(GENERATE).partition(":")[0].rpartition("/")[2])
             found.append(Choice(self.label(where, name), {"workload": self.path(workload), **options}))
         return self.named("workloads", found)
@@ -207,8 +216,8 @@ class _Reader:
             if extra := [key for key in row if key not in ("name", option)]:
                 raise self.wrong(f"{where}.{extra[0]}", "unknown key", f"name, {option}")
             value = row.get(option)
-            if not isinstance(value, str) or not value:
-                raise self.wrong(f"{where}.{option}", repr(value), "a text")
+            if not _is_text(value):
+                raise self.wrong(f"{where}.{option}", _shown(value), "a text")
             found.append(Choice(self.label(where, row.get("name", value)), {option: value}))
         return self.named(axis, found) or default
 
@@ -219,8 +228,8 @@ class _Reader:
         return [(f"{axis}[{i}]", row) for i, row in enumerate(rows, 1)]
 
     def label(self, where: str, name: Any) -> str:
-        if not isinstance(name, str) or not name or not name.isprintable():
-            raise self.wrong(f"{where}.name", repr(name), "a text in one line")
+        if not isinstance(name, str) or not name or not name.isprintable() or len(name) > LONGEST_NAME:
+            raise self.wrong(f"{where}.name", _shown(name), _NAME)
         return name
 
     def named(self, axis: str, found: list[Choice]) -> list[Choice]:
@@ -228,9 +237,11 @@ class _Reader:
         return found
 
     def once(self, axis: str, values: list[Any]) -> list[Any]:
+        seen = set()
         for i, value in enumerate(values):
-            if value in values[:i]:
+            if value in seen:
                 raise self.wrong(f"{axis}[{i + 1}]", f"{value!r} is there twice", "each name or value once")
+            seen.add(value)
         return values
 
     def options(self, where: str, row: Any) -> dict[str, Any]:
@@ -251,12 +262,12 @@ class _Reader:
         if key in ("set", "option"):
             if isinstance(value, Mapping) and not any(isinstance(one, Mapping | list) for one in value.values()):
                 return tuple((name, _scalar(one)) for name, one in value.items())
-            raise self.wrong(where, repr(value), "a table of keys and values")
+            raise self.wrong(where, _shown(value), "a table of keys and values")
         if "tuple" in wanted:
             paths = [value] if isinstance(value, str) else value
-            if isinstance(paths, list) and all(isinstance(one, str) and one for one in paths):
+            if isinstance(paths, list) and all(map(_is_text, paths)):
                 return tuple(self.path(one) for one in paths)
-            raise self.wrong(where, repr(value), "one file or a list of files")
+            raise self.wrong(where, _shown(value), "one file or a list of files")
         if "bool" in wanted:
             if isinstance(value, bool):
                 return value
@@ -265,11 +276,11 @@ class _Reader:
             if number:
                 return value
             raise self.wrong(where, repr(value), "a whole number")
-        if isinstance(value, str) and value:
+        if _is_text(value):
             return self.path(value) if key in FILES and not _is_number(value) else value
         if number or isinstance(value, float):
             return str(value)
-        raise self.wrong(where, repr(value), "a text")
+        raise self.wrong(where, _shown(value), "a text")
 
     def path(self, name: str) -> str:
         return name if name.startswith(GENERATE) else str(self.folder / name)
@@ -287,6 +298,16 @@ class _Reader:
                 raise self.wrong("seeds", f"nothing is drawn in the cells of {workload.name}: {len(grid.seeds)} seeds "
                                  "would be as many times the same run", "a generator, jitter, streams, mtbf or weeks, "
                                  'or load_by = "users"')  # fmt: skip
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= LONGEST and "\0" not in value
+
+
+def _shown(value: Any) -> str:
+    """As messages have it: one line, and not the whole of a long one."""
+    text = repr(value)
+    return text if len(text) <= LONGEST_NAME else f"{text[:80]}… ({len(text):,} characters)"
 
 
 def _scalar(value: Any) -> str:

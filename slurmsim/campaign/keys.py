@@ -1,8 +1,8 @@
 """The key of a cell: a hash of everything its results depend on, and of nothing else.
 
-Files count by what is in them, never by their names, places or times; slurmsim by its version and by whether it is
-compiled; plug-ins by their source. Whoever makes a key has thereby read the cell's configuration and its policy, so
-most of what is wrong with a cell comes out before any runs.
+Files count by what is in them, never by their names, places or times; slurmsim by its version, its source and what of
+it is compiled; plug-ins by their source. Whoever makes a key has thereby read the cell's configuration and its policy,
+so most of what is wrong with a cell comes out before any runs.
 """
 
 from __future__ import annotations
@@ -12,22 +12,25 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import fields
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 from slurmsim import __version__, compiled
 from slurmsim.campaign.cells import Cell
-from slurmsim.campaign.sources import source_digest
+from slurmsim.campaign.sources import own_digest, source_digest
 from slurmsim.config.files import Remembering
 from slurmsim.config.load import examine, make_cluster
 from slurmsim.errors import ConfigError, InputError, WorkloadError
+from slurmsim.installed import entry_points
+from slurmsim.kernel import MODULES as KERNELS
+from slurmsim.kernel import compiled as kernel_compiled
 from slurmsim.policy import configured_policy
 from slurmsim.replaying.jobs import GENERATE, generator_of
 from slurmsim.replaying.options import RunOptions
+from slurmsim.replaying.preparation import check_options
 from slurmsim.trace.schema import SCHEMA_VERSION
 
-RESULTS_VERSION = 1
+RESULTS_VERSION = 2
 """Raised when what is kept of a cell changes."""
 _LISTS = ("accounting", "groups")
 _OBJECTS = ("nodename", "partitionname")
@@ -53,10 +56,14 @@ class Keys:
             Something of the cell cannot work; the message begins with the cell's name.
         """
         try:
-            return hashlib.sha256(json.dumps(self._facts(cell.options), sort_keys=True).encode()).hexdigest()
+            return self.of_options(cell.options)
         except InputError as error:
             raise type(error)(f"{error.message} (cell: {cell.name})", file=error.file, line=error.line,
                               field=error.field, expected=error.expected) from None  # fmt: skip
+
+    def of_options(self, options: RunOptions) -> str:
+        """The key of a cell with these options."""
+        return hashlib.sha256(json.dumps(self._facts(options), sort_keys=True).encode()).hexdigest()
 
     @property
     def inputs(self) -> dict[str, str]:
@@ -64,6 +71,7 @@ class Keys:
         return dict(sorted(self._digests.items()))
 
     def _facts(self, options: RunOptions) -> dict[str, Any]:
+        check_options(options)
         facts: dict[str, Any] = {f.name: getattr(options, f.name) for f in fields(options) if f.name != "out"}
         facts["workload"] = self._workload(options)
         for name in _FILES:
@@ -72,7 +80,10 @@ class Keys:
             facts[name] = [self._file(one, f"--{name}") for one in getattr(options, name)]
         if options.power_budget is not None and os.path.isfile(options.power_budget):
             facts["power_budget"] = self._file(options.power_budget, "--power-budget")
-        about = {"slurmsim": __version__, "compiled": compiled(), "schema": [SCHEMA_VERSION, RESULTS_VERSION]}
+        about = {
+            "slurmsim": [__version__, own_digest()], "schema": [SCHEMA_VERSION, RESULTS_VERSION],
+            "compiled": [compiled(), *map(kernel_compiled, KERNELS)],
+        }  # fmt: skip
         return facts | about | self._setup(options)
 
     def _workload(self, options: RunOptions) -> list[str | None]:
@@ -93,11 +104,13 @@ class Keys:
         if name is None:
             return None
         if name not in self._digests:
+            kind = WorkloadError if field is None else ConfigError
             try:
+                if not os.path.isfile(name) and os.path.exists(name):  # each cell reads it anew, and to its end
+                    raise kind("is no regular file", file=name, field=field, expected="a file that stays")
                 with open(name, "rb") as file:
                     self._digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
             except OSError as error:
-                kind = WorkloadError if field is None else ConfigError
                 raise kind(f"cannot be read: {error.strerror}", file=name, field=field) from None
         return self._digests[name]
 

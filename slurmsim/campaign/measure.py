@@ -11,10 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.campaign.keys import Keys
 from slurmsim.campaign.memory import peak_bytes
 from slurmsim.errors import SlurmSimError
 from slurmsim.replaying.options import RunOptions
-from slurmsim.trace.reader import Trace
+from slurmsim.trace.jsonfile import to_json
+from slurmsim.trace.reader import Trace, read_trace
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,38 +27,26 @@ LABELS = ("policy", "seed", "predictor")
 """What it says that the cell's place in the grid says, too."""
 
 
-def work(options: RunOptions, command: str, scratch: str, result: str, per_job: bool) -> None:
+def work(options: RunOptions, key: str, command: str, scratch: str, result: str, per_job: bool) -> None:
     """Simulate one cell and leave its results in the file `result` (and its jobs beside it); called by workers.
 
-    The result is there as a whole or not at all, and the last thing written.
+    The result is there as a whole or not at all, and the last thing written; and only if the cell still has the `key`
+    it was planned with, here and now: inputs may have been edited since, and a worker of Dask may be another slurmsim.
 
     Raises
     ------
     SlurmSimError
         What `slurmsim run` would say.
     """
-    from slurmsim.replaying.preparation import prepare
-    from slurmsim.replaying.replay import execute, refused_warning
-    from slurmsim.trace.jsonfile import to_json
-    from slurmsim.trace.reader import read_trace
-
     print(command, flush=True)
     began, cpu = time.time(), time.process_time()
     with tempfile.TemporaryDirectory(dir=scratch) as place:
-        prepared = prepare(replace(options, out=f"{place}/run"))
-        for finding in prepared.findings:
-            if finding.severity == "warning":
-                print(finding)
-        made, summary, interrupted = execute(prepared, report=False)
-        if interrupted:
-            raise SlurmSimError("interrupted")
-        if summary["refused"]:
-            print(refused_warning(summary["refused"]))
-        for note in prepared.notes:
-            print(note)
-        trace = read_trace(made)
-        cpus = sum(node.cpus for node in prepared.cluster.nodes)
-        figures = figures_of(summary, trace, cpus)
+        try:
+            figures, trace = _simulated(replace(options, out=f"{place}/run"))
+        except SlurmSimError:
+            _check_unchanged(options, key)
+            raise
+        _check_unchanged(options, key)
         if per_job:
             import pyarrow.parquet as pq
 
@@ -72,34 +62,45 @@ def work(options: RunOptions, command: str, scratch: str, result: str, per_job: 
         put(staged, Path(result))
 
 
+def _simulated(options: RunOptions) -> tuple[dict[str, Any], Trace]:
+    """Figures and trace of a run; what `slurmsim run` would say of it is printed."""
+    from slurmsim.replaying.preparation import prepare
+    from slurmsim.replaying.replay import execute, refused_warning
+
+    prepared = prepare(options)
+    for finding in prepared.findings:
+        if finding.severity == "warning":
+            print(finding)
+    made, summary, interrupted = execute(prepared, report=False)
+    if interrupted:
+        raise SlurmSimError("interrupted")
+    if summary["refused"]:
+        print(refused_warning(summary["refused"]))
+    for note in prepared.notes:
+        print(note)
+    trace = read_trace(made)
+    return figures_of(summary, trace, sum(node.cpus for node in prepared.cluster.nodes)), trace
+
+
+def _check_unchanged(options: RunOptions, key: str) -> None:
+    """Raises SlurmSimError when the cell is another one by now than when it was planned."""
+    try:
+        same = Keys().of_options(options) == key
+    except SlurmSimError:
+        same = False
+    if not same:
+        raise SlurmSimError("its files, its policy or slurmsim differ, where it ran, from what they were when the "
+                            "sweep began; the same command goes on with them as they are")  # fmt: skip
+
+
 def figures_of(summary: Mapping[str, Any], trace: Trace, cpus: int) -> dict[str, Any]:
-    """The summary without what differs from run to run, with the offered load, how fairly users fared, and classes.
-
-    ``offered_load``: CPU-seconds of the jobs that ran, over what the cluster has between first and last submission.
-    ``jain_users``: Jain's index of the users' mean bounded slowdowns, 1 if all are equal, 1/n if one has it all (R.
-    Jain, D.-M. Chiu, W. Hawe, DEC-TR-301, 1984, equation 1); None where nobody finished.
-    """
-    import numpy as np
-
+    """The summary without what differs from run to run, with what a comparison asks for beside it (docs/metrics.md)."""
     from slurmsim.metrics.classes import by_class
-    from slurmsim.metrics.columns import JobColumns
-    from slurmsim.metrics.slowdown import bounded_slowdown
+    from slurmsim.metrics.fairness import by_user
+    from slurmsim.metrics.work import of_trace
 
     kept = {key: value for key, value in summary.items() if key not in (*OF_THE_HOST, *LABELS)}
-    everything = JobColumns.of(trace.read("jobs", ("submit", "start", "end", "cpus", "nodes", "state", "run_time_s")))
-    ran = everything.started & everything.ended
-    work_s = float((everything.cpus[ran] * everything.run[ran]).sum())
-    span = int(np.ptp(everything.submit)) if len(everything) else 0
-    kept["offered_load"] = work_s / (cpus * span) if span else None
-    users, _ = trace.text("jobs", "user")
-    done = everything.finished
-    slowdowns = bounded_slowdown(everything.end[done] - everything.submit[done], everything.run[done])
-    kept["jain_users"] = None
-    if len(slowdowns):
-        counts = np.bincount(users[done])
-        means = np.bincount(users[done], slowdowns)[counts > 0] / counts[counts > 0]
-        kept["jain_users"] = float(means.sum() ** 2 / (len(means) * (means**2).sum()))
-    return kept | by_class(trace, cpus)
+    return kept | of_trace(trace, cpus) | by_user(trace) | by_class(trace, cpus)
 
 
 def jobs_of(trace: Trace) -> pa.Table:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import exp
 
 from slurmsim.campaign.conclusions import Ranking
-from slurmsim.campaign.view import cells, class_rows, difference, head, reading, title, warnings
+from slurmsim.campaign.view import also_rows, cells, class_rows, difference, head, reading, title, warnings
 from slurmsim.report import page
 
 
@@ -45,6 +45,6 @@ def _differences(ranking: Ranking) -> Iterator[tuple[str, float, float | None, f
 
 def _parts(ranking: Ranking) -> list[str]:
     tables = [page.table(head(ranking), [cells(row, ranking) for row in ranking.rows], left=(0, 1))]
-    if by_class := class_rows(ranking):
-        tables.append(page.table(by_class[0], by_class[1:]))
+    for rows in filter(None, (class_rows(ranking), also_rows(ranking))):
+        tables.append(page.table(rows[0], rows[1:]))
     return [*map(page.banner, warnings(ranking)), *tables]

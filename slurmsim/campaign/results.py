@@ -19,13 +19,14 @@ from slurmsim.trace.staging import output_errors
 
 COUNTS = (
     "jobs", "completed", "timeout", "cancelled", "failed", "node_fail", "never_started", "unfinished", "refused",
-    "dropped", "first_submit", "last_end", "makespan_s", "max_wait_s", "requeues", "requeued_cpu_s", "passes",
-    "backfilled", "fair_start_jobs", *(f"{one}_jobs" for one in CLASSES),
+    "dropped", "first_submit", "last_end", "makespan_s", "max_wait_s", "requeues", "requeued_cpu_s", "lost_cpu_s",
+    "energy_j", "passes", "backfilled", "fair_start_jobs", *(f"{one}_jobs" for one in CLASSES),
 )  # fmt: skip
 MEANS = (
-    "mean_wait_s", "median_wait_s", "p95_wait_s", "mean_wait_so_far_s", "mean_buffer_s", "mean_turnaround_s",
-    "mean_slowdown", "mean_bounded_slowdown", "utilization", "utilization_central", "offered_load", "jain_users",
-    "unfair_share", "mean_unfair_wait_s", *(f"{one}_{what}" for one in CLASSES for what in ("wait_s", "slowdown")),
+    "mean_wait_s", "median_wait_s", "p95_wait_s", "mean_wait_so_far_s", "mean_wait_central_s", "mean_buffer_s",
+    "mean_turnaround_s", "mean_slowdown", "mean_bounded_slowdown", "mean_bounded_slowdown_central", "utilization",
+    "utilization_central", "goodput", "offered_load", "jain_users", "users_slowdown_spread", "unfair_share",
+    "mean_unfair_wait_s", *(f"{one}_{what}" for one in CLASSES for what in ("wait_s", "slowdown")),
 )  # fmt: skip
 """Columns of summaries.parquet beside the key and the axes: docs/metrics.md and docs/campaigns.md."""
 SPENT = ("began", "wall_s", "cpu_s", "peak_bytes", "host", "python")

@@ -1,4 +1,4 @@
-"""What a plug-in's results depend on: its source, and that of the files it imports."""
+"""What results depend on beside inputs: the source of slurmsim, that of a plug-in, and that of the files it imports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,29 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 
-_OURS = "slurmsim"  # slurmsim itself is known by its version
+_OURS = "slurmsim"  # slurmsim itself: `own_digest`
+NO_PART = ("bench", "cli", "commands", "fidelity", "live", "report", "rest", "strategy", "validate", "web", "whatif")
+"""Rooms of slurmsim that have no part in a cell (a test looks at what a cell loads)."""
+OF_A_CELL = ("measure.py", "keys.py", "sources.py")
+"""Modules of our own room that have."""
+
+
+@cache
+def own_digest() -> str:
+    """SHA-256 over the source of slurmsim as far as cells depend on it: an unreleased version changes from day to day.
+
+    Formats and generators of slurmsim's workloads are part of it; policies are known by `source_digest`.
+    """
+    root = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for package in (root, _folder_of("slurmsim_workloads")):
+        for file in sorted(package.rglob("*.py")):
+            room, *rest = file.relative_to(package).parts
+            if package is root and (room in NO_PART or (room == "campaign" and rest[0] not in OF_A_CELL)):
+                continue
+            content = file.read_bytes()
+            digest.update(f"{room}/{'/'.join(rest)}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
 
 
 @cache
@@ -19,7 +41,7 @@ def source_digest(module: str) -> str:
     """SHA-256 over the source of `module` and of all it imports, by module name.
 
     Followed are modules of its own package and loose files; of what belongs to another installed distribution the
-    name and version count, of the standard library and of slurmsim nothing (their versions are in every key).
+    name and version count, of the standard library and of slurmsim nothing (`own_digest` is in every key).
     """
     digest = hashlib.sha256()
     for name, content in sorted(_closure(module).items()):
@@ -73,6 +95,12 @@ def _file_of(module: str) -> Path | None:
     except Exception:  # an attribute of a module, or whatever a stranger's package does while it is imported
         return None
     return Path(spec.origin) if spec is not None and spec.origin and Path(spec.origin).is_file() else None
+
+
+def _folder_of(package: str) -> Path:
+    file = _file_of(package)
+    assert file is not None  # ours, installed with us
+    return file.parent
 
 
 def _parents(name: str) -> list[str]:

@@ -212,8 +212,8 @@ def _take(done: Done, planned: Plan, store: Store, found: Sweep) -> None:
 
 def _task(planned: Plan, store: Store, key: str) -> Task:
     cell = planned.cells[key]
-    arguments = (cell.options, cell.command("alone"), str(store.scratch.absolute()), str(store.file(key).absolute()),
-                 planned.grid.per_job)  # fmt: skip
+    arguments = (cell.options, key, cell.command("alone"), str(store.scratch.absolute()),
+                 str(store.file(key).absolute()), planned.grid.per_job)  # fmt: skip
     return Task(key, work, arguments, cell.kind, str(store.log(key).absolute()))
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from slurmsim.campaign.conclusions import ADDED, MEASURES, Ranking, Row
+import numpy as np
+
+from slurmsim.campaign.conclusions import ADDED, ALSO, MEASURES, Ranking, Row
 from slurmsim.metrics.classes import CLASSES
 from slurmsim.metrics.paired import Paired, fewest
 from slurmsim.report.shortfall import shortfall, starved
@@ -16,6 +19,25 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WAIT, SLOWDOWN, USE = MEASURES
+_ALSO: Mapping[str, tuple[str, Callable[[float], str], str]] = {
+    "jain_users": ("Jain", lambda x: number(x, 2), "Jain: of the users' mean slowdowns, 1 if all are alike."),
+    "users_slowdown_spread": (
+        "users apart",
+        lambda x: number(x, 1),
+        "Users apart: the 90th percentile of the users' mean slowdowns over the 10th.",
+    ),
+    "unfair_share": (
+        "unfair",
+        lambda x: f"{100 * x:.1f} %",
+        "Unfair: jobs that started later than if nobody had come after them.",
+    ),
+    "mean_unfair_wait_s": ("later by", duration, "Later by: how much, over all jobs asked about."),
+    "goodput": ("goodput", lambda x: f"{100 * x:.1f} %", "Goodput: the share of the machine for jobs that completed."),
+    "lost_cpu_s": ("lost CPU h", lambda x: f"{x / 3600:,.1f}", "Lost: by runs that completed nothing."),
+    "energy_j": ("energy kWh", lambda x: f"{x / 3.6e6:,.1f}", ""),
+}
+"""Head and form of what is shown beside the measures that are compared, and what it is."""
+WIDTH = 118  # of the notes, characters
 
 
 def as_text(rankings: Sequence[Ranking]) -> str:
@@ -25,12 +47,17 @@ def as_text(rankings: Sequence[Ranking]) -> str:
 
 def reading(rankings: Sequence[Ranking]) -> list[str]:
     """How to read the tables, and whether anything can be told from them."""
+    shown = {name for ranking in rankings for name in _there(ranking)}
     notes = [
-        "Wait: mean of all jobs, of those that never started so far. ±: 95 % interval of the mean difference from the "
-        "baseline,\npaired by window and seed. p: by Holm over all pairs of policies. Equal places: no test tells them "
-        "apart.\nClasses: short asks for at most an hour, narrow for at most 2 % of the CPUs. *: the 95 % interval of "
-        "the difference\nfrom the baseline is without 0; of many stars some are chance."
+        "Warm-up and cool-down are cut: wait, slowdown, use and classes are of jobs submitted after the first tenth of "
+        "all and before the last tenth. Waits of jobs that never started are those so far. In brackets: 95 % interval "
+        "of the mean difference from the baseline, paired by window and seed. p: by Holm over all pairs of policies. "
+        "Equal places: no test tells them from the first of them.",
+        "Classes: short asks for at most an hour, narrow for at most 2 % of the CPUs. *: the 95 % interval of the "
+        "difference from the baseline has no 0; of many stars some are chance.",
+        " ".join(_ALSO[name][2] for name in ALSO if name in shown).strip(),
     ]
+    notes = [textwrap.fill(note, WIDTH) for note in filter(None, notes)]
     pairs, policies = min((ranking.rows[0].cells, len(ranking.rows)) for ranking in rankings)
     needed = fewest(policies * (policies - 1) // 2)
     if pairs < needed:
@@ -63,6 +90,8 @@ def _one(ranking: Ranking) -> str:
     lines.append(table([head(ranking), *(cells(row, ranking) for row in ranking.rows)], left=2))
     if len(by_class := class_rows(ranking)) > 1:
         lines += ["", table([["", *row] for row in by_class], left=2)]
+    if also := also_rows(ranking):
+        lines += ["", table([["", *row] for row in also], left=2)]
     return "\n".join(lines)
 
 
@@ -81,6 +110,22 @@ def class_rows(ranking: Ranking) -> list[list[str]]:
         clear = [(found := row.classes[name].against) is not None and found.clear for name in there]
         rows.append([row.policy, *(wait + "*" * sure for wait, sure in zip(waits, clear, strict=True))])
     return rows
+
+
+def also_rows(ranking: Ranking) -> list[list[str]]:
+    """Fairness, losses and energy, a policy a row under a header: what any of them has some of."""
+    there = _there(ranking)
+    if not there:
+        return []
+    rows = [["fairness, losses", *(_ALSO[name][0] for name in there)]]
+    for row in ranking.rows:
+        known = ((_ALSO[name][1], row.also[name]) for name in there)
+        rows.append([row.policy, *("–" if value is None else form(value) for form, value in known)])
+    return rows
+
+
+def _there(ranking: Ranking) -> list[str]:
+    return [name for name in ALSO if any(row.also[name] for row in ranking.rows)]
 
 
 def head(ranking: Ranking) -> list[str]:
@@ -125,7 +170,7 @@ def _signed(seconds: float) -> str:
 
 def headline(frame: pd.DataFrame) -> list[str]:
     """A line for each policy of which there are cells in which most jobs never started."""
-    starving = frame[starved_cells(frame)]
+    starving = frame[np.array(starved_cells(frame), bool)]
     return [
         f"{policy}: in {len(cells):,} of its cells most jobs never started: no mean says anything about them"
         for policy, cells in starving.groupby("policy", sort=True)

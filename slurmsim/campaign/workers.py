@@ -26,6 +26,7 @@ START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[2]); "
     "from slurmsim.campaign.worker import main; main(int(sys.argv[1]))"
 )
+LEAST = 200 << 20  # bytes: what a worker has with its libraries and a small cell
 SHARE = 0.9  # of the memory there is when we begin
 LOOK_S = 1.0  # between two looks at the memory of workers, and at whether to stop
 
@@ -88,12 +89,12 @@ class Peaks:
     def fits(self, kind: str, running: Iterable[str]) -> bool:
         """Whether one of `kind` may begin beside those of the kinds `running`; alone it always may.
 
-        A kind nobody has seen counts as its share of the memory there is.
+        A kind nobody has seen counts as its share of the memory there is, and as `LEAST` where that is less.
         """
         others = list(running)
         if self.budget is None or not others:
             return True
-        unknown = self.budget // self._workers
+        unknown = max(LEAST, self.budget // self._workers)
         return sum(self._known.get(one, unknown) for one in (kind, *others)) <= self.budget
 
 

@@ -115,6 +115,9 @@ def _run(args: argparse.Namespace) -> int:
     except BrokenPipeError:
         _drop_stdout()
         return 0
+    except MemoryError as error:
+        print(f"slurmsim: error: not enough memory{f': {error}' if str(error) else ''}", file=sys.stderr)
+        return 1
     except OSError as error:
         print(f"slurmsim: error: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
         _drop_stdout()

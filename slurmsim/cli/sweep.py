@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from slurmsim.errors import ConfigError
 
 if TYPE_CHECKING:
-    from slurmsim.campaign.sweep import Plan, Sweep
+    from slurmsim.campaign.sweep import Failure, Plan, Sweep
 
 DESCRIPTION = """Run each combination of the workloads, windows, loads, settings, policies and seeds in FILE once, in
 processes side by side, and compare the policies. Cells that have been run are not run again, so a sweep that was
 interrupted or killed goes on where it was. Ctrl-C once finishes what runs, twice stops. The file: docs/campaigns.md."""
 
-SHOWN = 10  # failures that are printed; all are in sweep.json
+SHOWN = 10  # different failures that are printed; all are in sweep.json
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -52,8 +52,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("no folder given", field="--out", expected="a folder for results")
     planned = plan(read_grid(args.file))
     if args.dry_run:
-        _say_estimate(planned, args.out or Path(), args.workers)
-        return 0
+        return _say_estimate(planned, args.out or Path(), args.workers)
     found = run_planned(planned, args)
     if args.json:
         print((found.folder / "ranking.json").read_text("utf-8"), end="")
@@ -80,11 +79,14 @@ def finish(found: Sweep, *, strict: bool) -> int:
     """Say what went wrong; the exit code."""
     from slurmsim.campaign.view import headline
 
-    for failure in found.failed[:SHOWN]:
-        print(f"slurmsim: {failure.cell}: {failure.error}\n  {failure.command}", file=sys.stderr)
-    if len(found.failed) > SHOWN:
-        print(f"slurmsim: {len(found.failed) - SHOWN:,} more cells failed: {found.folder / 'sweep.json'}",
-              file=sys.stderr)  # fmt: skip
+    alike: dict[str, list[Failure]] = {}
+    for failure in found.failed:
+        alike.setdefault(failure.error, []).append(failure)
+    for error, (first, *others) in list(alike.items())[:SHOWN]:
+        more = f" (and {len(others):,} more, in {found.folder / 'sweep.json'})" if others else ""
+        print(f"slurmsim: {first.cell}{more}: {error}\n  {first.command}", file=sys.stderr)
+    if left := sum(map(len, list(alike.values())[SHOWN:])):
+        print(f"slurmsim: {left:,} more cells failed: {found.folder / 'sweep.json'}", file=sys.stderr)
     starved = headline(found.frame())
     for line in starved:
         print(f"slurmsim: warning: {line}", file=sys.stderr)
@@ -95,8 +97,8 @@ def finish(found: Sweep, *, strict: bool) -> int:
     return 1 if found.failed or (strict and starved) else 0
 
 
-def _say_estimate(planned: Plan, folder: Path, workers: int) -> None:
-    """Cells, hours and bytes."""
+def _say_estimate(planned: Plan, folder: Path, workers: int) -> int:
+    """Cells, hours and bytes, and which will fail; returns 1 where some will."""
     from slurmsim.campaign.estimate import estimate
     from slurmsim.campaign.memory import cores
     from slurmsim.campaign.store import Store
@@ -110,3 +112,6 @@ def _say_estimate(planned: Plan, folder: Path, workers: int) -> None:
     hours = f"about {found.seconds / 3600:,.2f} hours of one core ({basis}), {duration(found.seconds / n)}"
     print(f"\n{len(planned.cells):,} cells, {found.cells:,} to run: {hours} with {n} processes; "
           f"about {size(found.n_bytes)} on disk")  # fmt: skip
+    for line in found.failing:
+        print(f"slurmsim: will fail: {line}", file=sys.stderr)
+    return 1 if found.failing else 0

@@ -3,7 +3,7 @@
 The four classes are those of S. Srinivasan, R. Kettimuthu, V. Subramani, P. Sadayappan, "Characterization of
 backfilling strategies for parallel job scheduling", ICPP Workshops 2002: short or long, narrow or wide, with an hour
 and 8 of the 430 processors of their machine as bounds; here 2 % of the cluster's CPUs. They go by what a job asks for,
-which is the same under every policy.
+which is the same under every policy. Warm-up and cool-down are cut as they are for the utilization.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import numpy as np
 from slurmsim.metrics.columns import JobColumns
 from slurmsim.metrics.slowdown import bounded_slowdown
 from slurmsim.metrics.summary import waits_so_far
+from slurmsim.metrics.utilization import central_jobs
+from slurmsim.metrics.wait import mean
 from slurmsim.states import REFUSED
 from slurmsim.trace.columns import NULL
 from slurmsim.trace.reader import Trace
@@ -22,28 +24,31 @@ SHORT_S, NARROW = 3600, 0.02
 
 
 def by_class(trace: Trace, cpus: int) -> dict[str, float | int | None]:
-    """Of each class the jobs, their mean wait so far (seconds) and their mean bounded slowdown.
+    """Of the jobs submitted in the central window, and of each class of them, how they fared.
 
-    Keys are ``short_narrow_jobs``, ``short_narrow_wait_s``, ``short_narrow_slowdown`` and so on; means of nothing are
-    None. `cpus` are those of the cluster. Refused submissions are in no class.
+    Keys are ``mean_wait_central_s`` (waits so far) and ``mean_bounded_slowdown_central``, and of the classes
+    ``short_narrow_jobs``, ``short_narrow_wait_s``, ``short_narrow_slowdown`` and so on; means of nothing are None.
+    `cpus` are those of the cluster. Refused submissions are in none.
     """
     columns = JobColumns.of(trace.read("jobs", ("submit", "start", "end", "cpus", "nodes", "state", "run_time_s")))
     asked, limit = trace.ints("jobs", "req_cpus", "time_limit_s")
     accepted = ~columns.in_state(REFUSED)
     columns, asked, limit = columns.where(accepted), asked[accepted], limit[accepted]
-    long = (limit > SHORT_S) | (limit == NULL)
-    wide = asked > max(1.0, NARROW * cpus)
     (seen,) = trace.ints("usage", "time")
     waits = waits_so_far(columns, int(seen[-1]) if len(seen) else None)
     done = columns.finished
     slowdowns = np.full(len(waits), np.nan)
     slowdowns[done] = bounded_slowdown(columns.end[done] - columns.submit[done], columns.run[done])
-    found: dict[str, float | int | None] = {}
+    central = central_jobs(columns)
+    long = (limit > SHORT_S) | (limit == NULL)
+    wide = asked > max(1.0, NARROW * cpus)
+    found: dict[str, float | int | None] = {
+        "mean_wait_central_s": mean(waits[central]), "mean_bounded_slowdown_central": mean(slowdowns[central & done]),
+    }  # fmt: skip
     for number, name in enumerate(CLASSES):
-        of = 2 * long + wide == number
-        known = slowdowns[of & done]
+        of = central & (2 * long + wide == number)
         found |= {
-            f"{name}_jobs": int(of.sum()), f"{name}_wait_s": float(waits[of].mean()) if of.any() else None,
-            f"{name}_slowdown": float(known.mean()) if len(known) else None,
+            f"{name}_jobs": int(of.sum()), f"{name}_wait_s": mean(waits[of]),
+            f"{name}_slowdown": mean(slowdowns[of & done]),
         }  # fmt: skip
     return found

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slurmsim.metrics.columns import IntArray, JobColumns
+from slurmsim.metrics.columns import BoolArray, IntArray, JobColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,16 @@ def central_window(jobs: JobColumns, cut: float = 0.1) -> Interval | None:
         return found
     edge = int(cut * whole.length_s)
     return Interval(whole.begin + edge, whole.end - edge)
+
+
+def central_jobs(jobs: JobColumns) -> BoolArray:
+    """Jobs submitted within the central window; all of them where that has none, as when all came at one instant."""
+    window = central_window(jobs)
+    found = np.ones(len(jobs), bool)
+    if window is not None:
+        inside = (jobs.submit >= window.begin) & (jobs.submit < window.end)
+        found = inside if inside.any() else found
+    return found
 
 
 def busy_cpu_seconds(jobs: JobColumns, over: Interval) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any
 
 from slurmsim.errors import ConfigError, PolicyError
+from slurmsim.installed import entry_points
 from slurmsim.policy.base import Policy, PolicyOption
 from slurmsim.policy.predictor import ChosenPredictor, Predictor
 from slurmsim.toml_file import Texts, texts_from

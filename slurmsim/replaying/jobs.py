@@ -89,12 +89,20 @@ def _within(workload: Workload, window: str) -> Workload:
     return found
 
 
-def _varied(workload: Workload, options: RunOptions) -> Workload:
-    """Length, load, jitter and feedback, in this order."""
-    changed = [f"--{name}" for name in ("weeks", "load", "jitter") if getattr(options, name)]
-    if changed and options.feedback:
+def check_variation(options: RunOptions) -> None:
+    """Raises ConfigError for options that do not go together."""
+    if options.feedback and (changed := _changes(options)):
         raise ConfigError("recorded ends no longer belong to the submissions", field=f"--feedback with {changed[0]}",
                           expected="one of the two")  # fmt: skip
+
+
+def _changes(options: RunOptions) -> list[str]:
+    return [f"--{name}" for name in ("weeks", "load", "jitter") if getattr(options, name)]
+
+
+def _varied(workload: Workload, options: RunOptions) -> Workload:
+    """Length, load, jitter and feedback, in this order."""
+    changed = _changes(options)
     if changed and workload.streams is not None:
         raise ConfigError("streams come at their own times", field=changed[0], expected="a job log without streams")
     if options.weeks is not None:

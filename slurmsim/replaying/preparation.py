@@ -23,7 +23,7 @@ from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy, configured_policy, load_policy, parse_policy
 from slurmsim.replaying.instances import check_folder
-from slurmsim.replaying.jobs import FRAME, GENERATE, generator_of, jobs_of
+from slurmsim.replaying.jobs import FRAME, GENERATE, check_variation, generator_of, jobs_of
 from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.power import power_spec
 from slurmsim.replaying.until import parse_until
@@ -80,7 +80,7 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     policy_name = parse_policy(options.policy)[0] if options.policy is not None else ""
     if options.policy is not None and not policy_name:
         raise ConfigError("no policy is named", field="--policy", expected="NAME[:key=value,…]")
-    _check_numbers(options)
+    check_options(options)
     overrides = list(options.set)
     if policy_name:
         load_policy(policy_name)  # a name nobody has is told before anything is read
@@ -89,9 +89,6 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     scheduler_line: tuple[str | None, int | None] = (None, None)
     cluster: ClusterSpec | None = None
     if options.conf is not None:
-        if options.nodes is not None or options.cpus_per_node is not None:
-            raise ConfigError("--nodes and --cpus-per-node do not go with --conf", field="--nodes",
-                              expected="one or the other")  # fmt: skip
         examination = examine(Path(options.conf), overrides)
         examination.report.raise_first_error()
         if not options.accounting:
@@ -152,7 +149,12 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     return Prepared(options, cluster, findings, workload, policy, name, until, timed, endless, hashes, accounting)
 
 
-def _check_numbers(options: RunOptions) -> None:
+def check_options(options: RunOptions) -> None:
+    """What can be said of options before any file is read. Raises ConfigError."""
+    if options.conf is not None and (options.nodes is not None or options.cpus_per_node is not None):
+        raise ConfigError("--nodes and --cpus-per-node do not go with --conf", field="--nodes",
+                          expected="one or the other")  # fmt: skip
+    check_variation(options)
     if options.seed < 0:
         raise ConfigError(f"{options.seed} is negative", field="--seed", expected="a whole number >= 0")
     if options.solver_latency is not None and options.solver_latency < 0:

@@ -70,7 +70,6 @@ def execute(
     Raises OutputError when something cannot be written; what was in the folder before is then untouched.
     """
     from slurmsim.metrics.summary import summarize_trace
-    from slurmsim.report.build import build_report
     from slurmsim.trace.reader import read_trace
     from slurmsim.trace.writer import TraceWriter
 
@@ -134,6 +133,8 @@ def execute(
             summary |= figures(prepared, read_trace(folder))
         writer.write_json("summary.json", summary)
         if report:
+            from slurmsim.report.build import build_report
+
             build_report(folder)
         folder = writer.close(partial=interrupted)
     return folder, summary, interrupted

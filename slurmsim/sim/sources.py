@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import deque
 from heapq import heappop, heappush
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,6 +24,7 @@ from simpy import Environment
 from simpy.events import Event
 
 from slurmsim.errors import WorkloadError
+from slurmsim.installed import entry_points
 from slurmsim.model.submission import Submission
 from slurmsim.sim.network import Behaviour
 from slurmsim.sim.submissions import Submissions
@@ -38,7 +38,7 @@ Item = tuple[Submission, Behaviour]
 
 def load_streams(file: str) -> Streams:
     """The streams of a TOML file, read by the installed format of that name. Raises ConfigError."""
-    (point,) = entry_points(group="slurmsim.workloads", name="streams")
+    (point,) = (one for one in entry_points(group="slurmsim.workloads") if one.name == "streams")
     streams: Streams = point.load()().read(Path(file), {}).streams
     return streams
 

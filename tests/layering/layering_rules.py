@@ -65,8 +65,8 @@ LAYERS: dict[str, Layer] = {
         sealed=True,
     ),
     "bitmap": Layer(("slurmsim.bitmap",), _set("vocabulary"), _set("numpy"), sealed=True),
-    # Files of users that policies and workloads name.
-    "user files": Layer(("slurmsim.toml_file",), _set("vocabulary")),
+    # Files of users that policies and workloads name, and what installed packages offer.
+    "user files": Layer(("slurmsim.toml_file", "slurmsim.installed"), _set("vocabulary")),
     "kernel": Layer(("slurmsim.kernel",), _set("vocabulary"), sealed=False),
     "capacity": Layer(("slurmsim.capacity",), _set("vocabulary bitmap"), _set("numpy"), sealed=True),
     "model": Layer(("slurmsim.model",), _set("vocabulary energy"), sealed=True),
@@ -94,7 +94,7 @@ LAYERS: dict[str, Layer] = {
     "trace": Layer(("slurmsim.trace",), _set("vocabulary schema model page"), _set("numpy pyarrow pandas")),
     "sim": Layer(
         ("slurmsim.sim",),
-        _set("vocabulary bitmap capacity model config policy core workload schema trace energy"),
+        _set("vocabulary bitmap capacity model config policy core workload schema trace energy") | {"user files"},
         _set("numpy simpy"),
     ),
     "metrics": Layer(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from slurmsim.report.rundata import RunData
 from slurmsim.report.series import bin_edges, bin_means
 from slurmsim.report.web.packing import pack
 from slurmsim.trace.columns import NULL
+from slurmsim.trace.staging import STAGING
 
 MOST_JOBS = 100_000
 """A page of more jobs holds a sample of this many."""
@@ -68,12 +70,17 @@ def facts_and_columns(data: RunData) -> tuple[dict[str, Any], Columns]:
         "epoch": data.epoch, "begin": over.begin, "end": over.end, "jobs": len(data.jobs), "shown": len(rows),
         "thinned": bool(len(data.usage.time) > MOST_STEPS),
         "cluster": asdict(cluster) | {"node_lists": None} if cluster is not None else None,
-        "folder": data.trace.path.name,
+        "folder": _name(data.trace.path),
         "nodes": [data.rows.name(i) for i in range(data.rows.n)], "color": "size" if color == SIZE else color,
         "texts": texts, "reasons": reasons,
         "classes": {what: [asdict(row) for row in by_class(data, data.labels(what), _MOST_CLASSES)]
                     for what in _CLASSES},
     }, columns  # fmt: skip
+
+
+def _name(folder: Path) -> str:
+    """Of a trace's folder; the report of a run is made before the trace is in its place."""
+    return folder.parent.name if folder.name == STAGING else folder.name
 
 
 def chosen(data: RunData) -> IntArray:

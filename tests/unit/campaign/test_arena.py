@@ -42,8 +42,8 @@ def test_a_leaderboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     lines = page.splitlines()
     assert lines[0] == "# Arena 1 (quick)"
     assert [line for line in lines if line.startswith("## ")] == [
-        "## wait (`mean_wait_so_far_s`)", "## slowdown (`mean_bounded_slowdown`)", "## use (`utilization_central`)",
-        "## Where each policy loses",
+        "## wait (`mean_wait_central_s`)", "## slowdown (`mean_bounded_slowdown_central`)",
+        "## use (`utilization_central`)", "## Where each policy loses",
     ]  # fmt: skip
     rows = [line for line in lines if line.startswith("| 1 |")]
     assert len(rows) >= 3 and any("| easy |" in row for row in rows)

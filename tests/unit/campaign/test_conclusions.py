@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from slurmsim.campaign.conclusions import overall, rankings
-from slurmsim.campaign.view import as_text, headline
+from slurmsim.campaign.conclusions import ALSO, overall, rankings
+from slurmsim.campaign.pages import ranking_page
+from slurmsim.campaign.view import also_rows, as_text, headline
 from slurmsim.metrics.classes import CLASSES
 
 
@@ -20,8 +21,8 @@ def frame(waits: dict[str, list[float]], **more: Any) -> pd.DataFrame:
         for seed, mean in enumerate(means):
             one = {
                 "workload": "w", "window": "", "load": 1.0, "settings": "", "policy": policy, "seed": seed, "jobs": 100,
-                "refused": 0, "never_started": 0, "dropped": 0, "mean_wait_so_far_s": mean,
-                "mean_bounded_slowdown": mean / 10, "utilization_central": 0.5,
+                "refused": 0, "never_started": 0, "dropped": 0, "mean_wait_central_s": mean,
+                "mean_bounded_slowdown_central": mean / 10, "utilization_central": 0.5, **dict.fromkeys(ALSO, np.nan),
             }  # fmt: skip
             for name in CLASSES:
                 one |= {f"{name}_jobs": 25, f"{name}_wait_s": mean}
@@ -43,11 +44,11 @@ def test_best_first_and_equals_together() -> None:
     assert ranks == {"fast": 1, "base": 2, "same": 2, "slow": 4}
     assert [row.beaten_by for row in found.rows] == [(), ("fast",), ("fast",), ("fast", "base", "same")]
     slow = next(row for row in found.rows if row.policy == "slow")
-    against = slow.against["mean_wait_so_far_s"]
-    assert against.mean == pytest.approx(50) and against.n == 12 and (slow.p["mean_wait_so_far_s"] or 1) < 0.01
+    against = slow.against["mean_wait_central_s"]
+    assert against.mean == pytest.approx(50) and against.n == 12 and (slow.p["mean_wait_central_s"] or 1) < 0.01
     fast = next(row for row in found.rows if row.policy == "fast")
-    assert fast.against["mean_wait_so_far_s"].mean == pytest.approx(-40)
-    assert fast.against["mean_wait_so_far_s"].above == 0
+    assert fast.against["mean_wait_central_s"].mean == pytest.approx(-40)
+    assert fast.against["mean_wait_central_s"].above == 0
     assert "+50 s" in as_text([found])
 
 
@@ -84,7 +85,7 @@ def test_over_all_workloads_ratios_count() -> None:
     table = pd.concat([frame(waits), frame(turned).assign(workload="v")])
     found = overall(table, "base")
     assert found is not None and found.ratio
-    other = next(row for row in found.rows if row.policy == "other").against["mean_wait_so_far_s"]
+    other = next(row for row in found.rows if row.policy == "other").against["mean_wait_central_s"]
     assert other.mean == pytest.approx(0, abs=1e-9) and other.n == 16 and not other.clear
     twice = overall(pd.concat([frame(waits), frame(waits).assign(workload="v")]), "base")
     assert twice is not None and "+100.0 % (+100.0 % to +100.0 %)" in as_text([twice])
@@ -112,3 +113,17 @@ def test_who_pays_is_told_by_class() -> None:
     twice = pd.concat([table, table.assign(workload="v")])
     board = overall(twice, "base")
     assert board is not None and as_text([board]).count("*:") == 1
+
+
+def test_fairness_losses_and_energy_are_shown_where_there_are_some() -> None:
+    table = frame({"base": [1.0, 2.0], "other": [2.0, 3.0]})
+    assert "fairness" not in as_text(rankings(table, "base"))
+    table["jain_users"] = [0.5, 0.7, np.nan, np.nan]
+    table["lost_cpu_s"] = 0.0
+    table["energy_j"] = [7.2e6, 7.2e6, 3.6e6, 3.6e6]
+    found = rankings(table, "base")
+    assert found[0].rows[0].also["jain_users"] == pytest.approx(0.6) and found[0].rows[1].also["jain_users"] is None
+    assert also_rows(found[0]) == [
+        ["fairness, losses", "Jain", "energy kWh"], ["base", "0.60", "2.0"], ["other", "–", "1.0"],
+    ]  # fmt: skip
+    assert "Jain: of the users' mean slowdowns" in as_text(found) and "energy kWh" in ranking_page("x", "y", found)

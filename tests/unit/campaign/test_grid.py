@@ -106,6 +106,19 @@ def test_a_longer_log_is_drawn_by_seeds() -> None:
         ({"workloads": ["nowhere.swf"]}, "nothing is drawn in the cells of nowhere.swf"),
         ({"workloads": ["generate:lublin:jobs=x"]}, "jobs"), ({"workloads": ["generate:lubin"]}, "lubin"),
         ({"run": {"conf": "nowhere.conf"}}, "nowhere.conf"), ({"run": {"set": {"Nonsense": 1}}}, "Nonsense"),
+        ({"run": {"mtbf": 99999, "fair_start": 3}}, r"--fair-start with --mtbf: .* \(cell: lublin, easy, seed 1\)"),
+        ({"run": {"feedback": True, "jitter": 3}}, r"--feedback with --jitter: "),
+        ({"run": {"nodes": 3, "conf": "slurm.conf"}}, "--nodes: --nodes and --cpus-per-node do not go with --conf"),
+        ({"run": {"jitter": -1}}, "--jitter: -1 is negative"), ({"run": {"jobs": 0}}, "--jobs: 0 jobs"),
+        ({"seeds": 10**9}, "seeds: 1000000000 .expected at most 1,000,000 cells"),
+        ({"seeds": 10**6, "loads": [1, 2]}, "the grid has 4,000,000 cells"),
+        ({"seeds": [10**30]}, "seeds: 1000000000000000000000000000000 .expected a whole number from 0 to 922337"),
+        ({"name": "x" * 10**7}, r"name: 'x{79}… \(10,000,002 characters\)"),
+        ({"policies": ["x" * 10**7]}, r"policies\[1\].policy: 'x{79}…"),
+        ({"workloads": ["x" * 10**7]}, r"workloads\[1\].workload: 'x{79}…"),
+        ({"workloads": [{"name": "x" * 10**7, "workload": MODEL}]}, r"workloads\[1\].name: 'x{79}…"),
+        ({"workloads": ["a\0b"]}, r"workloads\[1\].workload: 'a\\x00b'"),
+        ({"workloads": ["/dev/zero"], "seeds": 1}, "/dev/zero: is no regular file"),
         ({"policies": ["easy", {"name": "b", "policy": "easy"}]}, "lublin, easy, seed 1 and lublin, b, seed 1 are the"),
     ],
 )  # fmt: skip
@@ -118,5 +131,5 @@ def test_one_line_before_anything_runs(change: dict[str, Any], complaint: str) -
 def test_a_key_that_is_there_twice(tmp_path: Path) -> None:
     file = tmp_path / "grid.toml"
     file.write_text("seeds = 1\nseeds = 2\n")
-    with pytest.raises(ConfigError, match=r"grid.toml: is no TOML: .*line 2"):
+    with pytest.raises(ConfigError, match=r"grid.toml: is no TOML: a key is there twice \(at line 2"):
         read_grid(file)

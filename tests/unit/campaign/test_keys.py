@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 import pytest
 
 from slurmsim.campaign import keys as keys_module
+from slurmsim.campaign import sources
 from slurmsim.campaign.grid import read_grid
 from slurmsim.campaign.keys import Keys
-from slurmsim.campaign.sources import source_digest
+from slurmsim.campaign.sources import NO_PART, OF_A_CELL, own_digest, source_digest
 
 CONF = """ClusterName=test
 SlurmctldHost=ctl
@@ -62,9 +64,14 @@ def test_options_count(monkeypatch: pytest.MonkeyPatch) -> None:
     ]  # fmt: skip
     assert len(set(different)) == len(different)
     assert key(name="another", per_job=True, workloads=[{"name": "y", "workload": "generate:lublin:jobs=9"}]) == key()
-    before = key()
-    monkeypatch.setattr(keys_module, "__version__", "0.0.1")
-    assert key() != before
+    seen = [key()]
+    for name, value in (
+        ("__version__", "0.0.1"), ("own_digest", lambda: "another source"), ("compiled", lambda: "mypyc"),
+        ("kernel_compiled", lambda name: f"{name} by Cython"),
+    ):  # fmt: skip
+        monkeypatch.setattr(keys_module, name, value)
+        seen.append(key())
+    assert len(set(seen)) == len(seen)
 
 
 def test_a_file_a_policy_reads_counts(tmp_path: Path) -> None:
@@ -100,3 +107,52 @@ def test_sources_of_a_plugin_and_of_what_it_imports(tmp_path: Path, monkeypatch:
     assert len(set(seen)) == len(seen)
     for name in [name for name in sys.modules if name.partition(".")[0] == "strange"]:
         del sys.modules[name]
+
+
+CELL = """
+import sys
+from slurmsim.campaign.worker import main
+from slurmsim.campaign.keys import Keys
+from slurmsim.campaign.measure import work
+from slurmsim.replaying.options import RunOptions
+options = RunOptions("generate:lublin:jobs=9,nodes=4", "", as_live=True, fair_start=2, policy="easy")
+work(options, Keys().of_options(options), "", sys.argv[1], sys.argv[1] + "/cell.json", True)
+print(*[name for name in sys.modules if name.startswith("slurmsim.")])
+"""
+
+
+def test_rooms_that_have_no_part_in_a_cell_are_not_loaded_by_one(tmp_path: Path) -> None:
+    words = [sys.executable, "-P", "-c", CELL, str(tmp_path)]
+    loaded = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()
+    assert "slurmsim.core.scheduling" in {name.rpartition(".")[0] for name in loaded}
+    rooms = {name.split(".")[1] for name in loaded}
+    assert rooms.isdisjoint(NO_PART)
+    ours = {name.split(".")[2] + ".py" for name in loaded if name.startswith("slurmsim.campaign.")}
+    assert ours - set(OF_A_CELL) == {"cells.py", "memory.py", "tasks.py", "worker.py"}  # these hand things on
+
+
+def test_the_source_of_slurmsim_counts_as_far_as_cells_depend_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.py", "core/b.py", "report/page.py", "campaign/measure.py", "campaign/view.py"):
+        file = tmp_path / "slurmsim" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("x = 1\n")
+    monkeypatch.setattr(sources, "__file__", str(tmp_path / "slurmsim" / "campaign" / "sources.py"))
+
+    def digest() -> str:
+        own_digest.cache_clear()
+        return own_digest()
+
+    try:
+        before = digest()
+        for name in ("report/page.py", "campaign/view.py"):
+            (tmp_path / "slurmsim" / name).write_text("x = 2\n")
+        assert digest() == before
+        seen = [before]
+        for name in ("a.py", "core/b.py", "campaign/measure.py"):
+            (tmp_path / "slurmsim" / name).write_text("x = 2\n")
+            seen.append(digest())
+        assert len(set(seen)) == 4
+    finally:
+        own_digest.cache_clear()

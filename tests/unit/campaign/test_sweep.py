@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ import pytest
 
 import slurmsim
 from slurmsim.campaign import sweep as sweep_module
+from slurmsim.campaign.grid import read_grid
+from slurmsim.campaign.workers import run_tasks
 from slurmsim.cli import main
 from slurmsim.errors import OutputError
 from slurmsim.validate import validate_trace
@@ -137,6 +140,17 @@ def test_a_cell_that_fails_says_how_to_run_it_alone(tmp_path: Path, capsys: pyte
     assert main(["sweep", str(file), "--out", str(tmp_path / "out"), "--quiet"]) == 1  # tried again, not kept
 
 
+def test_cells_that_all_fail_alike_are_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "grid.toml"
+    (tmp_path / "bad.swf").write_text("nonsense\n")
+    file.write_text('policies = ["easy", "fcfs"]\nworkloads = ["bad.swf"]\n')
+    assert main(["sweep", str(file), "--out", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr()
+    assert said.err.count("\n") == 2 and " (and 1 more, in " in said.err and "bad.swf:1: " in said.err
+    assert said.out == f"0 of 2 cells are done, 0 of them now; in {tmp_path}/out\n"
+    assert "There is nothing to compare" in (tmp_path / "out" / "ranking.html").read_text()
+
+
 def test_a_policy_with_a_mistake_fails_its_cells_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stranger's plug-in that meets a missing file, which is no full disk."""
     (tmp_path / "strange.py").write_text(
@@ -162,6 +176,30 @@ def test_a_policy_with_a_mistake_fails_its_cells_only(tmp_path: Path, monkeypatc
     again = slurmsim.sweep({**GRID, "policies": ["strange", "easy"], "seeds": 6}, out=tmp_path / "out", workers=2)
     assert (again.done, again.ran, again.failed) == (24, 12, [])  # another source, so other cells; easy's stay
     sys.modules.pop("strange", None)
+
+
+def test_what_is_edited_while_a_sweep_runs_is_not_filed_under_what_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log changes between the plan and the cells' start; so does, for Dask's workers, slurmsim itself."""
+    log = tmp_path / "log.swf"
+    row = "1 0 -1 {} 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1 -1\n"
+    log.write_text("; MaxNodes: 4\n" + row.format(60))
+    grid = {"workloads": [str(log)], "policies": ["easy", "fcfs"]}
+    planned = sweep_module.plan(read_grid(grid))
+    log.write_text("; MaxNodes: 4\n" + row.format(30))
+    found = sweep_module.make(planned, tmp_path / "out", partial(run_tasks, workers=1))
+    assert found.done == 0 and len(found.failed) == 2
+    assert found.failed[0].error.startswith("its files, its policy or slurmsim differ, where it ran, from what they")
+    assert not list((tmp_path / "out" / "cells").rglob("*.*"))
+    assert slurmsim.sweep(grid, out=tmp_path / "out", workers=1).ran == 2
+    log.write_text("nonsense")  # the message is of the edit also where the run itself fails of it
+    found = sweep_module.make(planned, tmp_path / "out", partial(run_tasks, workers=1))
+    assert found.failed[0].error.startswith("its files, its policy or slurmsim differ")
+    log.write_text("; MaxNodes: 4\n" + row.format(60))
+    monkeypatch.setattr("slurmsim.campaign.keys.own_digest", lambda: "another source")
+    other = sweep_module.make(sweep_module.plan(read_grid(grid)), tmp_path / "out", partial(run_tasks, workers=1))
+    assert other.done == 0 and len(other.failed) == 2
 
 
 def test_starving_cells_are_said_and_strictly_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -215,6 +253,18 @@ def test_a_dry_run_counts_and_runs_nothing(
     (tmp_path / "grid.toml").write_text(TOML.format(seeds=5))
     assert main(["sweep", "grid.toml", "--dry-run", "--out", "out"]) == 0
     assert "10 cells, 4 to run: about" in (said := capsys.readouterr().out) and "4 of them like ones that" in said
+
+
+def test_a_dry_run_names_the_cells_whose_jobs_cannot_be_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.swf").write_text("nonsense\n")
+    (tmp_path / "grid.toml").write_text(TOML.format(seeds=1) + '[[workloads]]\nworkload = "bad.swf"\n')
+    assert main(["sweep", "grid.toml", "--dry-run"]) == 1
+    said = capsys.readouterr()
+    assert "4 cells, 4 to run" in said.out
+    assert said.err.startswith("slurmsim: will fail: bad.swf: bad.swf:1: ") and said.err.count("\n") == 1
 
 
 def test_two_sweeps_do_not_share_a_folder(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from slurmsim.campaign import workers as workers_module
 from slurmsim.campaign.tasks import Task
-from slurmsim.campaign.workers import Peaks, run_tasks
+from slurmsim.campaign.workers import LEAST, Peaks, run_tasks
 from slurmsim.errors import ConfigError, SlurmSimError
 
 
@@ -118,10 +119,21 @@ def test_workers_end_with_their_parent() -> None:
         ("small", ["large", "small", "small"], False), ("new", ["new"], True), ("new", ["large"], False),
     ],
 )  # fmt: skip
-def test_memory_says_how_many_side_by_side(kind: str, running: list[str], fits: bool) -> None:
+def test_memory_says_how_many_side_by_side(
+    kind: str, running: list[str], fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers_module, "LEAST", 10)
     peaks = Peaks(1000, 2)  # a budget of 900, so one nobody has seen counts 450
     peaks.seen("large", 700)
     peaks.seen("small", 60)
     peaks.seen("small", 100)
     assert peaks.fits(kind, running) is fits
     assert Peaks(None, 2).fits(kind, running)
+
+
+def test_a_thousand_workers_are_not_begun_at_once_where_there_is_no_memory_for_them() -> None:
+    peaks = Peaks(10 * LEAST, 1000)
+    running: list[str] = []
+    while peaks.fits("new", running):
+        running.append("new")
+    assert len(running) == 9

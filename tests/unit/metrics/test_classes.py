@@ -23,7 +23,9 @@ def test_classes_by_hand(tmp_path: Path) -> None:
     assert [found[f"{name}_wait_s"] for name in CLASSES] == [100, 0, 100, 100]
     assert found["short_narrow_slowdown"] == pytest.approx(105 / 10)
     assert found["long_narrow_slowdown"] == pytest.approx(300 / 200)
-    assert list(found) == [f"{name}_{what}" for name in CLASSES for what in ("jobs", "wait_s", "slowdown")]
+    assert found["mean_wait_central_s"] == 75  # all came at one instant: there is no warm-up
+    of_classes = [f"{name}_{what}" for name in CLASSES for what in ("jobs", "wait_s", "slowdown")]
+    assert list(found) == ["mean_wait_central_s", "mean_bounded_slowdown_central", *of_classes]
 
 
 def test_empty_classes_and_jobs_that_never_start(tmp_path: Path) -> None:
@@ -38,7 +40,13 @@ def test_empty_classes_and_jobs_that_never_start(tmp_path: Path) -> None:
 
 def test_classes_make_up_the_whole(tmp_path: Path) -> None:
     trace = slurmsim.run("generate:lublin:jobs=80,nodes=64", out=tmp_path / "t", load=2, policy="easy", report=False)
-    found, whole = by_class(trace, 64), trace.summary
+    found = by_class(trace, 64)
+    jobs = trace.jobs_frame(dates=False).sort_values("submit", kind="stable")
+    central = jobs[(jobs.submit >= jobs.submit.iloc[7]) & (jobs.submit < jobs.submit.iloc[72])]  # 0.1 and 0.9 of 79
+    assert len(central) == 65
     total = sum(found[f"{name}_jobs"] * (found[f"{name}_wait_s"] or 0) for name in CLASSES)  # type: ignore[operator]
-    assert sum(found[f"{name}_jobs"] or 0 for name in CLASSES) == whole["jobs"]
-    assert total / whole["jobs"] == pytest.approx(whole["mean_wait_so_far_s"])
+    assert sum(found[f"{name}_jobs"] or 0 for name in CLASSES) == len(central)
+    assert found["mean_wait_central_s"] == pytest.approx((central.start - central.submit).mean())
+    assert total / len(central) == pytest.approx(found["mean_wait_central_s"])
+    slowdowns = ((central.end - central.submit) / central.run_time_s.clip(10)).clip(1)
+    assert found["mean_bounded_slowdown_central"] == pytest.approx(slowdowns.mean())

@@ -14,6 +14,7 @@ from power_runs import LEAN, Script, column, jobs, run
 
 from slurmsim.energy.profile import read_profile
 from slurmsim.errors import SlurmSimError
+from slurmsim.metrics.work import of_trace
 from slurmsim_policies.equipartition import deal
 
 
@@ -53,6 +54,7 @@ def test_a_run(tmp_path: Path) -> None:
     last = phases.sort_values("end").iloc[-1]
     assert last["nodes"] in (32, 28)  # alone, or beside the moldable one
     assert set(column(trace, "state").values()) == {"COMPLETED"}
+    assert len(trace.requeued) and of_trace(trace, 32)["lost_cpu_s"] == 0  # earlier sizes are no loss
 
 
 def test_every(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from fake_traces import event_row, job_row, make_trace, usage_row, write_trace
 
+import slurmsim
 from slurmsim.report.rundata import RunData
 from slurmsim.report.web import page_data as page_data_module
 from slurmsim.report.web.packing import unpack
@@ -143,3 +144,9 @@ def test_very_many_steps_become_exact_means(tmp_path, monkeypatch):
     data, found, col = loaded(write_trace(tmp_path / "t", jobs=jobs, usage=usage))
     assert found["thinned"] and col["use_time"].tolist() == [0, 10] and col["use_alloc_cpus"].tolist() == [2, 2]
     assert "means of 2 equal parts" in workbench(data)
+
+
+def test_the_page_names_the_folder_the_trace_will_have(tmp_path):
+    """A run makes its page in the staging folder."""
+    slurmsim.run("generate:lublin:jobs=5,nodes=4", out=tmp_path / "mine", policy="easy")
+    assert '"folder":"mine"' in (tmp_path / "mine" / "report.html").read_text().replace('": "', '":"')

@@ -109,11 +109,12 @@ def test_classes_with_most_jobs_first() -> None:
 
 
 @given(
-    st.lists(st.integers(0, 5000), min_size=1, max_size=40), st.integers(0, 600), st.integers(0, 100), st.integers(0, 3)
-)
-def test_jitter(submits: list[int], jitter: int, seed: int, array: int) -> None:
+    st.lists(st.integers(0, 5000), min_size=1, max_size=40), st.integers(0, 600), st.integers(0, 100),
+    st.integers(0, 3), st.sampled_from([0, 1_600_000_000]),
+)  # fmt: skip
+def test_jitter(submits: list[int], jitter: int, seed: int, array: int, began: int) -> None:
     n = len(submits)
-    submit = np.sort(np.array(submits, np.int64))
+    submit = began + np.sort(np.array(submits, np.int64))
     arrays = np.full(n, -1, np.int64)
     arrays[: min(array, n)] = 7
     submit[: min(array, n)] = submit[0]
@@ -123,6 +124,7 @@ def test_jitter(submits: list[int], jitter: int, seed: int, array: int) -> None:
     moved = jittered(given_log, jitter, seed)
     assert sorted(moved.ints["job_id"].tolist()) == ids.tolist()
     assert (np.diff(moved.ints["submit"]) >= 0).all()
+    assert moved.ints["submit"][0] >= submit[0]  # nobody comes before the log begins, also one of Unix times
     before = dict(zip(ids.tolist(), submit.tolist(), strict=True))
     shift = {
         j: s - before[j] for j, s in zip(moved.ints["job_id"].tolist(), moved.ints["submit"].tolist(), strict=True)
