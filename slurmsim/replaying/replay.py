@@ -134,7 +134,7 @@ def execute(
             summary |= figures(prepared, read_trace(folder))
         writer.write_json("summary.json", summary)
         if report:
-            build_report(folder)
+            build_report(folder, formats=())
         folder = writer.close(partial=interrupted)
     return folder, summary, interrupted
 
