@@ -1,6 +1,6 @@
 """Runs `slurmsim run` as a process of its own and weighs it: what the benchmark files share.
 
-A claim is measured on the whole process: start of Python, reading the log, simulation, all outputs, plots and report.
+A claim is measured on the whole process: start of Python, reading the log, simulation, all outputs and the report.
 Results go to ``results/NAME.json``; ``python benchmarks/table.py`` makes the table of README.md of them.
 """
 

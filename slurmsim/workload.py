@@ -87,6 +87,27 @@ ADDED = ("min_nodes", "max_nodes", "malleable", "app")
 """Columns that came later: a file has them only where some job says something in them."""
 
 
+def constant(n: int, value: int, kind: type[np.signedinteger[Any]] = np.int64) -> npt.NDArray[Any]:
+    """A column of `n` equal values in the room of one, as most columns of most logs are; it cannot be written to."""
+    return np.broadcast_to(np.array(value, kind), n)
+
+
+def compact(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The column itself, or a `constant` where all its values are equal."""
+    if len(column) and column[0] == column[-1] and (column == column[0]).all():
+        return constant(len(column), column[0], column.dtype.type)
+    return column
+
+
+def taken(column: npt.NDArray[Any], rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Those `rows` of the column, indices or a mask; of a `constant` another one."""
+    if len(column) and column.strides == (0,):
+        n = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
+        return constant(n, column[0], column.dtype.type)
+    found: npt.NDArray[Any] = column[rows]
+    return found
+
+
 @dataclass(slots=True)
 class TextColumn:
     """Dictionary-coded text: `values[codes[i]]` is row i's text. `values[0]` is the empty string."""
@@ -97,7 +118,7 @@ class TextColumn:
     @classmethod
     def constant(cls, n: int, value: str = "") -> TextColumn:
         values = [""] if value == "" else ["", value]
-        return cls(np.full(n, len(values) - 1, np.int32), values)
+        return cls(constant(n, len(values) - 1, np.int32), values)
 
     @classmethod
     def from_list(cls, items: list[str]) -> TextColumn:
@@ -109,7 +130,7 @@ class TextColumn:
         return self.values[self.codes[i]]
 
     def take(self, rows: npt.NDArray[Any]) -> TextColumn:
-        return TextColumn(self.codes[rows], self.values)
+        return TextColumn(taken(self.codes, rows), self.values)
 
 
 @dataclass(slots=True)
@@ -223,7 +244,7 @@ class Workload:
         n = len(self.ints["job_id"])
         for name, (_, default) in INT_COLUMNS.items():
             if name not in self.ints:
-                self.ints[name] = np.full(n, default, np.int64)
+                self.ints[name] = constant(n, default)
         for name in TEXT_COLUMNS:
             if name not in self.texts:
                 self.texts[name] = TextColumn.constant(n)
@@ -234,7 +255,7 @@ class Workload:
     def take(self, rows: npt.NDArray[Any]) -> Workload:
         """The workload made of `rows` (indices or a mask), in that order; header and quality are shared."""
         return Workload(
-            {k: v[rows] for k, v in self.ints.items()},
+            {k: taken(v, rows) for k, v in self.ints.items()},
             {k: v.take(rows) for k, v in self.texts.items()},
             self.header,
             self.quality,
@@ -242,8 +263,9 @@ class Workload:
         )
 
     def sorted(self) -> Workload:
-        """By submit time, then job id."""
-        return self.take(np.lexsort((self.ints["job_id"], self.ints["submit"])))
+        """By submit time, then job id; itself where it is so already."""
+        order = np.lexsort((self.ints["job_id"], self.ints["submit"]))
+        return self if (order[1:] > order[:-1]).all() else self.take(order)
 
 
 class WorkloadFormat(Protocol):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,7 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.errors import WorkloadError
-from slurmsim.workload import ADDED, INT_COLUMNS, TEXT_COLUMNS, QualityReport, TextColumn, Workload, WorkloadHeader
+from slurmsim.workload import (
+    ADDED,
+    INT_COLUMNS,
+    TEXT_COLUMNS,
+    QualityReport,
+    TextColumn,
+    Workload,
+    WorkloadHeader,
+    compact,
+)
 from slurmsim_workloads.dependencies import first_in_a_loop, loop_error, waiting_for_itself
 from slurmsim_workloads.files import reason_of, replacing
 from slurmsim_workloads.options import Option, check_options
@@ -77,12 +86,13 @@ class ParquetFormat:
                 schema = file.schema_arrow
                 header, quality = _metadata(schema.metadata or {}, path)
                 check_names(schema.names, path)
-                table = file.read()
+                # one after the other: a year of a big machine is not there twice
+                columns = ((name, file.read([name], use_threads=False).column(0)) for name in schema.names)
+                return _workload(columns, path, header, quality)
         except OSError as error:
             raise WorkloadError(f"cannot be read: {reason_of(error)}", file=str(path)) from None
         except (pa.ArrowException, UnicodeDecodeError) as error:  # names that are no UTF-8 come as the latter
             raise WorkloadError(f"is no intact Parquet file: {_first_line(error)}", file=str(path)) from None
-        return from_table(table, path, header, quality)
 
     def write(self, workload: Workload, path: Path) -> None:
         """Write all columns; same workload, same bytes.
@@ -99,14 +109,26 @@ class ParquetFormat:
             pq.write_table(table, temporary, compression="zstd", row_group_size=ROW_GROUP)
 
 
-def from_table(table: pa.Table, path: Path, header: WorkloadHeader, quality: QualityReport | None = None) -> Workload:
+def from_table(table: pa.Table, path: Path, header: WorkloadHeader) -> Workload:
     """The workload in a table whose columns have known names; `path` names it in errors. Raises WorkloadError."""
-    names = table.column_names
-    ints = {name: _int_column(table[name], name, path) for name in INT_COLUMNS if name in names}
-    texts = {name: _text_column(table[name], name, path) for name in TEXT_COLUMNS if name in names}
-    if quality is None:
-        quality = QualityReport(records=len(table), jobs=len(table))
-    workload = Workload(ints, texts, header, quality)
+    return _workload(zip(table.column_names, table.columns, strict=True), path, header)
+
+
+def _workload(
+    columns: Iterable[tuple[str, pa.ChunkedArray]], path: Path, header: WorkloadHeader,
+    quality: QualityReport | None = None,
+) -> Workload:  # fmt: skip
+    """The workload of columns with known names, of which each is needed but once."""
+    ints: dict[str, IntColumn] = {}
+    texts: dict[str, TextColumn] = {}
+    for name, column in columns:
+        if name in INT_COLUMNS:
+            ints[name] = compact(_int_column(column, name, path))
+        else:
+            text = _text_column(column, name, path)
+            texts[name] = TextColumn(compact(text.codes), text.values)
+    n = len(ints["job_id"])
+    workload = Workload(ints, texts, header, quality or QualityReport(records=n, jobs=n))
     _check_values(workload, path)
     return workload.sorted()
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.errors import WorkloadError
-from slurmsim.workload import INT_COLUMNS, TEXT_COLUMNS, TextColumn, Workload
+from slurmsim.workload import INT_COLUMNS, TEXT_COLUMNS, TextColumn, Workload, constant
 from slurmsim_workloads.files import replacing
 from slurmsim_workloads.swf_header import named_numbers
 
@@ -44,7 +44,7 @@ def reduce_to_swf(workload: Workload) -> tuple[Workload, list[str]]:
     for name, (_, default) in INT_COLUMNS.items():
         if name not in _HELD_INTS:
             lose(name, ints[name] != default)
-            ints[name] = np.full(n, default, np.int64)
+            ints[name] = constant(n, default)
     for name in TEXT_COLUMNS:
         if name not in _HELD_TEXTS:
             lose(name, _filled(texts[name]))

@@ -38,8 +38,8 @@ ASKS_, UNSEEN_, SEEN_, BARRED_ = 1, 2, 4, 8
 
 
 def zeros(n: int) -> array[int]:
-    """`n` integers of 64 bits."""
-    return array("q", bytes(8 * n))
+    """`n` integers of 64 bits, and no room beyond them: whatever looks for an index beyond an array sees it."""
+    return array("q", (0,)) * n
 
 
 def first_from(values: array[int], low: int, n: int, x: int) -> int:

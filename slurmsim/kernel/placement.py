@@ -21,7 +21,7 @@ NEAR_ = 255  # the lowest byte of a node's weight, less the GPUs that count
 
 def zeros(n: int) -> array[int]:
     """`n` integers of 64 bits."""
-    return array("q", bytes(8 * n))
+    return array("q", (0,)) * n
 
 
 class Nodes:

@@ -21,7 +21,7 @@ COUNTED = {
 }
 
 
-USAGE_NEEDED = ("time", "partition", "alloc_cpus", "alloc_nodes", "idle_nodes", "down_nodes")
+_USAGE = ("time", "alloc_cpus", "alloc_nodes", "idle_nodes", "down_nodes")
 
 
 def summarize(
@@ -42,7 +42,7 @@ def summarize(
     cpus
         CPUs of the cluster.
     allocated, down
-        Step series of CPUs in use and of CPUs on unusable nodes, see `utilization` (`usage_series` makes them).
+        Step series of CPUs in use and of CPUs on unusable nodes, see `utilization`.
     requeued
         Runs that ended in a requeue, in the form of `jobs`; none if not given.
     tau_s
@@ -132,30 +132,20 @@ def summarize_trace(trace: Any, *, cpus: int, tau_s: int = TAU_S) -> dict[str, i
 
     That counts the CPU-seconds of runs that ended in a requeue, and does not count nodes that were down as available.
     """
-    series = usage_series(trace.read("usage", USAGE_NEEDED), cpus)
+    series = _usage_series(*trace.ints_where("usage", _USAGE, "partition", ""), cpus=cpus)
     allocated, down = series if len(series[0].time) else (None, None)
     wanted = (*NEEDED, RUN_TIME, ARRIVED)
     jobs, requeued = trace.read("jobs", wanted), trace.read("requeued", wanted)
     return summarize(jobs, cpus=cpus, allocated=allocated, down=down, requeued=requeued, tau_s=tau_s)
 
 
-def usage_series(usage: Any, cpus: int) -> tuple[StepSeries, StepSeries]:
-    """CPUs allocated and CPUs down as step series, from a ``pyarrow.Table`` of the usage schema.
+def _usage_series(
+    time: IntArray, allocated: IntArray, busy: IntArray, idle: IntArray, down: IntArray, *, cpus: int
+) -> tuple[StepSeries, StepSeries]:
+    """CPUs allocated and CPUs down as step series, from columns of the usage of the whole cluster.
 
-    The table counts down *nodes*; they are taken to hold ``cpus / nodes`` CPUs each, exact when all nodes are alike.
-
-    Parameters
-    ----------
-    cpus
-        CPUs of the cluster.
+    These count down *nodes*; they are taken to hold ``cpus / nodes`` CPUs each, exact when all nodes are alike.
     """
-    from slurmsim.trace.columns import int_values, text_codes
-
-    codes, partitions = text_codes(usage.column("partition"))
-    whole = codes == partitions.index("") if "" in partitions else np.zeros(len(codes), bool)
-    time, allocated, busy, idle, down = (
-        int_values(usage.column(name))[whole] for name in USAGE_NEEDED if name != "partition"
-    )
     nodes = busy + idle + down
     lost = np.zeros(len(nodes), np.int64)
     np.floor_divide(down * cpus, nodes, out=lost, where=nodes > 0)

@@ -48,10 +48,11 @@ class JobEvents:
     value: IntArray
 
     @classmethod
-    def of(cls, tables: Iterable[pa.Table], more: str = "") -> JobEvents:
+    def of(cls, tables: Iterable[pa.Table], more: str = "", of_jobs: IntArray | None = None) -> JobEvents:
         """From tables with the columns `COLUMNS`, and ``value`` if it is wanted; `more` is a kind to keep besides.
 
-        Read a table after another, so what does not matter, most of a long trace, is never in memory at once.
+        Only events of the jobs `of_jobs`, if they are given. Read a table after another, so what does not matter, most
+        of a long trace, is never in memory at once.
         """
         kinds = {name: i for i, name in enumerate((*_KINDS, more))}
         index: dict[str, int] = {}
@@ -60,7 +61,10 @@ class JobEvents:
             codes, names = text_codes(table.column("event"))
             kind = np.array([kinds.get(name, -1) for name in names], np.int64)[codes]
             job = int_values(table.column("job_id"))
-            rows = np.flatnonzero((kind >= 0) & (job != NULL))
+            wanted = (kind >= 0) & (job != NULL)
+            if of_jobs is not None:
+                wanted &= rows_of(of_jobs, job) >= 0
+            rows = np.flatnonzero(wanted)
             shown, texts = text_codes(table.column("reason"))
             place = np.array([index.setdefault(text, len(index)) for text in texts], np.int64)
             value = int_values(table.column("value")) if "value" in table.column_names else np.full(len(job), NULL)

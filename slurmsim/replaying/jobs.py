@@ -48,18 +48,20 @@ def jobs_of(options: RunOptions, reader_options: Mapping[str, str], frame: Any =
 
 
 def _given(options: RunOptions, reader_options: Mapping[str, str], frame: Any) -> Workload:
-    from slurmsim_workloads import read_workload
-    from slurmsim_workloads.generators import generate
-    from slurmsim_workloads.parquet import from_frame
-
     generator = generator_of(options.workload) if frame is None else None
     if frame is None and generator is None:
+        from slurmsim_workloads import read_workload
+
         return read_workload(options.workload, options.format, reader_options)
     if options.format is not None or options.option:
         what = "a generator" if generator else "a DataFrame"
         raise ConfigError(f"{what} has no format", field="--format", expected="neither --format nor --option")
     if generator is None:
+        from slurmsim_workloads.parquet import from_frame
+
         return from_frame(frame, options.workload)
+    from slurmsim_workloads.generators import generate
+
     return generate(*generator, options.seed)
 
 

@@ -135,7 +135,7 @@ def execute(
         if report:
             from slurmsim.report.build import build_report
 
-            build_report(folder)
+            build_report(folder, formats=())
         folder = writer.close(partial=interrupted)
     return folder, summary, interrupted
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from slurmsim.report import breakdown, page
+from slurmsim.report.pictures import pictures
 from slurmsim.report.rundata import RunData
 from slurmsim.report.shortfall import shortfall
 from slurmsim.report.text import duration, number, percent, summary_value
@@ -22,16 +23,12 @@ _TILES = (
 )  # fmt: skip
 
 
-def report_page(data: RunData, figures: Sequence[tuple[str, bytes]]) -> str:
-    """The report as one HTML document.
+# Fewer started jobs than this make no distribution and no picture; the page then has its tables only.
+MIN_JOBS = 2
 
-    Parameters
-    ----------
-    data
-        The run.
-    figures
-        Caption and PNG of each picture, in order.
-    """
+
+def report_page(data: RunData) -> str:
+    """The report of a run as one HTML document."""
     summary = data.trace.summary
     blocks = [page.heading(title(data), *_lead(data))]
     if data.trace.partial:
@@ -41,7 +38,8 @@ def report_page(data: RunData, figures: Sequence[tuple[str, bytes]]) -> str:
     blocks.append(page.tiles((label, _tile(key, summary[key])) for key, label in _TILES if key in summary))
     if len(data.jobs):
         blocks.append(workbench(data))
-    blocks.append(page.section("Pictures", *page.figures(figures)))
+    if int(data.jobs.started.sum()) >= MIN_JOBS:
+        blocks.append(page.section("Pictures", *page.drawings(pictures(data))))
     blocks.append(
         page.section(
             "Numbers",

@@ -164,8 +164,7 @@ def _overlapping(data: RunData, begin: int, end: int) -> IntArray:
 
 
 def _expressions(data: RunData, chosen: IntArray) -> list[str]:
-    codes, lists = data.node_lists
-    return [lists[code] for code in codes[chosen].tolist()]
+    return data.trace.texts_at("jobs", "node_list", chosen)
 
 
 def _within(count: IntArray) -> IntArray:

@@ -68,6 +68,11 @@ def figures(pictures: Iterable[tuple[str, bytes]]) -> list[str]:
     return [figure(png, caption) for caption, png in pictures]
 
 
+def drawings(pictures: Iterable[tuple[str, str]]) -> list[str]:
+    """Pictures, given as caption and SVG, whose texts are escaped."""
+    return [_block("drawing", svg, caption) for caption, svg in pictures]
+
+
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: Iterable[int] = (0,)) -> str:
     """A table of texts, the columns `left` flush left and allowed to wrap; nothing when there are no rows."""
     found = list(rows)

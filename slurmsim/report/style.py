@@ -22,6 +22,7 @@ PALETTE = (
     "#3a6ea5", "#e1913c", "#4f9d69", "#c4523f", "#7d67ad", "#3fa3b0", "#c56a9f", "#8a6d4b", "#b3a23a", "#5a6b7b",
 )  # fmt: skip
 RAMP = ("#eeb45a", "#d9683c", "#a13e6d", "#5b3d8c", "#1f2b5c")  # of what has an order, from the light to the dark
+DENSITY = ("#dbe6f1", PALETTE[0], "#16324f")  # from one job to the most
 INK = "#1f2933"
 MUTED = "#6b7785"
 GRID = "#e3e7ec"
@@ -230,10 +231,15 @@ def shades(color: str) -> list[tuple[float, float, float]]:
 
 def ordered_colors(n: int) -> list[str]:
     """`n` colours that read as an order, from the light and warm to the dark."""
-    from matplotlib.colors import LinearSegmentedColormap, to_hex
+    return ramp(RAMP, [i / max(n - 1, 1) for i in range(n)])
 
-    ramp = LinearSegmentedColormap.from_list("sizes", RAMP)
-    return [to_hex(ramp(i / max(n - 1, 1))) for i in range(n)]
+
+def ramp(stops: Sequence[str], at: Sequence[float]) -> list[str]:
+    """Colours from the first of `stops`, evenly spaced, at 0 to the last at 1."""
+    channels = np.array([[int(stop[i : i + 2], 16) for i in (1, 3, 5)] for stop in stops])
+    places = np.linspace(0, 1, len(stops))
+    mixed = np.column_stack([np.interp(at, places, channel) for channel in channels.T])
+    return [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in mixed.round().astype(int).tolist()]
 
 
 def categories(axis: Any, names: Sequence[str]) -> None:

@@ -120,7 +120,9 @@ def _from_ndarray(values: npt.NDArray[Any], nullable: bool) -> pa.Array:
             return int_array(values.tolist(), nullable=nullable)
         raise TypeError(f"integers wanted, not {values.dtype}")
     valid: npt.NDArray[np.bool_] | None = None
-    if isinstance(values, np.ma.MaskedArray):
+    if type(values) is not np.ndarray and isinstance(
+        values, np.ma.MaskedArray
+    ):  # NumPy loads numpy.ma when it is named
         valid = ~np.ma.getmaskarray(values)
         values = values.filled(0)
     # A private copy: the caller may reuse its array before the row group is written.

@@ -145,7 +145,24 @@ class Trace:
                 rows = np.flatnonzero(codes == values.index(value))
                 for part, name in zip(parts, names, strict=True):
                     part.append(int_values(group.column(name), null)[rows])
-        return [np.concatenate(part) if part else np.zeros(0, np.int64) for part in parts]
+        found = []
+        for part in parts:
+            found.append(np.concatenate(part) if part else np.zeros(0, np.int64))
+            part.clear()
+        return found
+
+    def texts_at(self, table: str, name: str, rows: npt.NDArray[np.int64]) -> list[str]:
+        """The texts of a column in these rows. Those of the others, node lists of a long trace say, are not kept."""
+        found = np.empty(len(rows), object)
+        first = 0
+        for group in self.groups(table, [name]):
+            inside = np.flatnonzero((rows >= first) & (rows < first + group.num_rows))
+            if len(inside):
+                codes, values = text_codes(group.column(name))
+                found[inside] = np.array(values, object)[codes[rows[inside] - first]]
+            first += group.num_rows
+        texts: list[str] = found.tolist()
+        return texts
 
     def text(self, table: str, name: str) -> tuple[npt.NDArray[np.int32], list[str]]:
         """A text column as codes, shape (n_rows,), and the list they point into."""

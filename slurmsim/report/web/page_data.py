@@ -151,11 +151,9 @@ def _past_columns(data: RunData, past: IntArray) -> tuple[IntArray, IntArray, np
 
 def _places(data: RunData, rows: IntArray, past: IntArray) -> dict[str, npt.NDArray[Any]]:
     """Node rows of jobs, then of earlier runs: how many intervals each has, first row and length of each of these."""
-    codes, lists = data.node_lists
-    past_codes, past_lists = data.trace.text("requeued", "node_list")
     started = np.flatnonzero(data.jobs.started[rows])
-    names = [lists[code] for code in codes[rows[started]].tolist()]
-    names += [past_lists[code] for code in past_codes[past].tolist()]
+    names = data.trace.texts_at("jobs", "node_list", rows[started])
+    names += data.trace.texts_at("requeued", "node_list", past)
     owner, first, last = data.rows.flat(names)
     counts = np.zeros(len(rows) + len(past), np.int64)
     counts[np.append(started, len(rows) + np.arange(len(past)))] = np.bincount(owner, minlength=len(names))
@@ -176,7 +174,8 @@ def _reasons(
     """
     from slurmsim.why.rules import FIRST_IN_LINE, IN_LINE, rule
 
-    events = JobEvents.of(data.trace.groups("events", [*COLUMNS, "value"]), "PLAN")
+    ids = columns["job_id"] if len(rows) < len(data.jobs) else None
+    events = JobEvents.of(data.trace.groups("events", [*COLUMNS, "value"]), "PLAN", ids)
     found = timelines(events, columns["job_id"], columns["submit"] + data.interval.begin, data.interval.end)
     used, codes = np.unique(found.reason, return_inverse=True)
     starts, plans = events.of_kind("START"), events.of_kind("PLAN")[::-1]  # the last start, the first plan

@@ -68,7 +68,7 @@ def test_what_swf_cannot_hold_is_refused_or_left_out_aloud(
     log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     w = read_workload(log)
-    w.ints["nodes"][:] = 2
+    w.ints["nodes"] = np.full(len(w), 2)
     rich, out = tmp_path / "rich.parquet", tmp_path / "out.swf"
     write_workload(w, rich)
     with pytest.raises(WorkloadError, match=r"SWF cannot hold nodes \(2 jobs\) \(expected parquet, or --lossy"):

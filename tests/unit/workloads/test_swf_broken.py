@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from slurmsim.errors import ConfigError, SlurmSimError, WorkloadError
@@ -150,7 +151,7 @@ def test_swf_refuses_what_it_cannot_hold(tmp_path: Path) -> None:
     path.write_text(GOOD + SECOND)
     w = read_workload(path)
     w.texts["gres"] = TextColumn.from_list(["gpu:1", ""])
-    w.ints["mem_per_node"][:] = 100
+    w.ints["mem_per_node"] = np.full(len(w), 100)
     out.write_text("older result")
     with pytest.raises(SlurmSimError) as caught:
         write_workload(w, out)
