@@ -9,6 +9,7 @@ which is the same under every policy.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from slurmsim.metrics.columns import JobColumns
 from slurmsim.metrics.slowdown import bounded_slowdown
@@ -21,6 +22,13 @@ CLASSES = ("short_narrow", "short_wide", "long_narrow", "long_wide")
 SHORT_S, NARROW = 3600, 0.02
 
 
+def class_codes(asked: npt.NDArray[np.int64], limit: npt.NDArray[np.int64], cpus: int) -> npt.NDArray[np.int64]:
+    """Index into `CLASSES` of jobs that asked for so many CPUs and seconds, on a cluster of `cpus`."""
+    long = (limit > SHORT_S) | (limit == NULL)
+    wide = asked > max(1.0, NARROW * cpus)
+    return (2 * long + wide).astype(np.int64)
+
+
 def by_class(trace: Trace, cpus: int) -> dict[str, float | int | None]:
     """Of each class the jobs, their mean wait so far (seconds) and their mean bounded slowdown.
 
@@ -31,8 +39,7 @@ def by_class(trace: Trace, cpus: int) -> dict[str, float | int | None]:
     asked, limit = trace.ints("jobs", "req_cpus", "time_limit_s")
     accepted = ~columns.in_state(REFUSED)
     columns, asked, limit = columns.where(accepted), asked[accepted], limit[accepted]
-    long = (limit > SHORT_S) | (limit == NULL)
-    wide = asked > max(1.0, NARROW * cpus)
+    codes = class_codes(asked, limit, cpus)
     (seen,) = trace.ints("usage", "time")
     waits = waits_so_far(columns, int(seen[-1]) if len(seen) else None)
     done = columns.finished
@@ -40,7 +47,7 @@ def by_class(trace: Trace, cpus: int) -> dict[str, float | int | None]:
     slowdowns[done] = bounded_slowdown(columns.end[done] - columns.submit[done], columns.run[done])
     found: dict[str, float | int | None] = {}
     for number, name in enumerate(CLASSES):
-        of = 2 * long + wide == number
+        of = codes == number
         known = slowdowns[of & done]
         found |= {
             f"{name}_jobs": int(of.sum()), f"{name}_wait_s": float(waits[of].mean()) if of.any() else None,
