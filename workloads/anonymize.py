@@ -10,7 +10,7 @@ stays visible: a pseudonym is not a proof of anonymity.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
@@ -19,12 +19,23 @@ from slurmsim.numerals import is_number
 from slurmsim.workload import QualityReport, TextColumn, Workload, WorkloadHeader
 
 ALWAYS = {"user": "user", "account": "account", "name": "job"}
+NO_CASE = ("account", "qos")
+"""Kinds whose names Slurm's database has in lower case."""
+_LISTED = re.compile(r"[^,]+")
+# the type in --gpus-per-node=a100:2, --tres-per-task=gres/gpu:a100:2; a count alone is none
+_OPTION_TYPE = re.compile(r"(?<=[=:,])([A-Za-z_][\w.\-]*)(?=:\d)")
 _TIMES = ("submit", "begin", "cancel_at", "log_eligible", "log_start", "log_end")
 # Facts about the machine and the format; comments of people are not kept.
 _HEADER_KEPT = ("Version", "MaxNodes", "MaxProcs", "MaxRuntime", "Preemption", "UnixStartTime", "TimeZone")
 
 
-def anonymize(workload: Workload, seed: int = 0, *, everything: bool = False, shift_s: int = 0) -> Workload:
+Names = Mapping[str, Mapping[str, str]]
+"""Pseudonyms by kind: user, account, job, node, partition, qos, feature, type (of GRES), license, reservation."""
+
+
+def anonymize(
+    workload: Workload, seed: int = 0, *, everything: bool = False, shift_s: int = 0, names: Names | None = None
+) -> Workload:
     """A workload with pseudonyms.
 
     Parameters
@@ -34,9 +45,12 @@ def anonymize(workload: Workload, seed: int = 0, *, everything: bool = False, sh
     seed
         Of the shuffle that numbers the pseudonyms.
     everything
-        Also replace partitions, QOS, constraints, GRES types and the names of nodes.
+        Also replace partitions, QOS, constraints, GRES types, licenses, reservations and the names of nodes.
     shift_s
         Seconds taken off every time (submit, begin, cancel, recorded times), so that the dates are not the real ones.
+    names
+        Pseudonyms chosen before, by kind, as for a configuration that goes with the log; other names are numbered
+        after those.
 
     Returns
     -------
@@ -45,17 +59,19 @@ def anonymize(workload: Workload, seed: int = 0, *, everything: bool = False, sh
         by the same shuffle. Header comments, file name and the places in the quality report are removed.
     """
     texts = dict(workload.texts)
-    rng = np.random.Generator(np.random.PCG64(seed))
+    kinds = _Kinds(names or {}, np.random.Generator(np.random.PCG64(seed)))
     for column, prefix in ALWAYS.items():
-        texts[column] = _pseudonyms(texts[column], prefix, rng)
-    nodes = _node_pseudonyms((texts[c] for c in ("node_list", "exclude", "log_nodes")), rng)
+        texts[column] = _pseudonyms(texts[column], kinds, prefix)
+    nodes = _node_pseudonyms((texts[c] for c in ("node_list", "exclude", "log_nodes")), kinds)
     for column in ("node_list", "exclude", "log_nodes"):
         texts[column] = _mapped(texts[column], lambda text: _rename_nodes(text, nodes))
     if everything:
-        texts["partition"] = _tokens([texts["partition"]], "partition", rng, re.compile(r"[^,]+"))[0]
-        texts["qos"] = _pseudonyms(texts["qos"], "qos", rng)
-        texts["constraint"] = _tokens([texts["constraint"]], "feature", rng, re.compile(r"[A-Za-z_][\w.\-]*"))[0]
-        texts["gres"], texts["gpus"] = _gres_types(texts["gres"], texts["gpus"], rng)
+        texts["partition"] = _tokens([texts["partition"]], kinds, "partition", _LISTED)[0]
+        texts["qos"] = _pseudonyms(texts["qos"], kinds, "qos")
+        texts["constraint"] = _tokens([texts["constraint"]], kinds, "feature", re.compile(r"[A-Za-z_][\w.\-]*"))[0]
+        texts["gres"], texts["gpus"], texts["options"] = _gres_types(texts, kinds)
+        texts["licenses"] = _tokens([texts["licenses"]], kinds, "license", re.compile(r"[A-Za-z_][^,;:|]*"))[0]
+        texts["reservation"] = _tokens([texts["reservation"]], kinds, "reservation", _LISTED)[0]
     ints = dict(workload.ints)
     if shift_s:
         for name in _TIMES:
@@ -70,10 +86,26 @@ def anonymize(workload: Workload, seed: int = 0, *, everything: bool = False, sh
     return Workload(ints, texts, header, report)
 
 
-def _numbered(texts: Iterable[str], prefix: str, rng: np.random.Generator) -> dict[str, str]:
-    """text -> prefix and number, numbers in shuffled order of the sorted texts."""
+class _Kinds:
+    """Pseudonyms given before, and the shuffle that numbers the others."""
+
+    def __init__(self, names: Names, rng: np.random.Generator) -> None:
+        self._names, self._rng = names, rng
+
+    def of(self, texts: Iterable[str], kind: str) -> dict[str, str]:
+        """text -> pseudonym of a kind, numbers of new ones in shuffled order of the sorted texts."""
+        given = self._names.get(kind, {})
+        found = {text: given[text] for text in texts if text in given}
+        if kind in NO_CASE:
+            found |= {text: given[text.lower()] for text in texts if text not in given and text.lower() in given}
+        return found | numbered((text for text in texts if text not in found), kind, self._rng, len(given))
+
+
+def numbered(texts: Iterable[str], prefix: str, rng: np.random.Generator, first: int = 0) -> dict[str, str]:
+    """text -> prefix and number from `first` + 1 on, numbers in shuffled order of the sorted texts."""
     ordered = sorted(set(texts))
-    return {text: f"{prefix}{number + 1}" for text, number in zip(ordered, rng.permutation(len(ordered)), strict=True)}
+    places = rng.permutation(len(ordered))
+    return {text: f"{prefix}{first + place + 1}" for text, place in zip(ordered, places, strict=True)}
 
 
 def _used(column: TextColumn) -> list[str]:
@@ -94,22 +126,21 @@ def _natural(text: str) -> tuple[int, str]:
     return len(text), text
 
 
-def _pseudonyms(column: TextColumn, prefix: str, rng: np.random.Generator) -> TextColumn:
-    names = _numbered(_used(column), prefix, rng)
+def _pseudonyms(column: TextColumn, kinds: _Kinds, kind: str) -> TextColumn:
+    names = kinds.of(_used(column), kind)
     return _mapped(column, names.__getitem__)
 
 
-def _tokens(
-    columns: list[TextColumn], prefix: str, rng: np.random.Generator, pattern: re.Pattern[str]
-) -> list[TextColumn]:
+def _tokens(columns: list[TextColumn], kinds: _Kinds, kind: str, pattern: re.Pattern[str]) -> list[TextColumn]:
     """Pseudonyms for the words inside the texts (partitions of a comma list, features of a constraint)."""
     words = {word for column in columns for text in _used(column) for word in pattern.findall(text)}
-    names = _numbered(words, prefix, rng)
+    names = kinds.of(words, kind)
     return [_mapped(c, lambda text: pattern.sub(lambda match: names[match[0]], text)) for c in columns]
 
 
-def _gres_types(gres: TextColumn, gpus: TextColumn, rng: np.random.Generator) -> tuple[TextColumn, TextColumn]:
+def _gres_types(texts: Mapping[str, TextColumn], kinds: _Kinds) -> tuple[TextColumn, TextColumn, TextColumn]:
     """GRES names stay (``gpu`` is no secret), types go: ``gpu:a100:2`` becomes ``gpu:type1:2``."""
+    gres, gpus, options = (texts[name] for name in ("gres", "gpus", "options"))
 
     def types_of(text: str, position: int) -> list[str]:
         parts = [item.split(":") for item in text.split(",")]
@@ -118,18 +149,22 @@ def _gres_types(gres: TextColumn, gpus: TextColumn, rng: np.random.Generator) ->
     found = {t for text in _used(gres) for t in types_of(text, 1)} | {
         t for text in _used(gpus) for t in types_of(text, 0)
     }
-    names = _numbered(found, "type", rng)
+    found |= {match[1] for text in _used(options) for match in _OPTION_TYPE.finditer(text)}
+    names = kinds.of(found, "type")
 
     def rename(text: str) -> str:
         return ",".join(":".join(names.get(part, part) for part in item.split(":")) for item in text.split(","))
 
-    return _mapped(gres, rename), _mapped(gpus, rename)
+    def of_option(match: re.Match[str]) -> str:
+        return match[0].replace(match[1], names[match[1]])
+
+    return (
+        _mapped(gres, rename), _mapped(gpus, rename), _mapped(options, lambda text: _OPTION_TYPE.sub(of_option, text))
+    )  # fmt: skip
 
 
-def _node_pseudonyms(columns: Iterable[TextColumn], rng: np.random.Generator) -> dict[str, str]:
-    return _numbered(
-        {node for column in columns for text in _used(column) for node in hostlist.expand(text)}, "node", rng
-    )
+def _node_pseudonyms(columns: Iterable[TextColumn], kinds: _Kinds) -> dict[str, str]:
+    return kinds.of({node for column in columns for text in _used(column) for node in hostlist.expand(text)}, "node")
 
 
 def _rename_nodes(text: str, names: dict[str, str]) -> str:

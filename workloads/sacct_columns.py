@@ -171,16 +171,16 @@ def time_zone(name: str) -> ZoneInfo | None:
         raise ConfigError(f"no time zone {name!r}", field="timezone", expected="a name such as Europe/Paris") from None
 
 
-def local_to_unix(local: IntColumn, zone: ZoneInfo) -> IntColumn:
+def local_to_unix(local: IntColumn, zone: ZoneInfo, *, fold: int = 0) -> IntColumn:
     """Wall-clock seconds of `zone` as Unix seconds.
 
     Clocks are changed on a quarter of an hour, so one look-up a quarter is enough. Of the hour that comes twice in
-    autumn the first is taken, as there is no telling.
+    autumn the first is taken, as there is no telling; with `fold` 1 the second.
     """
     quarters, codes = np.unique(local // _QUARTER, return_inverse=True)
     offsets = np.empty(len(quarters), np.int64)
     for i, quarter in enumerate(quarters.tolist()):
-        wall = datetime.fromtimestamp(quarter * _QUARTER, UTC).replace(tzinfo=zone)
+        wall = datetime.fromtimestamp(quarter * _QUARTER, UTC).replace(tzinfo=zone, fold=fold)
         offset = wall.utcoffset()
         offsets[i] = 0 if offset is None else round(offset.total_seconds())
     return local - offsets[codes]

@@ -30,6 +30,7 @@ COMMANDS = (
     "predictors",
     "fidelity",
     "why",
+    "calibrate",
     "whatif",
     "sweep",
     "arena",

@@ -9,6 +9,7 @@ which is the same under every policy. Warm-up and cool-down are cut as they are 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from slurmsim.metrics.columns import JobColumns
 from slurmsim.metrics.slowdown import bounded_slowdown
@@ -23,6 +24,13 @@ CLASSES = ("short_narrow", "short_wide", "long_narrow", "long_wide")
 SHORT_S, NARROW = 3600, 0.02
 
 
+def class_codes(asked: npt.NDArray[np.int64], limit: npt.NDArray[np.int64], cpus: int) -> npt.NDArray[np.int64]:
+    """Index into `CLASSES` of jobs that asked for so many CPUs and seconds, on a cluster of `cpus`."""
+    long = (limit > SHORT_S) | (limit == NULL)
+    wide = asked > max(1.0, NARROW * cpus)
+    return (2 * long + wide).astype(np.int64)
+
+
 def by_class(trace: Trace, cpus: int) -> dict[str, float | int | None]:
     """Of the jobs submitted in the central window, and of each class of them, how they fared.
 
@@ -34,19 +42,18 @@ def by_class(trace: Trace, cpus: int) -> dict[str, float | int | None]:
     asked, limit = trace.ints("jobs", "req_cpus", "time_limit_s")
     accepted = ~columns.in_state(REFUSED)
     columns, asked, limit = columns.where(accepted), asked[accepted], limit[accepted]
+    codes = class_codes(asked, limit, cpus)
     (seen,) = trace.ints("usage", "time")
     waits = waits_so_far(columns, int(seen[-1]) if len(seen) else None)
     done = columns.finished
     slowdowns = np.full(len(waits), np.nan)
     slowdowns[done] = bounded_slowdown(columns.end[done] - columns.submit[done], columns.run[done])
     central = central_jobs(columns)
-    long = (limit > SHORT_S) | (limit == NULL)
-    wide = asked > max(1.0, NARROW * cpus)
     found: dict[str, float | int | None] = {
         "mean_wait_central_s": mean(waits[central]), "mean_bounded_slowdown_central": mean(slowdowns[central & done]),
     }  # fmt: skip
     for number, name in enumerate(CLASSES):
-        of = central & (2 * long + wide == number)
+        of = central & (codes == number)
         found |= {
             f"{name}_jobs": int(of.sum()), f"{name}_wait_s": mean(waits[of]),
             f"{name}_slowdown": mean(slowdowns[of & done]),

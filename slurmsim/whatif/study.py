@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -15,13 +14,13 @@ from slurmsim.campaign.tasks import Task
 from slurmsim.campaign.workers import run_tasks
 from slurmsim.errors import ConfigError
 from slurmsim.fidelity.grade import Fit, grade
+from slurmsim.fidelity.waits import logged_waits, on, replay_waits, waits_of
 from slurmsim.metrics.wait import mean, percentile
 from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.preparation import prepare
 from slurmsim.replaying.replay import execute
 from slurmsim.report.series import size_classes
 from slurmsim.report.shortfall import shortfalls
-from slurmsim.trace.columns import NULL
 from slurmsim.trace.reader import Trace, read_trace
 from slurmsim.whatif.effect import Effect, Floats, by_class, effect
 from slurmsim.workload import Workload
@@ -114,7 +113,7 @@ def study(question: Question, progress: Progress | None = None) -> Study:
     first = prepare(question.baseline)
     second = prepare(question.changed)
     findings = tuple(str(f) for p in (first, second) for f in p.findings if f.severity == "warning")
-    logged = _logged_waits(first.workload)
+    logged = logged_waits(first.workload)
     order = first.workload.ints["job_id"]
     traces: list[Trace] = []
     summaries: list[dict[str, Any]] = []
@@ -132,13 +131,13 @@ def study(question: Question, progress: Progress | None = None) -> Study:
     interrupted = False
     try:
         for pair in _replicates(question):
-            pairs.append((_on(order, *pair[0]), _on(order, *pair[1])))
+            pairs.append((on(order, *pair[0]), on(order, *pair[1])))
             done += 2
             if progress is not None:
                 progress(done, total)
     except KeyboardInterrupt:
         interrupted = True
-    a, b = (_on(order, *_waits(trace)) for trace in traces)
+    a, b = (on(order, *waits_of(trace)) for trace in traces)
     overall = effect("all", a, b, pairs, np.ones(len(order), np.bool_))
     classes = _classes(first.workload, traces[0], order, a, b, pairs)
     return Study(
@@ -153,7 +152,7 @@ def _replicates(question: Question) -> Iterator[tuple[Any, Any]]:
     for k in range(question.replicates):
         for side, options in enumerate((question.baseline, question.changed)):
             moved = replace(options, jitter=question.jitter_s, seed=question.baseline.seed + 1 + k)
-            tasks.append(Task(f"{k} {side}", _replicate, (moved,), str(side)))
+            tasks.append(Task(f"{k} {side}", replay_waits, (moved,), str(side)))
     found: dict[str, Any] = {}
     k = 0
     with closing(run_tasks(tasks)) as running:
@@ -166,28 +165,6 @@ def _replicates(question: Question) -> Iterator[tuple[Any, Any]]:
                 k += 1
 
 
-def _replicate(options: RunOptions) -> tuple[npt.NDArray[np.int64], Floats]:
-    """One jittered run: job ids and waits. Its trace is not kept."""
-    with tempfile.TemporaryDirectory(prefix="slurmsim-") as folder:
-        made, _, interrupted = execute(prepare(replace(options, out=folder + "/run")), report=False)
-        if interrupted:
-            raise KeyboardInterrupt
-        return _waits(read_trace(made))
-
-
-def _waits(trace: Trace) -> tuple[npt.NDArray[np.int64], Floats]:
-    ids, wait = trace.ints("jobs", "job_id", "wait_s")
-    return ids, np.where(wait == NULL, np.nan, wait.astype(np.float64))
-
-
-def _on(order: npt.NDArray[np.int64], ids: npt.NDArray[np.int64], values: Floats) -> Floats:
-    """`values` of `ids` in the order of `order`; NaN for jobs that are not among them."""
-    found = np.full(len(order), np.nan)
-    _, a, b = np.intersect1d(order, ids, assume_unique=True, return_indices=True)
-    found[a] = values[b]
-    return found
-
-
 def _shared(waits: Floats, a: Floats, b: Floats) -> dict[str, Any]:
     """Wait figures of the jobs that started in both replays, under the names of the summary."""
     both = waits[~np.isnan(a) & ~np.isnan(b)]
@@ -195,11 +172,6 @@ def _shared(waits: Floats, a: Floats, b: Floats) -> dict[str, Any]:
         "jobs": len(both), "mean_wait_s": mean(both), "median_wait_s": percentile(both, 50),
         "p95_wait_s": percentile(both, 95), "max_wait_s": float(both.max()) if len(both) else None,
     }  # fmt: skip
-
-
-def _logged_waits(workload: Workload) -> Floats:
-    start, submit = workload.ints["log_start"], workload.ints["submit"]
-    return np.where(start == -1, np.nan, (start - submit).astype(np.float64))
 
 
 def _classes(

@@ -158,6 +158,7 @@ LAYERS: dict[str, Layer] = {
             "slurmsim.campaign",
             "slurmsim.replaying",
             "slurmsim.fidelity",
+            "slurmsim.calibrate",
             "slurmsim.whatif",
             "slurmsim.strategy",
         ),

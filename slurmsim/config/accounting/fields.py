@@ -119,6 +119,7 @@ class Fields:
     """
 
     def __init__(self, rows: Iterable[Field]) -> None:
+        self.rows = tuple(rows)
         self._exact: dict[str, Field] = {}
         for row in rows:
             for name in (row.name, *row.aliases):
