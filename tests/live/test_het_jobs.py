@@ -154,8 +154,17 @@ def test_one_refused_component_refuses_all() -> None:
         c.step(120)
         assert [job.state for job in c.jobs()] == ["CANCELLED"]
         assert c.run("sbatch -N1 : -a1-2 --wrap true").stderr.endswith("Invalid job array specification\n")
-        assert "not supported" in c.run("sbatch --test-only -N1 : -N1 --wrap true").stderr
-        assert "heterogeneous" in c.run("salloc -N1 : -N1 true").stderr
+        tested = c.run("sbatch --test-only -N1 : -N2 --wrap true")
+        assert "using 3 processors on n[1-2]" in tested.stderr
+        assert [job.state for job in c.jobs()] == ["CANCELLED"]
+        salloc = c.run("salloc -N1 : -N1 -p nowhere true")
+        assert salloc.returncode == 1
+        assert salloc.stderr.endswith("Invalid partition name specified\nsalloc: Job allocation 4 has been revoked.\n")
+        assert (
+            "srun: error: Unable to allocate resources: Job can not start immediately"
+            in c.run("srun -I -N1 true : -N1 true").stderr
+        )
+        assert {job.state for job in c.jobs()} == {"CANCELLED"}
 
 
 @pytest.mark.parametrize("scheduler", ["sched/builtin", "sched/easy"])
@@ -214,3 +223,90 @@ def test_the_script_runs_once_and_knows_of_all(tmp_path: Path) -> None:
         while any(job.state == "RUNNING" for job in c.jobs()) and time.monotonic() < last:
             time.sleep(0.05)
         assert [job.state for job in c.jobs()] == ["COMPLETED"] * 2
+
+
+# -- srun and salloc --------------------------------------------------------------------------------------------------
+
+
+def rows_of(text: str) -> list[list[str]]:
+    return [line.split("|") for line in text.splitlines()]
+
+
+def test_srun_allocates_components_and_runs_one_step_in_all() -> None:
+    with slurmsim.cluster(nodes=4, cpus_per_node=2, rate=50) as c:
+        shows = "sh -c 'echo $SLURM_PROCID/$SLURM_NTASKS $SLURM_NODEID $SLURM_JOB_ID.$SLURM_STEP_ID $SLURM_HET_SIZE'"
+        ran = c.run(f"srun -N1 -n2 {shows} : -N2 -n3 {shows}")
+        assert sorted(ran.stdout.splitlines()) == [
+            "0/5 0 1.0 2", "1/5 0 1.0 2", "2/5 1 1.0 2", "3/5 1 1.0 2", "4/5 2 1.0 2"
+        ]  # fmt: skip
+        assert ran.stderr == "srun: job 1 queued and waiting for resources\nsrun: job 1 has been allocated resources\n"
+        steps = rows_of(c.run("sacct -nP -o jobid,jobidraw,ntasks,state").stdout)
+        assert [row for row in steps if row[2]] == [
+            ["1+0.0", "1.0", "2", "COMPLETED"], ["1+1.0", "2.0", "3", "COMPLETED"]
+        ]  # fmt: skip
+        failed = c.run("srun -N1 sh -c 'exit 3' : sh -c 'exit 5'")
+        assert failed.returncode == 5
+        assert {(job.state, job.exit_code) for job in c.jobs()[2:]} == {("FAILED", "5:0")}
+
+
+def test_steps_inside_choose_their_components() -> None:
+    with slurmsim.cluster(nodes=3, cpus_per_node=2, rate=50) as c:
+        inside = """
+            srun -l echo first; srun -l --het-group=1 echo second; srun -l --het-group=0,1 -n1 echo both
+            srun -l -n1 echo a : -n2 echo b; srun --het-group=2 true; srun true : true : true
+            srun --het-group=1 true : --het-group=1 true; env | grep -c '^SLURM_JOB_NODELIST_HET_GROUP_[01]='
+        """
+        ran = c.run(["salloc", "-N1", "-n1", ":", "-N2", "-n2", "sh", "-c", inside])
+        assert sorted(ran.stdout.splitlines()) == sorted(
+            ["0: first", "0: second", "1: second", "0: both", "1: both", "0: a", "1: b", "2: b", "2"]
+        )
+        said = [line for line in ran.stderr.splitlines() if line.startswith("srun")]
+        assert said == [
+            "srun: Warning: can't run 1 processes on 2 nodes, setting nnodes to 1",
+            "srun: error: Requested het-group offset exceeds highest hetjob index (2 > 1)",
+            "srun: error: Attempt to run a job step with het group value of 2, but the job allocation has maximum "
+            "value of 1",
+            "srun: fatal: Duplicate het groups in single srun not supported",
+        ]
+        steps = rows_of(c.run("sacct -nP -o jobid,ntasks").stdout)
+        assert [name for name, tasks in steps if tasks] == [
+            "1+0.0", "1+0.2", "1+0.3", "1+1.1", "1+1.2", "1+1.3"
+        ]  # the leader counts  # fmt: skip
+
+
+def test_a_component_that_ends_alone_takes_the_allocation_from_salloc_and_no_step_goes_there() -> None:
+    with slurmsim.cluster(nodes=2, rate=50) as c:
+        ran = c.run("salloc -N1 : -N1 sh -c 'scancel $SLURM_JOB_ID_HET_GROUP_1; sleep 0.3; srun --het-group=1 true'")
+        assert ran.stderr.splitlines()[-3:] == [
+            "salloc: Job allocation 2 has been revoked.",
+            "srun: error: SLURM_JOB_NUM_NODES environment variable conflicts with allocated node count (1 != 0).",
+            "srun: error: Unable to create step for job 2: Job/step already completing or completed",
+        ]
+        assert [job.state for job in c.jobs()] == ["RUNNING", "CANCELLED"]
+
+
+def test_steps_of_several_components_last_through_a_restart() -> None:
+    with slurmsim.cluster(nodes=2, rate=50) as c:
+        c.run("salloc -N1 --no-shell : -N1", check=True)
+        asked = {"job_id": 1, "num_tasks": 1, "cpu_count": 1}
+        assert c.client.call("step_create", step=asked)["step_id"] == 0
+        assert c.client.call("step_create", step={**asked, "job_id": 2, "step_id": 0})["step_id"] == 0
+        for again in ({**asked, "job_id": 2, "step_id": 0}, {**asked, "step_id": 7}):
+            with pytest.raises(Refusal, match="Invalid argument"):
+                c.client.call("step_create", step=again)
+        c.stop()
+        c.start()
+        assert c.client.call("step_create", step={**asked, "job_id": 2, "overlap": True})["step_id"] == 1
+        assert sorted(c.run("squeue -h -s -o %i").stdout.split()) == ["1.0", "2.0", "2.1"]
+        c.run("scancel 1", check=True)
+        assert {job.state for job in c.jobs()} == {"CANCELLED"}
+
+
+def test_an_ordinary_allocation_has_one_component() -> None:
+    with slurmsim.cluster(nodes=2, rate=50) as c:
+        said = c.run(
+            "salloc -N2 sh -c 'srun -N1 true : -N1 true; srun --het-group=0 true; srun --het-group=1 true'"
+        ).stderr
+        assert "steps of several components in an ordinary allocation are not modelled" in said
+        assert "No directives to start application on any available hetjob components" in said
+        assert "Requested het-group offset exceeds highest hetjob index (1 > 0)" in said

@@ -9,7 +9,6 @@ from slurmsim.commands.submit.allocation_options import read_allocation
 from slurmsim.commands.submit.chosen_options import error_code
 from slurmsim.commands.submit.submission import Failed, ask
 from slurmsim.commands.text.cluster_facts import Cluster
-from slurmsim.commands.text.messages import Stop
 from slurmsim.protocol import Refusal, Unreachable
 
 TYPE_CHECKING = False
@@ -62,19 +61,23 @@ class AllocatingCall:
 
     Parameters
     ----------
-    name, makes
-        The command, and what it makes, of which heterogeneous ones are refused.
+    name
+        The command.
+
+    Attributes
+    ----------
+    parts
+        What is asked for: one part, or several for the components of a heterogeneous job.
+    part
+        The first of them.
     """
 
-    def __init__(self, name: str, makes: str, argv: list[str], io: Io, say: Messages) -> None:
+    def __init__(self, name: str, argv: list[str], io: Io, say: Messages) -> None:
         self.io, self.say = io, say
         self.cluster = Cluster(io)
         self.error_code = error_code(io, say)
-        parts = read_allocation(name, argv, io, say, self.cluster)
-        if len(parts) > 1:
-            say.error(f"heterogeneous {makes} are not modelled")
-            raise Stop(self.error_code)
-        self.part: Part = parts[0]
+        self.parts = read_allocation(name, argv, io, say, self.cluster)
+        self.part: Part = self.parts[0]
         self.chosen = self.part.chosen
         self.allocation = Allocation(io, say)
 
@@ -93,14 +96,14 @@ class Allocation:
         self.job_id = 0
 
     def get(
-        self, request: dict[str, Any], immediate: int | None, pending: Callable[[int], None] | None = None
+        self, requests: Sequence[dict[str, Any]], immediate: int | None, pending: Callable[[int], None] | None = None
     ) -> dict[str, Any]:
         """Ask, and wait until it is granted: what was granted.
 
         Parameters
         ----------
-        request
-            Fields of the submission.
+        requests
+            Fields of the submission, of each component.
         immediate
             Seconds to wait at most; 1 does not wait at all, None waits for ever.
         pending
@@ -112,10 +115,10 @@ class Allocation:
             With Slurm's text.
         Interrupted
         """
-        answer = ask(self.io, [request], self.say)
+        answer = ask(self.io, list(requests), self.say)
         self.job_id = int(answer["job_id"])
         if "refused" in answer:
-            raise Failed(str(answer["refused"]))
+            raise Failed.by(Refusal(str(answer["refused"])))
         if answer.get("granted"):
             return self._call("allocation", job_id=self.job_id)
         if answer.get("note"):

@@ -10,6 +10,7 @@ import os
 
 from slurmsim.commands.submit import sbatch_usage
 from slurmsim.commands.submit.chosen_options import Chosen, error_code, said
+from slurmsim.commands.submit.het_groups import Colon, check_groups, het_groups, of_group, with_commands
 from slurmsim.commands.submit.job_request import Builder
 from slurmsim.commands.submit.option_display import show_options
 from slurmsim.commands.text.messages import Stop
@@ -51,12 +52,15 @@ class Part(NamedTuple):
         Fields of the submit request.
     command
         What to run.
+    group
+        The component of a heterogeneous allocation it is for; None where nothing says so.
     """
 
     chosen: Chosen
     builder: Builder
     request: dict[str, Any]
     command: list[str]
+    group: int | None = None
 
 
 def read_allocation(name: str, argv: list[str], io: Io, say: Messages, cluster: Cluster) -> list[Part]:
@@ -72,28 +76,59 @@ def read_allocation(name: str, argv: list[str], io: Io, say: Messages, cluster: 
     Stop
         Everything was said: a complaint, the help, the version.
     """
-    failure = error_code(io, say)
-    environ = dict(io.environ)
-    context = Context(name, cluster.release, cluster.now, cluster.uid, io.cwd, environ)
-    parts: list[Part] = []
-    words = argv
-    while not parts or words:
-        chosen = Chosen(context) if not parts else parts[-1].chosen.next_component()
-        rest = _options(chosen, words, environ, say, failure)
-        command, words = _until_colon(rest)
-        kind = SallocBuilder if name == "salloc" else SrunBuilder
-        builder = kind(chosen, say, failure, cluster.configured)
-        builder.verify(command[0] if command else None)
-        if chosen.get("verbose"):
-            show_options(chosen, say)
-        parts.append(Part(chosen, builder, _request(builder, name, argv), command))
+    reader = _Reader(name, argv, io, say, cluster)
+    found = Colon(argv, in_commands=name == "srun")
+    while found.more:
+        reader.read(found)
+    parts = reader.parts
     say.adjust(int(parts[0].chosen.get("verbose", 0)), int(parts[0].chosen.get("quiet", 0)))
-    if name == "srun" and not all(part.command for part in parts):
-        say.fatal("No command given to execute.")
+    if name == "srun":
+        check_groups(parts, say)
+        parts = with_commands(parts, say)
     return parts
 
 
-def _options(chosen: Chosen, words: list[str], environ: dict[str, str], say: Messages, failure: int) -> list[str]:
+class _Reader:
+    """Reads one component after the other; those of srun may be for several groups each."""
+
+    def __init__(self, name: str, argv: list[str], io: Io, say: Messages, cluster: Cluster) -> None:
+        self._name, self._argv, self._say, self._cluster = name, argv, say, cluster
+        self._failure = error_code(io, say)
+        self._environ = dict(io.environ)
+        self._context = Context(name, cluster.release, cluster.now, cluster.uid, io.cwd, self._environ)
+        self._components = 0
+        self.parts: list[Part] = []
+
+    def read(self, words: Colon) -> None:
+        """Take the next component's words away from `words`. Raises Stop."""
+        place, self._components = self._components, self._components + 1
+        asked, rest = self._read(words.left, place)
+        command = words.take(rest)
+        text = asked.get("het_group")
+        if text is None:
+            self._part(asked, command, place or None)
+            return
+        for group in het_groups(str(text), self._say, self._failure):
+            self._part(self._read(words.last, group)[0], command, group)
+
+    def _read(self, words: list[str], group: int) -> tuple[Chosen, list[str]]:
+        chosen = self.parts[-1].chosen.next_component() if self.parts else Chosen(self._context)
+        environ = of_group(self._environ, chosen, group) if self._name == "srun" else self._environ
+        who = ":" if self._components > 1 else self._name  # what getopt takes for the command's name
+        return chosen, _options(chosen, words, environ, self._say, self._failure, who)
+
+    def _part(self, chosen: Chosen, command: list[str], group: int | None) -> None:
+        kind = SallocBuilder if self._name == "salloc" else SrunBuilder
+        builder = kind(chosen, self._say, self._failure, self._cluster.configured)
+        builder.verify(command[0] if command else None)
+        if chosen.get("verbose"):
+            show_options(chosen, self._say)
+        self.parts.append(Part(chosen, builder, _request(builder, self._name, self._argv), command, group))
+
+
+def _options(
+    chosen: Chosen, words: list[str], environ: dict[str, str], say: Messages, failure: int, who: str
+) -> list[str]:
     """Set the options; the words after them."""
 
     def told(option: str) -> None:
@@ -108,16 +143,8 @@ def _options(chosen: Chosen, words: list[str], environ: dict[str, str], say: Mes
         raise Stop(0)
 
     said(say, failure, lambda: chosen.read_variables(environ))
-    found: list[str] = said(say, failure, lambda: chosen.parse(words, told))
+    found: list[str] = said(say, failure, lambda: chosen.parse(words, told), who)
     return found
-
-
-def _until_colon(words: list[str]) -> tuple[list[str], list[str]]:
-    """The command, and what follows the colon after it."""
-    if ":" not in words:
-        return words, []
-    at = words.index(":")
-    return words[:at], words[at + 1 :]
 
 
 def _request(builder: Builder, name: str, argv: list[str]) -> dict[str, Any]:

@@ -197,8 +197,10 @@ def error_code(io: Io, say: Messages) -> int:
     return code & 0xFF or 1
 
 
-def said(say: Messages, failure: int, do: Callable[[], Any]) -> Any:
+def said(say: Messages, failure: int, do: Callable[[], Any], who: str | None = None) -> Any:
     """The result of `do`; its complaints about options are said as Slurm does, and end the command.
+
+    `who` is the name before an option nobody knows; the command's own if it is not given.
 
     Raises
     ------
@@ -207,7 +209,7 @@ def said(say: Messages, failure: int, do: Callable[[], Any]) -> Any:
     try:
         return do()
     except OptionError as wrong:
-        say.plain(f"{say.command}: {wrong.args[0]}")
+        say.plain(f"{who or say.command}: {wrong.args[0]}")
         if len(wrong.args) > 1:  # in a line for another scheduler
             say.error(wrong.args[1])
             raise Stop(failure) from None

@@ -12,7 +12,8 @@ import signal
 from contextlib import suppress
 
 from slurmsim.commands.io import run_command
-from slurmsim.commands.submit.allocating import AllocatingCall, Interrupted, interruptible
+from slurmsim.commands.submit.allocating import ALREADY_DONE, AllocatingCall, Interrupted, interruptible
+from slurmsim.commands.submit.het_environment import salloc_environment
 from slurmsim.commands.submit.step_environment import allocation_environment
 from slurmsim.commands.submit.submission import Failed
 from slurmsim.commands.text.messages import Messages, Stop
@@ -55,7 +56,7 @@ class _Call(AllocatingCall):
     """One call, step by step."""
 
     def __init__(self, argv: list[str], io: Io, say: Messages) -> None:
-        super().__init__(_NAME, "jobs", argv, io, say)
+        super().__init__(_NAME, argv, io, say)
         self.revoked = False
 
     def run(self) -> int:
@@ -67,13 +68,14 @@ class _Call(AllocatingCall):
                 self.say.error(f"chdir({folder}): {error.strerror}")
                 return self.error_code
         shell = not self.chosen.get("no_shell")
-        request = {**self.part.request, "allocate": True, "held": shell}
-        if self.part.command and row(_TELLS_COMMAND, self.cluster.release):
-            request["command"] = self.part.command[0]
+        requests = [{**part.request, "allocate": True, "held": shell} for part in self.parts]
+        command: list[str] = next((part.command for part in reversed(self.parts) if part.command), [])
+        if command and row(_TELLS_COMMAND, self.cluster.release):
+            requests[0]["command"] = command[0]
         immediate = self.chosen.get("immediate")
         try:
             with interruptible():
-                facts = self.allocation.get(request, immediate, self._pending)
+                facts = self.allocation.get(requests, immediate, self._pending)
         except Failed as failed:
             return self._failed(failed, immediate)
         except Interrupted:
@@ -88,7 +90,7 @@ class _Call(AllocatingCall):
             self.say.info(ready.format(nodes=facts["node_list"]))
         if not shell:
             return 0
-        status = self._command(facts)
+        status = self._command(facts, command)
         if not self.revoked:
             self.say.info(f"Relinquishing job allocation {job_id}")
             wrong = self.allocation.give_back(status)
@@ -110,6 +112,8 @@ class _Call(AllocatingCall):
                 self.say.info(f"Job allocation {self.allocation.job_id} has been revoked.")
             return self._immediate_code()
         self.say.error(f"Job submit/allocate failed: {failed.text}")
+        if len(self.parts) > 1 and self.allocation.job_id and failed.text != ALREADY_DONE:
+            self.say.info(f"Job allocation {self.allocation.job_id} has been revoked.")
         return self.error_code
 
     def _immediate_code(self) -> int:
@@ -118,10 +122,10 @@ class _Call(AllocatingCall):
 
     # -- the command ------------------------------------------------------------------------------------------------
 
-    def _command(self, facts: dict[str, Any]) -> int:
+    def _command(self, facts: dict[str, Any], command: list[str]) -> int:
         """Run the command or shell until it ends; its wait status."""
-        words = self.part.command or [self.io.environ.get("SHELL") or "/bin/sh"]
-        environ = {**self.io.environ, **allocation_environment(facts, self.part, self.cluster.release)}
+        words = command or [self.io.environ.get("SHELL") or "/bin/sh"]
+        environ = {**self.io.environ, **self._environment(facts)}
         self.io.stdout.flush()
         self.io.stderr.flush()
         terminal = self._terminal()
@@ -138,6 +142,11 @@ class _Call(AllocatingCall):
         finally:
             if terminal is not None:
                 os.tcsetpgrp(terminal, os.getpgrp())
+
+    def _environment(self, facts: dict[str, Any]) -> dict[str, str]:
+        if len(self.parts) > 1:
+            return salloc_environment(facts, self.parts, self.cluster.release)
+        return allocation_environment(facts, self.part, self.cluster.release)
 
     def _terminal(self) -> int | None:
         """The terminal to hand to the command, if salloc is in its foreground."""
@@ -217,11 +226,11 @@ class _Call(AllocatingCall):
             return
         self.revoked = True
         mail.close()
+        job_id = answer.get("job_id", self.allocation.job_id)
         if answer["state"] == "TIMEOUT":
-            job_id = self.allocation.job_id
             self.say.info(f"Job {job_id} has exceeded its time limit and its allocation has been revoked.")
         else:
-            self.say.info(f"Job allocation {self.allocation.job_id} has been revoked.")
+            self.say.info(f"Job allocation {job_id} has been revoked.")
         number = self.chosen.get("kill_command")
         if number:
             self._signal(child, int(number))

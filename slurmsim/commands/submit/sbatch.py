@@ -14,7 +14,14 @@ from slurmsim.commands.submit.batch_script import BadScript
 from slurmsim.commands.submit.chosen_options import BAD_OPTION, Chosen, error_code, said
 from slurmsim.commands.submit.job_request import Builder
 from slurmsim.commands.submit.option_display import show_options
-from slurmsim.commands.submit.submission import Failed, start_line, submit, wait_for, will_run
+from slurmsim.commands.submit.submission import (
+    Failed,
+    each_would_run,
+    start_line,
+    start_line_together,
+    submit,
+    wait_for,
+)
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.cluster_facts import Cluster
 from slurmsim.commands.text.messages import Messages, Stop
@@ -72,7 +79,7 @@ class _Call:
         on_cluster = self._on_cluster(chosen)
         try:
             if chosen.get("test_only"):
-                self._show_start(will_run(self.io, jobs, self.say))
+                self._show_start(list(each_would_run(self.io, jobs, self.say)))
                 return 0
             job_id = submit(self.io, jobs, self.say)
         except Failed as failed:
@@ -268,8 +275,12 @@ class _Call:
         self.say.error(f"Batch job submission failed: {failed.text}")
         return self.error_code
 
-    def _show_start(self, found: dict[str, Any]) -> None:
+    def _show_start(self, components: list[dict[str, Any]]) -> None:
         dates = Dates(self.context.environ, self.cluster.now, unset="Unknown")
+        found = components[0]
+        if len(components) > 1:
+            self.say.info(start_line_together(components, dates(max(one["start_time"] for one in components))))
+            return
         self.say.info(start_line(found, dates(found["start_time"]), self.release))
         if found.get("preemptee_job_id"):
             self.say.info("  Preempts: " + ",".join(str(number) for number in found["preemptee_job_id"]))

@@ -15,9 +15,11 @@ from contextlib import suppress
 from slurmsim.commands.io import run_command, text_of
 from slurmsim.commands.submit.allocating import NO_STATUS, AllocatingCall, Interrupted, interruptible
 from slurmsim.commands.submit.multi_prog import BadFile, find_file
+from slurmsim.commands.submit.step_components import shares
 from slurmsim.commands.submit.step_launch import Launch
+from slurmsim.commands.submit.step_life import StepLife
 from slurmsim.commands.submit.step_request import StepRequest
-from slurmsim.commands.submit.submission import Failed, start_line, will_run
+from slurmsim.commands.submit.submission import Failed, each_would_run, start_line
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.messages import Messages, Stop
 from slurmsim.numerals import is_number
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slurmsim.commands.io import Io
+    from slurmsim.commands.submit.allocation_options import Part
 
 
 _NAME = "srun"
@@ -47,7 +50,7 @@ def run(argv: list[str], io: Io) -> int:
     """One srun call in the world `io`; the exit code."""
     say = Messages(io, _NAME)
     try:
-        return _Call(_NAME, "jobs and steps", argv, io, say).run()
+        return _Call(_NAME, argv, io, say).run()
     except Stop as stop:
         return stop.code
 
@@ -56,35 +59,49 @@ class _Call(AllocatingCall):
     """One call, step by step."""
 
     def run(self) -> int:
-        if self.chosen.get("multi_prog"):
-            self._find_programs()
+        for part in self.parts:
+            if part.chosen.get("multi_prog"):
+                self._find_programs(part)
         if self.chosen.get("test_only"):
             return self._test()
         own = self.chosen.get("job_id") is None
         facts = self._allocate() if own else self._existing(int(self.chosen.get("job_id")))
         self.allocation.job_id = int(facts["job_id"])
+        lives: list[StepLife] = []
         status = NO_STATUS
         try:
-            request = StepRequest(self.part, facts, self.say, self.error_code, own=own)
-            step = self._create(request.build())
-            launch = Launch(self.io, self.say, self.part, facts, step, self.cluster.release, own=own)
-            status = launch.run(request.distribution)
-            self._insist("step_end", job_id=facts["job_id"], step_id=step["step_id"], status=status)
+            for part, component in shares(self.parts, facts, self.say, self.error_code, own=own):
+                lives.append(self._life(part, component, lives, own))
+            status = Launch(self.io, self.say, lives, facts.get("het_size")).run()
         except Stop:
             status = 1 << 8
             raise
         finally:
+            for life in lives:
+                ended = {"job_id": life.facts["job_id"], "step_id": life.step["step_id"]}
+                self._insist("step_end", status=life.status or 0, **ended)
             if own:
                 self._insist("complete_job", job_id=facts["job_id"], status=status)
         return os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
 
-    def _find_programs(self) -> None:
+    def _life(self, part: Part, facts: dict[str, Any], before: list[StepLife], own: bool) -> StepLife:
+        """A step in one component; in those after the first it has the same number. Raises Stop."""
+        request = StepRequest(part, facts, self.say, self.error_code, own=own)
+        asked = request.build()
+        if before:
+            asked["step_id"] = before[0].step["step_id"]
+        step = self._create(asked)
+        return StepLife(
+            self.io, self.say, part, facts, step, self.cluster.release, distribution=request.distribution, own=own
+        )
+
+    def _find_programs(self, part: Part) -> None:
         """Without its file of programs no job is made. Raises Stop."""
-        if not self.part.command:
+        if not part.command:
             self.say.error("configuration file not specified")
             raise Stop(self.error_code)
         try:
-            find_file(self.part.command[0])
+            find_file(part.command[0])
         except BadFile as bad:
             self.say.error(str(bad))
             raise Stop(self.error_code) from None
@@ -105,25 +122,25 @@ class _Call(AllocatingCall):
 
     def _test(self) -> int:
         try:
-            found = will_run(self.io, [self.part.request], self.say)
+            for found in each_would_run(self.io, [part.request for part in self.parts], self.say):
+                dates = Dates(self.io.environ, self.cluster.now, unset="Unknown")
+                self.say.info(start_line(found, dates(found["start_time"]), self.cluster.release))
         except Failed as failed:
             for line in failed.notes:
                 self.say.error(line)
             self.say.plain(f"allocation failure: {failed.text}")
             return 1
-        dates = Dates(self.io.environ, self.cluster.now, unset="Unknown")
-        self.say.info(start_line(found, dates(found["start_time"]), self.cluster.release))
         return 0
 
     def _allocate(self) -> dict[str, Any]:
         """An allocation of srun's own. Raises Stop."""
-        if self.chosen.get("relative") is not None:
+        if any(part.chosen.get("relative") is not None for part in self.parts):
             self.say.fatal("--relative option invalid for job allocation request")
         immediate = self.chosen.get("immediate")
-        request = {**self.part.request, "allocate": True, "held": True, "command": self.part.command[0]}
+        requests = [{**part.request, "allocate": True, "held": True, "command": part.command[0]} for part in self.parts]
         try:
             with interruptible():
-                return self.allocation.get(request, immediate)
+                return self.allocation.get(requests, immediate)
         except Failed as failed:
             for line in failed.notes:
                 self.say.error(line)

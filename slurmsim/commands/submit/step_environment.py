@@ -48,6 +48,8 @@ SLURM_CLUSTER_NAME cluster
 SLURM_SUBMIT_DIR submit_dir
 SLURM_SUBMIT_HOST submit_host
 """
+COMMON_TO_COMPONENTS = frozenset({"SLURM_CLUSTER_NAME", "SLURM_SUBMIT_DIR", "SLURM_SUBMIT_HOST"})
+"""What of it does not differ between the components of a heterogeneous job."""
 _STEP = """
 SLURM_STEP_ID step_id
 SLURM_STEPID step_id
@@ -243,7 +245,7 @@ def step_environment(
     if own:
         found.update(_filled(_OWN, known, release))
         found.pop("SLURM_NODE_ALIASES", None)
-    else:
+    elif "SLURM_HET_SIZE" not in found:
         found.update(_filled(_INSIDE, known, release))
     return found
 
@@ -288,10 +290,16 @@ def _words(text: str) -> list[str]:
     return [one for one in (*found, word) if one]
 
 
-def task_environment(step: Mapping[str, Any], node: int, place: int, task: int) -> dict[str, str]:
-    """What one task has beside the others: the `place`-th on the `node`-th node of the step."""
+def task_environment(
+    step: Mapping[str, Any], node: int, place: int, task: int, first_node: int = 0, first_task: int = 0
+) -> dict[str, str]:
+    """What one task has beside the others: the `place`-th on the `node`-th node of the step.
+
+    `first_node` and `first_task` are how many of both the components before it have.
+    """
     known = {
-        "task": task, "place": place, "node": node, "gtids": ",".join(map(str, step["task_ids"][node])),
+        "task": first_task + task, "place": place, "node": first_node + node,
+        "gtids": ",".join(str(first_task + number) for number in step["task_ids"][node]),
         "cpus": step["cpus"][node], "name": step["nodes"][node],
     }  # fmt: skip
     return _filled(_TASK, known, "99")

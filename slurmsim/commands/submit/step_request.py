@@ -168,7 +168,8 @@ class StepRequest:
 
     def _no_memory(self, found: Mapping[str, Any]) -> bool:
         """Whether no memory at all is asked for, so that the controller has to choose."""
-        return self.own or 0 in (found.get("mem_per_cpu"), found.get("mem_per_node"))
+        alone = self.own and "het_job_id" not in self.facts
+        return alone or 0 in (found.get("mem_per_cpu"), found.get("mem_per_node"))
 
     def _tres(self, found: dict[str, Any]) -> None:
         found["tres_per_step"] = f"cpu:{found['cpu_count']}"

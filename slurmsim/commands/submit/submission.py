@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 
 from slurmsim.commands.submit.batch_script import MAX_SCRIPT_BYTES, TOO_LONG
+from slurmsim.hostlist import compress, expand, natural_key
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.releases import row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from slurmsim.commands.io import Io
@@ -83,6 +85,12 @@ def will_run(io: Io, jobs: list[dict[str, Any]], say: Messages) -> dict[str, Any
     return answer
 
 
+def each_would_run(io: Io, jobs: list[dict[str, Any]], say: Messages) -> Iterator[dict[str, Any]]:
+    """As `will_run`, of each component for itself. Raises Failed."""
+    for job in jobs:
+        yield will_run(io, [job], say)
+
+
 def _ask(io: Io, jobs: list[dict[str, Any]], will_run: bool) -> dict[str, Any]:
     if len(jobs) > 1:
         return io.client.call("submit", job=jobs[0], components=jobs[1:], will_run=will_run)
@@ -128,6 +136,16 @@ def start_line(found: dict[str, Any], date: str, release: str) -> str:
     return (
         f"Job {found['job_id']} to start at {date} {row(_START_WORDS, release)} "
         f"{found['proc_cnt']} processors on nodes {found['node_list']} in partition {found['part_name']}"
+    )
+
+
+def start_line_together(components: list[dict[str, Any]], date: str) -> str:
+    """What ``--test-only`` says of the components of a job, each of which would start."""
+    nodes = {name for one in components for name in expand(one["node_list"])}
+    cpus = sum(int(one["proc_cnt"]) for one in components)
+    return (
+        f"Job {components[0]['job_id']} to start at {date} using {cpus} processors "
+        f"on {compress(sorted(nodes, key=natural_key))}"
     )
 
 

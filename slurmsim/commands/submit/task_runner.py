@@ -35,12 +35,18 @@ class Task:
     ----------
     files
         Descriptors for its input, output and errors; -1 for a pipe of srun's.
+    folder
+        Where it works; None: where srun does.
+    label
+        How many letters wide its number stands before each of its lines; None: not at all.
     """
 
     number: int
     node: int
     words: list[str]
     environ: Mapping[str, str]
+    folder: str | None = None
+    label: int | None = None
     files: list[int] = field(default_factory=lambda: [0, 1, 2])
     pid: int = 0
     status: int | None = None
@@ -62,10 +68,6 @@ class Runner:
     ----------
     tasks
         In order of their numbers.
-    folder
-        Where they work; None: where srun does.
-    labels
-        Whether lines are marked with the number of their task.
     source
         Descriptor that all tasks with a pipe for input read from.
     finished
@@ -77,11 +79,11 @@ class Runner:
     """
 
     def __init__(
-        self, tasks: Sequence[Task], folder: str | None, labels: bool, source: int,
+        self, tasks: Sequence[Task], source: int,
         finished: Callable[[int, list[int], int], None], failed: Callable[[Task, int], None],
         signalled: Callable[[int], None], *, pty: bool = False,
     ) -> None:  # fmt: skip
-        self.tasks, self.folder, self.labels, self.source = tasks, folder, labels, source
+        self.tasks, self.source = tasks, source
         self._finished, self._failed, self._signalled, self._pty = finished, failed, signalled, pty
         self.ready = selectors.DefaultSelector()
         self._ended: list[Task] = []
@@ -126,8 +128,7 @@ class Runner:
                 os.set_blocking(writer, False)
                 self._inputs[task.number] = writer
             else:
-                width = len(str(len(self.tasks) - 1))
-                label = f"{task.number:{width}d}: ".encode() if self.labels else b""
+                label = b"" if task.label is None else f"{task.number:{task.label}d}: ".encode()
                 target = -2 - descriptor  # -2: nowhere else than srun's own
                 self.ready.register(reader, selectors.EVENT_READ, (Stream(target, label), reader))
         told, tell = os.pipe()
@@ -158,9 +159,9 @@ class Runner:
             os.set_inheritable(3, False)
             os.closerange(4, 1024)
             tell = 3
-            if self.folder is not None:
+            if task.folder is not None:
                 try:
-                    os.chdir(self.folder)
+                    os.chdir(task.folder)
                 except OSError:
                     os.chdir("/tmp")
             os.execvpe(task.words[0], task.words, {**task.environ, "SLURM_TASK_PID": str(os.getpid())})
@@ -198,9 +199,9 @@ class Runner:
         """Call `do` that many seconds from now, if tasks still run."""
         self._timers.append((time.monotonic() + seconds, do))
 
-    def send(self, number: int) -> None:
-        """Signal all tasks that run, with what they have started."""
-        for task in self.tasks:
+    def send(self, number: int, tasks: Sequence[Task] | None = None) -> None:
+        """Signal all tasks that run, or those of `tasks`, with what they have started."""
+        for task in self.tasks if tasks is None else tasks:
             if task.pid and task.status is None:
                 with suppress(ProcessLookupError, PermissionError):
                     if self._pty:

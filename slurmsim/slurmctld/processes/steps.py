@@ -67,7 +67,7 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
         raise Refusal(PENDING)
     if core.state != JobState.RUNNING or core.alloc is None:
         raise Refusal(ALREADY_DONE, 2021)
-    if live.next_step >= int(cluster.spec.options.get("MaxStepCount") or 40_000):
+    if _counter(cluster, live).next_step >= int(cluster.spec.options.get("MaxStepCount") or 40_000):
         raise Refusal(STEP_LIMIT)
     members = [int(i) for i in core.alloc.indices()]
     names = [cluster.controller.state.table.names[i] for i in members]
@@ -77,6 +77,7 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
             wanted[key] = [names.index(n) if n in names else len(names) for n in _names(str(asked[text]))]
     if int(asked["num_tasks"]) > len(members) * int(cluster.spec.options.get("MaxTasksPerNode") or MAX_TASKS_PER_NODE):
         raise Refusal("Task count specification invalid", 2025)
+    number = _number(cluster, live, asked)
     try:
         place = place_step(wanted, rooms(live))
     except Refusal as refusal:
@@ -84,10 +85,10 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
             return {"wait": [core.id], "until": None}
         raise
     step = Step(
-        live.next_step, str(asked.get("name") or ""), cluster.now, tuple(members[i] for i in place.nodes),
+        number, str(asked.get("name") or ""), cluster.now, tuple(members[i] for i in place.nodes),
         tuple(place.tasks), tuple(place.cpus), tuple(place.memory), core.restarts, dict(asked),
     )  # fmt: skip
-    live.next_step += 1
+    _counter(cluster, live).next_step = max(_counter(cluster, live).next_step, number + 1)
     live.steps.append(step)
     _limit(cluster, live, step)
     ids = task_ids(place.tasks, str(asked.get("distribution") or "block"), int(asked.get("plane_size") or 0))
@@ -98,6 +99,24 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
         "cpus": place.cpus, "node_list": node_list(cluster, step),
         "after": len(live.mail),
     }  # fmt: skip
+
+
+def _counter(cluster: LiveCluster, live: LiveJob) -> LiveJob:
+    """Who counts its steps: itself, or the leader of its heterogeneous job."""
+    het = live.core.sub.het
+    return live if het is None else cluster.shown(het[0]) or live
+
+
+def _number(cluster: LiveCluster, live: LiveJob, asked: Mapping[str, Any]) -> int:
+    """The number of a new step: the next one, or what it has in another component already. Raises Refusal."""
+    number, het = asked.get("step_id"), live.core.sub.het
+    if number is None:
+        return _counter(cluster, live).next_step
+    others = [] if het is None else [cluster.shown(het[0] + k) for k in range(het[1])]
+    known = any(step.number == number for other in others if other is not None for step in running(other))
+    if not known or any(step.number == number for step in live.steps):
+        raise Refusal("Invalid argument")
+    return int(number)
 
 
 def _names(text: str) -> list[str]:

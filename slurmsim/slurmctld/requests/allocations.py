@@ -17,6 +17,7 @@ from slurmsim.releases import row
 from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.slurmctld.processes.script_ends import name_signal
 from slurmsim.slurmctld.processes.steps import ALREADY_DONE, PENDING, one, running
+from slurmsim.slurmctld.requests import het_jobs
 from slurmsim.slurmctld.server.people import Person
 from slurmsim.states import JobState, Reason
 
@@ -132,8 +133,10 @@ def cancel(cluster: LiveCluster, live: LiveJob, by: int) -> None:
     """Cancel one job; a pending one keeps the reason it waited for."""
     core = live.core
     reason, waited = core.reason, core.state == JobState.PENDING
-    live.cancelled_by = by
-    cluster.network.tell(cluster.now, [Cancel(core.id)])
+    whole = [part for part in het_jobs.whole(cluster, [live]) if not part.over]
+    for part in whole:
+        part.cancelled_by = by
+    cluster.network.tell(cluster.now, [Cancel(part.core.id) for part in whole])
     if waited and live.over:
         core.reason = reason
 
@@ -157,7 +160,23 @@ def _own(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> 
 
 
 def facts(cluster: LiveCluster, live: LiveJob) -> dict[str, Any]:
-    """The allocation of a job that runs."""
+    """The allocation of a job that runs; of the leader of a heterogeneous job also those of its ``components``."""
+    found = _of_one(cluster, live)
+    if live.core.sub.het is not None and het_jobs.leads(live):
+        found["components"] = [_component(cluster, live.id, offset) for offset in range(live.core.sub.het[1])]
+        found["het_size"] = live.core.sub.het[1]
+    return found
+
+
+def _component(cluster: LiveCluster, leader: int, offset: int) -> dict[str, Any]:
+    """One component's allocation, or that it has none any more."""
+    part = cluster.shown(leader + offset)
+    if part is None or part.over or part.core.alloc is None:
+        return {"job_id": leader + offset, "offset": offset, "over": True}
+    return {**_of_one(cluster, part), "offset": offset}
+
+
+def _of_one(cluster: LiveCluster, live: LiveJob) -> dict[str, Any]:
     core, state, table = live.core, cluster.controller.state.cluster, cluster.controller.state.table
     alloc = core.alloc
     assert alloc is not None
@@ -208,13 +227,17 @@ def wait_mail(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person
     live = _own(cluster, arguments, person)
     after, step = int(arguments["after"]), arguments.get("step_id")
     mine = [m for m in live.mail[after:] if m["step"] is None or m["step"] == step]
-    gone = live.over or live.core.state == JobState.PENDING
+    looked_at = [live] if step is not None else het_jobs.whole(cluster, [live])
+    first = next((part for part in looked_at if part.over or part.core.state == JobState.PENDING), None)
+    gone = first is not None
     lost = step is not None and not gone and all(s.number != step for s in running(live))
     if mine or (gone and not arguments.get("told")) or lost:
+        told = first or live
         return {
-            "mail": mine, "after": len(live.mail), "over": gone, "state": str(live.core.state), "now": cluster.now,
+            "mail": mine, "after": len(live.mail), "over": gone, "state": str(told.core.state), "now": cluster.now,
+            "job_id": told.id,
         }  # fmt: skip
-    return {"wait": [live.core.id], "until": None}
+    return {"wait": [part.core.id for part in looked_at], "until": None}
 
 
 def wait_until(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:

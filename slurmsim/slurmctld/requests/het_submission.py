@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 
 NOT_SUPPORTED = "Requested operation not supported on this system"
+NOT_AT_ONCE = "Job can not start immediately"
 MOST = 128
 """Components of one job, as slurmctld has it."""
 
@@ -25,8 +26,10 @@ def check(cluster: LiveCluster, asked: Sequence[Mapping[str, Any]], *, will_run:
         raise Refusal(NOT_SUPPORTED)
     if any(one.get("array_inx") for one in asked):
         raise Refusal("Invalid job array specification")
-    if len(asked) > MOST:
+    if len({bool(one.get("allocate")) for one in asked}) > 1 or len(asked) > MOST:
         raise Refusal("Invalid argument")
+    if any(one.get("immediate") for one in asked):
+        raise Refusal(NOT_AT_ONCE)
 
 
 def requests(asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

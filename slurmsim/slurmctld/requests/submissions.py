@@ -72,17 +72,17 @@ class Submissions:
         cluster, size = self._cluster, len(asked)
         het_submission.check(cluster, asked, will_run=bool(arguments.get("will_run")))
         leader = cluster.next_id()
-        answer: dict[str, Any] = {}
         for offset, one in enumerate(het_submission.requests(asked)):
             try:
                 if cluster.next_id() != leader + offset:
                     raise Refusal("Unable to create job record, try again")
-                found = self._submit(one, person, het=(leader, size))
-            except Refusal:
+                self._submit(one, person, het=(leader, size))
+            except Refusal as refusal:
                 cluster.network.tell(cluster.now, [Cancel(leader + before) for before in range(offset)])
-                raise
-            answer = answer or found
-        return answer
+                if not offset or not one.get("allocate"):
+                    raise
+                return {"job_id": leader, "granted": False, "refused": refusal.text}  # who waits is told which is gone
+        return {"job_id": leader, "granted": False} if asked[0].get("allocate") else {"job_id": leader}
 
     def _submit(
         self, request: Mapping[str, Any], person: Person, *, will: bool = False, het: tuple[int, int] | None = None
@@ -114,10 +114,10 @@ class Submissions:
         except SubmitError as error:
             if takes_id(cluster, error, asked):
                 cluster.use_up(shown)
-            if error.text == NOT_AVAILABLE and not asked.get("allocate"):
+            if error.text == NOT_AVAILABLE and not will and not asked.get("allocate"):
                 self._keep_rejected(shown, asked, person)
             raise Refusal("\n".join(lines(cluster, error, asked))) from None
-        if not asked.get("allocate"):
+        if het is not None or not asked.get("allocate"):
             return {"job_id": shown}
         live = cluster.shown(shown)
         assert live is not None

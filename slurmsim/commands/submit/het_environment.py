@@ -1,0 +1,80 @@
+"""What commands and tasks are told of a heterogeneous allocation: each component, and a step in several of them.
+
+Mirrors het_job_env of salloc.c and setup_env (src/common/env.c), 22.05: what a step in several components shows as its
+nodes and counts are those of all of them in the order of their nodes; the rest is the last component's.
+"""
+
+from __future__ import annotations
+
+from slurmsim.commands.submit.step_environment import (
+    COMMON_TO_COMPONENTS,
+    allocation_environment,
+    run_length,
+)
+from slurmsim.hostlist import compress, natural_key
+from slurmsim.releases import row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from slurmsim.commands.submit.allocation_options import Part
+    from slurmsim.commands.submit.step_life import StepLife
+
+
+PACK_TOO = {"22.05": True, "24.11": False}
+"""Whether variables of components have their old names, too."""
+
+
+def salloc_environment(facts: Mapping[str, Any], parts: Sequence[Part], release: str) -> dict[str, str]:
+    """What salloc adds to the environment of its command in a heterogeneous allocation."""
+    found: dict[str, str] = {"SLURM_JOB_ID": str(facts["job_id"]), **size_variables(len(parts), release)}
+    for component, part in zip(facts["components"], parts, strict=False):
+        for name, value in allocation_environment(component, part, release).items():
+            if name in COMMON_TO_COMPONENTS:
+                found[name] = value
+                continue
+            found[f"{name}_HET_GROUP_{component['offset']}"] = value
+            if row(PACK_TOO, release):
+                found[f"{name}_PACK_GROUP_{component['offset']}"] = value
+            if name in ("SLURM_NTASKS", "SLURM_NPROCS"):
+                found[name] = str(int(found.get(name, 0)) + int(value))
+    return found
+
+
+def size_variables(size: int, release: str) -> dict[str, str]:
+    """How many components there are."""
+    names = ("SLURM_HET_SIZE", "SLURM_PACK_SIZE") if row(PACK_TOO, release) else ("SLURM_HET_SIZE",)
+    return dict.fromkeys(names, str(size))
+
+
+def common_facts(lives: Sequence[StepLife]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Allocation and step as one: of all components the step is in, in the order of their nodes."""
+    last = lives[-1]
+    allocated = _by_node((life.facts["nodes"], life.facts["cpus"]) for life in lives)
+    used = _by_node((life.step["nodes"], life.step["tasks"]) for life in lives)
+    nodes = [name for name, _ in allocated]
+    facts = {**last.facts, "nodes": nodes, "node_list": compress(nodes), "cpus": [count for _, count in allocated]}
+    facts["job_id"] = lives[0].facts.get("het_job_id", lives[0].facts["job_id"])
+    names = [name for name, _ in used]
+    return facts, {**last.step, "nodes": names, "node_list": compress(names), "tasks": [count for _, count in used]}
+
+
+def _by_node(pairs: Any) -> list[tuple[str, int]]:
+    found = [item for names, counts in pairs for item in zip(names, counts, strict=True)]
+    return sorted(found, key=lambda item: natural_key(item[0]))
+
+
+def het_variables(
+    facts: Mapping[str, Any], step: Mapping[str, Any], size: int, release: str, *, own: bool
+) -> dict[str, str]:
+    """What tasks of a step know of their heterogeneous allocation beside what every step has."""
+    nodes = str(len(step["nodes"]))
+    found = {
+        "SLURM_JOB_NUM_NODES": nodes, "SLURM_NNODES": nodes, "SLURM_JOB_NODELIST": str(facts["node_list"]),
+        "SLURM_JOB_CPUS_PER_NODE": run_length(facts["cpus"]),
+    }  # fmt: skip
+    if own:
+        found |= {**size_variables(size, release), "SLURM_JOB_NAME": str(facts["name"])}
+    return found
