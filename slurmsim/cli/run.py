@@ -12,7 +12,7 @@ from slurmsim.errors import ConfigError
 from slurmsim.replaying.instances import MOST
 
 DESCRIPTION = """Replay a job log in virtual time under Slurm's scheduling rules, or another policy's, and write the
-trace, the summary and a report. Without --conf the cluster is made from the log's header or from --nodes."""
+trace, the summary, the plots and a report. Without --conf the cluster is made from the log's header or from --nodes."""
 
 
 def add_parser(subparsers: Any) -> None:

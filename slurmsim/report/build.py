@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.errors import ConfigError
-from slurmsim.report.html import MIN_JOBS, report_page
+from slurmsim.report.html import report_page
+from slurmsim.report.pictures import pictures
 from slurmsim.report.rundata import RunData
+from slurmsim.report.svg import document
 from slurmsim.trace.reader import read_trace
 from slurmsim.trace.staging import output_errors
 
@@ -18,20 +20,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("png", "svg")
+# Fewer started jobs than this make no distribution and no picture; the page then has its tables only.
+MIN_JOBS = 2
 
 
 def build_report(folder: Path | str, *, formats: Sequence[str] = ("png",)) -> list[Path]:
     """Write ``report.html`` and ``plots/NAME.FORMAT`` into a trace folder; returns the files written, page first.
 
-    The page draws its pictures itself and works without network. A file is replaced only by a complete one.
+    The page works without network. A file is replaced only by a complete one.
 
     Parameters
     ----------
     folder
         A trace folder, or the staging folder of a `TraceWriter` after ``seal``.
     formats
-        ``png``, ``svg``, both or none, for the files under ``plots``. These take a second, more than a run of some
-        thousand jobs: ``slurmsim run`` makes the page alone, in a tenth of that.
+        ``png``, ``svg`` or both, of the pictures for papers, for which Matplotlib takes a second: more than a run of
+        some thousand jobs. With none, as ``slurmsim run`` asks, the page's own three become SVG files.
 
     Raises
     ------
@@ -47,13 +51,16 @@ def build_report(folder: Path | str, *, formats: Sequence[str] = ("png",)) -> li
             raise ConfigError(f"unknown picture format {name!r}", expected=" or ".join(FORMATS))
     path = Path(folder)
     data = RunData(read_trace(path))
-    written = [write_file(path / "report.html", report_page(data).encode())]
-    if formats and int(data.jobs.started.sum()) >= MIN_JOBS:
+    drawn = pictures(data) if int(data.jobs.started.sum()) >= MIN_JOBS else []
+    written = [write_file(path / "report.html", report_page(data, drawn).encode())]
+    if not formats:
+        written += [write_file(path / "plots" / f"{name}.svg", document(svg)) for name, _, svg in drawn]
+    elif drawn:
         from slurmsim.report.plots import FIGURES
 
         for kind in FIGURES:
-            drawn = kind.draw(data)
-            written += [write_file(path / "plots" / f"{kind.name}.{name}", render(drawn, name)) for name in formats]
+            figure = kind.draw(data)
+            written += [write_file(path / "plots" / f"{kind.name}.{name}", render(figure, name)) for name in formats]
     return written
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from slurmsim.report import breakdown, page
-from slurmsim.report.pictures import pictures
+from slurmsim.report.pictures import Picture
 from slurmsim.report.rundata import RunData
 from slurmsim.report.shortfall import shortfall
 from slurmsim.report.text import duration, number, percent, summary_value
@@ -23,12 +23,8 @@ _TILES = (
 )  # fmt: skip
 
 
-# Fewer started jobs than this make no distribution and no picture; the page then has its tables only.
-MIN_JOBS = 2
-
-
-def report_page(data: RunData) -> str:
-    """The report of a run as one HTML document."""
+def report_page(data: RunData, pictures: Sequence[Picture] = ()) -> str:
+    """The report of a run as one HTML document; without `pictures` it has its tables only."""
     summary = data.trace.summary
     blocks = [page.heading(title(data), *_lead(data))]
     if data.trace.partial:
@@ -38,8 +34,8 @@ def report_page(data: RunData) -> str:
     blocks.append(page.tiles((label, _tile(key, summary[key])) for key, label in _TILES if key in summary))
     if len(data.jobs):
         blocks.append(workbench(data))
-    if int(data.jobs.started.sum()) >= MIN_JOBS:
-        blocks.append(page.section("Pictures", *page.drawings(pictures(data))))
+    if pictures:
+        blocks.append(page.section("Pictures", *page.drawings((one.caption, one.svg) for one in pictures)))
     blocks.append(
         page.section(
             "Numbers",

@@ -1,6 +1,8 @@
-"""The pictures inside the page of a run: how waits, overtaking and slowdowns are distributed."""
+"""The pictures of a run's page, also files beside it: how waits, overtaking and slowdowns are distributed."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,12 +31,20 @@ _TOP = 32.0
 _SHADES = 12
 
 
-def pictures(data: RunData) -> list[tuple[str, str]]:
-    """Caption and SVG of each."""
+class Picture(NamedTuple):
+    """One of them: the name of its file, its caption, and the SVG element."""
+
+    name: str
+    caption: str
+    svg: str
+
+
+def pictures(data: RunData) -> list[Picture]:
+    """All of them, in the order of the page."""
     return [
-        ("How long jobs waited, by size and by partition.", waits(data)),
-        ("How far starts reached past jobs ahead of them in the queue.", backfill(data)),
-        ("How much longer than their run time jobs took.", slowdown(data)),
+        Picture("waits", "How long jobs waited, by size and by partition.", waits(data)),
+        Picture("backfill", "How far starts reached past jobs ahead of them in the queue.", backfill(data)),
+        Picture("slowdown", "How much longer than their run time jobs took.", slowdown(data)),
     ]
 
 

@@ -159,6 +159,12 @@ class Plot:
 
 
 def drawing(width: float, height: float, plots: Sequence[Plot]) -> str:
-    """Plots as one SVG element."""
+    """Plots as one SVG element of a page."""
     inside = "".join(plot.markup() for plot in plots)
     return f'<svg viewBox="0 0 {width:g} {height:g}" font-family="inherit">{inside}</svg>'
+
+
+def document(element: str) -> bytes:
+    """An element that `drawing` made as a file of its own, on white."""
+    head = '<svg xmlns="http://www.w3.org/2000/svg" style="background:#fff"'
+    return element.replace("<svg", head, 1).replace('font-family="inherit"', 'font-family="sans-serif"', 1).encode()

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
 import pytest
@@ -68,6 +69,17 @@ def test_files(folder, files):
         head = file.read_bytes()[:200]
         assert head.startswith(b"\x89PNG") if file.suffix == ".png" else b"<?xml" in head
     assert not list(folder.glob("**/*.partial"))
+
+
+def test_a_run_has_the_pictures_of_its_page_as_files(tmp_path):
+    folder = make_trace(tmp_path / "t", n_jobs=80, n_nodes=10)
+    page, *files = build_report(folder, formats=())
+    assert [file.parent for file in files] == 3 * [folder / "plots"]
+    inside = re.findall(r"<svg [^>]*font-family.*?</svg>", page.read_text("utf-8"), re.DOTALL)
+    for file, element in zip(files, inside, strict=True):
+        root = ElementTree.parse(file).getroot()
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert file.read_text("utf-8").partition(">")[2] == element.partition(">")[2]
 
 
 def test_the_page_is_whole_and_needs_no_network(page):
@@ -193,12 +205,11 @@ def test_one_job_needs_no_picture_and_no_matplotlib(tmp_path):
     assert loaded(tmp_path / "t") == "['report.html'] []"
 
 
-def test_the_page_alone_needs_no_matplotlib_and_is_the_same(tmp_path, folder, page):
+def test_what_a_run_draws_needs_no_matplotlib_and_the_page_is_the_same(tmp_path, folder, page):
     shutil.copytree(folder, tmp_path / "t")
     (tmp_path / "t" / "report.html").unlink()
     shutil.rmtree(tmp_path / "t" / "plots")
-    assert loaded(tmp_path / "t", ", formats=()") == "['report.html'] []"
-    assert not (tmp_path / "t" / "plots").exists()
+    assert loaded(tmp_path / "t", ", formats=()") == "['report.html', 'waits.svg', 'backfill.svg', 'slowdown.svg'] []"
     assert (tmp_path / "t" / "report.html").read_text(encoding="utf-8") == page
 
 
