@@ -73,8 +73,8 @@ FULL = Set(
     },
     ({"name": "plain"}, {"name": "failing", "mtbf": 400_000, "mttr": 7_200}),
 )  # fmt: skip
-"""Half of what the cluster can do, and all of it; with and without nodes that fail every five days. Over all that are 80
-pairs; more seeds would cost as much again, and on one workload twenty policies could still not be told apart."""
+"""Half of what the cluster can do, and all of it; with and without nodes that fail every five days. Over all that makes
+80 pairs; more seeds would cost as much again, and on one workload eighteen policies could still not be told apart."""
 
 
 def grid(policies: Sequence[str] = (), of: Set = QUICK) -> dict[str, Any]:
