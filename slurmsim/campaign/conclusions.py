@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +64,8 @@ class Row:
     against
         Its differences from the baseline, by measure; empty for the baseline.
     p
-        Those differences' p, corrected by Holm over all pairs of policies of this ranking and measure.
+        Those differences' p, corrected by Holm over all pairs of policies of this ranking; of the measures that do not
+        rank over the pairs with the baseline.
     complete
         False where it left more than 1 % more jobs unstarted than another.
     beaten_by
@@ -160,7 +162,11 @@ def _compared(group: Any, blocks: list[str], baseline: str, by: str) -> tuple[li
 def _rows(wide: Any, policies: Sequence[str], baseline: str, measure: str) -> list[Row]:
     """`wide`: a row a block, columns (figure, policy)."""
     values = {name: {one: wide[name][one].to_numpy(np.float64) for one in policies} for name in MEASURES}
-    tests = {name: _tests(values[name], policies) for name in MEASURES}
+    pairs = list(combinations(policies, 2))
+    tests = {
+        name: _tests(values[name], pairs if name == measure else [pair for pair in pairs if baseline in pair])
+        for name in MEASURES
+    }
     missed = {one: wide["never_started"][one] + wide["refused"][one] for one in policies}
     jobs = {one: wide["jobs"][one] + wide["refused"][one] for one in policies}
     share = {one: float(missed[one].sum() / max(1, jobs[one].sum())) for one in policies}
@@ -196,7 +202,7 @@ def _classes(wide: Any, one: str, baseline: str) -> dict[str, OfClass]:
     for name in CLASSES:
         own, other = (wide[f"{name}_wait_s"][policy].to_numpy(np.float64) for policy in (one, baseline))
         both = ~np.isnan(own) & ~np.isnan(other)
-        against = paired((own - other)[both]) if one != baseline and both.any() else None
+        against = _paired((own - other)[both]) if one != baseline and both.any() else None
         found[name] = OfClass(int(wide[f"{name}_jobs"][one].sum()), _mean(own), against)
     return found
 
@@ -206,14 +212,24 @@ def _mean(values: Floats) -> float | None:
     return float(known.mean()) if len(known) else None
 
 
+def _paired(differences: Floats) -> Paired:
+    """`paired`; the tables, the page and a leaderboard ask for the same differences."""
+    return _paired_bytes(differences.tobytes())
+
+
+@lru_cache(maxsize=2**15)
+def _paired_bytes(differences: bytes) -> Paired:
+    return paired(np.frombuffer(differences, np.float64))
+
+
 def _tests(
-    values: Mapping[str, Floats], policies: Sequence[str]
+    values: Mapping[str, Floats], pairs: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], tuple[Paired | None, float | None]]:
-    """(first, second) -> differences second - first, and p corrected over all pairs."""
+    """(first, second) -> differences second - first, and p corrected over all of `pairs`."""
     found: dict[tuple[str, str], Paired | None] = {}
-    for a, b in combinations(policies, 2):
+    for a, b in pairs:
         both = ~np.isnan(values[a]) & ~np.isnan(values[b])
-        found[a, b] = paired((values[b] - values[a])[both]) if both.any() else None
+        found[a, b] = _paired((values[b] - values[a])[both]) if both.any() else None
     corrected = holm([None if one is None else one.p for one in found.values()])
     return {pair: (one, p) for (pair, one), p in zip(found.items(), corrected, strict=True)}
 

@@ -18,14 +18,14 @@ def test_the_set_has_every_installed_policy() -> None:
     grid = read_grid(arena.grid())
     assert sorted(policy.name for policy in grid.policies) == policy_names()
     assert grid.baseline == "easy" and len(grid) == 3 * 6 * len(policy_names())
-    assert len(read_grid(arena.grid(of=arena.FULL))) == 4 * 2 * 2 * 10 * len(policy_names())
+    assert len(read_grid(arena.grid(of=arena.FULL))) == 4 * 2 * 2 * 5 * len(policy_names())
 
 
 def test_the_full_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arena, "FULL", replace(arena.FULL, seeds=1, jobs=20))
     assert main(["arena", "--full", "--out", str(tmp_path / "a"), "--policy", "fcfs", "--quiet"]) == 0
     page = (tmp_path / "a" / "leaderboard.md").read_text()
-    assert page.startswith("# Arena 1 (full)\n\nslurmsim ") and "at 1 and 2 times their load; plain; failing." in page
+    assert page.startswith("# Arena 2 (full)\n\nslurmsim ") and "at 1 and 2 times their load; plain; failing." in page
     frame = pd.read_parquet(tmp_path / "a" / "summaries.parquet")
     cells = frame.groupby(["workload", "load", "settings"]).size()
     assert len(cells) == 16 and set(cells) == {2}
@@ -40,7 +40,7 @@ def test_a_leaderboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     page = (tmp_path / "a" / "leaderboard.md").read_text()
     assert capsys.readouterr().out == page
     lines = page.splitlines()
-    assert lines[0] == "# Arena 1 (quick)"
+    assert lines[0] == "# Arena 2 (quick)"
     assert [line for line in lines if line.startswith("## ")] == [
         "## wait (`mean_wait_central_s`)", "## slowdown (`mean_bounded_slowdown_central`)",
         "## use (`utilization_central`)", "## Where each policy loses",

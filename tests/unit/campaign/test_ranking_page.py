@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from slurmsim.campaign.arena import html, leaderboard, markdown
-from slurmsim.campaign.conclusions import MEASURES, rankings
+from slurmsim.campaign.conclusions import ALSO, MEASURES, rankings
 from slurmsim.campaign.pages import differences, ranking_page
 from slurmsim.campaign.sweep import Sweep
-from slurmsim.campaign.view import as_text, cells, class_rows
+from slurmsim.campaign.view import also_rows, as_text, cells, class_rows
 from slurmsim.metrics.classes import CLASSES
 from slurmsim.report import page
 
@@ -26,6 +26,7 @@ def frame(
         {"key": f"{w}{p}{s}", "policy": policy, "workload": w, "load": 2.0, "settings": "", "window": "", "seed": s,
          "jobs": 100, "refused": p, "never_started": 0, "dropped": 0}
         | dict.fromkeys(MEASURES, 100.0 * (1 + p) + 7 * s * (p + 1))
+        | dict.fromkeys(ALSO, 0.5 + p)
         | {f"{one}_{what}": 25 * (p + 1) for one in CLASSES for what in ("jobs", "wait_s")}
         for w in ("a", "b") for p, policy in enumerate(("easy", "<i>fcfs</i>")) for s in range(6)
     ]  # fmt: skip
@@ -53,7 +54,7 @@ def test_the_page_of_a_sweep_has_each_row_and_each_interval() -> None:
     text = ranking_page("<b>grid</b>", "24 of 24 cells are done.", found)
     assert cells_of(text) == [
         cell for one in found
-        for row in (*(cells(row, one) for row in one.rows), *class_rows(one)[1:]) for cell in row
+        for row in (*(cells(row, one) for row in one.rows), *class_rows(one)[1:], *also_rows(one)[1:]) for cell in row
     ]  # fmt: skip
     assert text.count('class="interval"') == 2 and "<i>fcfs" not in text and "<b>grid" not in text
     assert "Content-Security-Policy" in text and "<img" not in text
