@@ -40,8 +40,9 @@ test-compiled: ## the whole test suite against the compiled build, which is what
 wheels: ## a pure and a compiled wheel into dist, each tried in a clean environment (PYTHON=python3.13)
 	@.ci/wheels
 
-nightly: test-compiled ## test-compiled; fuzzers and properties with thousands of examples; daemons killed and stopped 1,000 times
+nightly: test-compiled ## test-compiled; kernels under sanitizers; fuzzers and properties with thousands of examples; daemons killed and stopped 1,000 times
 	@.ci/setup dev
+	@HYPOTHESIS_PROFILE=nightly .ci/sanitize
 	@SLURMSIM_MUTATIONS=100000 SLURMSIM_SLIPS=20000 HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 tests/fuzz
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 -m hypothesis
 	@SLURMSIM_SCHEDULES=100000 $(BIN)/python -m pytest -s tests/properties/test_power_schedules.py

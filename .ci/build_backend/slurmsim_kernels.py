@@ -1,7 +1,8 @@
 """The kernels: sources of slurmsim/kernel made into extensions by Cython.
 
-``python .ci/build_backend/slurmsim_kernels.py FOLDER`` builds them into a folder, for an editable installation; where
-Cython or a C compiler is missing it says so in one line and builds nothing.
+``python .ci/build_backend/slurmsim_kernels.py FOLDER [FLAG...]`` builds them into a folder, for an editable
+installation; where Cython or a C compiler is missing it says so in one line and builds nothing. Flags for the compiler
+and the linker take the place of those that make them fast (`.ci/sanitize`); then what is missing is an error.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import importlib.util
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -23,6 +25,7 @@ DIRECTIVES = {
     "language_level": 3, "infer_types": True, "annotation_typing": False, "boundscheck": False, "wraparound": False,
     "cdivision": True, "initializedcheck": False,
 }  # fmt: skip
+FAST = ("-O3", "-g0")
 
 
 def package() -> ModuleType:
@@ -35,7 +38,7 @@ def package() -> ModuleType:
     return found
 
 
-def kernels(tree: Path) -> list[Extension]:
+def kernels(tree: Path, flags: Sequence[str] = FAST) -> list[Extension]:
     """The extensions, translated to C in the folder `tree`. ImportError without Cython."""
     from Cython.Build import cythonize
 
@@ -49,23 +52,27 @@ def kernels(tree: Path) -> list[Extension]:
         copy = tree / f"_slurmsim_{name}.py"
         copy.write_text(f'{text}\n\nSOURCE = "{mark}"\n', encoding="utf-8")
         shutil.copy(source.with_suffix(".pxd"), copy.with_suffix(".pxd"))
-        found.append(Extension(f"_slurmsim_{name}", [str(copy)], extra_compile_args=["-O3", "-g0"]))
+        options = list(flags)
+        found.append(Extension(f"_slurmsim_{name}", [str(copy)], extra_compile_args=options, extra_link_args=options))
     made: list[Extension] = cythonize(found, compiler_directives=DIRECTIVES, quiet=True)
     return made
 
 
-def build(folder: Path) -> None:
+def build(folder: Path, flags: Sequence[str] = FAST) -> None:
     """Build all kernels into `folder`."""
     with tempfile.TemporaryDirectory() as tree:
-        command = build_ext(Distribution({"name": "kernels", "ext_modules": kernels(Path(tree))}))
+        command = build_ext(Distribution({"name": "kernels", "ext_modules": kernels(Path(tree), flags)}))
         command.build_lib, command.build_temp, command.parallel = str(folder), tree, 2
         command.ensure_finalized()
         command.run()
 
 
 if __name__ == "__main__":
+    where, *wanted = sys.argv[1:]
     try:
-        build(Path(sys.argv[1]))
+        build(Path(where), wanted or FAST)
     except (Exception, SystemExit) as failure:
+        if wanted:
+            raise
         why = (str(failure) or type(failure).__name__).strip().splitlines()[-1]
         print(f"slurmsim: the kernels are not compiled, which makes backfill slower: {why}", file=sys.stderr)

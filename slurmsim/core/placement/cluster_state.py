@@ -11,6 +11,7 @@ from slurmsim.bitmap import from_indices
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.gres import GpuDefaults
 from slurmsim.core.placement.memory_limits import MemoryBounds, fit_memory
+from slurmsim.core.placement.node_sets import NodeSets
 from slurmsim.core.placement.selector import Selector
 from slurmsim.core.placement.sharing import SharedCores, takes_turns
 from slurmsim.core.placement.topology import SwitchTree
@@ -91,6 +92,7 @@ class ClusterState:
         self.table.up &= ~from_indices(down)
         self.table.down = from_indices(down)
         self.namer = NodeNamer(self.table.names)
+        self.node_sets = NodeSets(self.table)
         # by identity of what was asked, which the compiled request keeps alive: hashing it costs more than placing it
         self.requests: dict[tuple[int, int, frozenset[str]], CompiledRequest] = {}
         self.n_compiled = 0  # requests ever compiled: more than there are, once some were forgotten
@@ -115,12 +117,14 @@ class ClusterState:
     @known_requests.setter
     def known_requests(self, found: list[tuple[int, frozenset[str], CompiledRequest]]) -> None:
         self.requests = {(id(request.asked), at, lifted): request for at, lifted, request in found}
+        self.node_sets.forget()
         self._resolved.clear()
         self._compiled.clear()
 
     def forget_requests(self) -> None:
         """Nodes or partitions are not what requests were compiled against."""
         self.requests.clear()
+        self.node_sets.forget()
         self._resolved.clear()
         self._compiled.clear()
 
@@ -215,7 +219,7 @@ def compile_request(
         default = state.memory_default(partition)
         limit = MemoryBounds.chosen(MemoryBounds(spec.max_mem_per_cpu_mib, spec.max_mem_per_node_mib), state.max_memory)
         request = CompiledRequest(
-            asked, partition, state.table, memory_consumable=state.selector.memory_consumable,
+            asked, partition, state.table, sets=state.node_sets, memory_consumable=state.selector.memory_consumable,
             memory=fit_memory(asked, partition, state.table, default, limit), default_memory=default,
             gpus=GpuDefaults.chosen(GpuDefaults(spec.def_cpu_per_gpu, spec.def_mem_per_gpu_mib), state.gpu_defaults),
             least_loaded=partition.spec.lln or "CR_LLN" in option("SelectTypeParameters"),

@@ -12,10 +12,11 @@ from array import array
 import numpy as np
 import numpy.typing as npt
 
-from slurmsim.bitmap import Bitmap, from_bools, from_indices, to_indices
+from slurmsim.bitmap import Bitmap, from_bools, from_indices
 from slurmsim.core.placement.constraints import Test, parse_constraint
 from slurmsim.core.placement.gres import Demand, GpuDefaults, PerGpu, agreed, demands
 from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds
+from slurmsim.core.placement.node_sets import NodeSet, NodeSets
 from slurmsim.core.placement.topology import SwitchTree
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.partition import Partition
@@ -89,6 +90,7 @@ class CompiledRequest:
         partition: Partition,
         table: NodeTable,
         *,
+        sets: NodeSets,
         memory_consumable: bool,
         memory: Fitted,
         default_memory: MemoryBounds,
@@ -110,8 +112,8 @@ class CompiledRequest:
         self._gres(request, table)
         self._sharing(request, spec, table)
         self._named_nodes(request, table, list_may_be_longer)
-        members = self._narrowed(table)
-        self._alike(table, members)
+        members = self._narrowed(table, sets)
+        self._alike(members)
         self._shown_totals(request, default_memory)
         self._counted_in(table, members)
         self._columns: array[int] | None = None
@@ -260,41 +262,41 @@ class CompiledRequest:
             found &= union
         return found
 
-    def _narrowed(self, table: NodeTable) -> Indices:
-        """The candidates' rows; of a job that has nodes to itself only those all CPUs of which it may have."""
-        members = table_rows(self.candidates, table.n)
+    def _narrowed(self, table: NodeTable, sets: NodeSets) -> NodeSet:
+        """The candidates; of a job that has nodes to itself only those all CPUs of which it may have."""
+        members = sets.of(self.candidates)
         if self.exclusive and (self.mem_cpu or self.max_cpus_per_node is not None):
-            cpus = table.cpus[members]
+            rows = members.rows
+            cpus = table.cpus[rows]
             # all CPUs of a node are charged; one whose memory does not reach that far is of no use
-            fit = table.mem[members] >= self.mem_cpu * cpus
+            fit = table.mem[rows] >= self.mem_cpu * cpus
             if self.max_cpus_per_node is not None:
                 fit &= cpus <= self.max_cpus_per_node
-            members = members[fit]
-            self.candidates = from_indices(members) if len(members) else 0
+            rows = rows[fit]
+            self.candidates = from_indices(rows) if len(rows) else 0
+            members = sets.of(self.candidates)
         return members
 
     # -- when counting is enough ----------------------------------------------------------------------------------
 
-    def _alike(self, table: NodeTable, members: Indices) -> None:
+    def _alike(self, members: NodeSet) -> None:
         """Whether the candidates are taken whole, and whether they are alike."""
-        cpus, weights = table.cpus[members], table.weight[members]
-        only_whole = bool(len(members)) and bool((table.grain[members] == cpus).all())
-        sole = only_whole and not self.gres and self.max_cpus_per_node is None and self.sharing == "one"
+        sole = members.only_whole and not self.gres and self.max_cpus_per_node is None and self.sharing == "one"
         self.whole = self.exclusive or sole
-        self.uniform = bool(len(members)) and bool((cpus == cpus[0]).all() and (weights == weights[0]).all())
-        self.cpus_each = int(cpus[0]) if self.uniform else 0
+        self.cpus_each = members.cpus_each
+        self.uniform = self.cpus_each > 0
         # nodes a whole-node job takes when all candidates are alike
         self.node_need = max(self.min_nodes, -(-self.min_cpus // self.cpus_each)) if self.uniform else self.min_nodes
         if self.tasks_per_node and self.n_tasks:
             self.node_need = max(self.node_need, -(-self.n_tasks // self.tasks_per_node))
 
-    def _counted_in(self, table: NodeTable, members: Indices) -> None:
+    def _counted_in(self, table: NodeTable, members: NodeSet) -> None:
         """Whether a count of nodes decides, and whether a count of equal nodes or CPUs says all there is to say."""
         # nodes are as good as each other
         plain = not (self.required or self.contiguous or self.spread or self.kinds or self.counted or self.tree)
-        self.by_count = self.whole and self.uniform and plain and self._equal_gres(table, members)
+        self.by_count = self.whole and self.uniform and plain and self._equal_gres(table, members.rows)
         fungible = plain and not self.gres and table.cores is None
-        self.units, self.unit_need = self._units(table, members) if fungible else (None, 0)
+        self.units, self.unit_need = self._units(members) if fungible else (None, 0)
 
     def _equal_gres(self, table: NodeTable, members: Indices) -> bool:
         """Whether GRES leave all candidates alike: none asked, or per node from nodes that have the same."""
@@ -305,7 +307,7 @@ class CompiledRequest:
         have = [table.gres[list(g.kinds)][:, members].sum(axis=0) for g in self.gres]
         return all(bool((count == count[0]).all()) for count in have)
 
-    def _units(self, table: NodeTable, members: Indices) -> tuple[str | None, int]:
+    def _units(self, members: NodeSet) -> tuple[str | None, int]:
         """What a plain count is one of, of nodes or of CPUs, and that count; None where it would not be enough."""
         if not self.uniform or self.target_nodes != self.min_nodes or self.candidates != self.partition.mask:
             return None, 0
@@ -313,7 +315,7 @@ class CompiledRequest:
             return ("node", self.node_need) if self.node_need <= self.max_nodes else (None, 0)
         tied = self.min_nodes > 1 or self.asked.max_nodes or self.tasks_per_node or self.least_cpus > 1
         memory = self.mem_all or self.mem_cpu or self.mem_node
-        if tied or memory or self.max_cpus_per_node is not None or (table.grain[members] != 1).any():
+        if tied or memory or self.max_cpus_per_node is not None or not members.by_cpu:
             return None, 0
         return "cpu", self.min_cpus
 
@@ -403,8 +405,3 @@ class CompiledRequest:
             return self.n_tasks or None
         one_each = self.n_tasks == self.min_nodes == self.asked.max_nodes
         return 1 if self.n_tasks and (self.n_tasks == 1 or one_each) else None
-
-
-def table_rows(mask: Bitmap, n: int) -> Indices:
-    """Indices of the members of `mask` among n nodes."""
-    return to_indices(mask) if mask else np.zeros(0, np.int64)

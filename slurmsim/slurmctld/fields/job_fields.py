@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.accounting.partition_access import NOT_IN_GROUP
@@ -138,15 +139,23 @@ def _limit(row: Row, cluster: LiveCluster) -> int | None:
 
 
 def _reason(row: Row, cluster: LiveCluster) -> str:
-    reason = _current(row, cluster)
-    for start, code in _LONG.items():
-        if reason.startswith(start):
-            return code
-    return reason
+    return _code_of(_current(row, cluster))
+
+
+@lru_cache(1024)
+def _code_of(reason: str) -> str:
+    """The code of a reason, of which slurmctld keeps a description beside it where the two differ."""
+    return next((code for start, code in _LONG.items() if reason.startswith(start)), reason)
 
 
 def _current(row: Row, cluster: LiveCluster) -> str:
-    """The reason, which an update clears until a scheduler looks again."""
+    """The reason, which an update clears until a scheduler looks again; two fields of each row ask for it."""
+    if row.reason is None:
+        row.reason = _shown_reason(row, cluster)
+    return row.reason
+
+
+def _shown_reason(row: Row, cluster: LiveCluster) -> str:
     core = row.core
     main = cluster.controller.main
     edited = row.job.edited_at
@@ -184,8 +193,7 @@ def _task_limit(array: Array, core: Any) -> str:
 
 def _description(row: Row, cluster: LiveCluster) -> str | None:
     reason = _current(row, cluster)
-    long = any(reason.startswith(start) and reason != code for start, code in _LONG.items())
-    return reason if long else None
+    return reason if _code_of(reason) != reason else None
 
 
 def _exit_code(row: Row, cluster: LiveCluster) -> int:
@@ -249,15 +257,15 @@ def _tres_given(row: Row, cluster: LiveCluster) -> str | None:
 
 
 def _flags(row: Row, cluster: LiveCluster) -> list[str]:
-    core = row.core
-    flags = []
-    if core.special and core.state == JobState.PENDING:
-        flags.append("SPECIAL_EXIT")
-    if row.job.requeued_at == cluster.now and core.state == JobState.PENDING:
-        flags.append("COMPLETING")
-    if str(core.reason).endswith(" was deleted") and core.state == JobState.PENDING:
-        flags.append("RESV_DEL_HOLD")
-    if core.state == JobState.RUNNING and cluster.controller.power is not None:
+    core, flags = row.core, []
+    if core.state == JobState.PENDING:
+        if core.special:
+            flags.append("SPECIAL_EXIT")
+        if row.job.requeued_at >= 0 and row.job.requeued_at == cluster.now:
+            flags.append("COMPLETING")
+        if core.reason.endswith(" was deleted"):
+            flags.append("RESV_DEL_HOLD")
+    elif core.state == JobState.RUNNING and cluster.controller.power is not None:
         power = cluster.controller.power
         if core.nodes & (power.nodes.off | power.nodes.coming):
             flags.append("CONFIGURING")
@@ -295,6 +303,8 @@ def _partition_names(row: Row, cluster: LiveCluster) -> str:
     core = row.core
     if core.start_time is not None or core.state == JobState.FAILED:
         return str(core.partition.name)
+    if len(core.partitions) == 1:
+        return str(core.partitions[0].name)
     open_ = all(p.state == "UP" for p in core.partitions)  # the submission's look for nodes puts them in order
     names = [p.name for p in (sorted(core.partitions, key=lambda p: -p.tier) if open_ else core.partitions)]
     asked = core.eligible_time is not None or core.reason == Reason.BEGIN_TIME

@@ -146,7 +146,7 @@ class Submissions:
         cluster = self._cluster
         requeue, default = bool(cluster.spec.option("JobRequeue")), cluster.controller.state.cluster.default
         sub = submission(core_id, asked, person.name, cluster.now, requeue)
-        sub.request = serving(cluster, sub.request, asked)
+        sub.request = self._same.request(serving(cluster, sub.request, asked))
         add_profile(cluster, sub, asked)
         if sub.priority and not cluster.is_operator(person):
             sub.priority = None  # it may be 0; others are not heard (validate_job_create_req)

@@ -247,3 +247,16 @@ def test_a_new_array_shows_its_dependency_until_a_pass_has_asked_though_it_is_me
     assert shown() == [None, "after:1(unfulfilled)", None]
     e.execute(START + 15, "ping", {}, ROOT)
     assert set(shown()) == {None}
+
+
+def test_equal_requests_are_compiled_once() -> None:
+    e = engine()
+    e.execute(START, "submit", job(num_tasks=7), ALICE)
+    state = e.controller.state.cluster
+    compiled = state.n_compiled
+    for _ in range(3):
+        e.execute(START, "submit", job(num_tasks=7), ALICE)
+    e.execute(START, "submit", job(num_tasks=7, array_inx="1-4"), ALICE)
+    assert state.n_compiled == compiled
+    e.execute(START, "submit", job(num_tasks=8), ALICE)
+    assert state.n_compiled == compiled + 1

@@ -1,0 +1,60 @@
+"""What the nodes of a set have in common, remembered: most requests of a cluster may go to the same nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from slurmsim.bitmap import Bitmap, to_indices
+from slurmsim.core.records.node_table import NodeTable
+
+MOST = 64
+"""Sets remembered, each with its rows; then all are forgotten."""
+
+
+class NodeSet:
+    """A set of nodes.
+
+    Attributes
+    ----------
+    rows
+        (n,) int64, the nodes by number, ascending.
+    cpus_each
+        The CPUs of each, 0 where they, or their weights, differ, and where there are no nodes.
+    only_whole
+        A job can have no share of a node that is less than all of it.
+    by_cpu
+        A job can have any number of CPUs of a node.
+    """
+
+    __slots__ = ("by_cpu", "cpus_each", "only_whole", "rows")
+
+    def __init__(self, table: NodeTable, rows: npt.NDArray[np.int64]) -> None:
+        cpus, weights, grain = table.cpus[rows], table.weight[rows], table.grain[rows]
+        alike = bool(len(rows)) and bool((cpus == cpus[0]).all() and (weights == weights[0]).all())
+        self.rows = rows
+        self.cpus_each = int(cpus[0]) if alike else 0
+        self.only_whole = bool(len(rows)) and bool((grain == cpus).all())
+        self.by_cpu = not (grain != 1).any()
+
+
+class NodeSets:
+    """The sets that were asked for, until the nodes are altered."""
+
+    def __init__(self, table: NodeTable) -> None:
+        self._table = table
+        self._known: dict[Bitmap, NodeSet] = {}
+
+    def of(self, mask: Bitmap) -> NodeSet:
+        """The nodes `mask`."""
+        found = self._known.get(mask)
+        if found is None:
+            if len(self._known) >= MOST:
+                self._known.clear()
+            rows = to_indices(mask) if mask else np.zeros(0, np.int64)
+            found = self._known[mask] = NodeSet(self._table, rows)
+        return found
+
+    def forget(self) -> None:
+        """Nodes have been altered."""
+        self._known.clear()
