@@ -12,6 +12,7 @@ from slurmsim_policies.cp.allocators import last_position
 from slurmsim_policies.cp.boards import Board, CapacityBoard, PooledBoard
 from slurmsim_policies.cp.box_board import BoxBoard
 from slurmsim_policies.cp.listing import ORDERS, by_slowdown, by_wait, earliest_first, earliest_starts, serial
+from slurmsim_policies.cp.options import interval_limit
 from slurmsim_policies.cp.placing import node_classes, place, place_now
 from slurmsim_policies.cp.plan import Answer, Plan, Status
 from slurmsim_policies.cp.problem import Instance
@@ -50,7 +51,9 @@ def eurora(task: Task) -> Answer:
 
     instance, options = task.instance, task.options
     task.earliest = earliest_starts(instance)
-    again, once = _effort(options, factor=5, calls=4), _effort(options)
+    variables = _paper_copies(task)
+    limit = interval_limit(options["limit"], variables)
+    again, once = _effort(options, limit, factor=5, calls=4), _effort(options, limit)
     # the authors call again, five times as long, while there is no plan; a hint is one, where its bounds allow it
     effort = once if options["hint"] else again
     name, *others = options["model"].split("_")
@@ -64,7 +67,6 @@ def eurora(task: Task) -> Answer:
         return model[0]
 
     hint = task.best(name, plans)
-    variables = _paper_copies(task)
     if not others or _all_earliest(task, hint):
         stage = solve_one(task, name, hint, make, effort, variables * READING)
         return _finish(task, name, stage, first, hint, variables, model)
@@ -72,6 +74,9 @@ def eurora(task: Task) -> Answer:
         other: solve_one(task, other, task.best(other, plans), make, effort, variables * READING) for other in others
     }
     stage, bounds = _bounded(task, name, pure, plans, make, (once, again), variables * READING)
+    if stage.status is Status.OPTIMAL and any(each.status is not Status.OPTIMAL for each in pure.values()):
+        stage.status = Status.FEASIBLE  # best under bounds that are not: the pure models' values may be too large
+        task.note = "the best under these bounds, which come from values that are not proven least"
     answer = _finish(task, name, stage, first, hint, variables, model)
     answer.bounds = bounds
     return answer
@@ -147,8 +152,10 @@ def pcp19(task: Task) -> Answer:
         made.append(IntervalModel(instance, task.earliest, pooled=bool(options["pooled"])))
         return made[0]
 
-    stage = solve_one(task, criteria.SLOWDOWN, hint, make, _effort(options, factor=2, calls=5, settle=True))
-    return _finish(task, criteria.SLOWDOWN, stage, first, hint, _paper_copies(task), made)
+    variables = _paper_copies(task)
+    effort = _effort(options, interval_limit(options["limit"], variables), factor=2, calls=5, settle=True)
+    stage = solve_one(task, criteria.SLOWDOWN, hint, make, effort)
+    return _finish(task, criteria.SLOWDOWN, stage, first, hint, variables, made)
 
 
 def hcp19(task: Task) -> Answer:
@@ -169,7 +176,8 @@ def hcp19(task: Task) -> Answer:
         made.append(PooledModel(instance, task.earliest))
         return made[0]
 
-    stage = solve_one(task, criteria.SLOWDOWN, hint, make, _effort(options, factor=2, calls=5, settle=True))
+    effort = _effort(options, options["limit"], factor=2, calls=5, settle=True)
+    stage = solve_one(task, criteria.SLOWDOWN, hint, make, effort)
     answer = _finish(task, criteria.SLOWDOWN, stage, first, hint, len(instance.waiting), made)
     pooled = stage.plan.starts
     answer.plan = place_now(instance, {i: pooled[instance.jobs[i].id] for i in order})
@@ -202,7 +210,8 @@ def pcp20(task: Task) -> Answer:
         made.append(BoxModel(instance, task.earliest, boards[0].loads, cuts=cuts))
         return made[0]
 
-    stage = solve_one(task, criteria.SLOWDOWN, hint, make, _effort(options, step=options["limit"] / 2, calls=5))
+    effort = _effort(options, options["limit"], step=options["limit"] / 2, calls=5)
+    stage = solve_one(task, criteria.SLOWDOWN, hint, make, effort)
     jobs = [instance.jobs[i] for i in instance.waiting]
     count = sum(1 + job.units * sum(amount > 0 for amount in job.demand) for job in jobs)
     return _finish(task, criteria.SLOWDOWN, stage, first, hint, count, made)
@@ -246,7 +255,7 @@ def _placed(task: Task, name: str, hint: Plan, model: ClassModel, lower: int) ->
 
     The bound is that of the model without cuts, which are heuristic.
     """
-    effort = _effort(task.options, factor=5, calls=4)
+    effort = _effort(task.options, task.options["limit"], factor=5, calls=4)
     best, bound, cuts, solved = hint, lower, 0, False
     while True:
         if task.options["hint"]:
@@ -270,11 +279,11 @@ def _placed(task: Task, name: str, hint: Plan, model: ClassModel, lower: int) ->
     return Stage(best, Status.FEASIBLE if solved or best is not hint else Status.FALLBACK, bound), cuts
 
 
-def _effort(options: Any, **rules: Any) -> Effort:
+def _effort(options: Any, limit: float, **rules: Any) -> Effort:
     from slurmsim_policies.cp.search import Effort, Limits
 
     return Effort(
-        Limits(options["limit"], **rules), options["seed"], options["linearization"], options["search"] == "paper",
+        Limits(limit, **rules), options["seed"], options["linearization"], options["search"] == "paper",
         options["guard"],
     )  # fmt: skip
 

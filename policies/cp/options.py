@@ -15,6 +15,7 @@ from slurmsim_policies.cp.listing import ORDERS
 EURORA_MODELS = ("mks", "wt", "nl", "mks_wt_nl", "wt_mks_nl", "nl_mks_wt")
 CRITERIA = ("slowdown", "mks", "wt", "nl")
 CUTS = ("time", "positions", "ordered", "disjunctive", "dominance")
+AUTO = "auto"
 
 
 def _cuts(text: str) -> str:
@@ -25,7 +26,10 @@ def _cuts(text: str) -> str:
 
 
 def _delta(text: str) -> Fraction:
-    delta = Fraction(text)
+    try:
+        delta = Fraction(text)
+    except ZeroDivisionError:  # 1/0
+        raise ValueError(text) from None
     if delta < 1:
         raise ValueError(text)
     return delta
@@ -36,6 +40,10 @@ def _limit(text: str) -> float:
     if not 0 < limit < inf:
         raise ValueError(text)
     return limit
+
+
+def _limit_or_auto(text: str) -> float | str:
+    return AUTO if text == AUTO else _limit(text)
 
 
 def _guard(text: str) -> float | None:
@@ -52,14 +60,25 @@ def _whole(least: int, most: int = 2**31 - 1) -> Any:
     return parse
 
 
-def _common(limit: float, search: str = "paper") -> dict[str, PolicyOption]:
+def interval_limit(given: float | str, variables: int) -> float:
+    """Deterministic seconds of a first call for an interval model of so many variables.
+
+    A deterministic second of it is 2 to 25 seconds of CPU below 300 variables, 13 to 28 at 800 and 37 to 49 at 2,000,
+    so a limit that is the same for all would end small ones after some milliseconds, without a proof.
+    """
+    return min(0.1, max(0.005, 10 / max(1, variables))) if isinstance(given, str) else given
+
+
+def _common(limit: float | str) -> dict[str, PolicyOption]:
+    told = "deterministic seconds of a first call of the solver"
+    by_size = PolicyOption(_limit_or_auto, limit, f"{told}; auto: 0.005, of small models more, up to 0.1")
     return {
-        "limit": PolicyOption(_limit, limit, "deterministic seconds of a first call of the solver"),
+        "limit": by_size if limit == AUTO else PolicyOption(_limit, limit, told),
         "seed": PolicyOption(_whole(0), 1, "seed of the solver"),
         "hint": PolicyOption(_whole(0, 1), 1, "1: the solver is given a list schedule; 0: it is not"),
         "search": PolicyOption(
             one_of("paper", "solver"),
-            search,
+            "solver",
             "paper: earliest job first, by slowdown, at its earliest start; solver: as it likes",
         ),
         "linearization": PolicyOption(_whole(0, 2), 0, "CP-SAT's linearization_level, 0 to 2"),
@@ -68,6 +87,11 @@ def _common(limit: float, search: str = "paper") -> dict[str, PolicyOption]:
     }
 
 
+_POOLED = {
+    "pooled": PolicyOption(
+        _whole(0, 1), 1, "1: also the cumulative over all nodes, implied and not in the paper; or 0"
+    ),
+}
 OPTIONS: dict[str, dict[str, PolicyOption]] = {
     "list": {
         "order": PolicyOption(one_of(*ORDERS), "arrival", "who is first: one of " + ", ".join(ORDERS)),
@@ -80,12 +104,12 @@ OPTIONS: dict[str, dict[str, PolicyOption]] = {
     "cp_eurora": {
         "model": PolicyOption(one_of(*EURORA_MODELS), "mks_wt_nl", "one of " + ", ".join(EURORA_MODELS)),
         "delta": PolicyOption(_delta, Fraction(2), "what composites may lose of the other two: at least 1"),
-        "pooled": PolicyOption(_whole(0, 1), 0, "1: also the implied cumulative over all nodes, not in the paper"),
-        **_common(0.005, "solver"),
+        **_POOLED,
+        **_common(AUTO),
     },
     "pcp19": {
-        "pooled": PolicyOption(_whole(0, 1), 0, "1: also the implied cumulative over all nodes"),
-        **_common(0.005),
+        **_POOLED,
+        **_common(AUTO),
     },
     "hcp19": _common(0.1),
     "pcp20": {
@@ -113,7 +137,7 @@ def parse(dispatcher: str, given: Mapping[str, Any]) -> dict[str, Any]:
                               expected=f"one of: {', '.join(known)}")  # fmt: skip
         try:
             values[key] = known[key].parse(str(value).lower() if value is None else str(value))
-        except (ValueError, ZeroDivisionError):
+        except ValueError:
             raise ConfigError(f"bad value {str(value)!r} for option {key} of policy {dispatcher}", field="--policy",
                               expected=known[key].help) from None  # fmt: skip
     return values

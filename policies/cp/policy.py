@@ -9,7 +9,7 @@ start now are shown with their planned start.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from typing import Any, ClassVar
 
 from slurmsim.bitmap import Bitmap, from_indices
@@ -108,8 +108,9 @@ class CpPolicy(Policy):
             if self.watched:
                 yield from self._show(picture, self._listed(picture), now)
             return
-        plan = self._listed(picture)
-        entering = able if self._words.get("admit") == "now" else picture.waiting
+        only_able = self._words.get("admit") == "now"
+        plan = self._listed(picture, able if only_able else ())
+        entering = able if only_able else picture.waiting
         if all(plan.starts[name] == now for name in entering):
             yield from self._start(picture, plan, now)
             return
@@ -156,8 +157,8 @@ class CpPolicy(Policy):
             started = yield from self._carry_out(view, now, request["machine"], answer, kept, kept_from)
         if not started:
             picture = picture or picture_of(view, now, self.options["ewt"])
-            if picture.waiting and _able_now(picture):
-                yield from self._start(picture, self._listed(picture), now)
+            if picture.waiting and (able := _able_now(picture)):
+                yield from self._start(picture, self._listed(picture, able), now)
         if self.news:
             yield from self.schedule(view, now)
 
@@ -183,9 +184,12 @@ class CpPolicy(Policy):
             yield WakeAt(min(following))
         return started
 
-    def _listed(self, picture: Picture) -> WholePlan:
+    def _listed(self, picture: Picture, first: Collection[str] = ()) -> WholePlan:
+        """The list schedule in this dispatcher's order, those who are `first` before all others."""
         instance = picture.instance
-        return serial(instance, CapacityBoard(instance), ORDERS[self.order_by](instance))
+        order = ORDERS[self.order_by](instance)
+        order.sort(key=lambda i: instance.jobs[i].id not in first)
+        return serial(instance, CapacityBoard(instance), order)
 
     def _start(self, picture: Picture, plan: WholePlan, now: int) -> Decisions:
         """Start what starts now in a list schedule."""
@@ -262,7 +266,7 @@ class ListSchedule(CpPolicy):
         if picture.waiting:
             yield from self._start(picture, self._listed(picture), now)
 
-    def _listed(self, picture: Picture) -> WholePlan:
+    def _listed(self, picture: Picture, first: Collection[str] = ()) -> WholePlan:
         instance = picture.instance
         order, board = ORDERS[self.options["order"]](instance), CapacityBoard(instance)
         if self.options["scheme"] == "serial":

@@ -128,6 +128,8 @@ def parse_policy(text: str) -> tuple[str, dict[str, str]]:
         key, equals, value = item.partition("=")
         if not equals or not key:
             raise ConfigError(f"{item!r} is not an option", field="--policy", expected="NAME:key=value,key=value")
+        if key in options:
+            raise ConfigError(f"option {key!r} is given twice", field="--policy", expected="each option once")
         options[key] = value
     return name.removeprefix("sched/"), options
 

@@ -313,3 +313,5 @@ def test_options_are_read_and_refused() -> None:
     assert parse_policy("sched/mine:a=1,b=x=y") == ("mine", {"a": "1", "b": "x=y"})
     with pytest.raises(ConfigError, match="'a' is not an option"):
         parse_policy("mine:a")
+    with pytest.raises(ConfigError, match=r"option 'a' is given twice \(expected each option once\)"):
+        parse_policy("mine:a=1,a=2")

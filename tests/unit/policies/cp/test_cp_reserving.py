@@ -95,3 +95,30 @@ def test_none_is_the_default(name: str) -> None:
     assert load_policy(name)({}).options["reserve"] == "none"
     with pytest.raises(ConfigError, match="bad value 'youngest' for option reserve"):
         load_policy(name)({"reserve": "youngest"})
+
+
+def unable(_: object) -> None:
+    """A solver that has no answer."""
+
+
+@pytest.mark.parametrize("policy", [*ADMITTING, "cp_classes"])
+def test_who_could_start_now_starts_without_a_solver(policy: str) -> None:
+    """The wide job, first in the order, could not: it is no part of the model, and nobody has to be asked."""
+    w = World(simple(4), f"{policy}:solver=no.such:solver")
+    w.sbatch("-J a -N3 -t 100s", run=100)
+    w.sbatch("-J wide -N4 -t 10s", run=5, at=1)
+    w.sbatch("-J long -N1 -t 900s", run=900, at=2)
+    w.until(3)
+    assert w.start("long") == 2 and w.start("wide") is None
+
+
+@pytest.mark.parametrize("policy", [*ADMITTING, "cp_classes", "cp_eurora"])
+def test_nothing_stalls_without_an_answer(policy: str) -> None:
+    """One of the two long ones fits beside the first job, and is started although the wide one is before them."""
+    w = World(simple(4), f"{policy}:solver={__name__}:unable")
+    w.sbatch("-J a -N3 -t 100s", run=100)
+    w.sbatch("-J wide -N4 -t 10s", run=5, at=1)
+    for name in ("long1", "long2"):
+        w.sbatch(f"-J {name} -N1 -t 900s", run=900, at=2)
+    w.until(3)
+    assert [w.start("long1"), w.start("long2")] == [2, None] and w.start("wide") is None
