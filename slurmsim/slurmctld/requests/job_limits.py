@@ -20,7 +20,7 @@ def partition_takes(cluster: LiveCluster, live: LiveJob) -> None:
     """
     core = live.core
     partition = core.partition
-    closed = cluster.controller.access.denial(live.person.name, partition, bool(core.sub.reservation))
+    closed = cluster.controller.access.shuts_out(live.person.name, partition, bool(core.sub.reservation))
     too_many = partition.state in ("UP", "DRAIN") and core.sub.request.min_cpus > partition.total_cpus
     if closed or too_many or partition.state == "INACTIVE":
         raise Refusal(NOT_NOW)

@@ -406,7 +406,8 @@ def _partition_takes(u: Update) -> None:
 
 def _the_rest(u: Update) -> None:
     if u.get("reboot") is not None:
-        u.need_operator()
+        if not u.cluster.is_administrator(u.person):
+            raise Refusal(DENIED, 2002)
         u.need_pending()
         u.set("reboot")
     u.set("mail_type", "mail_user")

@@ -57,7 +57,7 @@ def factors(cluster: LiveCluster, person: Person) -> Answer:
         running = plugin.running_too and core.state == JobState.RUNNING
         if not running and core.state != JobState.PENDING:
             continue
-        since = core.submit_time if plugin.accrue_always else core.eligible_time
+        since = core.submit_time if plugin.accrue_always else core.eligible_time or core.begin
         if not since or since > cluster.now or core.priority == 0 or (own_only and live.person.uid != person.uid):
             continue
         known = max(calculated, min(since, cluster.now))
