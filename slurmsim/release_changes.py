@@ -137,6 +137,9 @@ CHANGES: dict[str, Change] = {
     "no_cpus_before_start": Change(
         "24.11", "sacct", "A job that has no CPUs yet shows 0 of them; it showed its request."
     ),
+    "reason_told_with_start": Change(
+        "24.11", "sacct", "Reason is None until the job starts; what it waits for was told some seconds after it came."
+    ),
     "planned_without_start": Change(
         "24.11", "sacct", "The planned time of a job that never started lasts until its end; it was INVALID."
     ),

@@ -224,6 +224,10 @@ class Eligibility:
         """Whether `job` still waits for others."""
         return job.id in self._terms
 
+    def named_by(self, job: Job) -> set[int]:
+        """Ids of the jobs and arrays `job` waits for."""
+        return {term.job_id for term in self._terms.get(job.id, ((), False))[0] if term.job_id}
+
     def describe(self, job: Job, *, unasked: bool = False) -> str:
         """What `job` still waits for, as slurmctld prints it: ``afterok:12(unfulfilled),afterany:7(failed)``.
 

@@ -170,7 +170,15 @@ def waits_for(live: LiveJob, cluster: LiveCluster) -> str:
     core = live.core
     if core.reason == Reason.ARRAY_TASK_LIMIT and live.array is not None and core.state == JobState.PENDING:
         return _task_limit(live.array, core)
+    if core.reason == Reason.DEPENDENCY_NEVER and _failed_now(core, cluster):
+        return Reason.DEPENDENCY
     return str(core.reason)
+
+
+def _failed_now(core: Any, cluster: LiveCluster) -> bool:
+    """Whether all it waits for has ended in this very second: no pass has looked, so the job does not say so yet."""
+    named = [cluster.jobs.get(job_id) for job_id in cluster.controller.eligibility.named_by(core)]
+    return bool(named) and all(one is not None and one.core.end_time == cluster.now for one in named)
 
 
 def _task_limit(array: Array, core: Any) -> str:
@@ -312,9 +320,10 @@ def _priority(row: Row, cluster: LiveCluster) -> int:
 
 
 def _tasks(row: Row, cluster: LiveCluster) -> int:
-    """Its tasks, or one on each node it asks for, and once it has nodes on each of those."""
+    """Its tasks, named or so many a node; else one on each node it asks for, and once it has nodes on each of those."""
     request = row.core.sub.request
-    if (row.job.resized_at or row.core.start_time is not None) and not request.n_tasks:
+    counted = request.n_tasks or request.tasks_per_node
+    if (row.job.resized_at or row.core.start_time is not None) and not counted:
         return int(row.core.n_nodes)
     return int(request.n_tasks or request.tasks)
 
