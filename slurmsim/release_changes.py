@@ -344,6 +344,9 @@ CHANGES: dict[str, Change] = {
     "most_nodes_beside_names": Change(
         "26.05", "scontrol", "NumNodes of a waiting job that names nodes is a range as well, where its tasks limit it."
     ),
+    "tasks_raise_cpus_a_node": Change(
+        "24.11", "scontrol", "`update job TasksPerNode=N` raises MinCPUsNode to N where it is less; it left it."
+    ),
     "one_node_count": Change("24.11", "scontrol", "`update job NumNodes=N` sets the most nodes, too; it left them."),
     "sign_before_equals": Change("24.11", "scontrol", "`update` knows what is updated by `NAME+=` and `NAME-=`, too."),
     "suspend_exceptions": Change(

@@ -7,7 +7,7 @@ set), minutes, MiB, a wait status; None stands for NULL or "not set".
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.accounting.partition_access import NOT_IN_GROUP
@@ -29,6 +29,8 @@ from slurmsim.states import JobState, Reason, is_held
 from slurmsim.tres import format_tres
 
 if TYPE_CHECKING:
+    from slurmsim.bitmap import Bitmap
+    from slurmsim.core.records.job import Job
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 
 NOT_SET = -1
@@ -212,12 +214,18 @@ def _nodes(row: Row, cluster: LiveCluster) -> str:
 
 
 def _planned_nodes(row: Row, cluster: LiveCluster) -> str:
-    """Where it was last planned; one that ends without having started keeps that."""
+    """Where it was last planned, of an array the last of its tasks; one that never starts keeps that."""
     core = row.core
-    if core.alloc is not None or not core.planned_nodes:
+    planned = last_planned(task.core for task in row.tasks) if row.tasks else core.planned_nodes
+    if core.alloc is not None or not planned:
         return ""
     table = cluster.controller.state.table
-    return compress([table.names[i] for i in range(table.n) if core.planned_nodes >> i & 1])
+    return compress([table.names[i] for i in range(table.n) if planned >> i & 1])
+
+
+def last_planned(tasks: Iterable[Job]) -> Bitmap:
+    """The nodes of the last plan for the tasks of one record."""
+    return next((task.planned_nodes for task in reversed([*tasks]) if task.planned_nodes), 0)
 
 
 def _batch_host(row: Row, cluster: LiveCluster) -> str | None:

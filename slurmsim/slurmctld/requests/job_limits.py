@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from slurmsim.protocol import Refusal
@@ -24,3 +25,11 @@ def partition_takes(cluster: LiveCluster, live: LiveJob) -> None:
     too_many = partition.state in ("UP", "DRAIN") and core.sub.request.min_cpus > partition.total_cpus
     if closed or too_many or partition.state == "INACTIVE":
         raise Refusal(NOT_NOW)
+
+
+def reasons_go(cluster: LiveCluster, jobs: Iterable[LiveJob]) -> None:
+    """At the end of an update jobs wait for nothing until somebody looks; what a limit of the partition says stays."""
+    limits = cluster.controller.partition_limits
+    for live in jobs:
+        if limits.limit_reason(live.core, live.core.partition, live.core.request) is None:
+            live.edited_at = cluster.now
