@@ -147,7 +147,7 @@ class PendingReasons:
     def show_as_before(self, job: Job, reason: str) -> None:
         """`job`, which had ended and was requeued, says what it said at its end until a pass looks at it."""
         if self._watched and not job.queued and reason != Reason.NONE:
-            self._hidden[job.id] = job.reason
+            self._hidden.setdefault(job.id, job.reason)
             self.state.set_reason(job, reason)
 
     def show_hidden(self) -> None:

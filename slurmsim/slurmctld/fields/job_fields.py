@@ -359,12 +359,18 @@ def _scheduler(row: Row, cluster: LiveCluster) -> str:
     core = row.core
     if core.state != JobState.PENDING:
         return core.scheduler or "Main"
+    looked = looked_last(core, cluster)
+    return f"{looked}:*" if looked == "Backfill" else looked
+
+
+def looked_last(core: Any, cluster: LiveCluster) -> str:
+    """Which scheduler was the last to look at the job, which waits."""
     cycle, controller = cluster.last_cycle, cluster.controller
     seen = core.queued and max(controller.main.last_pass, core.submit_time) < cycle
     limits = controller.partition_limits
     if seen and limits.limit_reason(core, core.partition, core.request, shortened=True) is not None:
         seen = False  # what a partition's limit keeps out is on the list of no scheduler
-    return "Backfill:*" if seen else "Main"
+    return "Backfill" if seen else "Main"
 
 
 FIELDS: dict[str, Getter] = {
