@@ -170,6 +170,12 @@ class Eligibility:
             for waiting in list(self._singletons.get((job.user, job.name), ())):
                 self._again(waiting)
 
+    def rejected(self, job: Job) -> None:
+        """`job` was refused once it had an id: to those that name it it is one that failed."""
+        self._ended[job.id] = (job.state, self.state.now)
+        if self.min_job_age:
+            self._forget_later(job.id, self.state.now)
+
     def special_exit(self, job: Job) -> None:
         """`job` was requeued into SPECIAL_EXIT, which ``afternotok`` dependents take for a failure."""
         if self.dependents:

@@ -137,3 +137,12 @@ def test_memory_of_temporary_disks_counts_after_an_update(cluster: Engine) -> No
     do(cluster, "update_job", job_id=job, job={"pn_min_tmp_disk": 5})
     wait(cluster, 3700)
     assert show(cluster, job, "job_state", "state_reason") == ["PENDING", "BadConstraints"]
+
+
+def test_a_job_that_was_refused_has_failed_to_those_that_name_it(cluster: Engine) -> None:
+    with pytest.raises(Refusal):
+        submit(cluster, min_nodes=5, max_nodes=5)
+    assert show(cluster, "1", "job_state", "state_reason") == ["FAILED", "BadConstraints"]
+    job = submit(cluster, dependency="afterok:1")
+    wait(cluster, 6)
+    assert show(cluster, job, "state_reason") == ["DependencyNeverSatisfied"]
