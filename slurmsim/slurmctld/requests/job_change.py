@@ -111,6 +111,9 @@ class Update:
                 core.sub.request.min_nodes, core.sub.request.max_nodes
             ):  # fmt: skip
                 raise Refusal(SIZED)
+        # another default since then is for other jobs
+        changes.setdefault("account", core.sub.account or core.account)
+        changes.setdefault("qos", core.sub.qos or core.qos)
         return replace(core.sub, exempt=self._exempt(core), **changes)
 
     def _exempt(self, core: Job) -> str:

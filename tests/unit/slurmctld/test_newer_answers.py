@@ -146,3 +146,21 @@ def test_a_job_that_was_refused_has_failed_to_those_that_name_it(cluster: Engine
     job = submit(cluster, dependency="afterok:1")
     wait(cluster, 6)
     assert show(cluster, job, "state_reason") == ["DependencyNeverSatisfied"]
+
+
+def test_another_default_qos_is_for_other_jobs(tmp_path: Path) -> None:
+    more = "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageEnforce=associations,qos\n"
+    (tmp_path / "slurm.conf").write_text(CONF + more)
+    (tmp_path / "accounts.txt").write_text(
+        "add qos high\nadd account one\nadd user alice account=one qos=normal,high\n"
+    )
+    header = new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0, release="26.05",
+                        accounting=["accounts.txt"], users={"alice": "2001"})  # fmt: skip
+    e = make_engine(header, tmp_path)
+    fill(e)
+    job = submit(e)
+    change = {"action": "modify_associations", "kind": "user", "cond": {"users": ["alice"]}}
+    do(e, "account_change", **change, settings=[["DefaultQOS", "", "high"]])
+    do(e, "update_job", job_id=job, job={"min_nodes": 2})
+    assert show(e, job, "qos") == ["normal"]
+    assert show(e, submit(e), "qos") == ["high"]
