@@ -137,6 +137,9 @@ CHANGES: dict[str, Change] = {
     "no_cpus_before_start": Change(
         "24.11", "sacct", "A job that has no CPUs yet shows 0 of them; it showed its request."
     ),
+    "reason_told_with_start": Change(
+        "24.11", "sacct", "Reason is None until the job starts; what it waits for was told some seconds after it came."
+    ),
     "planned_without_start": Change(
         "24.11", "sacct", "The planned time of a job that never started lasts until its end; it was INVALID."
     ),
@@ -340,6 +343,9 @@ CHANGES: dict[str, Change] = {
     ),
     "most_nodes_beside_names": Change(
         "26.05", "scontrol", "NumNodes of a waiting job that names nodes is a range as well, where its tasks limit it."
+    ),
+    "tasks_raise_cpus_a_node": Change(
+        "24.11", "scontrol", "`update job TasksPerNode=N` raises MinCPUsNode to N where it is less; it left it."
     ),
     "one_node_count": Change("24.11", "scontrol", "`update job NumNodes=N` sets the most nodes, too; it left them."),
     "sign_before_equals": Change("24.11", "scontrol", "`update` knows what is updated by `NAME+=` and `NAME-=`, too."),

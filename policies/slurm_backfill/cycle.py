@@ -17,8 +17,10 @@ kernel (`atom_plans`), which tells of those that somebody sees: of the first in 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from functools import partial
 from typing import ClassVar
 
+from slurmsim.bitmap import Bitmap
 from slurmsim.policy import (
     Decision,
     Decisions,
@@ -360,7 +362,7 @@ class _Cycle:
                     self.per_array[array[0]] = self.per_array.get(array[0], 0) + 1
                     following = records[at + 1] if at + 1 < len(records) else None
                     if following is None or following.job.array_key != array[0]:
-                        self._plan_throttled(record)
+                        yield from self._plan_throttled(record)
                 else:
                     rejected = array
             if walks and atoms is not None and array is not None:
@@ -419,6 +421,13 @@ class _Cycle:
             return int(self.view.deadline_limit(record, limit))
         return limit if record.job.time_min_s else None
 
+    def _as_long_as(self, record: SlurmRecord, nodes: Bitmap) -> int:
+        """The limit of a job with a minimum time started on `nodes`, seconds: as long as no plan is for one of them."""
+        assert isinstance(self.plans, NodePlans)
+        most = int(self.view.time_limit(record))
+        left = self.plans.free_for(nodes, most)
+        return max(record.job.time_min_s or 0, most if left is None else left // 60 * 60)
+
     def _count(self, record: SlurmRecord) -> bool:
         """bf_max_job_user_part, _part, _assoc, _user: count this candidate; False when one of them is used up."""
         p, job, index = self.p, record.job, record.partition.index
@@ -466,11 +475,16 @@ class _Cycle:
             return (yield from self._plan_component(record, limit, begin, now_only))
         found = self.plans.find(record, limit, begin=begin, now_only=now_only)
         if found is not None and found.start <= self.now:
-            started = yield Start(record, found.within, time_limit_s=self._granted(record, limit))
+            extended = job.time_min_s and job.deadline is None and self.view.minimum_extended
+            longer = partial(self._as_long_as, record) if extended else None
+            started = yield Start(record, found.within, time_limit_s=self._granted(record, limit), longer=longer)
             if started:
+                until = self._started_until(limit)
+                if extended and job.end_limit is not None:
+                    until = self.search.end_of(job.end_limit)
                 if self.licenses is not None:
-                    self.licenses.take(record, self.begin, self._started_until(limit))
-                self.plans.started(record, self.begin, self._started_until(limit))
+                    self.licenses.take(record, self.begin, until)
+                self.plans.started(record, self.begin, until)
                 return "started"
             if started is None and (limits is None or not limits.stop):
                 yield Plan(record, None)
@@ -544,10 +558,11 @@ class _Cycle:
     def _start_of(self, one: Component) -> Start:
         return Start(one.record, one.nodes, time_limit_s=self._granted(one.record, self._limit(one.record)))
 
-    def _plan_throttled(self, record: SlurmRecord) -> None:
+    def _plan_throttled(self, record: SlurmRecord) -> Decisions:
         """Plan the tasks of an array that ``%N`` keeps out of the queue, like `record`, the last of those in it.
 
-        slurmctld counts only tasks that run: as long as another may start, it makes plans for all of them.
+        slurmctld counts only tasks that run: as long as another may start, it makes plans for all of them. Their record
+        shows where the last of them goes.
         """
         view, limits, key = self.view, self.view.limits, record.job.array_key
         limit = self._limit(record)
@@ -562,6 +577,8 @@ class _Cycle:
             self.plans.take(found.first, found.last, found.nodes)
             if self.licenses is not None:
                 self.licenses.take(record, found.first, found.last)
+            if self.p.watched:
+                yield Plan(record, record.job.planned_start, found.nodes, promise=False)
 
     def _started_until(self, limit: int) -> int:
         """What a job of `limit` seconds started now holds in the node space."""

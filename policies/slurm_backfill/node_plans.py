@@ -63,6 +63,13 @@ class NodePlans:
         if record.job.holds_whole_nodes:
             self.take(begin, end, record.job.nodes)
 
+    def free_for(self, nodes: Bitmap, most: int) -> int | None:
+        """After how many seconds, fewer than `most`, the first plan is for one of `nodes`; None for none."""
+        space, now = self.space, self.now
+        taken = (at - now for at, free in zip(space.times, space.nodes, strict=True)
+                 if now < at < now + most and nodes & ~free)  # fmt: skip
+        return min(taken, default=None)
+
     def could_start(self, record: SlurmRecord, limit: int) -> bool:
         """Whether the record's job would fit now, beside what is planned, for `limit` seconds."""
         free = self.windows.get(limit)

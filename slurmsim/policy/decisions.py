@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,8 @@ from slurmsim.policy.cluster import JobView, PartitionView, RecordView
 class Start:
     """Start `job` now, on nodes the node selector chooses; `within` limits it to some nodes. Outcome: started or not.
 
-    With `time_limit_s` the job gets that limit instead of its own (--time-min).
+    With `time_limit_s` the job gets that limit instead of its own (--time-min); `longer`, told the nodes chosen, may
+    give it a longer one, seconds.
 
     Yielding a Start for a job that does not fit is no error (the outcome is False), nor for one that an accounting
     limit forbids (None); for one that is not pending it is.
@@ -34,6 +35,7 @@ class Start:
     layout: Mapping[int, int] | None = None
     nodes: int | None = None
     cap: float | None = None
+    longer: Callable[[Bitmap], int] | None = None
 
 
 @dataclass(slots=True)

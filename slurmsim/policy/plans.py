@@ -164,6 +164,10 @@ class PlansView(PoolsView, Protocol):
     def tests_from_try(self) -> bool:
         """Whether the future test is about the instant it tries (Slurm 24.11), and not about any later one."""
 
+    @property
+    def minimum_extended(self) -> bool:
+        """Whether what is started with a minimum time gets as long a limit as the plans leave it (26.05)."""
+
     def whole_nodes(self) -> WholeNodes | None:
         """Who holds which nodes, where all is whole nodes that jobs take by runs and nobody makes way; None elsewhere.
 

@@ -9,7 +9,7 @@ from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.job_state_text import state_text
 from slurmsim.commands.text.units import quantity
-from slurmsim.commands.text.values import MAIL_BITS, THREAD_FLAG
+from slurmsim.commands.text.values import MAIL_BITS, NO_VALUE, THREAD_FLAG
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
@@ -65,7 +65,7 @@ def _optional(label: str, field: str, tail: str = "") -> Line:
 def _identity(row: Row, view: View) -> str:
     parts = [f"JobId={row['job_id']}"]
     if row["array_job_id"]:
-        task = row["array_task_str"] if row["array_task_str"] else row["array_task_id"]
+        task = row["array_task_str"] or (NO_VALUE if row["array_task_id"] is None else row["array_task_id"])
         parts += [f"ArrayJobId={row['array_job_id']}", f"ArrayTaskId={task}"]
         if row["array_max_tasks"]:
             parts.append(f"ArrayTaskThrottle={row['array_max_tasks']}")

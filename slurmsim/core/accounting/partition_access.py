@@ -93,6 +93,16 @@ class PartitionAccess:
             return "" if not set(spec.allow_groups).isdisjoint(self.groups_of(user)) else NO_GROUP
         return ""
 
+    @property
+    def _groups_late(self) -> bool:
+        """Whether a job waits where no group of its user is let in, instead of being refused."""
+        return self.state.rules.groups_late and self.state.spec.option("EnforcePartLimits") == "NO"
+
+    def shuts_out(self, user: str, partition: Partition, reserved: bool) -> bool:
+        """Whether `partition` does not even let a job of `user` wait for it."""
+        denial = self.denial(user, partition, reserved)
+        return bool(denial) and not (denial == NO_GROUP and self._groups_late)
+
     def refuse(self, partitions: Sequence[Partition], bars: Bars | None) -> None:
         """Raise SubmitError with what slurmctld says of a new job that is not let in.
 
@@ -124,7 +134,7 @@ class PartitionAccess:
         """
         if self.accountless:
             bars = bars_without_accounts(partitions)
-        late = self.state.rules.groups_late and self.state.spec.option("EnforcePartLimits") == "NO"
+        late = self._groups_late
         found: dict[int, Bar] = {}
         for p in partitions:
             text = self.denial(sub.user, p, bool(sub.reservation))

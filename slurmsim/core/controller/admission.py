@@ -119,9 +119,8 @@ class Admission:
             if not self.state.event_driven:
                 if sub.het is None:
                     self._pending_reasons.show_busy(job)
-                down = self._goes_to_a_partition_that_is_down(job)
-                if down and (job.queued or job.reason in (Reason.NONE, Reason.BEGIN_TIME, Reason.DEPENDENCY)):
-                    self.state.set_reason(job, Reason.PARTITION_DOWN)
+                if self._goes_to_a_partition_that_is_down(job):
+                    self._pending_reasons.show_down(job)
         if not self.state.event_driven:
             if not sub.hold:
                 self._pending_reasons.show_limit(job)
@@ -218,6 +217,9 @@ class Admission:
 
         Of several partitions the nodes are looked at even where a limit is broken (_select_nodes_parts_resvs).
         """
+        bar = None if job.bars is None else job.bars.get(partition.index)
+        if bar is not None and bar.text and not (bar.reason or bar.text.startswith(NOT_IN_GROUP)):
+            return True  # its account or QOS is asked before nodes are (select_nodes)
         if partition.state == "DOWN" and job.bars is None:
             return self.state.rules.waits_where_down
         if broken is None or not (self.state.rules.tries_over_limits or len(job.partitions) > 1):

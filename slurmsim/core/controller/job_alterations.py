@@ -137,3 +137,4 @@ class JobAlterations:
             self._waiting.consider(job)
         if job.sub.array_task_id is not None:
             self._waiting.eligibility.arrays.fill(job)
+            self._waiting.eligibility.arrays.altered(job)

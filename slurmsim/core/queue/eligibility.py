@@ -170,6 +170,12 @@ class Eligibility:
             for waiting in list(self._singletons.get((job.user, job.name), ())):
                 self._again(waiting)
 
+    def rejected(self, job: Job) -> None:
+        """`job` was refused once it had an id: to those that name it it is one that failed."""
+        self._ended[job.id] = (job.state, self.state.now)
+        if self.min_job_age:
+            self._forget_later(job.id, self.state.now)
+
     def special_exit(self, job: Job) -> None:
         """`job` was requeued into SPECIAL_EXIT, which ``afternotok`` dependents take for a failure."""
         if self.dependents:
@@ -223,6 +229,10 @@ class Eligibility:
     def depends(self, job: Job) -> bool:
         """Whether `job` still waits for others."""
         return job.id in self._terms
+
+    def named_by(self, job: Job) -> set[int]:
+        """Ids of the jobs and arrays `job` waits for."""
+        return {term.job_id for term in self._terms.get(job.id, ((), False))[0] if term.job_id}
 
     def describe(self, job: Job, *, unasked: bool = False) -> str:
         """What `job` still waits for, as slurmctld prints it: ``afterok:12(unfulfilled),afterany:7(failed)``.

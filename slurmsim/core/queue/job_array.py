@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from slurmsim.core.records.job import Job
+from slurmsim.core.records.job import UNSPLIT, Job
 from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
@@ -105,6 +105,15 @@ class JobArrays:
         running = sum(jobs[job_id].state != JobState.PENDING for job_id in array.active if job_id in jobs)
         return array.limit is not None and running >= array.limit
 
+    def kept_out(self, job: Job) -> tuple[int, int]:
+        """How many tasks of the array of `job` wait for places, and how many its own record could start with them.
+
+        Tasks with a record of their own take no place from that one until they run.
+        """
+        array = self.by_id[job.array_key]
+        queued = (self.state.jobs[job_id] for job_id in array.active if job_id in self.state.jobs)
+        return len(array.waiting), sum(one.queued and one.rank < UNSPLIT for one in queued)
+
     def _wait(self, array: JobArray, job: Job) -> None:
         at, waits = array.place(job)
         if not waits:  # a release may find it waiting already
@@ -115,6 +124,14 @@ class JobArrays:
         """`job` has ended, was requeued or is held: another task may have its place."""
         self.step_aside(job)
         self.fill(job)
+
+    def altered(self, job: Job) -> None:
+        """`job` was changed while no more run than may: those of its array that have a place do not say they wait."""
+        array = self.by_id[job.array_key]
+        if not self._runs_full(array):
+            for other in (self.state.jobs[job_id] for job_id in array.active if job_id in self.state.jobs):
+                if other.queued and other.reason == Reason.ARRAY_TASK_LIMIT:
+                    self.state.set_reason(other, Reason.NONE)
 
     def step_aside(self, job: Job) -> None:
         """`job` has neither a place nor waits for one, and until `fill` nobody has its place."""
@@ -151,6 +168,7 @@ class JobArrays:
         array = self.by_id[job.array_key]
         waits = array.wait_no_more(job)
         job.split()
+        self.state.triggers.changed = True
         records = self.state.queue.jobs.get(job.id, ())
         self.state.queue.reprioritise([(record, record.priority) for record in records])
         if waits:

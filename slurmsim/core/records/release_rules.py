@@ -48,6 +48,12 @@ class ReleaseRules(Value):
     ends_where_chosen
         A start found by the future test is the last end on the nodes chosen, not the last one supposed; and a job that
         ends with the instant tried is gone (_get_last_relevant_job, since 25.11).
+    minimum_extended
+        What backfill starts with a minimum time gets as long a limit as the plans leave it; it got the minimum
+        (_set_backfill_timelimits, _reset_job_time_limit).
+    plans_within_throttle
+        Backfill plans no more tasks of an array than its ``%N`` lets run; it planned all as long as one could start
+        (_attempt_backfill).
     tasks_reach_nodes
         A number of tasks below the nodes, also those of a partition's MinNodes, is refused (_job_create, job_mgr.c).
     first_node_serves
@@ -61,7 +67,8 @@ class ReleaseRules(Value):
         A reservation gets the nodes and cores a job would: the lightest, of neighbours the tightest fit. It got the
         first ones of the table (_pick_node_cnt, reservation.c).
     reserves_idle_first
-        What is idle now is reserved as long as it is enough, before what is free once the reservation begins.
+        What is idle now is reserved as long as it is enough, then what running jobs leave first (_will_run_test),
+        before what is free once the reservation begins.
     reservations_open_to_root
         Root and SlurmUser may use any reservation (_valid_job_access_resv).
     reserves_core_a_node
@@ -82,6 +89,8 @@ class ReleaseRules(Value):
     recalculates_always: bool = False
     tests_from_try: bool = False
     ends_where_chosen: bool = False
+    minimum_extended: bool = False
+    plans_within_throttle: bool = False
     tasks_reach_nodes: bool = False
     first_node_serves: bool = False
     spreads_by_weight: bool = False
@@ -105,6 +114,7 @@ _ROWS = {
         groups_late=True,
         recalculates_always=True,
         tests_from_try=True,
+        plans_within_throttle=True,
         waits_where_down=True,
         reserves_as_for_jobs=True,
         reservations_open_to_root=True,
@@ -123,6 +133,8 @@ _ROWS = {
         recalculates_always=True,
         tests_from_try=True,
         ends_where_chosen=True,
+        minimum_extended=True,
+        plans_within_throttle=True,
         tasks_reach_nodes=True,
         first_node_serves=True,
         spreads_by_weight=True,

@@ -12,6 +12,7 @@ from slurmsim.core.placement.best_fit import Ask
 from slurmsim.core.placement.best_fit import choose as best_fit
 from slurmsim.core.placement.compiled_request import NOT_AVAILABLE
 from slurmsim.core.placement.constraints import parse_constraint
+from slurmsim.core.placement.node_release_times import NodeReleaseTimes
 from slurmsim.core.records.node_table import IntArray, grain_cpus
 from slurmsim.core.records.reservation import Reservation, collide
 from slurmsim.errors import SubmitError
@@ -167,14 +168,15 @@ def count_nodes(
     """The first nodes in table order that are up and neither reserved nor used then; with IGNORE_JOBS used ones too.
 
     MAINT and OVERLAP may fall back on reserved nodes, MAINT on unavailable ones. Counts are served largest first. As
-    slurmctld does, fewer nodes than wanted are accepted when at least one is found.
+    slurmctld does, fewer nodes than wanted are accepted when at least one is found. `wanted` more nodes for one that
+    there is need not be idle to be preferred: it is enough that some of their CPUs are.
     """
     pools = _pools(state, spec, flags, base)
     picked = 0
     for count in [wanted] if wanted is not None else sorted(spec.node_counts, reverse=True):
         missing = count
         for pool in pools:
-            found = _pick(state, spec, flags, pool & ~picked, missing)
+            found = _pick(state, spec, flags, pool & ~picked, missing, grows=wanted is not None)
             picked |= found
             missing -= found.bit_count()
             if missing <= 0:
@@ -199,7 +201,9 @@ def _pools(state: ControllerState, spec: ReservationSpec, flags: frozenset[str],
     return pools
 
 
-def _pick(state: ControllerState, spec: ReservationSpec, flags: frozenset[str], pool: Bitmap, count: int) -> Bitmap:
+def _pick(
+    state: ControllerState, spec: ReservationSpec, flags: frozenset[str], pool: Bitmap, count: int, *, grows: bool
+) -> Bitmap:
     count = min(count, pool.bit_count())
     if not count:
         return 0
@@ -209,9 +213,14 @@ def _pick(state: ControllerState, spec: ReservationSpec, flags: frozenset[str], 
     free = pool
     for job in jobs:
         free &= ~job.nodes
-    idle = free & state.table.idle
-    if state.rules.reserves_idle_first and idle.bit_count() >= count:
-        return _best(state, idle, count)
+    table = state.table
+    idle = free & (table.idle | table.mixed & table.with_free_cpus() if grows else table.idle)
+    if state.rules.reserves_idle_first:
+        if idle.bit_count() >= count:
+            return _best(state, idle, count)
+        soon = _soonest_free(state, free, count)
+        if soon:
+            return _best(state, soon, count)
     if free.bit_count() >= count:
         return _best(state, free, count)
     if "IGNORE_JOBS" not in flags:
@@ -220,6 +229,19 @@ def _pick(state: ControllerState, spec: ReservationSpec, flags: frozenset[str], 
         free |= pool & job.nodes
         if free.bit_count() >= count:
             return _best(state, free, count)
+    return 0
+
+
+def _soonest_free(state: ControllerState, pool: Bitmap, count: int) -> Bitmap:
+    """Which of `pool` have no job at the first moment of the future test with `count` of them; 0 if there is none."""
+    running = list(state.running)
+    releases = NodeReleaseTimes(running, state.table.idle)
+    for gone in releases.in_batches(pool, state.selector.window_linear):
+        free = pool & releases.free_after(gone)
+        for _, _, job in running[gone:]:
+            free &= ~job.nodes
+        if free.bit_count() >= count:
+            return free
     return 0
 
 

@@ -11,7 +11,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap
-from slurmsim.core.accounting.partition_access import NOT_IN_GROUP
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.reservations.access import MAINTENANCE_TEXT
 from slurmsim.core.scheduling.may_start import AHEAD, DEADLINE, ENOUGH, LICENSES, LIMITS, MAIN, MAY, NAMED
@@ -182,8 +181,7 @@ class MainPass:
         if job.sub.het is not None:
             return  # nobody but backfill looks at it
         single = len(job.partitions) == 1
-        kept_out = job.reason in _PARTITION_KEPT_IT or job.reason.startswith(NOT_IN_GROUP)
-        if job.reason in _MAY_BECOME_PRIORITY or (kept_out and single):
+        if job.reason in _MAY_BECOME_PRIORITY or (job.reason in _PARTITION_KEPT_IT and single):
             self.state.set_reason(job, Reason.PRIORITY)
             self.state.queue.fresh.pop(job.id, None)
         elif job.reason == Reason.PRIORITY and single:  # as it said when it was submitted

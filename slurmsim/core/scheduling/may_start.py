@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
-from slurmsim.core.accounting.partition_access import NOT_IN_GROUP
 from slurmsim.core.placement.free_state import FreeState
 from slurmsim.core.placement.layout import lay_out
 from slurmsim.core.placement.units import units_of
@@ -50,7 +49,6 @@ ENOUGH: Final = 7  # fewer usable nodes than it needs, busy or not
 LICENSES: Final = 8  # licenses that are not free
 INSIDE: Final = 9  # its reservation may not be used yet, or no more
 LIMITS: Final = 10  # a limit of accounts or QOS that forbids to look for nodes
-GROUPS: Final = 11  # the partition does not let a group of the job's user in, and the job waits for that
 
 
 class Asker(NamedTuple):
@@ -84,7 +82,6 @@ class Asker(NamedTuple):
 # A main pass: _schedule, then select_nodes.
 MAIN = Asker(
     (
-        GROUPS,  # build_job_queue since 24.11: differential/test_asked, session groups
         PARTITION,  # job_limits_check: test_rule_recordings.test_limits_of_a_partition, test_states_of_a_partition
         AHEAD,  # _schedule alone keeps partitions to itself for who waits: test_worked_examples, test_rules_queue
         DEADLINE,  # deadline_ok: unit test_core_licenses.test_a_deadline_that_cannot_be_kept_ends_the_job
@@ -183,10 +180,6 @@ class StartTest:
                 held = parts.limit_reason(job, where, record.request, shortened=by.time_min)
                 if held is not None:
                     return PARTITION, held
-            elif rule == GROUPS:
-                bar = None if job.bars is None else job.bars.get(record.partition.index)
-                if bar is not None and bar.text.startswith(NOT_IN_GROUP):
-                    return GROUPS, bar.text
             elif rule == AHEAD:
                 if ahead:
                     return AHEAD, Reason.PRIORITY

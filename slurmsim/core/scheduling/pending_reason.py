@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _BEFORE_THE_TEST = (Reason.NONE, Reason.PRIORITY, Reason.DEPENDENCY, Reason.BEGIN_TIME)
-_AFTER_THE_TEST = (Reason.RESOURCES, Reason.PARTITION_CONFIG)
+_AFTER_THE_TEST = (Reason.RESOURCES, Reason.PARTITION_CONFIG, Reason.PARTITION_DOWN)
 
 
 MOST_REMEMBERED = 4096
@@ -137,12 +137,25 @@ class PendingReasons:
                 self._hidden.setdefault(job.id, job.reason)
             self.state.set_reason(job, Reason.PARTITION_CONFIG)
 
+    def show_down(self, job: Job) -> None:
+        """sbatch's own test of `job` ends at its partition, which is down; so it does of one that waits for another."""
+        if job.queued or job.reason in (Reason.NONE, Reason.BEGIN_TIME, Reason.DEPENDENCY):
+            if self._watched and not job.queued and job.reason != Reason.NONE:
+                self._hidden.setdefault(job.id, job.reason)
+            self.state.set_reason(job, Reason.PARTITION_DOWN)
+
+    def show_as_before(self, job: Job, reason: str) -> None:
+        """`job`, which had ended and was requeued, says what it said at its end until a pass looks at it."""
+        if self._watched and not job.queued and reason != Reason.NONE:
+            self._hidden.setdefault(job.id, job.reason)
+            self.state.set_reason(job, reason)
+
     def show_hidden(self) -> None:
         """A pass begins: who waits for a job or a time says so again."""
         state = self.state
         for job_id, reason in self._hidden.items():
             job = state.jobs.get(job_id)
-            if job is not None and not job.queued and job.reason in _AFTER_THE_TEST:
+            if job is not None and not job.queued and (job.reason in _AFTER_THE_TEST or job.restarts):
                 state.set_reason(job, reason)
         self._hidden.clear()
 

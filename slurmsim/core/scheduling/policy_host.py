@@ -190,10 +190,14 @@ class PolicyHost:
     def _mark(self) -> None:
         """A cycle of backfill ends with a mark on the nodes it keeps for somebody, which stays until the next one.
 
-        Mirrors `_handle_planned` (backfill.c).
+        And those who wait, but not in the queue, have no nodes they were planned on any more. Mirrors `_handle_planned`
+        and `_clear_job_estimates` (backfill.c).
         """
         if self.policy.watched and getattr(self.policy, "last_cycle", None) == self.state.now:
             self.mark_planned()
+            for job in self.state.jobs.values():
+                if job.planned_nodes and job.state == JobState.PENDING and not job.queued:
+                    job.planned_nodes = 0
 
     def mark_planned(self) -> None:
         """Mark what is kept now; of nodes with jobs only those with idle CPUs."""
@@ -251,10 +255,10 @@ class PolicyHost:
                 job.planned_start, job.planned_nodes = None, decision.nodes
                 return None
             self._check_time(decision, decision.start, self.state.now)
-            if job.planned_start != decision.start:
-                first = job.planned_start is None
-                job.planned_start, job.planned_nodes = decision.start, decision.nodes
-                if not (first or decision.promise):
+            before, job.planned_nodes = job.planned_start, decision.nodes
+            if before != decision.start:
+                job.planned_start = decision.start
+                if not (before is None or decision.promise):
                     return None
                 nodes = self.state.cluster.namer.runs(runs(decision.nodes)) if decision.nodes else ""
                 self.state.record("PLAN", job, nodes=nodes, value=decision.start, scheduler=self._label)
@@ -329,6 +333,8 @@ class PolicyHost:
             within = state.table.everything if decision.within is None else decision.within
             alloc, held = test.find(record, within, limit, self._by, decision.layout)
             if alloc is not None:
+                if decision.longer is not None:
+                    limit = decision.longer(alloc.mask)
                 self._runs.start(record, alloc, self._label, limit)
                 return True
         if held is not None:

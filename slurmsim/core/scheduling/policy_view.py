@@ -174,8 +174,9 @@ class View:
         return self._test.licensed(record)
 
     def throttled(self, record: Record) -> int:
-        """How many tasks of the array of the record's job wait because of its ``%N``."""
-        return len(self._arrays.by_id[record.job.array_key].waiting)
+        """How many tasks of the array of the record's job are planned that its ``%N`` keeps out of the queue."""
+        waiting, more = self._arrays.kept_out(record.job)
+        return min(waiting, more) if self.state.rules.plans_within_throttle else waiting
 
     def license_holds(self) -> tuple[dict[str, int], list[tuple[Any, int, int, str, int]]]:
         """Licenses there are, and (owner, begin, end, name, count) held.
@@ -251,6 +252,11 @@ class View:
     def tests_from_try(self) -> bool:
         """Whether backfill's future test is about the instant it tries (24.11), and not about any later one."""
         return self.state.rules.tests_from_try
+
+    @property
+    def minimum_extended(self) -> bool:
+        """Whether what backfill starts with a minimum time gets as long a limit as the plans leave it (26.05)."""
+        return self.state.rules.minimum_extended
 
     def future(
         self, record: Record, within: Bitmap, when: int = 0, limit: int = 0, following: int = 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.records.job import ONE_YEAR_S
+from slurmsim.release_changes import since
 from slurmsim.releases import row as of_release
 from slurmsim.slurmctld.database.job_record import JobRecord
 from slurmsim.slurmctld.engine.live_job import task_list
@@ -61,7 +62,8 @@ def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobReco
         alloc_nodes=core.n_nodes if started else 0, req_cpus=int(core.request.min_cpus),
         mem_cpu=core.request.mem_cpu, mem_node=core.request.mem_node, tres_req=_asked_tres(cluster, core),
         tres_alloc=_given_tres(cluster, core) | _energy(cluster, core, over=end > 0) if started else {},
-        priority=first.priority, flags=_flags(live, core, started), reason=_reason(live, core),
+        priority=first.priority, flags=_flags(live, core, started),
+        reason=_reason(cluster, core),
         constraints=live.asked.get("features") or None,
         resv_name=(core.reservation_name or core.sub.reservation or None), resv_id=_resv_id(cluster, core),
         restarts=core.restarts, asked=live.asked, admin_comment=live.asked.get("admin_comment") or None,
@@ -154,14 +156,16 @@ def _flags(live: LiveJob, core: Job, started: bool) -> tuple[str, ...]:
     return ("SchedBackfill" if str(core.scheduler).lower() == "backfill" else "SchedMain", "StartRecieved")
 
 
-def _reason(live: LiveJob, core: Job) -> str:
-    """The last thing it waited for that is neither its turn nor nodes (state_reason_prev_db)."""
+def _reason(cluster: LiveCluster, core: Job) -> str:
+    """The last thing it waited for that is neither its turn nor nodes, as slurmdbd was told (state_reason_prev_db)."""
+    if core.start_time is None and since(cluster.release, "reason_told_with_start"):
+        return Reason.NONE
     described = str(core.reason).startswith("Nodes required")  # Resources, in more words
     if core.state == JobState.PENDING and core.reason not in _BRIEF_REASONS and not described:
         return str(core.reason).partition(",")[0]
     if core.sub.hold:
         return Reason.HELD_USER
-    if core.sub.dependency:
+    if core.sub.dependency and (core.eligible_time or 0) > core.submit_time:  # else it was met before any pass looked
         return Reason.DEPENDENCY
     if core.sub.begin is not None or core.restarts:
         return Reason.BEGIN_TIME

@@ -48,11 +48,12 @@ def _preemptable(row: Row, cluster: LiveCluster) -> int:
 
 
 def node_count(row: Row, cluster: LiveCluster) -> int:
-    """Nodes it has; of a pending job how many a pass found for it, or its CPUs and tasks need (node_cnt_wag)."""
+    """Nodes it has; of one that never ran how many a pass found for it, or its CPUs and tasks need (node_cnt_wag)."""
     core = row.core
-    if core.state == JobState.PENDING and core.likely_nodes:
+    waits = core.state == JobState.PENDING or core.start_time is None
+    if waits and core.likely_nodes:
         return int(core.likely_nodes)
-    if core.state != JobState.PENDING or core.request.asked.max_nodes:
+    if not waits or core.request.asked.max_nodes:
         return int(core.n_nodes)
     most = max(cluster.most_cpus(core.partition.spec), 1)
     asked = core.sub.request
@@ -67,7 +68,7 @@ def _most_nodes(row: Row, cluster: LiveCluster) -> int:
     named = row.job.asked.get("req_nodes") and not row.job.asked.get("max_nodes")
     if pending and (named or not most) and since(cluster.release, "tasks_limit_nodes"):
         most = _nodes_of_tasks(row)
-    if pending and since(cluster.release, "most_nodes_of_held_jobs") and _untried(row):
+    if pending and since(cluster.release, "most_nodes_of_held_jobs") and _untried(row, cluster):
         return max(most, node_count(row, cluster))
     request = core.sub.request
     tasks = request.n_tasks or request.tasks_per_node * request.min_nodes
@@ -86,16 +87,21 @@ def _nodes_of_tasks(row: Row) -> int:
     return -(-(tasks or per_node) // per_node) if per_node else tasks
 
 
-def _untried(row: Row) -> bool:
+def _untried(row: Row, cluster: LiveCluster) -> bool:
     """Whether nobody has looked for nodes, which says how many there will be (node_cnt_wag), and tasks alone tell.
 
-    Jobs that came held are not tried, and those over a limit of jobs or of a user no partition lets in before they
-    get so far.
+    Jobs that came held are not tried, nor are those whose reservation has not begun; those over a limit of jobs, of a
+    user no partition lets in, or that came with an account or QOS no partition takes are told so before.
     """
     core, request = row.core, row.core.sub.request
     held = core.sub.hold and not core.priority
     shut_out = core.reason.startswith(NOT_IN_GROUP)
-    return (held or shut_out or "Jobs" in core.reason) and not request.tasks_per_node and request.cpus_per_task == 1
+    early = bool(core.reservations) and all(one.start > cluster.now for one in core.reservations)
+    came_barred = core.bars is not None and row.job.entered_after == cluster.looks and all(
+        p.index in core.bars and core.bars[p.index].text for p in core.partitions
+    )  # fmt: skip
+    untold = held or shut_out or early or came_barred or "Jobs" in core.reason
+    return untold and not request.tasks_per_node and request.cpus_per_task == 1
 
 
 def _tasks_unknown(row: Row, cluster: LiveCluster) -> bool:

@@ -7,7 +7,7 @@ set), minutes, MiB, a wait status; None stands for NULL or "not set".
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,8 @@ from slurmsim.states import JobState, Reason, is_held
 from slurmsim.tres import format_tres
 
 if TYPE_CHECKING:
+    from slurmsim.bitmap import Bitmap
+    from slurmsim.core.records.job import Job
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 
 NOT_SET = -1
@@ -179,7 +181,15 @@ def waits_for(live: LiveJob, cluster: LiveCluster) -> str:
     core = live.core
     if core.reason == Reason.ARRAY_TASK_LIMIT and live.array is not None and core.state == JobState.PENDING:
         return _task_limit(live.array, core)
+    if core.reason == Reason.DEPENDENCY_NEVER and _failed_now(core, cluster):
+        return Reason.DEPENDENCY
     return str(core.reason)
+
+
+def _failed_now(core: Any, cluster: LiveCluster) -> bool:
+    """Whether all it waits for has ended in this very second: no pass has looked, so the job does not say so yet."""
+    named = [cluster.jobs.get(job_id) for job_id in cluster.controller.eligibility.named_by(core)]
+    return bool(named) and all(one is not None and one.core.end_time == cluster.now for one in named)
 
 
 def _task_limit(array: Array, core: Any) -> str:
@@ -212,12 +222,18 @@ def _nodes(row: Row, cluster: LiveCluster) -> str:
 
 
 def _planned_nodes(row: Row, cluster: LiveCluster) -> str:
-    """Where it was last planned; one that ends without having started keeps that."""
+    """Where it was last planned, of an array the last of its tasks; one that never starts keeps that."""
     core = row.core
-    if core.alloc is not None or not core.planned_nodes:
+    planned = last_planned(task.core for task in row.tasks) if row.tasks else core.planned_nodes
+    if core.alloc is not None or not planned:
         return ""
     table = cluster.controller.state.table
-    return compress([table.names[i] for i in range(table.n) if core.planned_nodes >> i & 1])
+    return compress([table.names[i] for i in range(table.n) if planned >> i & 1])
+
+
+def last_planned(tasks: Iterable[Job]) -> Bitmap:
+    """The nodes of the last plan for the tasks of one record."""
+    return next((task.planned_nodes for task in reversed([*tasks]) if task.planned_nodes), 0)
 
 
 def _batch_host(row: Row, cluster: LiveCluster) -> str | None:
@@ -322,9 +338,10 @@ def _priority(row: Row, cluster: LiveCluster) -> int:
 
 
 def _tasks(row: Row, cluster: LiveCluster) -> int:
-    """Its tasks, or one on each node it asks for, and once it has nodes on each of those."""
+    """Its tasks, named or so many a node; else one on each node it asks for, and once it has nodes on each of those."""
     request = row.core.sub.request
-    if (row.job.resized_at or row.core.start_time is not None) and not request.n_tasks:
+    counted = request.n_tasks or request.tasks_per_node
+    if (row.job.resized_at or row.core.start_time is not None) and not counted:
         return int(row.core.n_nodes)
     return int(request.n_tasks or request.tasks)
 
@@ -352,12 +369,18 @@ def _scheduler(row: Row, cluster: LiveCluster) -> str:
     core = row.core
     if core.state != JobState.PENDING:
         return core.scheduler or "Main"
+    looked = looked_last(core, cluster)
+    return f"{looked}:*" if looked == "Backfill" else looked
+
+
+def looked_last(core: Any, cluster: LiveCluster) -> str:
+    """Which scheduler was the last to look at the job, which waits."""
     cycle, controller = cluster.last_cycle, cluster.controller
     seen = core.queued and max(controller.main.last_pass, core.submit_time) < cycle
     limits = controller.partition_limits
     if seen and limits.limit_reason(core, core.partition, core.request, shortened=True) is not None:
         seen = False  # what a partition's limit keeps out is on the list of no scheduler
-    return "Backfill:*" if seen else "Main"
+    return "Backfill" if seen else "Main"
 
 
 FIELDS: dict[str, Getter] = {

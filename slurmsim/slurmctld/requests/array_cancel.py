@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.fields.job_fields import last_planned
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
@@ -39,6 +40,7 @@ def take_out(cluster: LiveCluster, named: Sequence[LiveJob], whole: bool) -> Non
             cluster.keep(kept)
             continue
         kept.record_of = tuple(going)
+        kept.core.planned_nodes = last_planned(live.core for live in going)
         cluster.keep(kept)
         if whole:
             array.tasks |= {live.task: kept for live in going if live.task is not None}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.core.records.messages import Cancel, Fact, JobEnded
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.slurmctld.engine.live_job import LiveJob
-from slurmsim.slurmctld.fields.job_fields import waits_for
+from slurmsim.slurmctld.fields.job_fields import looked_last, waits_for
 from slurmsim.slurmctld.processes import steps
 from slurmsim.slurmctld.processes.script_ends import name_signal
 from slurmsim.slurmctld.processes.simulated import is_real
@@ -65,14 +65,15 @@ def _kill(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> di
         running, alive = len(alive) > len(unheard_of), unheard_of  # whose script cannot hear it is cancelled
     if any(live.core.state == JobState.PENDING and not het_jobs.leads(live) for live in alive) and len(found) == 1:
         raise Refusal(*het_jobs.NOT_WHOLE)
-    waited = {live: waits_for(live, cluster) for live in alive if live.core.state == JobState.PENDING}
+    waits = [live for live in alive if live.core.state == JobState.PENDING]
+    waited = {live: (waits_for(live, cluster), looked_last(live.core, cluster)) for live in waits}
     array_cancel.take_out(cluster, alive, whole="_" not in str(arguments["job_id"]) and not running)
     for live in alive:
         live.cancelled_by = person.uid
     cluster.network.tell(cluster.now, [Cancel(live.core.id) for live in alive])
-    for live, reason in waited.items():
+    for live, (reason, scheduler) in waited.items():
         if live.over:
-            live.core.reason = reason  # slurmctld leaves it as it was
+            live.core.reason, live.core.scheduler = reason, scheduler  # slurmctld leaves them as they were
     return {}
 
 

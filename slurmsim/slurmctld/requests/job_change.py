@@ -40,7 +40,7 @@ GRES = ("cpus_per_tres", "tres_per_job", "tres_per_node", "tres_per_socket", "tr
 _REQUEST = frozenset({
     "min_nodes", "max_nodes", "num_tasks", "cpus_per_task", "ntasks_per_node", "pn_min_memory", "mem_per_cpu", "shared",
     "min_cpus", "pn_min_cpus", "features", "req_nodes", "exc_nodes", "contiguous", "req_switch", "wait4switch",
-    "sockets_per_node", *GRES,
+    "sockets_per_node", "cores_per_socket", "threads_per_core", "pn_min_tmp_disk", *GRES,
 })  # fmt: skip
 _SUB = {
     "account": "account", "qos": "qos", "reservation": "reservation", "licenses": "licenses", "deadline": "deadline",
@@ -111,6 +111,9 @@ class Update:
                 core.sub.request.min_nodes, core.sub.request.max_nodes
             ):  # fmt: skip
                 raise Refusal(SIZED)
+        # another default since then is for other jobs
+        changes.setdefault("account", core.sub.account or core.account)
+        changes.setdefault("qos", core.sub.qos or core.qos)
         return replace(core.sub, exempt=self._exempt(core), **changes)
 
     def _exempt(self, core: Job) -> str:

@@ -8,6 +8,7 @@ from slurmsim.release_changes import since
 from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 from slurmsim.slurmctld.requests.job_change import BAD_USER
 from slurmsim.slurmctld.requests.job_ids import Record
+from slurmsim.slurmctld.requests.job_limits import reasons_go
 from slurmsim.slurmctld.server.people import Person
 from slurmsim.states import Reason, is_held
 
@@ -31,8 +32,7 @@ def hold_record(cluster: LiveCluster, record: Record, kind: str, person: Person)
         # a job that is not held has its priority set back by operators alone
         fact = Release if operator or is_held(core.reason) else RankAnew
         cluster.network.tell(cluster.now, [fact(one.core.id) for one in record.jobs])
-        for one in record.jobs:
-            one.edited_at = cluster.now
+        reasons_go(cluster, record.jobs)
         return
     admin = kind == "hold" and operator
     for one in record.jobs:

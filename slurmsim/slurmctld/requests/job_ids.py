@@ -95,6 +95,8 @@ def _tasks(cluster: LiveCluster, number: int, wanted: Sequence[int], split: bool
         for task in mine:  # also where what is asked will be refused
             cluster.split(task)
             cluster.controller.eligibility.arrays.split(task.core)
+        if mine:
+            cluster.network.tell(cluster.now, [])  # a new record is news to backfill
     named.records += [Record([array.tasks[k]]) for k in wanted if k in array.tasks]
     return named
 
@@ -102,7 +104,8 @@ def _tasks(cluster: LiveCluster, number: int, wanted: Sequence[int], split: bool
 def for_each(cluster: LiveCluster, named: Named, act: Callable[[Record], None]) -> dict[str, Any]:
     """Do something to every record; a refusal of one leaves the others. Raises Refusal for a plain job.
 
-    Of a heterogeneous job the first refusal is raised once all components have been asked.
+    Of a heterogeneous job the first refusal is raised once all components have been asked. A record of an array that
+    has lost all its tasks is asked as well, but what it answers has no task to be told by (_resp_array_xlate).
     """
     if named.array is None:
         refused: list[Refusal] = []
@@ -118,13 +121,14 @@ def for_each(cluster: LiveCluster, named: Named, act: Callable[[Record], None]) 
     if named.missing:
         outcomes[INVALID_JOB] = set(named.missing)
     for record in named.records:
-        tasks = {job.task for job in record.jobs if job.task is not None}
+        tasks = {job.task for job in record.jobs if job.task is not None and not job.emptied}
         try:
             act(record)
             text = SUCCESS
         except Refusal as refusal:
             text = refusal.text
-        outcomes.setdefault(text, set()).update(tasks)
+        if tasks:
+            outcomes.setdefault(text, set()).update(tasks)
     ordered = sorted(outcomes.items(), key=lambda item: min(item[1]))
     return {"responses": [[_ids(cluster, named.array, tasks), text] for text, tasks in ordered]}
 

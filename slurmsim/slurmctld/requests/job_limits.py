@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from slurmsim.protocol import Refusal
@@ -20,7 +21,15 @@ def partition_takes(cluster: LiveCluster, live: LiveJob) -> None:
     """
     core = live.core
     partition = core.partition
-    closed = cluster.controller.access.denial(live.person.name, partition, bool(core.sub.reservation))
+    closed = cluster.controller.access.shuts_out(live.person.name, partition, bool(core.sub.reservation))
     too_many = partition.state in ("UP", "DRAIN") and core.sub.request.min_cpus > partition.total_cpus
     if closed or too_many or partition.state == "INACTIVE":
         raise Refusal(NOT_NOW)
+
+
+def reasons_go(cluster: LiveCluster, jobs: Iterable[LiveJob]) -> None:
+    """At the end of an update jobs wait for nothing until somebody looks; what a limit of the partition says stays."""
+    limits = cluster.controller.partition_limits
+    for live in jobs:
+        if limits.limit_reason(live.core, live.core.partition, live.core.request) is None:
+            live.edited_at = cluster.now

@@ -6,6 +6,7 @@ from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.engine.live_job import Row
 from slurmsim.slurmctld.fields.gpu_fields import pn_min_cpus
+from slurmsim.slurmctld.fields.job_details import node_count
 from slurmsim.slurmctld.fields.job_fields import tres_asked
 from slurmsim.slurmctld.requests.job_change import ALL_NODES, BAD_NODE_COUNT, Update
 
@@ -79,9 +80,16 @@ def keep_cpus_a_node(u: Update) -> None:
 
 
 def tasks_per_node(u: Update) -> None:
-    """Other tasks a node leave the number of tasks, and the CPUs a node has to give, as they are."""
+    """Other tasks a node leave the number of tasks as it is, and how many nodes were found for it.
+
+    So they did the CPUs a node has to give; since 24.11 these are as many as its tasks at least.
+    """
     u.set("ntasks_per_node")
     keep_cpus_a_node(u)
+    if since(u.cluster.release, "tasks_raise_cpus_a_node"):
+        u.new["pn_min_cpus_settled"] = max(u.new["pn_min_cpus_settled"], int(u.get("ntasks_per_node")))
+    if u.pending:
+        u.core.likely_nodes = node_count(Row(u.live), u.cluster)
     if u.get("num_tasks") is None:
         request = u.core.sub.request
         u.new["num_tasks"] = request.n_tasks or request.tasks

@@ -42,7 +42,7 @@ from slurmsim.slurmctld.requests.job_change import (
 )
 from slurmsim.slurmctld.requests.job_holds import hold_record
 from slurmsim.slurmctld.requests.job_ids import Record
-from slurmsim.slurmctld.requests.job_limits import partition_takes
+from slurmsim.slurmctld.requests.job_limits import partition_takes, reasons_go
 from slurmsim.slurmctld.requests.job_sizes import counts, sizes, tasks_per_node
 from slurmsim.slurmctld.requests.refusals import check_gres
 from slurmsim.slurmctld.requests.submit_request import INFINITE, names_of
@@ -81,12 +81,7 @@ def update(cluster: LiveCluster, record: Record, job: Mapping[str, Any], person:
             cluster.network.tell(cluster.now, ended)
     if failed is not None:
         raise failed
-    controller = cluster.controller
-    for live in record.jobs:
-        if (
-            controller.partition_limits.limit_reason(live.core, live.core.partition, live.core.request) is None
-        ):  # what a limit says is kept
-            live.edited_at = cluster.now
+    reasons_go(cluster, record.jobs)
 
 
 # -- the steps, in slurmctld's order ---------------------------------------------------------------------------------
@@ -406,7 +401,8 @@ def _partition_takes(u: Update) -> None:
 
 def _the_rest(u: Update) -> None:
     if u.get("reboot") is not None:
-        u.need_operator()
+        if not u.cluster.is_administrator(u.person):
+            raise Refusal(DENIED, 2002)
         u.need_pending()
         u.set("reboot")
     u.set("mail_type", "mail_user")

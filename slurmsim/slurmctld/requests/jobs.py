@@ -18,7 +18,7 @@ from slurmsim.slurmctld.requests.job_ids import Record, for_each, records_of
 from slurmsim.slurmctld.requests.job_limits import partition_takes
 from slurmsim.slurmctld.requests.job_top import named_for_top, to_the_top
 from slurmsim.slurmctld.requests.job_update import update
-from slurmsim.states import REQUEUED, JobState
+from slurmsim.states import REQUEUED, JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
@@ -150,12 +150,14 @@ class _Jobs:
             raise Refusal("Only batch jobs are accepted or processed")
         if core.state == JobState.PENDING:
             raise Refusal(PENDING)
-        ran = not live.over
+        ran, reason = not live.over, core.reason
         if ran:
             live.requeued_at = self.cluster.now
         else:
             self._again(live)
-        live.edited_at = self.cluster.now  # it waits for nothing until somebody looks
+            self.cluster.controller.main.walk.pending_reasons.show_as_before(live.core, reason)
+        if ran or reason == Reason.NONE:
+            live.edited_at = self.cluster.now  # it waits for nothing until somebody looks
         if arguments.get("hold"):
             self._tell(RequeueHold(core.id, special=bool(arguments.get("special"))))
         elif ran:

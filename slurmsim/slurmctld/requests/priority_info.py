@@ -13,7 +13,7 @@ from slurmsim.core.accounting.fairshare import Classic, FairTree
 from slurmsim.core.queue.priority import Multifactor
 from slurmsim.model.accounting import PARENT_SHARES
 from slurmsim.slurmctld.database.account_tree import TRES_ORDER, hierarchical
-from slurmsim.states import JobState
+from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.accounting.associations import AssociationTree, Branch
@@ -57,7 +57,8 @@ def factors(cluster: LiveCluster, person: Person) -> Answer:
         running = plugin.running_too and core.state == JobState.RUNNING
         if not running and core.state != JobState.PENDING:
             continue
-        since = core.submit_time if plugin.accrue_always else core.eligible_time
+        began = core.begin if core.reason == Reason.RESERVATION else None  # as far as slurmctld looks
+        since = core.submit_time if plugin.accrue_always else core.eligible_time or began
         if not since or since > cluster.now or core.priority == 0 or (own_only and live.person.uid != person.uid):
             continue
         known = max(calculated, min(since, cluster.now))

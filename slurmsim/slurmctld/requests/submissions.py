@@ -139,6 +139,7 @@ class Submissions:
             cluster.keep(live)
             if live.array is not None:
                 cluster.arrays[shown] = live.array
+            cluster.controller.eligibility.rejected(live.core)
             cluster.last_end = cluster.now
             self._forgetting.over(shown, cluster.now)
 

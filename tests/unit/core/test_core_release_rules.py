@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 from world import World, simple
 
+from slurmsim.bitmap import runs
 from slurmsim.core.placement.best_fit import Ask, distribute
+from slurmsim.core.records.messages import CreateReservation, Hold
 from slurmsim.core.records.release_rules import rules_of
+from slurmsim.model.reservation import ReservationSpec
 
 RELEASES = ("22.05", "24.11", "26.05")
 UNAVAILABLE = "Requested node configuration is not available"
@@ -155,3 +158,56 @@ def test_priorities_are_recalculated_without_slurmdbd() -> None:
         w.until(70)
         found.append((before, w["b"].priority))
     assert found == [(312, 312), (312, 500), (312, 500)]
+
+
+def test_plans_of_a_throttled_array() -> None:
+    """22.05 plans all tasks as long as one may start, 24.11 as many as the throttle lets run: d finds nodes sooner."""
+    script = [(0, "-J a -N4 -t 10"), (0, "-J b -N1 -t 20 -a 1-4%2"), (0, "-J d -N1 -t 5")]
+    found = []
+    for w in each_release(script, 4):
+        first = w["a"].end_limit
+        start, nodes = w.planned("d")
+        found.append((start == first or start - first < 60, nodes))
+    assert found == [(False, "n1"), (True, "n3"), (True, "n3")]
+
+
+def test_how_long_a_job_with_a_minimum_time_may_run() -> None:
+    """As long as no plan is for its node, since 26.05: b is to start on all nodes after 8 minutes."""
+    found = []
+    for release in RELEASES:
+        w = World(simple(3, 1, more=PRIORITY), "backfill", release=release)
+        w.sbatch("-J a -N2 -t 8", run=2000)
+        w.sbatch("-J b -N3 -t 5", run=100, at=5)
+        w.sbatch("-J c -N1 -t 30 --time-min=2", run=100, at=9)
+        w.until(60)
+        assert w.start("c") is not None
+        found.append(w["c"].time_limit_s // 60)
+    assert found == [2, 2, 7]
+
+
+def test_a_plan_that_begins_as_before_may_have_other_nodes() -> None:
+    w = World(simple(4, 1, more=PRIORITY), "backfill", plan_all=True)
+    w.sbatch("-J a -N4 -t 10", run=2000)
+    w.sbatch("-J b -N2 -t 10", run=100, at=5)
+    w.sbatch("-J c -N2 -t 10", run=100, at=6)
+    w.until(70)
+    before = w.planned("c")
+    w.tell(Hold(w["b"].id, admin=True), 71)
+    w.until(140)
+    assert before[1] == "n[3-4]"
+    assert w.planned("c") == (before[0], "n[1-2]")
+    assert not w["b"].planned_nodes
+
+
+def test_which_nodes_a_new_reservation_gets() -> None:
+    """24.11 the ones running jobs leave first, 26.05 the lightest that will be free; a job of one node ends sooner."""
+    found = []
+    for release in RELEASES:
+        w = World(simple(4, 1), "backfill", release=release)
+        for node, limit in (("n1", 30), ("n2", 20), ("n3", 5), ("n4", 10)):
+            w.sbatch(f"-N1 -w {node} -t {limit}", run=5000)
+        w.until(5)
+        w.tell(CreateReservation(ReservationSpec("r", 7200, 10800, users=("alice",), node_counts=(1,))), 6)
+        w.until(7)
+        found.append(w.controller.state.cluster.namer.runs(runs(w.controller.state.reserved.all[0].nodes)))
+    assert found == ["n1", "n3", "n1"]

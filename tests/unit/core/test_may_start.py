@@ -18,7 +18,6 @@ from slurmsim.core.scheduling.may_start import (
     BAR,
     DEADLINE,
     ENOUGH,
-    GROUPS,
     INSIDE,
     LICENSES,
     LIMITS,
@@ -51,7 +50,7 @@ UNAVAILABLE = "ReqNodeNotAvail, UnavailableNodes:n1"
 TEXTS = {
     PARTITION: "PartitionDown", BAR: "not here", AHEAD: "Priority", DEADLINE: "DeadLine", SHOWN: "AssocGrpJobsLimit",
     NAMED: UNAVAILABLE, ENOUGH: NODES_REQUIRED_TEXT, LICENSES: "Licenses", INSIDE: "Reservation",
-    LIMITS: "AssocGrpJobsLimit", GROUPS: "uid 1001 not in group", MAY: "",
+    LIMITS: "AssocGrpJobsLimit", MAY: "",
 }  # fmt: skip
 
 
@@ -68,8 +67,6 @@ def asked(by: Asker, broken: Sequence[int]) -> tuple[int, str]:
         job.partition.state = "DOWN"
     if BAR in broken:
         job.bars = {job.partition.index: Bar("not here", "no", by_qos=False)}
-    if GROUPS in broken:
-        job.bars = {job.partition.index: Bar(TEXTS[GROUPS], "", by_qos=False)}
     if DEADLINE in broken:
         job.deadline = w.now + 60
     if SHOWN in broken:
@@ -89,7 +86,7 @@ def asked(by: Asker, broken: Sequence[int]) -> tuple[int, str]:
 
 def named(by: Asker, broken: Sequence[int]) -> str:
     rule, text = asked(by, broken)
-    assert text == TEXTS[GROUPS if rule == BAR and GROUPS in broken else rule]
+    assert text == TEXTS[rule]
     return RULES[rule]
 
 
@@ -105,8 +102,7 @@ def test_a_rule_forbids_only_those_who_ask_it(name: str) -> None:
     by = ASKERS[name]
     assert named(by, ()) == "MAY"
     told = {RULES[rule]: named(by, [rule]) for rule in RULES if rule != MAY}
-    # whose reason is a limit breaks LIMITS, too; whom a group keeps out is barred
-    others = {SHOWN: LIMITS, GROUPS: BAR}
+    others = {SHOWN: LIMITS}  # whose reason is a limit breaks LIMITS, too
     assert told == {
         RULES[rule]: RULES[rule if rule in by.rules else others.get(rule, MAY)]
         for rule in RULES if rule != MAY
@@ -123,7 +119,7 @@ def test_of_two_broken_rules_the_earlier_one_is_named(name: str) -> None:
 
 def test_the_orders() -> None:
     """A change of one changes decisions, and needs a recording."""
-    assert MAIN.rules == (GROUPS, PARTITION, AHEAD, DEADLINE, SHOWN, NAMED, ENOUGH, LICENSES, BAR, LIMITS)
+    assert MAIN.rules == (PARTITION, AHEAD, DEADLINE, SHOWN, NAMED, ENOUGH, LICENSES, BAR, LIMITS)
     assert BACKFILL.rules == (PARTITION, BAR, LICENSES, DEADLINE, LIMITS)
     assert LOOK.rules == (PARTITION, BAR, LIMITS, LICENSES)
     assert POLICY.rules == (PARTITION, BAR, DEADLINE, LIMITS)
