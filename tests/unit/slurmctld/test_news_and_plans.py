@@ -84,6 +84,14 @@ def test_a_refused_cancel_is_news_to_backfill(cluster: Engine) -> None:
     assert cluster.controller.state.triggers.changed
 
 
+def test_priorities_worked_out_are_news_though_they_stay(cluster: Engine) -> None:
+    whole(cluster, 3)
+    whole(cluster, 3)
+    settle(cluster)
+    cluster.controller.recalculation.run(cluster.now, again=True)
+    assert cluster.controller.state.triggers.changed
+
+
 def test_a_task_that_hears_a_signal_is_asked_again_while_others_wait(cluster: Engine) -> None:
     array = submit(cluster, array_inx="0-3%1")
     wait(cluster, 10)
