@@ -251,9 +251,9 @@ class PolicyHost:
                 job.planned_start, job.planned_nodes = None, decision.nodes
                 return None
             self._check_time(decision, decision.start, self.state.now)
-            if job.planned_start != decision.start:
-                first = job.planned_start is None
-                job.planned_start, job.planned_nodes = decision.start, decision.nodes
+            before, job.planned_start, job.planned_nodes = job.planned_start, decision.start, decision.nodes
+            if before != decision.start:
+                first = before is None
                 if not (first or decision.promise):
                     return None
                 nodes = self.state.cluster.namer.runs(runs(decision.nodes)) if decision.nodes else ""

@@ -92,6 +92,18 @@ def test_priorities_worked_out_are_news_though_they_stay(cluster: Engine) -> Non
     assert cluster.controller.state.triggers.changed
 
 
+def test_a_plan_has_its_nodes_of_now_though_its_start_stays(cluster: Engine) -> None:
+    whole(cluster, 3)
+    job = submit(cluster, num_tasks=8, time_limit=600)
+    wait(cluster, 10)
+    start, nodes = show(cluster, job, "start_time", "sched_nodes")
+    assert nodes == "n1"
+    asked = {"name": "r", "start_time": cluster.now + 7200, "duration": 60, "users": "root", "node_list": "n1"}
+    do(cluster, "create_reservation", reservation=asked)
+    wait(cluster, 10)
+    assert show(cluster, job, "start_time", "sched_nodes") == [start, "n2"]
+
+
 def test_a_task_that_hears_a_signal_is_asked_again_while_others_wait(cluster: Engine) -> None:
     array = submit(cluster, array_inx="0-3%1")
     wait(cluster, 10)
