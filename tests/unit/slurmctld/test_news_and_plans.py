@@ -104,6 +104,14 @@ def test_a_plan_has_its_nodes_of_now_though_its_start_stays(cluster: Engine) -> 
     assert show(cluster, job, "start_time", "sched_nodes") == [start, "n2"]
 
 
+def test_a_job_that_waits_for_another_says_so_after_a_pass(cluster: Engine) -> None:
+    first = submit(cluster)
+    job = submit(cluster, partition="down", dependency=f"afterok:{first}")
+    assert show(cluster, job, "state_reason") == ["PartitionDown"]
+    wait(cluster, 10)
+    assert show(cluster, job, "state_reason") == ["Dependency"]
+
+
 def test_a_task_that_hears_a_signal_is_asked_again_while_others_wait(cluster: Engine) -> None:
     array = submit(cluster, array_inx="0-3%1")
     wait(cluster, 10)
