@@ -120,3 +120,9 @@ def test_a_task_that_hears_a_signal_is_asked_again_while_others_wait(cluster: En
     other = submit(cluster, array_inx="0-1")
     wait(cluster, 10)
     assert do(cluster, "kill", ALICE, job_id=f"{other}_0", signal=10) == {}
+
+
+def test_more_tasks_than_the_named_nodes_hold_get_more_nodes(cluster: Engine) -> None:
+    job = submit(cluster, num_tasks=20, min_cpus=20, min_nodes=2, req_nodes="n[1-2]")
+    wait(cluster, 5)
+    assert show(cluster, job, "nodes") == ["n[1-3]"]
