@@ -126,3 +126,15 @@ def test_more_tasks_than_the_named_nodes_hold_get_more_nodes(cluster: Engine) ->
     job = submit(cluster, num_tasks=20, min_cpus=20, min_nodes=2, req_nodes="n[1-2]")
     wait(cluster, 5)
     assert show(cluster, job, "nodes") == ["n[1-3]"]
+
+
+def test_new_weights_bill_nobody_who_was_there_before(cluster: Engine) -> None:
+    running, waiting = whole(cluster, 3), submit(cluster, num_tasks=2, min_cpus=2)
+    wait(cluster, 5)
+    do(cluster, "update_partition", partition={"name": "batch", "billing_weights": "cpu=2.0"})
+    later = submit(cluster, num_tasks=2, min_cpus=2)
+    shown = [show(cluster, job, "tres_req_str")[0].split("billing=")[1] for job in (waiting, later)]
+    assert shown == ["2", "4"]
+    assert show(cluster, running, "tres_alloc_str")[0].endswith("billing=24")
+    do(cluster, "update_job", job_id=waiting, job={"min_cpus": 3})
+    assert show(cluster, waiting, "tres_req_str")[0].endswith("billing=6")
