@@ -138,3 +138,18 @@ def test_new_weights_bill_nobody_who_was_there_before(cluster: Engine) -> None:
     assert show(cluster, running, "tres_alloc_str")[0].endswith("billing=24")
     do(cluster, "update_job", job_id=waiting, job={"min_cpus": 3})
     assert show(cluster, waiting, "tres_req_str")[0].endswith("billing=6")
+
+
+@pytest.mark.parametrize(("seconds", "late"), [(10, True), (60, False)])
+def test_a_short_job_of_the_main_scheduler_ends_behind_the_pass_of_its_second(
+    cluster: Engine, seconds: int, late: bool
+) -> None:
+    job = whole(cluster, 3, script=f"#!/bin/sh\nsleep {seconds}\n")
+    wait(cluster, 5)
+    start, scheduler = show(cluster, job, "start_time", "scheduler")
+    assert scheduler == "Main"
+    wait(cluster, start + seconds - 1 - cluster.now)
+    following = whole(cluster, 3)  # the loop looks in the next second
+    wait(cluster, 30)
+    assert show(cluster, job, "end_time") == [start + seconds]
+    assert (show(cluster, following, "start_time") > [start + seconds]) is late
