@@ -128,6 +128,8 @@ def _steps(session: Session, value: str | None, words: Words) -> None:
             _loud(session, "slurm_get_job_steps error", text_of(error))
         return
     dates = Dates(session.io.environ, session.now, unset="Unknown")
+    if every and not since(session.release, "steps_by_what_was_asked"):
+        rows = [row for row in rows if row["array_task_id"] is None]  # job 0 is asked for, the array of other jobs
     _say_update(session, dates, len(rows))
     rows = [row for row in rows if wanted.task is None or row["array_task_id"] == wanted.task]
     for row in rows:

@@ -198,8 +198,9 @@ class Limits(Observer):
             self.enforcement.ask_for_periods()
 
     def show(self, job: Job) -> None:
-        """`job` was submitted: sbatch's own test already names a limit that bars it."""
-        reason = self.before(self.state.queue.jobs[job.id][0])
+        """`job` was submitted: sbatch's own test already names a limit that bars it, whatever else it waits for."""
+        queued = self.state.queue.jobs.get(job.id)
+        reason = self.before(queued[0] if queued else Record(job, job.partition, job.requests[0], job.priority, False))
         if reason is not None:
             self.state.set_reason(job, reason)
 

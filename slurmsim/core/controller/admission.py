@@ -17,6 +17,7 @@ from slurmsim.model.submission import Submission
 from slurmsim.states import REFUSED, Reason
 
 if TYPE_CHECKING:
+    from slurmsim.core.accounting.limits import Limits
     from slurmsim.core.accounting.parts import AccountingParts
     from slurmsim.core.controller.waiting import Waiting
     from slurmsim.core.queue.eligibility import Eligibility
@@ -111,8 +112,8 @@ class Admission:
             asked = job.queued and sub.array_task_id is None and sub.het is None and not self.state.event_driven
             if asked and job.reason == Reason.NONE and not is_top(self.state.queue, job):
                 self.state.set_reason(job, Reason.PRIORITY)
-            if limits is not None and job.queued:
-                limits.show(job)
+            if limits is not None:
+                self._show_limits(limits, job)
             plain = sub.array_task_id is None and sub.het is None  # sbatch looks for nodes for no others
             if self.state.unusable and job.queued and plain and not self.state.event_driven:
                 self._pending_reasons.show_unavailable(job)
@@ -128,6 +129,17 @@ class Admission:
             self.state.triggers.request()
         self.state.triggers.changed = True
         return job
+
+    def _show_limits(self, limits: Limits, job: Job) -> None:
+        """A limit that bars `job` is named at once; who waits for a job or a time says that again in the next pass."""
+        waits_for = None if job.queued else job.reason
+        tested = job.sub.array_task_id is None and job.sub.het is None and not self.state.event_driven
+        if waits_for is None:
+            limits.show(job)
+        elif tested and waits_for in (Reason.DEPENDENCY, Reason.BEGIN_TIME):
+            limits.show(job)
+            if job.reason != waits_for:
+                self._pending_reasons.again_in_a_pass(job, waits_for)
 
     def let_in(self, job: Job) -> None:
         """Whether its account, QOS and partitions let `job` in at all. Raises SubmitError."""

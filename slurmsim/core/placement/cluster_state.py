@@ -10,7 +10,7 @@ import numpy as np
 from slurmsim.bitmap import from_indices
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.gres import GpuDefaults
-from slurmsim.core.placement.memory_limits import MemoryBounds, fit_memory
+from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds, fit_memory
 from slurmsim.core.placement.node_sets import NodeSets
 from slurmsim.core.placement.selector import Selector
 from slurmsim.core.placement.sharing import SharedCores, takes_turns
@@ -108,6 +108,12 @@ class ClusterState:
         return MemoryBounds.chosen(
             MemoryBounds(spec.def_mem_per_cpu_mib, spec.def_mem_per_node_mib), self.default_memory
         )
+
+    def fitted(self, asked: ResourceRequest, partition: Partition) -> Fitted:
+        """`asked` as the memory limits of `partition`, or the cluster's where it has none, leave it."""
+        spec = partition.spec
+        limit = MemoryBounds.chosen(MemoryBounds(spec.max_mem_per_cpu_mib, spec.max_mem_per_node_mib), self.max_memory)
+        return fit_memory(asked, partition, self.table, self.memory_default(partition), limit)
 
     @property
     def known_requests(self) -> list[tuple[int, frozenset[str], CompiledRequest]]:
@@ -216,11 +222,9 @@ def compile_request(
     request = state.requests.get(key)
     if request is None:
         spec, option = partition.spec, state.cluster.option
-        default = state.memory_default(partition)
-        limit = MemoryBounds.chosen(MemoryBounds(spec.max_mem_per_cpu_mib, spec.max_mem_per_node_mib), state.max_memory)
         request = CompiledRequest(
             asked, partition, state.table, sets=state.node_sets, memory_consumable=state.selector.memory_consumable,
-            memory=fit_memory(asked, partition, state.table, default, limit), default_memory=default,
+            memory=state.fitted(asked, partition), default_memory=state.memory_default(partition),
             gpus=GpuDefaults.chosen(GpuDefaults(spec.def_cpu_per_gpu, spec.def_mem_per_gpu_mib), state.gpu_defaults),
             least_loaded=partition.spec.lln or "CR_LLN" in option("SelectTypeParameters"),
             tree=None if state.tree_optional and not asked.switches else state.tree,

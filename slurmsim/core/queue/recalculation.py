@@ -156,7 +156,8 @@ class Recalculation:
             if self._thresholds:
                 state.edits += 1  # what bars a job, which is known of it till the next edit, goes with fair shares
             state.triggers.dirty = True
-            state.triggers.changed = True
+        if changed or not plugin.increase_only:
+            state.triggers.changed = True  # a priority that is set is news to backfill, also where it stays the same
 
     def check(self) -> None:
         """Recount; raises InvariantError on any difference."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _BEFORE_THE_TEST = (Reason.NONE, Reason.PRIORITY, Reason.DEPENDENCY, Reason.BEGIN_TIME)
-_AFTER_THE_TEST = (Reason.RESOURCES, Reason.PARTITION_CONFIG, Reason.PARTITION_DOWN)
+_AFTER_THE_TEST = frozenset((Reason.RESOURCES, Reason.PARTITION_CONFIG, Reason.PARTITION_DOWN)) | LIMIT_REASONS
 
 
 MOST_REMEMBERED = 4096
@@ -121,9 +121,7 @@ class PendingReasons:
             nodes &= ~self._in_the_way(request)
             if nodes.bit_count() >= request.min_nodes or request.candidates.bit_count() < request.min_nodes:
                 return
-        if not job.queued:
-            self._hidden[job.id] = job.reason
-        state.set_reason(job, Reason.RESOURCES)
+        self.show_until_a_pass(job, Reason.RESOURCES)
 
     def show_limit(self, job: Job) -> None:
         """sbatch's own test of `job` ends at a limit of its only partition, whichever it is (_select_nodes_parts).
@@ -133,22 +131,28 @@ class PendingReasons:
         if not self._watched or len(job.partitions) > 1:
             return
         if self._partition_limits.limit_reason(job, job.partition, job.request) not in (None, Reason.PARTITION_DOWN):
-            if not job.queued:
-                self._hidden.setdefault(job.id, job.reason)
-            self.state.set_reason(job, Reason.PARTITION_CONFIG)
+            self.show_until_a_pass(job, Reason.PARTITION_CONFIG)
+
+    def show_until_a_pass(self, job: Job, reason: str) -> None:
+        """What sbatch's own test says of `job`; if that waits for a job or a time, only until the next pass."""
+        if not job.queued:
+            self.again_in_a_pass(job, job.reason)
+        self.state.set_reason(job, reason)
+
+    def again_in_a_pass(self, job: Job, reason: str) -> None:
+        """In the next pass `job` says `reason` again, which it said before sbatch's own test."""
+        if self._watched and reason != Reason.NONE:
+            self._hidden.setdefault(job.id, reason)
 
     def show_down(self, job: Job) -> None:
         """sbatch's own test of `job` ends at its partition, which is down; so it does of one that waits for another."""
         if job.queued or job.reason in (Reason.NONE, Reason.BEGIN_TIME, Reason.DEPENDENCY):
-            if self._watched and not job.queued and job.reason != Reason.NONE:
-                self._hidden.setdefault(job.id, job.reason)
-            self.state.set_reason(job, Reason.PARTITION_DOWN)
+            self.show_until_a_pass(job, Reason.PARTITION_DOWN)
 
     def show_as_before(self, job: Job, reason: str) -> None:
         """`job`, which had ended and was requeued, says what it said at its end until a pass looks at it."""
         if self._watched and not job.queued and reason != Reason.NONE:
-            self._hidden.setdefault(job.id, job.reason)
-            self.state.set_reason(job, reason)
+            self.show_until_a_pass(job, reason)
 
     def show_hidden(self) -> None:
         """A pass begins: who waits for a job or a time says so again."""

@@ -255,9 +255,8 @@ class PolicyHost:
                 job.planned_start, job.planned_nodes = None, decision.nodes
                 return None
             self._check_time(decision, decision.start, self.state.now)
-            before, job.planned_nodes = job.planned_start, decision.nodes
+            before, job.planned_start, job.planned_nodes = job.planned_start, decision.start, decision.nodes
             if before != decision.start:
-                job.planned_start = decision.start
                 if not (before is None or decision.promise):
                     return None
                 nodes = self.state.cluster.namer.runs(runs(decision.nodes)) if decision.nodes else ""

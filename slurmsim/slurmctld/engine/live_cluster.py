@@ -210,6 +210,10 @@ class LiveCluster:
     def use_up(self, number: int) -> None:
         """An id goes to a job that does not stay; that its record was made is news to backfill all the same."""
         self.last_id = number
+        self.asked_for_jobs()
+
+    def asked_for_jobs(self) -> None:
+        """A request looked at jobs to change them; though it changed none, that is news to backfill."""
         self.network.act(self.now, self.controller.state.triggers.happened)
 
     def split(self, live: LiveJob) -> None:

@@ -248,28 +248,37 @@ def _tres_asked(row: Row, cluster: LiveCluster) -> str:
     counts = tres_asked(row.job, cluster)
     if not counts.get("mem"):
         counts.pop("mem", None)
-    counts["billing"] = int(cluster.controller.state.billing.bill(counts, core.partition.spec.tres_billing_weights))
     return format_tres(counts)
 
 
 def tres_asked(live: LiveJob, cluster: LiveCluster) -> dict[str, int]:
     """What a job asks for (tres_req_cnt): of some TRES what updates left there, not what its request comes to."""
-    core = live.core
-    counts = cluster.controller.state.billing.requested(core, core.request)
-    counts |= {"cpu": int(core.request.min_cpus), "node": core.nodes_asked}
-    return {**counts, **(live.asked.get("tres_settled") or {})}
+    core, billing = live.core, cluster.controller.state.billing
+    counts = billing.requested(core, core.request)
+    counts |= {"cpu": int(core.request.min_cpus), "node": core.nodes_asked, **(live.asked.get("tres_settled") or {})}
+    counts.setdefault("billing", int(billing.bill(counts, core.partition.spec.tres_billing_weights)))
+    return counts
 
 
 def _tres_given(row: Row, cluster: LiveCluster) -> str | None:
     core = row.core
     if core.alloc is None:
         return None
-    billing = cluster.controller.state.billing
-    counts = billing.allocated(core.alloc)
+    counts = cluster.controller.state.billing.allocated(core.alloc)
     if not counts.get("mem"):
         counts.pop("mem", None)
-    counts["billing"] = int(billing.bill(counts, core.partition.spec.tres_billing_weights))
+    counts["billing"] = billed(row.job, cluster)
     return format_tres(counts)
+
+
+def billed(live: LiveJob, cluster: LiveCluster) -> int:
+    """What a job with an allocation is billed: by the weights its partition had when it started."""
+    core, billing = live.core, cluster.controller.state.billing
+    assert core.alloc is not None
+    start, value = live.asked.get("billed") or (None, 0)
+    if start is not None and start == core.start_time and not live.resized_at:
+        return int(value)
+    return int(billing.bill(billing.allocated(core.alloc), core.partition.spec.tres_billing_weights))
 
 
 def _flags(row: Row, cluster: LiveCluster) -> list[str]:

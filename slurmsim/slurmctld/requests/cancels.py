@@ -33,6 +33,16 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], 
 
 
 def _kill(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+    """scancel; that it was asked for is news to backfill, also where it is refused (job_str_signal)."""
+    try:
+        return _cancel(cluster, arguments, person)
+    except Refusal:
+        if arguments.get("step") is None:
+            cluster.asked_for_jobs()
+        raise
+
+
+def _cancel(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
     """scancel of one job, an array, or tasks of it; other signals go to what really runs.
 
     What waits hears none: for slurmctld it is on its way to a state in which it could.
@@ -60,6 +70,8 @@ def _kill(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> di
         if number != signal.SIGKILL and all(live.core.state == JobState.PENDING for live in alive):
             raise Refusal(NOT_NOW, 2020)
         _signal(cluster, alive, number, bool(arguments.get("batch")), bool(arguments.get("full")))
+        if number != signal.SIGKILL and _has_waiting_record(found):
+            raise Refusal(NOT_NOW, 2020)
         if number != signal.SIGKILL or not unheard_of:
             return {}
         running, alive = len(alive) > len(unheard_of), unheard_of  # whose script cannot hear it is cancelled
@@ -75,6 +87,15 @@ def _kill(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> di
         if live.over:
             live.core.reason, live.core.scheduler = reason, scheduler  # slurmctld leaves them as they were
     return {}
+
+
+def _has_waiting_record(jobs: Sequence[LiveJob]) -> bool:
+    """Whether they are of an array some of whose tasks are still its one record, which waits.
+
+    Whoever signals any task is told of that record then, though the task has heard (job_str_signal).
+    """
+    array = jobs[0].array
+    return array is not None and any(live.core.state == JobState.PENDING for live in array.unsplit())
 
 
 def warn(cluster: LiveCluster, live: LiveJob, number: int, batch: bool) -> None:

@@ -44,6 +44,10 @@ def counts(u: Update) -> None:
         tres["cpu"] = int(u.get("min_cpus"))
     if memory:
         tres["mem"] = memory * tres["cpu" if per_cpu else "node"]
+    if tres != before:
+        del tres["billing"]  # counted anew
+    elif "billing" not in (u.live.asked.get("tres_settled") or {}):
+        del tres["billing"], before["billing"]
     u.new |= {"min_cpus": asked.min_cpus, "cpus_settled": True, "tres_settled": tres}
     u.tres_changed, u.tres_before = tres != before, before
 

@@ -13,7 +13,7 @@ from slurmsim.model.partition import PartitionSpec
 from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
-from slurmsim.slurmctld.fields.job_fields import tres_asked
+from slurmsim.slurmctld.fields.job_fields import billed, tres_asked
 from slurmsim.slurmctld.fields.node_fields import COUNTED_WEIGHTS
 from slurmsim.slurmctld.requests.nodes import administrators_only
 from slurmsim.slurmctld.requests.submit_request import MOST_NAMES
@@ -95,7 +95,9 @@ class _Partitions:
                 self.cluster.controller.state.cluster.by_name[spec.name].spec = spec
         else:
             if _defaults_of(spec) != _defaults_of(before):
-                self._keep_memory_counted(spec.name)
+                self._keep_counted(spec.name, "mem")
+            if spec.tres_billing_weights != before.tres_billing_weights:
+                self._keep_counted(spec.name, "billing")
             try:
                 self.cluster.network.tell(self.cluster.now, [AlterPartition(spec)])
             except SubmitError as error:
@@ -109,16 +111,27 @@ class _Partitions:
             if name in asked:
                 kept[name] = _defaults(asked[name]) if name == "job_defaults" else asked[name]
 
-    def _keep_memory_counted(self, name: str) -> None:
-        """A new default is what waiting jobs ask for, but not what their TRES were counted with (job_limits_check)."""
+    def _keep_counted(self, name: str, tres: str) -> None:
+        """What waiting jobs come to stays as it was counted (job_set_req_tres), though they ask for something else.
+
+        A new default is what jobs without memory of their own ask for (job_limits_check); new weights are not looked
+        at before their TRES change, or they start. What has started is billed as it was then.
+        """
         alike: dict[int, dict[str, Any]] = {}  # tasks of an array share what was asked
         for live in self.cluster.jobs.values():
             core, asked = live.core, live.asked
-            if core.state == JobState.PENDING and core.partition.name == name and asked.get("pn_min_memory") is None:
-                if id(asked) not in alike:
-                    counted = {"mem": tres_asked(live, self.cluster)["mem"]} | (asked.get("tres_settled") or {})
-                    alike[id(asked)] = {**asked, "tres_settled": counted}
-                live.asked = alike[id(asked)]
+            if core.partition.name != name:
+                continue
+            if core.state != JobState.PENDING:
+                if tres == "billing" and core.alloc is not None:
+                    live.asked = {**asked, "billed": [core.start_time, billed(live, self.cluster)]}
+                continue
+            if tres == "mem" and asked.get("pn_min_memory") is not None:
+                continue
+            if id(asked) not in alike:
+                counted = {tres: tres_asked(live, self.cluster)[tres]} | (asked.get("tres_settled") or {})
+                alike[id(asked)] = {**asked, "tres_settled": counted}
+            live.asked = alike[id(asked)]
 
     def _spec(self, asked: Mapping[str, Any], before: PartitionSpec) -> PartitionSpec:
         """The partition with what is asked. Raises Refusal."""

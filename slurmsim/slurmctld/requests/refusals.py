@@ -22,7 +22,7 @@ from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.release_changes import since
 from slurmsim.releases import row
-from slurmsim.slurmctld.requests.submit_request import BAD_NODES, names_of
+from slurmsim.slurmctld.requests.submit_request import BAD_NODES, names_of, resources
 
 if TYPE_CHECKING:
     from slurmsim.core.records.partition import Partition
@@ -187,9 +187,9 @@ def _before(cluster: LiveCluster, text: str, limit: str, asked: Mapping[str, Any
     if text != NOT_AVAILABLE:
         return []  # a limit's reason has been told apart by who asks
     said: list[str] = []
-    memory = _memory(cluster, asked)
+    cpus, memory = _needs(cluster, asked)
     for spec in sorted(_featured(cluster, asked), key=lambda spec: spec.weight):
-        said = _lacks(spec, asked, memory) or said
+        said = _lacks(spec, asked, cpus, memory) or said
     return said
 
 
@@ -204,10 +204,9 @@ def _featured(cluster: LiveCluster, asked: Mapping[str, Any]) -> list[NodeSpec]:
     return [spec for spec in members if constraint.test(frozenset(spec.features))]
 
 
-def _lacks(spec: NodeSpec, asked: Mapping[str, Any], memory: int) -> list[str]:
+def _lacks(spec: NodeSpec, asked: Mapping[str, Any], cpus: int, memory: int) -> list[str]:
     """What a node has too little of; of several that have, the heaviest is told of (_set_err_msg)."""
-    tasks = int(asked.get("ntasks_per_node") or 1)
-    if max(int(asked.get("pn_min_cpus") or 0), int(asked.get("cpus_per_task") or 1) * tasks) > spec.cpus:
+    if cpus > spec.cpus:
         return ["CPU count per node can not be satisfied"]
     if memory > spec.real_memory_mib:
         return ["Memory specification can not be satisfied"]
@@ -227,12 +226,21 @@ def serving(cluster: LiveCluster, request: ResourceRequest, asked: Mapping[str, 
     return replace(request, exclude=tuple(dict.fromkeys((*request.exclude, *small))))
 
 
-def _memory(cluster: LiveCluster, asked: Mapping[str, Any]) -> int:
-    """What is asked of a node, or of a CPU, or is given by default."""
-    if asked.get("pn_min_memory") is not None:
-        return int(asked["pn_min_memory"])
-    default = cluster.controller.state.cluster.memory_default(_partitions(cluster, asked)[0])
-    return default.per_cpu or default.per_node or 0
+def _needs(cluster: LiveCluster, asked: Mapping[str, Any]) -> tuple[int, int]:
+    """CPUs every node has to have, and the memory asked of a node, or of a CPU, or given by default.
+
+    Both as the limits on memory leave them: more memory a CPU than allowed becomes more CPUs.
+    """
+    state, partition = cluster.controller.state.cluster, _partitions(cluster, asked)[0]
+    fitted = state.fitted(resources(asked), partition)
+    tasks = int(asked.get("ntasks_per_node") or 1)
+    cpus = max(int(asked.get("pn_min_cpus") or 0), fitted.least_cpus, fitted.cpus_per_task * tasks)
+    request, default = fitted.request, state.memory_default(partition)
+    if request.mem_per_node_mib is not None:
+        return cpus, request.mem_per_node_mib
+    if request.mem_per_cpu_mib is not None:
+        return cpus, request.mem_per_cpu_mib
+    return cpus, default.per_cpu or default.per_node or 0
 
 
 def _members(cluster: LiveCluster, asked: Mapping[str, Any]) -> list[NodeSpec]:

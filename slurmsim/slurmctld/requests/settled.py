@@ -10,7 +10,7 @@ from slurmsim.release_changes import since
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 
-_OWN = ("cpus_settled", "tres_settled", "pn_min_cpus_settled", "qos_told")
+_OWN = ("billed", "cpus_settled", "tres_settled", "pn_min_cpus_settled", "qos_told")
 """What updates note on a request: nobody submits it."""
 
 

@@ -70,7 +70,7 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
     gres = tuple(g for key, scope in _SCOPES for g in parse_tres_request(get(key) or "", scope))
     request = agreed(ResourceRequest(
         min_nodes=max(int(nodes or 1), 1),
-        max_nodes=int((nodes if most is None else most) or 0),
+        max_nodes=int(most or 0),
         n_tasks=int(get("num_tasks") or 0),
         cpus_per_task=int(get("cpus_per_task") or 1),
         tasks_per_node=int(get("ntasks_per_node") or 0),

@@ -21,6 +21,7 @@ NodeName=middle Sockets=2 CoresPerSocket=4 RealMemory=9000 Weight=2
 NodeName=heavy Sockets=1 CoresPerSocket=16 RealMemory=4000 Weight=3
 PartitionName=batch Nodes=ALL Default=YES
 PartitionName=costly Nodes=ALL DefMemPerCPU=5000
+PartitionName=meager Nodes=ALL MaxMemPerCPU=200
 """
 MEMORY, LAYOUT = "Memory specification", "Socket, core and/or thread specification"
 DISK, CPUS = "Temporary disk specification", "CPU count per node"
@@ -36,6 +37,7 @@ DISK, CPUS = "Temporary disk specification", "CPU count per node"
         ({"sockets_per_node": 3, "partition": "costly"}, MEMORY),  # by default
         ({"pn_min_tmp_disk": 10, "sockets_per_node": 3}, DISK),
         ({"cpus_per_task": 17, "pn_min_memory": 20_000}, CPUS),
+        ({"pn_min_memory": 4_000, "mem_per_cpu": True, "partition": "meager"}, CPUS),  # 20 CPUs with 200 MiB each
     ],
 )
 def test_the_heaviest_node_that_lacks_something_is_told_of(tmp_path: Path, asked: dict[str, Any], what: str) -> None:
