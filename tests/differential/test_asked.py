@@ -9,7 +9,8 @@ killed, `edits` and `factors` what updates of jobs, partitions and nodes do with
 `hidden` who is shown nodes, `skip` which periods of reservations can be skipped, `sharing` and `empty` what becomes of
 jobs an update told not to share, `requeues` what updates leave of requeued jobs and small answers, `sharedcores`
 reservations of cores where partitions share cores, `hetjobs`, `hetends`, `hetids`, `hetlimits` and `hetplans` (of the
-rule `hetjob`) heterogeneous jobs, `hetsteps` srun and salloc of several components, `lost` what becomes of jobs and their scripts when nodes go down,
+rule `hetjob`) heterogeneous jobs, `hetsteps` srun and salloc of several components,
+`lost` what becomes of jobs and their scripts when nodes go down,
 `stepids` how often scancel asks for a step, `qos` what deleting a QOS leaves in lists, and default QOS nobody may use.
 """
 
