@@ -30,6 +30,7 @@ PATIENCE_VARIABLE = "SLURMSIM_MESSAGE_TIMEOUT"
 """Seconds instead of slurm.conf's MessageTimeout, for tests that do not want to wait."""
 MESSAGE_TIMEOUT_S = 10.0
 FAULTS = "faults"
+RECORDING = "recording"
 """The file in a cluster's folder that is there while commands have to ask which faults they meet."""
 CURRENT = "current"
 """The small file in the user's state folder that names the cluster of those nobody told which."""

@@ -42,12 +42,17 @@ COMMANDS = (
     "web",
     "live",
     "copies",
+    "sessions",
 )
 LIVE = ("up", "down", "status", "shell", "as", "env", "clock", "calls")
 """The commands of the module ``live``."""
 COPIES = ("snapshot", "restore", "fork")
 """The commands of the module ``copies``."""
-MODULE_OF = {**dict.fromkeys(LIVE, "live"), **dict.fromkeys(COPIES, "copies")}
+SESSIONS = ("record", "replay")
+"""The commands of the module ``sessions``."""
+MODULE_OF = {
+    **dict.fromkeys(LIVE, "live"), **dict.fromkeys(COPIES, "copies"), **dict.fromkeys(SESSIONS, "sessions")
+}  # fmt: skip
 OF_RUN = ("jinja2", "matplotlib", "pandas", "pyarrow", "scipy", "tqdm")
 """Packages of the extra ``run``, without which the live cluster works."""
 OF_WEB = ("starlette", "uvicorn")

@@ -6,12 +6,14 @@ import os
 import sys
 import time
 
-from slurmsim.protocol import FAULTS, Client, Refusal, Unreachable
+from slurmsim.protocol import FAULTS, RECORDING, Client, Refusal, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import TextIO
+    from typing import Any, TextIO
+
+    from slurmsim.commands.recorded import Recording
 
 
 FAILED_CALLS = (Refusal, Unreachable)
@@ -29,6 +31,13 @@ class Io:
         As a process has them; the real ones by default.
     now
         The machine's time, seconds since the epoch: what dates that are typed in are relative to.
+
+    Attributes
+    ----------
+    files
+        Texts of files the command read that a recorder has to keep, by the path they were named by.
+    exported
+        Names of variables an ``--export`` names.
     """
 
     def __init__(
@@ -49,6 +58,8 @@ class Io:
         self.environ = os.environ if environ is None else environ
         self._cwd = cwd
         self.now = time.time if now is None else now
+        self.files: dict[str, str] = {}
+        self.exported: frozenset[str] = frozenset()
 
     @property
     def cwd(self) -> str:
@@ -83,6 +94,7 @@ def run_command(name: str, run: Callable[[list[str], Io], int], argv: list[str] 
     words = sys.argv[1:] if argv is None else argv
     begin = time.monotonic()
     faults: list[str] = []
+    recording = _recording(io)
     try:
         if os.path.exists(os.path.join(io.client.folder, FAULTS)):
             code = _run_among_faults(name, run, words, io, faults)
@@ -97,11 +109,22 @@ def run_command(name: str, run: Callable[[list[str], Io], int], argv: list[str] 
     except UnicodeEncodeError:  # a locale that cannot show it; the names stay data
         code = 1
     try:
-        more = {"faults": faults} if faults else {}
+        more: dict[str, Any] = {"faults": faults} if faults else {}
+        if recording is not None:
+            more["kept"] = recording.close()
         io.client.call("log_call", argv=[name, *words], rc=code, seconds=round(time.monotonic() - begin, 6), **more)
     except FAILED_CALLS:
         pass
     return code
+
+
+def _recording(io: Io) -> Recording | None:
+    """Where a session is recorded: what keeps this call's streams."""
+    if not os.path.exists(os.path.join(io.client.folder, RECORDING)):
+        return None
+    from slurmsim.commands.recorded import Recording  # rarely wanted
+
+    return Recording.of(io)
 
 
 def _run_among_faults(

@@ -14,7 +14,6 @@ or given (``--up``), and where the guess leaves more than one command in twenty 
 from __future__ import annotations
 
 import argparse
-import difflib
 import gzip
 import json
 import os
@@ -33,12 +32,12 @@ from pathlib import Path
 from typing import Any
 
 import slurmsim
-from slurmsim.protocol import Client
+from slurmsim.sessions.normalising import Answer, difference
+from slurmsim.sessions.player import Player
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import known
 from fake_machine import install
-from quiet import Quiet
 from same_jobs import SameJobs
 
 UIDS = {"alice": 2001, "bob": 2002, "carol": 2003, "dave": 2004}
@@ -111,29 +110,16 @@ class Session:
         if done.returncode:
             raise SystemExit(f"{recording['group']}: {done.stderr.strip()}")
         install(str(self.folder / "bin"), [str(Path(slurmsim.__file__).parents[1])])
-        self.client = Client(str(self.folder))
-        self.now = self.client.call("ping")["now"]
-        self.quiet = Quiet(self.folder)
-        self.real = jobs == "run"
-        if self.now < self.start:
-            self._step(self.start - self.now)
+        self.player = Player(self.folder, real=jobs == "run")
+        if self.player.now < self.start:
+            self.player.step(self.start - self.player.now)
 
     def home(self, user: str) -> Path:
         return self.homes / user if user != "root" else self.top / "root"
 
     def until(self, seconds: float) -> None:
         """Step the clock to `seconds` after the recording began."""
-        step = int(self.start + seconds) - self.now
-        if self.real and step > 0:
-            self.quiet.wait()
-            for _ in range(step):
-                self._step(1)
-                self.quiet.wait()
-        elif step > 0:
-            self._step(step)
-
-    def _step(self, seconds: int) -> None:
-        self.now = self.client.call("clock", action="step", seconds=seconds)["now"]
+        self.player.until(int(self.start + seconds))
 
     def run(self, user: str, command: str, given_up: bool = False) -> tuple[int | None, str, str]:
         """Run one command as `user`; the clock goes on while it waits.
@@ -155,30 +141,20 @@ class Session:
                 ["bash", "-c", command], cwd=home, env=environment, stdout=out, stderr=error, stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )  # fmt: skip
-            last, last_s = time.monotonic() + TIMEOUT_S, self.now + GIVEN_UP_S
-            while not self._ended(command_run):
-                if given_up and self.now >= last_s:
+            last, last_s = time.monotonic() + TIMEOUT_S, self.player.now + GIVEN_UP_S
+            while not self.player.ended(command_run):
+                if given_up and self.player.now >= last_s:
                     command_run.kill()
                     command_run.wait()
                     return None, "", ""
                 if time.monotonic() > last and not given_up:
                     os.killpg(command_run.pid, signal.SIGKILL)
                     return -1, "", f"no end after {TIMEOUT_S} s"
-                self._step(1)
+                self.player.step(1)
             out.seek(0)
             error.seek(0)
             texts = [self._as_recorded(file.read().decode("utf-8", "replace")) for file in (out, error)]
         return command_run.returncode, texts[0], texts[1]
-
-    def _ended(self, command: subprocess.Popen[bytes]) -> bool:
-        """Wait for the command, or until it only waits itself."""
-        for patience in (0.25 if self.real else 2.0, 0.0):  # looking at all processes costs more than the command
-            try:
-                command.wait(patience)
-                return True
-            except subprocess.TimeoutExpired:
-                self.quiet.wait()
-        return False
 
     def _safe(self) -> str:
         """The usual folders of programs, without any that has a real Slurm."""
@@ -266,26 +242,6 @@ _SLURM = frozenset(
 )  # fmt: skip
 
 
-# what only the machine of the recording knows, though its list does not name it
-MEASURED = [
-    ["CPU load", r"CPULoad=\S+"], ["free memory", r"FreeMem=\S+"], ["process ids", r"SrunHost:Pid=\S+:\d+"],
-    ["kernel", r"\bOS=Linux .*?SMP(?: PREEMPT_DYNAMIC)?"],
-    ["SLUID", r"\bs[0-9A-HJKMNP-TV-Z]{13}\b"],  # a random number and the machine's own clock, which nobody set
-]  # fmt: skip
-
-
-def normal(text: str, volatile: list[list[str]]) -> str:
-    """`text` with everything volatile replaced, a volatile port also where it is shown under another name."""
-    for what, pattern in [*volatile, *MEASURED]:
-        if "port" in what:
-            for shown in list(re.finditer(pattern, text)):
-                port = shown[0].rpartition("=")[2]
-                if port.isdigit():
-                    text = re.sub(rf"\b{port}\b", "<port>", text)
-        text = re.sub(rf" *(?:{pattern})", f" <{what}>", text)
-    return re.sub(r"(?<=stamps>)\.\d{3}\b", "", text)  # a fraction of a time stamp's second
-
-
 def replay(path: Path, jobs: str, times: bool = False, up_s: int | None = None, search: bool = False) -> Group:
     """Run one recording; with `search` again and again, until few commands differ or every phase was tried."""
     recording = read(path)
@@ -347,16 +303,8 @@ def asked(
 
 def compare(step: dict[str, Any], code: int | None, out: str, error: str, volatile: list[list[str]]) -> Outcome:
     """One command's outcome against the recording."""
-    parts = []
-    if code != step["rc"]:
-        parts.append(f"exit code {code}, recorded {step['rc']}")
-    for name, ours, theirs in (("stdout", out, step["stdout"]), ("stderr", error, step["stderr"])):
-        mine, real = normal(ours, volatile).splitlines(), normal(theirs, volatile).splitlines()
-        if mine != real:
-            parts.append(
-                f"{name}:\n" + "\n".join(difflib.unified_diff(real, mine, "recorded", "ours", lineterm="", n=0))
-            )
-    return Outcome(step["n"], step["cmd"], not parts, "\n".join(parts))
+    found = difference(Answer(code, out, error), Answer(step["rc"], step["stdout"], step["stderr"]), volatile)
+    return Outcome(step["n"], step["cmd"], not found, found)
 
 
 def go_on_with_a_home_of_our_own() -> None:

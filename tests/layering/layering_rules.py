@@ -157,6 +157,7 @@ LAYERS: dict[str, Layer] = {
             "slurmsim.bench",
             "slurmsim.campaign",
             "slurmsim.replaying",
+            "slurmsim.sessions",
             "slurmsim.fidelity",
             "slurmsim.calibrate",
             "slurmsim.whatif",

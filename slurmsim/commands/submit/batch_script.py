@@ -233,6 +233,15 @@ def exported(names: str, environ: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def named(names: str) -> frozenset[str]:
+    """Variables that ``--export`` names without a value.
+
+    >>> sorted(named("ALL,HOME,A=b,X"))
+    ['HOME', 'X']
+    """
+    return frozenset(item for item in _quoted_items(names) if "=" not in item and item.upper() not in ("ALL", "NONE"))
+
+
 def _quoted_items(text: str) -> list[str]:
     """Split at commas outside quotes; quotes around a whole item go."""
     items: list[str] = []

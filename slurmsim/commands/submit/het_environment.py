@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 PACK_TOO = {"22.05": True, "24.11": False}
 """Whether variables of components have their old names, too."""
+_OLD = (
+    ("SLURM_JOB_ACCOUNT", "account"), ("SLURM_JOB_ID", "job_id"), ("SLURM_JOB_NODELIST", "node_list"),
+    ("SLURM_JOB_PARTITION", "partition"), ("SLURM_JOB_QOS", "qos"),
+)  # fmt: skip
+"""What tasks of srun's own allocation are told of each component, under old names alone, and the fact it shows."""
 
 
 def salloc_environment(facts: Mapping[str, Any], parts: Sequence[Part], release: str) -> dict[str, str]:
@@ -67,7 +72,7 @@ def _by_node(pairs: Any) -> list[tuple[str, int]]:
 
 
 def het_variables(
-    facts: Mapping[str, Any], step: Mapping[str, Any], size: int, release: str, *, own: bool
+    lives: Sequence[StepLife], facts: Mapping[str, Any], step: Mapping[str, Any], size: int, release: str, *, own: bool
 ) -> dict[str, str]:
     """What tasks of a step know of their heterogeneous allocation beside what every step has."""
     nodes = str(len(step["nodes"]))
@@ -75,6 +80,11 @@ def het_variables(
         "SLURM_JOB_NUM_NODES": nodes, "SLURM_NNODES": nodes, "SLURM_JOB_NODELIST": str(facts["node_list"]),
         "SLURM_JOB_CPUS_PER_NODE": run_length(facts["cpus"]),
     }  # fmt: skip
+    if own and row(PACK_TOO, release):
+        for life in lives:
+            found |= {f"{name}_PACK_GROUP_{life.facts['offset']}": str(life.facts[fact]) for name, fact in _OLD}
+            cpus = run_length(life.facts["cpus"])
+            found[f"SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_{life.facts['offset']}"] = cpus
     if own:
         found |= {**size_variables(size, release), "SLURM_JOB_NAME": str(facts["name"])}
     return found

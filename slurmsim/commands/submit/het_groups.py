@@ -98,6 +98,8 @@ def with_commands(parts: Sequence[Part], say: Messages) -> list[Part]:
     found: list[Part] = []
     command: list[str] = []
     for part in reversed(parts):
+        if not part.command and command and not part.chosen.is_set("job-name"):
+            part.request["name"] = command[0].rsplit("/", 1)[-1]
         command = part.command or command
         if not command:
             say.fatal("No command given to execute.")

@@ -138,6 +138,8 @@ class _Call:
             self.script = batch_script.wrapped(self.first.get("wrap"))
             return
         self.script = self._guarded(lambda: batch_script.read_script(self.path, self.context.cwd, self._standard_input))
+        if self.path is not None:
+            self.io.files[self.path] = self.script
 
     def _standard_input(self) -> bytes:
         stream = getattr(self.io.stdin, "buffer", None)
@@ -207,6 +209,7 @@ class _Call:
     def _job(self, builder: Builder, component: int | None) -> dict[str, Any]:
         """One request, without the script."""
         chosen = builder.chosen
+        self.io.exported |= batch_script.named(str(chosen.get("export_env") or ""))
         job = builder.request()
         job.setdefault("name", _NAME)
         host = os.uname().nodename

@@ -80,7 +80,7 @@ class Launch:
             distribution=life.distribution, umask=self.io.umask,
         )  # fmt: skip
         if self.het_size:
-            common |= het_variables(self.facts, self.step, self.het_size, life.release, own=life.own)
+            common |= het_variables(self.lives, self.facts, self.step, self.het_size, life.release, own=life.own)
         environ = exported(common, life.chosen.get("export_env"), self.io.environ)
         commands = self._commands(life)
         found = []

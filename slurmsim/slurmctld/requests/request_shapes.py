@@ -70,6 +70,12 @@ _COND = Fields(
     others=Either((PLAIN, ListOf(PLAIN, MOST_WORDS))),
 )  # fmt: skip
 _FACTS: dict[str, Shape] = {"description": TEXT, "organization": TEXT}
+_STREAM = Text(4 << 20)
+_TEXTS = Fields(others=Text(16 << 20), most=MOST_WORDS)
+_KEPT = _fields(
+    "n", "began", n=Whole(0, 1 << 62), began=TIME, cwd=TEXT, umask=NUMBER, stdin=_STREAM, stdout=_STREAM,
+    stderr=_STREAM, cut=FLAG, environ=_TEXTS, files=_TEXTS,
+)  # fmt: skip
 _COORDINATORS = _fields("users", "accounts", users=_WORDS, accounts=_WORDS)
 _ONE_OR_MORE = ListOf(TEXT, MOST_WORDS, 1)
 _ACCOUNT_CHANGE = Tagged("action", {
@@ -213,7 +219,9 @@ REQUESTS: dict[str, Shape] = {
     "status": _NONE,
     "news": _fields("since", since=Whole(0, 1 << 62)),
     "log_call": _fields("argv", argv=_WORDS, rc=Whole(-(1 << 31), 0xFFFFFFFF), seconds=Real(0, 1e12),
-                        faults=ListOf(Text(200), 1000)),
+                        faults=ListOf(Text(200), 1000), kept=_KEPT),
+    "record": Tagged("action", {"start": _fields("path", path=TEXT), "stop": _NONE, "show": _NONE}),
+    "record_begin": _NONE,
     "calls": _fields(command=TEXT),
     # faults on request
     "inject": _fields("what", what=TEXT, given=Fields(others=Either((FLAG, Real(-1e300, 1e300), Text(1 << 20))))),

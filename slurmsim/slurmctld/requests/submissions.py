@@ -78,11 +78,20 @@ class Submissions:
                     raise Refusal("Unable to create job record, try again")
                 self._submit(one, person, het=(leader, size))
             except Refusal as refusal:
-                cluster.network.tell(cluster.now, [Cancel(leader + before) for before in range(offset)])
+                self._give_up(leader, offset)
                 if not offset or not one.get("allocate"):
                     raise
                 return {"job_id": leader, "granted": False, "refused": refusal.text}  # who waits is told which is gone
         return {"job_id": leader, "granted": False} if asked[0].get("allocate") else {"job_id": leader}
+
+    def _give_up(self, leader: int, count: int) -> None:
+        """The first components of a job that has been refused: they are cancelled, and exit with 1."""
+        cluster = self._cluster
+        cluster.network.tell(cluster.now, [Cancel(leader + offset) for offset in range(count)])
+        for offset in range(count):
+            live = cluster.shown(leader + offset)
+            if live is not None:
+                live.core.exit_code = "1:0"
 
     def _submit(
         self, request: Mapping[str, Any], person: Person, *, will: bool = False, het: tuple[int, int] | None = None

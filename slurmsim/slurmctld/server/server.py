@@ -43,6 +43,7 @@ from slurmsim.slurmctld.server.daemon_status import daemon_status
 from slurmsim.slurmctld.server.fault_mark import FaultMark
 from slurmsim.slurmctld.server.idle import is_idle, runs_something_real
 from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.server.recorder import Recorder
 from slurmsim.slurmctld.server.trouble_log import TroubleLog
 
 IDLE_S = 3600.0
@@ -110,9 +111,10 @@ class Server:
         self.lasting = True  # somebody may start it again
         self.log, self.trouble, self._fault_mark = CallLog(folder), TroubleLog(), FaultMark(folder)
         self._fault_mark.show(engine.faults.for_commands)
+        self.recorder = Recorder(folder)
         self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls,
                      "reconfigure": self._reconfigure, "status": self._status, "snapshot": self._snapshot,
-                     "news": self._tell_news}  # fmt: skip
+                     "news": self._tell_news, "record": self._record, "record_begin": self._record_begin}  # fmt: skip
         self._news = 1  # grows with all that happens, for those who watch
         self._began = time.monotonic()
         self.holders = Holders(engine, self._client_gone)
@@ -164,6 +166,7 @@ class Server:
             self.journal.close()
         self.engine.storage.store.close()
         self.log.close()
+        self.recorder.close()
         self._socket.close()
         self.folder.hang_up()
 
@@ -602,7 +605,26 @@ class Server:
              "seconds": float(arguments.get("seconds") or 0.0),
              **({"faults": arguments["faults"]} if arguments.get("faults") else {})}
         )  # fmt: skip
+        if arguments.get("kept"):
+            self.recorder.add(
+                {**arguments["kept"], "user": person.name, "argv": words, "rc": int(arguments.get("rc") or 0),
+                 "ended": self.clock.now(), "faults": arguments.get("faults") or []}
+            )  # fmt: skip
         return {}
+
+    def _record(self, arguments: dict[str, Any], person: Person) -> Answer:
+        self._owner_only(person)
+        if arguments["action"] == "start":
+            history = self._history
+            self.recorder.start(arguments["path"], self.clock.now(), person.name, self.engine.last_id, history.header,
+                                history.configuration.texts)  # fmt: skip
+        found = {"path": self.recorder.path, "commands": self.recorder.count, "jobs": self.engine.last_id}
+        if arguments["action"] == "stop":
+            self.recorder.stop()
+        return found
+
+    def _record_begin(self, arguments: dict[str, Any], person: Person) -> Answer:
+        return self.recorder.begin(self.clock.now())
 
     def _calls(self, arguments: dict[str, Any], person: Person) -> Answer:
         self._owner_only(person)

@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "golden"))
 import replay
 from same_jobs import SameJobs
 
+from slurmsim.sessions.normalising import normal
 from unseen.kept import AGAIN
 from unseen.score import Answer, Judged, judge
 from unseen.sessions import BOOT
@@ -35,7 +36,7 @@ def recorded(recording: dict[str, Any]) -> list[Answer]:
 
 
 def _answer(code: int | None, out: str, error: str, volatile: list[list[str]]) -> Answer:
-    return Answer(code, replay.normal(out, volatile).splitlines(), replay.normal(error, volatile).splitlines())
+    return Answer(code, normal(out, volatile).splitlines(), normal(error, volatile).splitlines())
 
 
 def up_s_of(recording: dict[str, Any]) -> int:

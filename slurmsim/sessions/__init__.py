@@ -1,0 +1,1 @@
+"""Sessions of commands: recorded in a file, asked again of a fresh cluster, and compared."""

@@ -1,0 +1,142 @@
+"""A recorded session as its file has it: what the cluster was made of, and every command with its answer.
+
+One JSON object a line; the first is the head. A last line that was cut off is left out, as are lines of commands whose
+end nobody saw.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from slurmsim.errors import ConfigError
+from slurmsim.sessions.normalising import Answer
+
+FORMAT = 1
+"""The newest format this release reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command of a session.
+
+    Attributes
+    ----------
+    number
+        Its place, in the order commands began.
+    began, ended
+        Seconds since the epoch, by the cluster's clock.
+    files
+        Texts of the files it read, by the path they were named by.
+    answer
+        What it answered.
+    cut
+        Whether more was written or read than is kept.
+    faults
+        Faults it met on request.
+    """
+
+    number: int
+    user: str
+    argv: tuple[str, ...]
+    cwd: str
+    began: int
+    ended: int
+    stdin: str
+    environ: dict[str, str]
+    files: dict[str, str]
+    answer: Answer
+    cut: bool
+    umask: int
+    faults: tuple[str, ...]
+
+    @property
+    def inside(self) -> bool:
+        """Whether a job gave it, which gives it again where its script runs again."""
+        return "SLURM_JOB_ID" in self.environ
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A recorded session.
+
+    Attributes
+    ----------
+    made_of
+        The header of the cluster's journal.
+    folder, owner
+        The cluster's folder, and its owner's name.
+    files
+        Its configuration, by name.
+    jobs
+        How many jobs it had had when the recording began.
+    full
+        Whether the recording ended because it was as large as it may be.
+    """
+
+    made_of: dict[str, Any]
+    folder: str
+    owner: str
+    files: dict[str, str]
+    jobs: int
+    commands: list[Command]
+    full: bool
+
+
+def read(path: Path) -> Session:
+    """Read a recording. Raises ConfigError."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            head = _object(file.readline(), path)
+            if not isinstance(head.get("format"), int) or not isinstance(head.get("made_of"), dict):
+                raise ConfigError("no recorded session", file=str(path), expected="what slurmsim record wrote")
+            if head["format"] > FORMAT:
+                raise ConfigError(
+                    f"format {head['format']}", file=str(path),
+                    expected=f"up to {FORMAT}; a newer slurmsim wrote it ({head.get('slurmsim')})",
+                )  # fmt: skip
+            lines = file.read().split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "no text"
+        raise ConfigError(str(reason), file=str(path)) from None
+    commands, full = [], False
+    for number, line in enumerate(lines[:-1], 2):  # what follows the last line's end was cut off
+        if not line:
+            continue  # here a daemon was killed and another one went on
+        try:
+            entry = _object(line, path, number)
+        except ConfigError:
+            if any(lines[number - 1 :]):
+                continue  # cut off by a kill, before another daemon went on
+            break
+        full = full or bool(entry.get("full"))
+        if "argv" in entry:
+            commands.append(_command(entry, path, number))
+    return Session(
+        head["made_of"], str(head.get("folder") or ""), str(head.get("owner") or ""), dict(head.get("files") or {}),
+        int(head.get("jobs") or 0), sorted(commands, key=lambda one: one.number), full,
+    )  # fmt: skip
+
+
+def _object(line: str, path: Path, number: int = 1) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise ConfigError("no recorded session", file=str(path), line=number, expected="a JSON object a line")
+    return found
+
+
+def _command(entry: dict[str, Any], path: Path, number: int) -> Command:
+    try:
+        return Command(
+            int(entry["n"]), str(entry["user"]), tuple(map(str, entry["argv"])), str(entry["cwd"]),
+            int(entry["began"]), int(entry["ended"]), str(entry["stdin"]), dict(entry["environ"]),
+            dict(entry["files"]), Answer(int(entry["rc"]), str(entry["stdout"]), str(entry["stderr"])),
+            bool(entry["cut"]), int(entry["umask"]), tuple(entry["faults"]),
+        )  # fmt: skip
+    except (KeyError, TypeError, ValueError) as error:
+        raise ConfigError(f"a command without {error}", file=str(path), line=number) from None
