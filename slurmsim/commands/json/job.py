@@ -76,10 +76,20 @@ def _priorities(rows: list[list[Any]]) -> list[Record]:
     return [{"partition": name, "priority": value} for name, value in rows]
 
 
-def _shared(word: str | None, exclusive: str) -> list[str]:
+def _most_nodes(state: str, most: int) -> Number:
+    """What a job that waits may have at most; others have what they have."""
+    return at_least_zero(most if state == "PENDING" else 0)
+
+
+def _shared_or_exclusive(word: str | None, exclusive: str) -> list[str]:
     """The job's own wish: what it would share its nodes with."""
+    return ["none"] if exclusive == "NODE" else _shared(word, exclusive)
+
+
+def _shared(word: str | None, exclusive: str) -> list[str]:
+    """The same, where whole nodes are not told so."""
     if exclusive == "NODE":
-        return ["none"]
+        return []
     if exclusive != "NO":
         word = exclusive
     return {"YES": ["oversubscribe"], "USER": ["user"], "MCS": ["mcs"], "TOPO": ["topo"]}.get(word or "", [])
@@ -168,7 +178,8 @@ JOB = (
     F("last_sched_evaluation", at_least_zero, "last_sched_eval"), F("licenses", text),
     F("licenses_allocated", text, "licenses_alloc", first=43), F("mail_type", _mail),
     F("mail_user", _mail_user, "mail_user", "user_name"), F("max_cpus", at_least_zero),
-    F("max_nodes", at_least_zero), F("mcs_label", text), F("memory_per_tres", text, "mem_per_tres"),
+    F("max_nodes", _most_nodes, "job_state", "max_nodes_asked"), F("mcs_label", text),
+    F("memory_per_tres", text, "mem_per_tres"),
     F("memory_update_delay", always(0), first=45), F("memory_update_margin", always(0), first=45), F("name", text),
     F("network", text), F("nodes", text), F("nice", count), F("tasks_per_core", limit, "ntasks_per_core"),
     F("tasks_per_tres", always({"set": True, "infinite": False, "number": 0})),
@@ -185,11 +196,12 @@ JOB = (
     F("required_switches", count, "req_switch"), F("requeue", truth), F("resize_time", at_least_zero),
     F("restart_cnt", count), F("resv_name", text), F("scheduled_nodes", text, "sched_nodes"),
     F("segment_size", always(0), first=43), F("selinux_context", always("")),
-    F("shared", _shared, "shared", "exclusive"), F("sockets_per_board", always(0)),
+    F("shared", _shared_or_exclusive, "shared", "exclusive", last=44),
+    F("shared", _shared, "shared", "exclusive", first=45), F("sockets_per_board", always(0)),
     F("sockets_per_node", number), F("start_time", at_least_zero), F("state_description", text, "state_desc"),
-    F("state_reason", text), F("standard_input", text, "std_in"), F("standard_output", text, "shown_out", last=42),
+    F("state_reason", text), F("standard_input", text, "told_in"), F("standard_output", text, "shown_out", last=42),
     F("standard_error", text, "shown_err", last=42), F("standard_output", text, "told_out", first=43),
-    F("standard_error", text, "told_err", first=43), F("stdin_expanded", text, "std_in", first=43),
+    F("standard_error", text, "told_err", first=43), F("stdin_expanded", text, "told_in", first=43),
     F("stdout_expanded", text, "shown_out", first=43), F("stderr_expanded", text, "shown_err", first=43),
     F("step_id", _step_id, "sluid", "job_id", first=44), F("submit_line", text, first=44),
     F("submit_time", at_least_zero), F("suspend_time", at_least_zero), F("system_comment", text),
