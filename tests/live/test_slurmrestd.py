@@ -140,7 +140,7 @@ def test_users_get_no_token_for_others(cluster: Cluster) -> None:
         (["nowhere"], "no place to listen at"),
         (["-a", "rest_auth/none"], "no rest_auth plugin that is modelled"),
         (["-s", "dbv0.0.38"], "no openapi plugin that is modelled"),
-        (["-d", "v0.0.40"], "no data_parser plugin that is modelled"),
+        (["-d", "v0.0.39"], "no data_parser plugin that is modelled"),
         (["-t", "8"], "a number of threads is not modelled"),
         (["-f", "/etc/slurm.conf"], "a slurm.conf of its own is not modelled"),
     ],

@@ -89,6 +89,16 @@ _BF_EXIT = (
 )
 
 
+_SINCE_41 = frozenset({"schedule_cycle_sum", "schedule_cycle_depth", "bf_cycle_max", "bf_table_size_sum",
+                       "pending_rpcs", "pending_rpcs_by_hostlist"})  # fmt: skip
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """Requests of a kind or a user as v0.0.40 counts them."""
+    later = ("queued", "dropped", "cycle_last", "cycle_max")
+    return {key: value["number"] if key == "average_time" else value for key, value in row.items() if key not in later}
+
+
 def _exits(names: Sequence[str], cycles: int) -> dict[str, int]:
     """Why cycles ended: each at the end of the queue, which is all that is counted."""
     return {name: cycles if at == 0 else 0 for at, name in enumerate(names)}
@@ -118,7 +128,10 @@ def dump_statistics(s: dict[str, Any], form: str, io: Io, release: str, argv: li
         "pending_rpcs": [], "pending_rpcs_by_hostlist": [],
     }  # fmt: skip
     version = chosen("sdiag", parser, release, io)
-    left_out = {"parts_packed"} if version >= 45 else set()
+    left_out = {"parts_packed"} if version >= 45 else _SINCE_41 if version < 41 else frozenset()
+    if version < 41:
+        for kind in ("rpcs_by_message_type", "rpcs_by_user"):
+            known[kind] = [_plain(row) for row in known[kind]]
     entries = {"statistics": {name: known[name] for name in _ORDER if name not in left_out}}
     cluster = str(io.client.call("hello").get("cluster") or "")
     dump_frame.write(io, form, release, entries, ["sdiag", *argv], cluster, version=version)
