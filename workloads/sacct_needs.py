@@ -13,9 +13,9 @@ NEEDS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("ReqTRES", "ReqMem"), "what was allocated stands for what was asked for; memory may be missing"),
     (("AllocTRES", "NNodes", "AllocNodes"), "node counts are taken as asked for"),
     (("Partition",), "all jobs go to the default partition"),
-    (("QOS",), "no QOS: its limits, priority and preemption do nothing"),
+    (("QOS",), "its limits, priority and preemption do nothing"),
     (("Account",), "each user's default account"),
-    (("User", "UID"), "no users: fair share and limits by user do nothing"),
+    (("User", "UID"), "fair share and limits by user do nothing"),
     (("Constraints",), "no features are asked for"),
     (("NodeList",), "which nodes jobs had is not known"),
     (("SubmitLine",), "options such as --exclusive, -N ranges, dependencies and -w are not known (Slurm before 21.08 "

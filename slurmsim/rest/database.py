@@ -39,7 +39,20 @@ def jobs(call: Call) -> Found:
     if (call.query.get("skip_steps") or "").lower() in _YES:
         for job in found.entries["jobs"]:
             job["steps"] = []
+    if not call.query.get("end_time"):
+        _cut(found.entries["jobs"], int(call.client.call("hello")["now"]))
     return found
+
+
+def _cut(jobs: list[dict[str, Any]], now: int) -> None:
+    """Without a time asked for the period ends now, and with it what has not ended (as with ``sacct -T``)."""
+    for job in jobs:
+        times = job["time"]
+        times["end"] = times["end"] or now
+        times["start"] = times["start"] or times["end"]
+        for step in job["steps"]:
+            end = step["time"]["end"]
+            end["number"] = end["number"] or now
 
 
 def _date(text: str) -> str:

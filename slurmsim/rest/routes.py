@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from slurmsim.commands.json.versions import SERVED
+from slurmsim.commands.json.versions import OF_DATABASE, SERVED
 from slurmsim.rest import database, reading, writing
 from slurmsim.rest.calls import Call
 from slurmsim.rest.messages import Found, Rejected
@@ -127,8 +127,11 @@ def served(release: str, versions: Sequence[int] | None = None) -> tuple[int, ..
 
 
 def of_version(version: int, plugins: frozenset[str]) -> list[Route]:
-    """The rows a version has."""
-    return [r for r in ROUTES if r.first <= version <= r.last and _OWNER[r.plugin] in plugins]
+    """The rows a version has; of the database older ones are refused."""
+    rows = [r for r in ROUTES if r.first <= version <= r.last and _OWNER[r.plugin] in plugins]
+    if version >= OF_DATABASE:
+        return rows
+    return [refused(r.method, r.plugin, r.path, r.first, r.last) if r.plugin == "slurmdb" else r for r in rows]
 
 
 def table(release: str, plugins: frozenset[str], versions: Sequence[int] | None) -> dict[int, Table]:

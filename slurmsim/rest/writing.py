@@ -69,6 +69,8 @@ def submit(call: Call) -> Found:
     entries = {
         "job_id": answer["job_id"], "step_id": "batch", "job_submit_user_msg": answer.get("job_submit_user_msg") or ""
     }  # fmt: skip
+    if call.version < 42:
+        entries["result"] = {**entries, "error_code": 0, "error": "No error"}
     return Found(entries, warnings=warnings)
 
 
@@ -90,7 +92,10 @@ def update_job(call: Call) -> Found:
             call.client.call("update_job", job_id=job_id, job=job)
     except Refusal as refusal:
         raise _refused(call, refusal, failed, "slurm_update_job2()", results=None) from None
-    return Found({"results": None}, warnings=warnings)
+    entries: dict[str, Any] = {"results": [] if call.version < 41 else None}
+    if call.version < 42:
+        entries |= {"job_id": "", "step_id": "", "job_submit_user_msg": ""}
+    return Found(entries, warnings=warnings)
 
 
 def _job_id(call: Call, source: str) -> str:
@@ -150,6 +155,8 @@ def kill_job(call: Call) -> Found:
     told = call.query.get("signal")
     number_ = None if told is None else _signal(call, told, "op_handler_job")
     problem = _kill(call, job_id, number_, _flags(call, call.query.get("flags"), "op_handler_job"))
+    if call.version < 42:  # it tells nothing of it
+        return Found({})
     return Found({"status": [] if problem is None else [problem]})
 
 

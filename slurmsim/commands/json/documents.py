@@ -112,4 +112,6 @@ def ping(hello: Record | None, version: int, latency_us: int, host: str = "local
     else:
         one = {"hostname": host, "pinged": "UP" if up else "DOWN", "responding": up, "latency": latency_us,
                "mode": "primary", "primary": True}  # fmt: skip
+        for key in ("responding", "primary") if version < 42 else ():
+            del one[key]
     return {"pings": [one]}

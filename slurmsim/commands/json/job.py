@@ -76,10 +76,20 @@ def _priorities(rows: list[list[Any]]) -> list[Record]:
     return [{"partition": name, "priority": value} for name, value in rows]
 
 
-def _shared(word: str | None, exclusive: str) -> list[str]:
+def _most_nodes(state: str, most: int) -> Number:
+    """What a job that waits may have at most; others have what they have."""
+    return at_least_zero(most if state == "PENDING" else 0)
+
+
+def _shared_or_exclusive(word: str | None, exclusive: str) -> list[str]:
     """The job's own wish: what it would share its nodes with."""
+    return ["none"] if exclusive == "NODE" else _shared(word, exclusive)
+
+
+def _shared(word: str | None, exclusive: str) -> list[str]:
+    """The same, where whole nodes are not told so."""
     if exclusive == "NODE":
-        return ["none"]
+        return []
     if exclusive != "NO":
         word = exclusive
     return {"YES": ["oversubscribe"], "USER": ["user"], "MCS": ["mcs"], "TOPO": ["topo"]}.get(word or "", [])
@@ -130,6 +140,32 @@ def _resources(kind: str) -> Any:
     return make
 
 
+def _allocated(rows: list[list[Any]] | None, nodes: str) -> Record:
+    """What it has as v0.0.40 tells it: cores by the numbers of their sockets, and those alone that it has."""
+    if rows is None:
+        return {}
+    found = []
+    n_cores = 0
+    for name, _, mem, used, used_mem, ids, _sockets, cores, threads in rows:
+        sockets: Record = {}
+        for core in sorted({cpu // threads for cpu in _names(ids)}):
+            n_cores += 1
+            sockets.setdefault(str(core // cores), {"cores": {}})["cores"][str(core % cores)] = "allocated"
+        found.append({"sockets": sockets, "nodename": name, "cpus_used": used, "memory_used": used_mem,
+                      "memory_allocated": mem})  # fmt: skip
+    return {"nodes": nodes, "allocated_cores": n_cores, "allocated_cpus": 0, "allocated_hosts": len(rows),
+            "allocated_nodes": found}  # fmt: skip
+
+
+def _alone(exclusive: str) -> list[str]:
+    """Whom it shares its nodes with, where nobody or few, up to v0.0.41."""
+    return {"NODE": ["true"], "USER": ["user"], "MCS": ["mcs"], "TOPO": ["topo"]}.get(exclusive, [])
+
+
+def _together(exclusive: str) -> bool:
+    return exclusive != "NODE"
+
+
 def _step_id(sluid: str, job: int) -> Record:
     return {"sluid": sluid, "job_id": number(job), "step_het_component": number(None), "step_id": "entire"}
 
@@ -162,13 +198,15 @@ JOB = (
     F("federation_siblings_viable", always("")), F("gres_detail", _gres), F("group_id", count), F("group_name", text),
     F("het_job_id", at_least_zero), F("het_job_id_set", text), F("het_job_offset", at_least_zero),
     F("job_id", count),
-    F("job_resources", _resources("CORE"), "resources", "nodes", "num_cpus", "exclusive", last=44),
+    F("job_resources", _allocated, "resources", "nodes", last=40),
+    F("job_resources", _resources("CORE"), "resources", "nodes", "num_cpus", "exclusive", first=41, last=44),
     F("job_resources", _resources("CR_CORE_MEMORY"), "resources", "nodes", "num_cpus", "exclusive", first=45),
     F("job_size_str", always([])), F("job_state", _states, "job_state", "state_flags"),
     F("last_sched_evaluation", at_least_zero, "last_sched_eval"), F("licenses", text),
     F("licenses_allocated", text, "licenses_alloc", first=43), F("mail_type", _mail),
     F("mail_user", _mail_user, "mail_user", "user_name"), F("max_cpus", at_least_zero),
-    F("max_nodes", at_least_zero), F("mcs_label", text), F("memory_per_tres", text, "mem_per_tres"),
+    F("max_nodes", _most_nodes, "job_state", "max_nodes_asked"), F("mcs_label", text),
+    F("memory_per_tres", text, "mem_per_tres"),
     F("memory_update_delay", always(0), first=45), F("memory_update_margin", always(0), first=45), F("name", text),
     F("network", text), F("nodes", text), F("nice", count), F("tasks_per_core", limit, "ntasks_per_core"),
     F("tasks_per_tres", always({"set": True, "infinite": False, "number": 0})),
@@ -180,16 +218,20 @@ JOB = (
     F("minimum_cpus_per_node", at_least_zero, "pn_min_cpus"),
     F("minimum_tmp_disk_per_node", at_least_zero, "pn_min_tmp_disk"), F("power", always({"flags": []}), last=44),
     F("preempt_time", at_least_zero), F("preemptable_time", at_least_zero), F("pre_sus_time", at_least_zero),
-    F("hold", _hold, "priority"), F("priority", number), F("priority_by_partition", _priorities),
+    F("hold", _hold, "priority"), F("priority", number), F("priority_by_partition", _priorities, first=42),
     F("profile", _profile), F("qos", text), F("reboot", truth), F("required_nodes", text, "req_nodes"),
-    F("required_switches", count, "req_switch"), F("requeue", truth), F("resize_time", at_least_zero),
+    F("minimum_switches", count, "req_switch", last=41), F("required_switches", count, "req_switch", first=42),
+    F("requeue", truth), F("resize_time", at_least_zero),
     F("restart_cnt", count), F("resv_name", text), F("scheduled_nodes", text, "sched_nodes"),
     F("segment_size", always(0), first=43), F("selinux_context", always("")),
-    F("shared", _shared, "shared", "exclusive"), F("sockets_per_board", always(0)),
+    F("shared", _shared_or_exclusive, "shared", "exclusive", last=44),
+    F("shared", _shared, "shared", "exclusive", first=45), F("exclusive", _alone, "exclusive", last=41),
+    F("oversubscribe", _together, "exclusive", last=41), F("show_flags", always([]), last=41),
+    F("sockets_per_board", always(0)),
     F("sockets_per_node", number), F("start_time", at_least_zero), F("state_description", text, "state_desc"),
-    F("state_reason", text), F("standard_input", text, "std_in"), F("standard_output", text, "shown_out", last=42),
+    F("state_reason", text), F("standard_input", text, "told_in"), F("standard_output", text, "shown_out", last=42),
     F("standard_error", text, "shown_err", last=42), F("standard_output", text, "told_out", first=43),
-    F("standard_error", text, "told_err", first=43), F("stdin_expanded", text, "std_in", first=43),
+    F("standard_error", text, "told_err", first=43), F("stdin_expanded", text, "told_in", first=43),
     F("stdout_expanded", text, "shown_out", first=43), F("stderr_expanded", text, "shown_err", first=43),
     F("step_id", _step_id, "sluid", "job_id", first=44), F("submit_line", text, first=44),
     F("submit_time", at_least_zero), F("suspend_time", at_least_zero), F("system_comment", text),

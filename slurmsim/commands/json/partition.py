@@ -106,7 +106,7 @@ PARTITION = (
     F("accounts", _allowed, "allow_accounts", "deny_accounts"), F("groups", _groups, "allow_groups"),
     F("qos", _qos, "allow_qos", "deny_qos", "qos"), F("alternate", text),
     F("tres", _tres, "billing_weights", "tres_fmt_str"), F("cluster", always("")),
-    F("select_type", always([]), last=44), F("select_type", always(["NONE"]), first=45),
+    F("select_type", always([]), first=41, last=44), F("select_type", always(["NONE"]), first=45),
     F("cpus", _cpus(0), "total_cpus", last=44), F("cpus", _cpus([]), "total_cpus", first=45),
     F("defaults", _defaults, "def_mem_per_cpu", "def_mem_per_node", "default_time", "job_defaults"),
     F("flags", _flags, "default", "hidden", "disable_root_jobs", "root_only", "req_resv", "lln", "exclusive_user",

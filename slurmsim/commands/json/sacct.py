@@ -63,11 +63,17 @@ def _streams(job: Record, new: bool) -> Record:
     default = "slurm-%A_%a.out" if job["array_job_id"] else "slurm-%j.out"
     script = job["std_out"] is not None or job["batch"]
     out = job["std_out"] or (default if script else "")
-    shown = {"stdin": job["std_in"] or ("/dev/null" if script else ""), "stdout": out, "stderr": job["std_err"] or ""}
+    nothing = "/dev/null" if script and job["submit_line"] else ""  # sbatch says so, requests over HTTP do not
+    shown = {"stdin": job["std_in"] or nothing, "stdout": out, "stderr": job["std_err"] or ""}
     full = {key: os.path.join(folder, path) if path else "" for key, path in shown.items()}
     found = {f"{key}_expanded": expanded(path, job) for key, path in full.items()}
     told = {key: path if new and path == default else full[key] for key, path in shown.items()}
     return {**found, **{key: told[key] for key in ("stdout", "stderr", "stdin")}}
+
+
+def _mask(tasks: str | None) -> str:
+    """Tasks that wait as one record, as slurmdbd keeps them: a bit each."""
+    return f"0x{sum(1 << task for task in array_text.tasks_of(tasks)):X}" if tasks else ""
 
 
 def _planned(job: Record) -> Record:
@@ -83,14 +89,14 @@ def _job(job: Record, new: bool, version: int) -> Record:
         "account": "" if new else job["account"], "cluster": job["cluster"], "partition": "",
         "user": "" if new else job["user"], "id": job["assoc_id"],
     }  # fmt: skip
+    most = job["array_max_tasks"] if job["array_task_str"] else 0  # a task has none
     found: Record = {
         "account": job["account"],
         "comment": {"administrator": job["admin_comment"] or "", "job": job["stored_comment"] or "", "system": ""},
         "allocation_nodes": job["alloc_nodes"],
         "array": {
-            "job_id": job["array_job_id"], "limits": {"max": {"running": {"tasks": job["array_max_tasks"]}}},
-            "task_id": number(task),
-            "task": array_text.shown(job["array_task_str"], array_text.DEFAULT_LENGTH) if job["array_task_str"] else "",
+            "job_id": job["array_job_id"], "limits": {"max": {"running": {"tasks": most}}},
+            "task_id": number(task), "task": _mask(job["array_task_str"]),
         },
         "association": association, "block": "", "cluster": job["cluster"],
         "constraints": job["constraints"] or "", "container": job["container"] or "",

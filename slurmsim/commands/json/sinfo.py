@@ -60,6 +60,8 @@ def _line(group: Group, counts: Record, partition: Record, row: Record, nodes: R
     more: Record = {"reason_set_by_user": user} if version >= 45 else {}
     if version < 45:
         reason["user"] = user
+    if version >= 42:
+        spec = {"cpus": text(first("cpu_spec_list")), "memory": first("mem_spec_limit") or 0}
     per_node = {"max": limit(row["max_cpus_per_node"])}
     return {
         "port": first("port"), "node": {"state": states(first("state"), first("state_flags"))},
@@ -71,6 +73,5 @@ def _line(group: Group, counts: Record, partition: Record, row: Record, nodes: R
         "gres": {"total": text(first("gres")), "used": text(first("gres_used"))}, "cluster": "",
         "comment": text(first("comment")), "extra": text(first("extra")), "reason": reason, **more,
         "reservation": text(first("resv_name")),
-        "resource_spec": {"cpus": text(first("cpu_spec_list")), "memory": first("mem_spec_limit") or 0},
-        "partition": partition,
+        **({"resource_spec": spec} if version >= 42 else {}), "partition": partition,
     }  # fmt: skip

@@ -8,6 +8,7 @@ from slurmsim.commands.json.versions import chosen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from slurmsim.commands.io import Io
@@ -88,18 +89,33 @@ _BF_EXIT = (
 )
 
 
+_SINCE_41 = frozenset({"schedule_cycle_sum", "schedule_cycle_depth", "bf_cycle_max", "bf_table_size_sum",
+                       "pending_rpcs", "pending_rpcs_by_hostlist"})  # fmt: skip
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """Requests of a kind or a user as v0.0.40 counts them."""
+    later = ("queued", "dropped", "cycle_last", "cycle_max")
+    return {key: value["number"] if key == "average_time" else value for key, value in row.items() if key not in later}
+
+
+def _exits(names: Sequence[str], cycles: int) -> dict[str, int]:
+    """Why cycles ended: each at the end of the queue, which is all that is counted."""
+    return {name: cycles if at == 0 else 0 for at, name in enumerate(names)}
+
+
 def dump_statistics(s: dict[str, Any], form: str, io: Io, release: str, argv: list[str], parser: str = "") -> int:
     """Print them; the exit code."""
     known: dict[str, Any] = dict.fromkeys(_ZERO, 0)
     known |= {f"jobs_{name}": s[name] for name in ("submitted", "started", "completed", "canceled", "failed")}
     known |= {
         "parts_packed": 1, "req_time": number(s["now"]), "req_time_start": number(s["since"]), "server_thread_count": 1,
-        "schedule_cycle_total": s["main_cycles"], "schedule_exit": dict.fromkeys(_MAIN_EXIT, 0),
+        "schedule_cycle_total": s["main_cycles"], "schedule_exit": _exits(_MAIN_EXIT, s["main_cycles"]),
         "schedule_queue_length": s["queue_length"], "jobs_pending": s["pending"], "jobs_running": s["running"],
         "job_states_ts": number(s["states_at"]), "bf_backfilled_jobs": s["backfilled"],
         "bf_last_backfilled_jobs": s["backfilled"], "bf_backfilled_het_jobs": s["backfilled_het"],
         "bf_cycle_counter": s["bf_cycles"],
-        "bf_exit": dict.fromkeys(_BF_EXIT, 0), "bf_when_last_cycle": number(s["bf_last"]), "bf_active": False,
+        "bf_exit": _exits(_BF_EXIT, s["bf_cycles"]), "bf_when_last_cycle": number(s["bf_last"]), "bf_active": False,
         "rpcs_by_message_type": [
             {"type_id": kind, "message_type": name, "count": count, "queued": 0, "dropped": 0, "cycle_last": 0,
              "cycle_max": 0, "total_time": 0, "average_time": number(0)}
@@ -112,7 +128,10 @@ def dump_statistics(s: dict[str, Any], form: str, io: Io, release: str, argv: li
         "pending_rpcs": [], "pending_rpcs_by_hostlist": [],
     }  # fmt: skip
     version = chosen("sdiag", parser, release, io)
-    left_out = {"parts_packed"} if version >= 45 else set()
+    left_out = {"parts_packed"} if version >= 45 else _SINCE_41 if version < 41 else frozenset()
+    if version < 41:
+        for kind in ("rpcs_by_message_type", "rpcs_by_user"):
+            known[kind] = [_plain(row) for row in known[kind]]
     entries = {"statistics": {name: known[name] for name in _ORDER if name not in left_out}}
     cluster = str(io.client.call("hello").get("cluster") or "")
     dump_frame.write(io, form, release, entries, ["sdiag", *argv], cluster, version=version)

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     Number = Record  # one that may be unset or without end: `set`, `infinite`, `number`
 
 FIRST, LAST = 40, 99
-SERVED = {"24.11": (42,), "26.05": (45, 44, 43, 42)}
+SERVED = {"24.11": (42, 41, 40), "26.05": (45, 44, 43, 42)}
 """Release -> minor numbers of the versions it is asked in here, its own first; ``v0.0.42`` is 42."""
-REFUSED = {"24.11": (41, 40), "26.05": ()}
-"""Those it has in Slurm besides, which are not modelled."""
+OF_DATABASE = 42
+"""From this version on the database's records are modelled, too; nothing older of them was recorded."""
+_DATABASE = ("sacct", "sacctmgr")
 LISTED = {"24.11": (42, 40, 41), "26.05": (43, 42, 45, 44)}
 """The order in which ``--json=list`` names them."""
 
@@ -131,11 +132,11 @@ def chosen(command: str, told: str | None, release: str, io: Io) -> int:
         io.error(f"{command}: error: data_parser flags are not modelled: +{flags}")
         raise Stop(1)
     served = {f"v0.0.{version}": version for version in SERVED[release]}
+    if plugin in served and command in _DATABASE and served[plugin] < OF_DATABASE:
+        io.error(f"{command}: error: data_parser/{plugin} is not modelled of the database; {name(own)} is")
+        raise Stop(1)
     if plugin in served:
         return served[plugin]
-    if plugin in {f"v0.0.{version}" for version in REFUSED[release]}:
-        io.error(f"{command}: error: data_parser/{plugin} is not modelled; {name(own)} is")
-        raise Stop(1)
     io.error(f"{command}: error: load_plugins: unable to find plugin: data_parser/{plugin}")
     io.error(
         f"{command}: error: data_parser_g_new: failure loading plugins: "

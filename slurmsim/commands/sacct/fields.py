@@ -217,8 +217,9 @@ def _path(key: str) -> Maker:
 
 def expanded(path: str, job: Record) -> str:
     """The file name a pattern of a job stands for."""
+    task = NO_TASK if job["array_task_str"] else job["array_task_id"]
     values = {
-        "A": job["array_job_id"] or job["job_id"], "a": job["array_task_id"], "j": job["job_id"], "J": job["job_id"],
+        "A": job["array_job_id"] or job["job_id"], "a": task, "j": job["job_id"], "J": job["job_id"],
         "u": job["user"], "x": job["name"], "N": str(job["nodes"]).partition(",")[0],
     }  # fmt: skip
     out = []
@@ -270,6 +271,8 @@ def _user(show: Show, job: Record) -> str:
     return str(job["user"])
 
 
+NO_TASK = 4294967294
+"""The task number of a record of several tasks."""
 _NOTHING = _const("")
 _ZERO_TIME = _const("00:00:00")
 _ELAPSED: Maker = lambda show, record: long_clock(record["elapsed"])  # noqa: E731

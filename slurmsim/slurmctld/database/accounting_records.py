@@ -13,7 +13,7 @@ from slurmsim.release_changes import since
 from slurmsim.releases import row as of_release
 from slurmsim.slurmctld.database.job_record import JobRecord
 from slurmsim.slurmctld.engine.live_job import task_list
-from slurmsim.slurmctld.processes.step import BATCH, EXTERN, NAMES, Step
+from slurmsim.slurmctld.processes.step import BATCH, ENDED, EXTERN, NAMES, Step, derived_code
 from slurmsim.slurmctld.processes.steps import node_list
 from slurmsim.slurmctld.requests import het_jobs
 from slurmsim.states import FINAL_STATES, JobState, Reason
@@ -41,10 +41,7 @@ def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobReco
     array = live.array
     end = int(core.end_time or 0)
     steps = [step for step in live.steps if step.run == core.restarts] if started else []
-    # of a job that was ended, steps that went with it were reported too late to count
-    late = core.end_time if state in (JobState.CANCELLED, JobState.TIMEOUT) else None
-    ended = [step for step in steps if step.end is not None and (late is None or step.end < late)]
-    numbered = [step.exit_code for step in ended if step.number not in NAMES]
+    over_at = core.end_time if state in ENDED else None
     return JobRecord(
         db_index=first.db_index, original_index=first.original or first.db_index,
         job_id=live.id, array_job_id=array.id if array is not None else 0,
@@ -53,7 +50,8 @@ def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobReco
         user=live.person.name, uid=live.person.uid, gid=live.person.gid, group=live.person.group,
         partition=_partition(core, started),
         qos=core.qos or "", name=live.asked.get("name") or "allocation", state=state,
-        exit_code=exit_code(core, cluster.release) if state in FINAL_STATES else 0, derived_ec=max(numbered, default=0),
+        exit_code=exit_code(core, cluster.release) if state in FINAL_STATES else 0,
+        derived_ec=derived_code(steps, core.restarts, over_at),
         killed_by=live.cancelled_by if state == JobState.CANCELLED else None,
         submit=int(core.submit_time), eligible=_eligible(core), start=int(core.start_time or 0) if started else 0,
         end=end,

@@ -176,6 +176,7 @@ class Engine(LiveCluster):
             self.last_end = int(live.core.end_time or self.now)
             self.forgetting.over(live.core.id, self.last_end)
             self.statistics.ended(live)
+            self.note_idle(live.core)
             self.storage.ended(live)
         self.changed(live)
 

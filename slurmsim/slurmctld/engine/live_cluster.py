@@ -366,6 +366,14 @@ class LiveCluster:
             known = self._most_cpus[spec.name] = (spec.nodes, most)
         return known[1]
 
+    def note_idle(self, core: Job) -> None:
+        """The nodes a job leaves to nobody were last busy now (node_ptr->last_busy)."""
+        if core.alloc is not None:
+            idle = self.controller.state.table.idle
+            for i in core.alloc.indices().tolist():
+                if idle & (1 << i):
+                    self.node_texts.setdefault(i, {})["last_busy"] = self.now
+
     def node_reason(self, i: int) -> tuple[str | None, int, int]:
         """Why node `i` is down or drained, since when, and who said so."""
         found = self._node_reasons.get(i, (None, 0, 0))

@@ -17,6 +17,7 @@ from slurmsim.slurmctld.processes.steps import running
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
+    from slurmsim.core.records.job import Job
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
     from slurmsim.slurmctld.engine.live_job import Row
 
@@ -39,6 +40,7 @@ def job_flags(row: Row, cluster: LiveCluster, scheduler: str, told: list[str]) -
     backfilled = scheduler.startswith("Backfill")
     default = {flag for name, flag in _DEFAULTS.items() if not asked.get(name)}
     words = {
+        "SKIP_TRES_STRING_ACCOUNTING": _counted(core),
         "EXACT_TASK_COUNT_REQUESTED": bool(asked.get("num_tasks")),
         "EXACT_CPU_COUNT_REQUESTED": bool(asked.get("cpus_per_task")),
         "ACCRUE_COUNT_CLEARED": core.start_time is not None,
@@ -53,6 +55,12 @@ def job_flags(row: Row, cluster: LiveCluster, scheduler: str, told: list[str]) -
         and not asked.get("max_nodes") and not asked.get("min_nodes"),
     }  # fmt: skip
     return [_NAMES.get(flag, flag) for flag in told] + [word for word, there in words.items() if there]
+
+
+def _counted(core: Job) -> bool:
+    """Whether slurmctld has written down its TRES for good: it ended by itself, and not in the second it began."""
+    own = core.state in (JobState.COMPLETED, JobState.FAILED)
+    return own and core.start_time is not None and core.end_time is not None and core.end_time > core.start_time
 
 
 def resources(row: Row, cluster: LiveCluster) -> list[list[Any]] | None:
@@ -121,11 +129,20 @@ def _told(row: Row, cluster: LiveCluster, which: str) -> str:
     return "slurm-%A_%a.out" if row.job.array is not None else "slurm-%j.out"
 
 
+def _told_in(row: Row, cluster: LiveCluster) -> str:
+    """Where it reads from: nothing is told since 26.05 of a job that no command submitted."""
+    asked = row.job.asked
+    if since(cluster.release, "error_file_as_asked") and not (asked.get("std_in") or asked.get("submit_line")):
+        return ""
+    return shown_file(row, "std_in") or ""
+
+
 FIELDS: dict[str, Callable[[Row, LiveCluster], Any]] = {
     "resources": resources,
     "priority_by_partition": _by_partition,
     "shown_tasks": _tasks,
     "told_out": lambda r, c: _told(r, c, "std_out"),
     "told_err": lambda r, c: _told(r, c, "std_err"),
+    "told_in": _told_in,
 }
 """Field -> its value for a row."""

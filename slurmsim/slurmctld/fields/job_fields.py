@@ -25,6 +25,7 @@ from slurmsim.slurmctld.fields.gres_ids import gres_details
 from slurmsim.slurmctld.fields.job_details import DETAILS, node_count
 from slurmsim.slurmctld.processes.output_files import shown_file
 from slurmsim.slurmctld.processes.simulated import is_real
+from slurmsim.slurmctld.processes.step import ENDED, derived_code
 from slurmsim.slurmctld.requests import het_jobs
 from slurmsim.states import JobState, Reason, is_held
 from slurmsim.tres import format_tres
@@ -44,6 +45,7 @@ _LONG = {
     "Reservation ": "ReservationDeleted",
     "Job's ": Reason.PARTITION_CONFIG,  # account or QOS is not one the partition takes
     NOT_IN_GROUP: Reason.PARTITION_CONFIG,  # nor is a group of its user
+    "RaisedSignal:": "RaisedSignal",
 }
 
 
@@ -104,10 +106,21 @@ def _accrue(r: Row, cluster: LiveCluster) -> int:
     if first_pass and (by_backfill or isinstance(cluster.controller.priority, Basic)):
         return 0  # of an array the pass that starts it finds it eligible, too late to note it
     if cluster.controller.accounting.accrual is not None:
-        return r.core.accrue_time or 0
+        return r.core.accrue_time or _last_of_its_array(r)
     return (
         r.core.accrue_time or r.core.eligible_time or (r.core.begin or 0 if r.core.restarts else 0)
     )  # a requeued job's is to come
+
+
+def _last_of_its_array(row: Row) -> int:
+    """When the last task of an array that has as many as may run began; 0 for other rows.
+
+    No pass looks at the array's record until one of them is over, and it accrues age since then.
+    """
+    array = row.job.array
+    if not row.tasks or array is None or row.core.reason != Reason.ARRAY_TASK_LIMIT:
+        return 0
+    return max((int(task.core.start_time or 0) for task in array.tasks.values() if task.own_id is not None), default=0)
 
 
 def _rejected(row: Row) -> bool:
@@ -204,6 +217,11 @@ def _task_limit(array: Array, core: Any) -> str:
 def _description(row: Row, cluster: LiveCluster) -> str | None:
     reason = _current(row, cluster)
     return reason if _code_of(reason) != reason else None
+
+
+def _derived(row: Row, cluster: LiveCluster) -> int:
+    core = row.core
+    return derived_code(row.job.steps, core.restarts, core.end_time if core.state in ENDED else None)
 
 
 def _exit_code(row: Row, cluster: LiveCluster) -> int:
@@ -421,7 +439,7 @@ FIELDS: dict[str, Getter] = {
     "pre_sus_time": lambda r, c: r.job.ran_before_suspension,
     "suspend_time": lambda r, c: r.job.suspended_or_resumed,
     "suspended_s": lambda r, c: c.controller.suspension.seconds(r.core) if r.core.suspended_at else r.core.suspended_s,
-    "last_sched_eval": lambda r, c: r.core.start_time or c.last_evaluated(r.core),
+    "last_sched_eval": lambda r, c: r.core.start_time or _last_of_its_array(r) or c.last_evaluated(r.core),
     "scheduler": _scheduler,
     "nodes": _nodes,
     "sched_nodes": _planned_nodes,
@@ -457,7 +475,7 @@ FIELDS: dict[str, Getter] = {
     "admin_comment": _text("admin_comment"),
     "wckey": _text("wckey"),
     "exit_code": _exit_code,
-    "derived_ec": lambda r, c: 0,
+    "derived_ec": _derived,
     "requeue": lambda r, c: 1 if r.core.sub.requeue else 0,
     "restart_cnt": lambda r, c: r.core.restarts,
     "shared": _shared,

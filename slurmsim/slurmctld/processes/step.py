@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ BATCH, EXTERN, INTERACTIVE = 0xFFFFFFFB, 0xFFFFFFFC, 0xFFFFFFFA
 NO_STATUS = 0xFFFFFFFE
 """The wait status of a step whose end nobody could tell."""
 NAMES = {BATCH: "batch", EXTERN: "extern", INTERACTIVE: "interactive"}
+ENDED = (JobState.CANCELLED, JobState.TIMEOUT)
+"""Jobs that were ended, with all their steps."""
 
 
 @dataclass(slots=True, eq=False)
@@ -71,3 +73,12 @@ class Step:
             self.state = JobState.CANCELLED
         else:
             self.state = JobState.FAILED if status else JobState.COMPLETED
+
+
+def derived_code(steps: Iterable[Step], run: int, over_at: int | None) -> int:
+    """The highest wait status of a run's steps (DerivedExitCode); `over_at`: when the job was ended, if it was.
+
+    Steps that went with it were reported too late to count.
+    """
+    ended = (step for step in steps if step.run == run and step.end is not None and step.number not in NAMES)
+    return max((one.exit_code for one in ended if over_at is None or (one.end or 0) < over_at), default=0)

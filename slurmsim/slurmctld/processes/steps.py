@@ -212,7 +212,8 @@ def over(cluster: LiveCluster, live: LiveJob, run: Job) -> None:
         elif step.number == EXTERN:
             step.finish(cluster.now, 0)
         else:
-            step.finish(cluster.now, int(signal.SIGKILL) if ended_by_itself else TERMINATED)
+            # a signal that ended the script went to its steps, too
+            step.finish(cluster.now, int(number or 0) or int(signal.SIGKILL) if ended_by_itself else TERMINATED)
             step.supposed = True  # its srun may know better
     post(cluster, live, {"kind": "over", "step": None, "why": str(run.state), "run": run.restarts})
     cluster.timers.kill_tasks_later(live, None)
@@ -355,6 +356,7 @@ def listed(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]
         jobs = cluster.find(str(arguments["job_id"]))
         if not jobs:
             raise Refusal(INVALID_JOB, 2017)
+    jobs = sorted(jobs, key=lambda live: live.order)
     pairs = [(live, step) for live in jobs if live.core.state in ALIVE for step in running(live)]
     if arguments.get("step_id") is not None:
         pairs = [(live, step) for live, step in pairs if step.number == int(arguments["step_id"])]

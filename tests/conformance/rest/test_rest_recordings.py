@@ -25,6 +25,8 @@ yaml = pytest.importorskip("yaml")
 BAR = 0.95
 NOT_MODELLED = {"scontrol_show_config": "the configuration as a document", "scontrol_show_assoc_mgr": "usage then"}
 """Commands that are left out, and why."""
+UNKNOWABLE = {("24.11", "db_config"): "an address in slurmrestd's memory"}
+"""Answers that nobody can give as a whole, and why; their values count all the same."""
 
 
 @pytest.fixture(scope="module", params=["24.11", "26.05"])
@@ -42,15 +44,15 @@ class Score:
         self.values = self.equal = self.whole = self.answers = 0
         self.told: list[str] = []
 
-    def add(self, name: str, recorded: str, ours: str) -> None:
-        self.answers += 1
+    def add(self, name: str, recorded: str, ours: str, *, knowable: bool = True) -> None:
+        self.answers += knowable
         try:
             count, unlike = differences(recorded, ours)
         except ValueError:
             count, unlike = 1, [] if recorded == ours else [f"recorded {recorded[:200]!r}, ours {ours[:200]!r}"]
         self.values += count
         self.equal += count - len(unlike)
-        self.whole += not unlike
+        self.whole += knowable and not unlike
         self.told += [f"{name}: {one}" for one in unlike]
 
     def check(self, what: str) -> None:
@@ -61,7 +63,7 @@ class Score:
         if "SLURMSIM_REST_DIFFERENCES" in os.environ:
             print("\n".join(self.told))
         assert share >= BAR, "\n".join([text, *self.told[:60]])
-        assert self.whole >= 0.6 * self.answers, "\n".join([text, *self.told[:60]])
+        assert self.whole >= BAR * self.answers, "\n".join([text, *self.told[:60]])
 
 
 def _run(world: World, step: dict[str, Any]) -> tuple[int, str, str]:
@@ -111,7 +113,7 @@ def test_slurmrestd_answers_as_recorded(world: World) -> None:
         if answer.content_type == "application/yaml":
             text, recorded = (json.dumps(yaml.safe_load(one)) for one in (text, recorded))
         if "openapi" not in step["path"]:
-            score.add(step["name"], recorded, text)
+            score.add(step["name"], recorded, text, knowable=(world.release, step["name"]) not in UNKNOWABLE)
     service.close()
     score.check(f"slurmrestd of {world.release}")
 

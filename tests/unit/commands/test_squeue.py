@@ -347,8 +347,8 @@ def test_options_of_later_releases() -> None:
     code, _, err = told("--helpstate")
     assert (code, err) == (1, "squeue: unrecognized option '--helpstate'\nTry \"squeue --help\" for more information\n")
     assert printed("--notme -h -o %i", job(1), job(2, user_id=5), release="24.11") == ["2"]
-    code, _, err = told("--json=v0.0.40", release="24.11")
-    assert code == 1 and "not modelled" in err
+    code, _, err = told("--json=v0.0.39", release="24.11")
+    assert code == 1 and "unable to find plugin: data_parser/v0.0.39" in err
 
 
 def test_file_names_of_later_releases() -> None:
