@@ -132,20 +132,19 @@ def summarize_trace(trace: Any, *, cpus: int, tau_s: int = TAU_S) -> dict[str, i
 
     That counts the CPU-seconds of runs that ended in a requeue, and does not count nodes that were down as available.
     """
-    series = _usage_series(*trace.ints_where("usage", _USAGE, "partition", ""), cpus=cpus)
+    series = usage_series(trace, cpus)
     allocated, down = series if len(series[0].time) else (None, None)
     wanted = (*NEEDED, RUN_TIME, ARRIVED)
     jobs, requeued = trace.read("jobs", wanted), trace.read("requeued", wanted)
     return summarize(jobs, cpus=cpus, allocated=allocated, down=down, requeued=requeued, tau_s=tau_s)
 
 
-def _usage_series(
-    time: IntArray, allocated: IntArray, busy: IntArray, idle: IntArray, down: IntArray, *, cpus: int
-) -> tuple[StepSeries, StepSeries]:
-    """CPUs allocated and CPUs down as step series, from columns of the usage of the whole cluster.
+def usage_series(trace: Any, cpus: int) -> tuple[StepSeries, StepSeries]:
+    """CPUs allocated and CPUs down as step series, from a trace's usage of the whole cluster of `cpus`.
 
-    These count down *nodes*; they are taken to hold ``cpus / nodes`` CPUs each, exact when all nodes are alike.
+    That counts down *nodes*; they are taken to hold ``cpus / nodes`` CPUs each, exact when all nodes are alike.
     """
+    time, allocated, busy, idle, down = trace.ints_where("usage", _USAGE, "partition", "")
     nodes = busy + idle + down
     lost = np.zeros(len(nodes), np.int64)
     np.floor_divide(down * cpus, nodes, out=lost, where=nodes > 0)

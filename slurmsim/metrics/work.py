@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from slurmsim.metrics.columns import JobColumns
-from slurmsim.metrics.summary import USAGE_NEEDED, usage_series
+from slurmsim.metrics.summary import usage_series
 from slurmsim.metrics.utilization import Interval, StepSeries, whole_interval
 from slurmsim.states import RESIZING, JobState
 from slurmsim.trace.reader import Trace
@@ -47,7 +47,7 @@ def _available(trace: Trace, over: Interval | None, cpus: int) -> int:
     """CPU-seconds of nodes that were not down."""
     if over is None:
         return 0
-    down = usage_series(trace.read("usage", USAGE_NEEDED), cpus)[1]
+    down = usage_series(trace, cpus)[1]
     return cpus * over.length_s - down.integral(over)
 
 

@@ -235,7 +235,9 @@ def test_each_version_answers_with_its_own_fields(release: str) -> None:
             statistics = json.loads(made.run(["sdiag", f"--json=v0.0.{version}"]).stdout)["statistics"]
             assert ("parts_packed" in statistics) == (version < 45)
         service.close()
-        told = {tuple(sorted((path, count) for one, path, count in seen if one == version)) for version in served(release)}
+        told = {
+            tuple(sorted((path, count) for one, path, count in seen if one == version)) for version in served(release)
+        }
         assert len(told) == len(served(release))
         for command in (["squeue"], ["sinfo"], ["scontrol", "show", "nodes"], ["sdiag"]):
             done = made.run([*command, "--json=v0.0.99"])
