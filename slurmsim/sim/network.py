@@ -45,6 +45,7 @@ from slurmsim.sim.solving import solve
 from slurmsim.states import JobState
 
 TURN = 2  # SimPy priority of the controller's turn: after everything else of an instant (URGENT 0, NORMAL 1)
+LAUNCH_MS, LATE_MS = 120, 4  # until a job's programs begin; what a round of slurmctld's loop is late (3 to 8)
 BOOT_S = 60
 Pending = tuple[float, int, int, list[Callable[[Any], None]], Any]
 """An event: when, SimPy's priority, its number, whom it calls, with which value."""
@@ -138,7 +139,25 @@ class Network:
         self._left: dict[int, int] = {}  # of suspended jobs: seconds of run time to go
 
     def _job_over(self, timer: Event) -> None:
-        """A running job's time is up; the controller ignores it if it took that instance away before."""
+        """A running job's time is up. A live cluster's may end a moment behind the pass of its second.
+
+        What the main scheduler starts it starts in a round of slurmctld's loop; its programs begin a moment later,
+        and whole seconds after that they end: behind the round of that second, unless the loop, each of whose rounds
+        is a little late, has lost that moment.
+        """
+        value: Any = timer.value
+        job = value[0]
+        in_order = not self.controller.state.triggers.ticks or job.scheduler != "Main"
+        if in_order or self.env.now - (job.start_time or 0) > LAUNCH_MS // LATE_MS:
+            self._ended(timer)
+            return
+        late = Event(self.env)
+        late._ok, late._value = True, value
+        late.callbacks.append(self._ended)
+        self.env.schedule(late, priority=TURN + 1)  # type: ignore[arg-type]
+
+    def _ended(self, timer: Event) -> None:
+        """A running job ended; the controller ignores it if it took that instance away before."""
         value: Any = timer.value
         job, instance, voided, behaviour = value
         if job.restarts == instance and job.state == JobState.RUNNING and voided == self._voided.get(job.id, 0):

@@ -31,7 +31,7 @@ DIFFER: dict[str, set[int]] = {
     # also that the connection to slurmdbd is given up after a refusal
     "answers-26.05": {52, 56, 57, 58, 69, 72, 81},
     # nodes of jobs that were refused; steps of tasks, and the order in which scancel names them
-    "limits-22.05": {17, 18, 31}, "limits-24.11": {17, 18, 27}, "limits-26.05": {17, 18},
+    "limits-22.05": {17, 18}, "limits-24.11": {17, 18, 27}, "limits-26.05": {17, 18},
     "enforced-22.05": {17, 18, 28, 31}, "enforced-24.11": {17, 18, 19, 25, 27, 28},
     "enforced-26.05": {17, 18, 25, 27, 28},
     # tasks of an array in the order of a hash table, and a node that fails with a job on a part of it

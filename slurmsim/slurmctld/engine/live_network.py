@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from simpy.events import Event
-
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import Action, AskSolver, Fact, Refused, Resized, StartAtOnce
-from slurmsim.sim.network import TURN, Behaviour, Network
+from slurmsim.sim.network import Behaviour, Network
 from slurmsim.sim.sources import Sources
 from slurmsim.slurmctld.engine.forgetting import Forgetting
 from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.slurmctld.history.decisions import ended, requeued, resized, shaped, started, stopped
 from slurmsim.states import JobState
-
-LAUNCH_MS, LATE_MS = 120, 4
-"""How long a job's programs take to begin, and how late a round of slurmctld's loop is (recordings: 3 to 8 ms)."""
 
 
 class Streams(Protocol):
@@ -154,22 +149,6 @@ class LiveNetwork(Network):
             Network._restart_timer(self, job, left)  # it was not suspended
 
     # -- what happens to jobs -----------------------------------------------------------------------------------------
-
-    def _job_over(self, timer: Event) -> None:
-        """A short job the main scheduler started ends behind the pass of its second, if there is one.
-
-        It started in a round of slurmctld's loop, its programs a moment later, and whole seconds after that they end:
-        behind the round of that second, unless the loop, each of whose rounds is a little late, has lost that moment.
-        """
-        value: Any = timer.value
-        job = value[0]
-        if job.scheduler != "Main" or self.env.now - (job.start_time or 0) > LAUNCH_MS // LATE_MS:
-            super()._job_over(timer)
-            return
-        late = Event(self.env)
-        late._ok, late._value = True, value
-        late.callbacks.append(super()._job_over)
-        self.env.schedule(late, priority=TURN + 1)  # type: ignore[arg-type]
 
     def _pause(self, job: Job) -> None:
         super()._pause(job)
