@@ -81,7 +81,8 @@ def het_variables(
     found["SLURM_JOB_CPUS_PER_NODE"] = run_length(facts["cpus"])
     if own:
         for life in lives:
-            found |= {f"{name}_PACK_GROUP_{life.facts['offset']}": str(life.facts[fact]) for name, fact in _OLD}
+            told = ((name, life.facts[fact]) for name, fact in _OLD)
+            found |= {f"{name}_PACK_GROUP_{life.facts['offset']}": str(value) for name, value in told if value}
             cpus = run_length(life.facts["cpus"])
             found[f"SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_{life.facts['offset']}"] = cpus
     if own:

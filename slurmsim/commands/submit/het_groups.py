@@ -89,14 +89,14 @@ def of_group(environ: Mapping[str, str], chosen: Chosen, group: int) -> dict[str
 
 def check_groups(parts: Sequence[Part], say: Messages, failure: int) -> None:
     """No two parts are for the same group, and newer releases want an allocation that has groups. Raises Stop."""
+    groups = [part.group or 0 for part in parts]
+    if len(set(groups)) < len(groups):
+        say.fatal("Duplicate het groups in single srun not supported")
     chosen = parts[0].chosen
     outside = "SLURM_JOB_ID" not in chosen.context.environ
     if outside and row(_ONLY_INSIDE, chosen.context.release) and any(p.chosen.is_set("het-group") for p in parts):
         say.error("--het-group expected to be used within an HetJob allocation")
         raise Stop(failure)
-    groups = [part.group or 0 for part in parts]
-    if len(set(groups)) < len(groups):
-        say.fatal("Duplicate het groups in single srun not supported")
 
 
 def with_commands(parts: Sequence[Part], say: Messages) -> list[Part]:
