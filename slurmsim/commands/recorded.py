@@ -16,9 +16,29 @@ from slurmsim.protocol import Refusal, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TextIO
+    from collections.abc import Mapping
+    from typing import Any, Protocol, TextIO
 
-    from slurmsim.commands.io import Io
+    from slurmsim.protocol import Client
+
+    class World(Protocol):
+        """What is needed of the world of a command."""
+
+        client: Client
+        stdin: Any
+        stdout: Any
+        stderr: Any
+        environ: Mapping[str, str]
+        files: dict[str, str]
+        exported: frozenset[str]
+
+        @property
+        def cwd(self) -> str:
+            """The current folder."""
+
+        @property
+        def umask(self) -> int:
+            """The process's file mode mask."""
 
 
 MOST = 1 << 20
@@ -40,7 +60,7 @@ class Recording:
         Its place in the recording, and the cluster's second.
     """
 
-    def __init__(self, io: Io, number: int, began: int) -> None:
+    def __init__(self, io: World, number: int, began: int) -> None:
         self._io, self._number, self._began = io, number, began
         self._streams = (io.stdin, io.stdout, io.stderr)
         io.stdin = self._input = Heard(io.stdin)
@@ -53,7 +73,7 @@ class Recording:
         self._tee = Tee([fd for fd, terminal in zip((1, 2), terminals, strict=True) if not terminal])
 
     @classmethod
-    def of(cls, io: Io) -> Recording | None:
+    def of(cls, io: World) -> Recording | None:
         """Tell the daemon that a call begins; None where nothing is recorded."""
         try:
             answer = io.client.call("record_begin")

@@ -62,6 +62,9 @@ DIFFER: dict[str, set[int]] = {
     # whether a cycle came before or after a command within its second, and eligible times of jobs that were held again
     "hetjobs-22.05": {26, 48, 58, 70, 75}, "hetlimits-22.05": {15, 19},
     # measured times of cycles; steps of several components, and srun and salloc with `:`
+    # the order in which tasks write and end, and the second in which backfill comes; what waits 90 s
+    "hetsteps-22.05": {1, 12, 19, 21, 57, 58, 59, 60, 61},
+    "hetsteps-24.11": {1, 3, 7, 9, 11, 18, 19, 54, 56, 57}, "hetsteps-26.05": {3, 7, 9, 11, 18, 54, 55, 56, 57, 58},
     "hetplans-22.05": {17}, "hetends-22.05": {9, 10, 49, 50, 51, 52, 53}, "hetids-22.05": set(),
     # CPUs of jobs that wait once more
     "lost-22.05": set(), "lost-24.11": {23}, "lost-26.05": {23},

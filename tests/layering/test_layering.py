@@ -49,7 +49,10 @@ def test_no_two_modules_need_each_other(package: str, known: list[list[str]]) ->
 
 
 def test_what_commands_share_knows_no_single_command() -> None:
-    modules, shared = load(ROOT, PACKAGES), tuple(f"slurmsim.commands.{name}" for name in ("text", "io", "faulty"))
+    modules, shared = (
+        load(ROOT, PACKAGES),
+        tuple(f"slurmsim.commands.{name}" for name in ("text", "io", "faulty", "recorded")),
+    )
     found = {
         (name, item.target)
         for name, module in modules.items()

@@ -302,11 +302,22 @@ def test_steps_of_several_components_last_through_a_restart() -> None:
         assert {job.state for job in c.jobs()} == {"CANCELLED"}
 
 
-def test_an_ordinary_allocation_has_one_component() -> None:
-    with slurmsim.cluster(nodes=2, rate=50) as c:
-        said = c.run(
-            "salloc -N2 sh -c 'srun -N1 true : -N1 true; srun --het-group=0 true; srun --het-group=1 true'"
-        ).stderr
-        assert "steps of several components in an ordinary allocation are not modelled" in said
-        assert "No directives to start application on any available hetjob components" in said
-        assert "Requested het-group offset exceeds highest hetjob index (1 > 0)" in said
+def test_components_of_a_step_share_an_ordinary_allocation() -> None:
+    with slurmsim.cluster(nodes=4, cpus_per_node=2, rate=50) as c:
+        inside = """
+            srun -l sh -c 'echo $SLURM_PROCID/$SLURM_NTASKS $SLURM_NODEID/$SLURM_JOB_NUM_NODES $SLURM_JOB_NODELIST' \\
+                : -N2 sh -c 'echo $SLURM_PROCID $SLURMD_NODENAME $SLURM_HET_SIZE'
+            srun -N2 true : -N2 true; srun --het-group=0 true; srun --het-group=1 true
+        """
+        ran = c.run(["salloc", "-N3", "sh", "-c", inside])
+        assert sorted(ran.stdout.splitlines()) == ["0: 0/3 0/3 n[1-3]", "1: 1 n2", "2: 2 n3"]
+        assert [line for line in ran.stderr.splitlines() if line.startswith("srun")] == [
+            "srun: error: Allocation failure of 2 nodes: job size of 3, already allocated 2 nodes to previous "
+            "components.",
+            "srun: error: No directives to start application on any available hetjob components",
+            "srun: error: Requested het-group offset exceeds highest hetjob index (1 > 0)",
+        ]
+        steps = rows_of(c.run("sacct -nP -o jobid,jobidraw,ntasks").stdout)
+        assert [row for row in steps if row[2]] == [
+            ["1.0+0", "1.0+0", "1"], ["1.0+1", "1.0+1", "2"], ["1.1+0", "1.1+0", "2"]
+        ]  # fmt: skip

@@ -16,9 +16,9 @@ NO_STEP = 0xFFFFFFFE
 _NAMES = {NO_STEP: "TBD", -5: "batch", -4: "extern", -6: "interactive"}
 STEP_NAMES = {0xFFFFFFFB: "batch", 0xFFFFFFFC: "extern", 0xFFFFFFFA: "interactive"}
 FIELDS: tuple[str, ...] = (
-    "job_id", "array_job_id", "array_task_id", "step_id", "step_name", "name", "user_id", "start_time", "time_limit",
-    "state", "partition", "nodes", "num_nodes", "num_cpus", "num_tasks", "network", "tres_alloc_str", "resv_ports",
-    "task_dist", "srun_host", "srun_pid",
+    "job_id", "array_job_id", "array_task_id", "step_id", "step_het_comp", "step_name", "name", "user_id", "start_time",
+    "time_limit", "state", "partition", "nodes", "num_nodes", "num_cpus", "num_tasks", "network", "tres_alloc_str",
+    "resv_ports", "task_dist", "srun_host", "srun_pid",
 )  # fmt: skip
 
 
@@ -57,6 +57,8 @@ def step_text(row: dict[str, Any], session: Session, dates: Dates) -> str:
     """One step, with the empty line behind it."""
     gap = " " if session.one_line else "\n   "
     step = row["step_name"] or STEP_NAMES.get(row["step_id"], row["step_id"])
+    if row["step_het_comp"] is not None:
+        step = f"{step}+{row['step_het_comp']}"
     limit = "UNLIMITED" if row["time_limit"] is None else long_clock(row["time_limit"] * 60)
     if row["array_job_id"]:
         name = f"{row['array_job_id']}_{row['array_task_id']}.{step}"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slurmsim.commands.io import Io
-    from slurmsim.commands.submit.allocation_options import Part
+    from slurmsim.commands.submit.part import Part
     from slurmsim.commands.text.messages import Messages
 
 

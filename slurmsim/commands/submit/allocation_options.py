@@ -13,9 +13,9 @@ from slurmsim.commands.submit.chosen_options import Chosen, error_code, said
 from slurmsim.commands.submit.het_groups import Colon, check_groups, het_groups, of_group, with_commands
 from slurmsim.commands.submit.job_request import Builder
 from slurmsim.commands.submit.option_display import show_options
+from slurmsim.commands.submit.part import Part
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.values import Context
-from slurmsim.light import NamedTuple
 from slurmsim.releases import row, version_line
 
 TYPE_CHECKING = False
@@ -39,30 +39,6 @@ _PER_NODE_IGNORED = {
 }
 
 
-class Part(NamedTuple):
-    """One allocation that is asked for, and the command for it.
-
-    Attributes
-    ----------
-    chosen
-        The options; those of the command itself (``label``, ``pty``, ``immediate`` …) are looked up here.
-    builder
-        Its sizes are verified; ``builder.request()`` is the request.
-    request
-        Fields of the submit request.
-    command
-        What to run.
-    group
-        The component of a heterogeneous allocation it is for; None where nothing says so.
-    """
-
-    chosen: Chosen
-    builder: Builder
-    request: dict[str, Any]
-    command: list[str]
-    group: int | None = None
-
-
 def read_allocation(name: str, argv: list[str], io: Io, say: Messages, cluster: Cluster) -> list[Part]:
     """What the command line of srun or salloc asks for: one part, or those of a heterogeneous job.
 
@@ -83,7 +59,7 @@ def read_allocation(name: str, argv: list[str], io: Io, say: Messages, cluster: 
     parts = reader.parts
     say.adjust(int(parts[0].chosen.get("verbose", 0)), int(parts[0].chosen.get("quiet", 0)))
     if name == "srun":
-        check_groups(parts, say)
+        check_groups(parts, say, error_code(io, say))
         parts = with_commands(parts, say)
     return parts
 
@@ -95,6 +71,8 @@ class _Reader:
         self._name, self._argv, self._say, self._cluster = name, argv, say, cluster
         self._failure = error_code(io, say)
         self._environ = dict(io.environ)
+        if name == "srun" and ":" in argv and "SLURM_HET_SIZE" not in self._environ:
+            self._environ.pop("SLURM_JOB_NUM_NODES", None)  # components share an ordinary allocation
         self._context = Context(name, cluster.release, cluster.now, cluster.uid, io.cwd, self._environ)
         self._components = 0
         self.parts: list[Part] = []

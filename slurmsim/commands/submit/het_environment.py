@@ -12,19 +12,16 @@ from slurmsim.commands.submit.step_environment import (
     run_length,
 )
 from slurmsim.hostlist import compress, natural_key
-from slurmsim.releases import row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from slurmsim.commands.submit.allocation_options import Part
+    from slurmsim.commands.submit.part import Part
     from slurmsim.commands.submit.step_life import StepLife
 
 
-PACK_TOO = {"22.05": True, "24.11": False}
-"""Whether variables of components have their old names, too."""
 _OLD = (
     ("SLURM_JOB_ACCOUNT", "account"), ("SLURM_JOB_ID", "job_id"), ("SLURM_JOB_NODELIST", "node_list"),
     ("SLURM_JOB_PARTITION", "partition"), ("SLURM_JOB_QOS", "qos"),
@@ -34,24 +31,22 @@ _OLD = (
 
 def salloc_environment(facts: Mapping[str, Any], parts: Sequence[Part], release: str) -> dict[str, str]:
     """What salloc adds to the environment of its command in a heterogeneous allocation."""
-    found: dict[str, str] = {"SLURM_JOB_ID": str(facts["job_id"]), **size_variables(len(parts), release)}
+    found: dict[str, str] = {"SLURM_JOB_ID": str(facts["job_id"]), **size_variables(len(parts))}
     for component, part in zip(facts["components"], parts, strict=False):
         for name, value in allocation_environment(component, part, release).items():
             if name in COMMON_TO_COMPONENTS:
                 found[name] = value
                 continue
             found[f"{name}_HET_GROUP_{component['offset']}"] = value
-            if row(PACK_TOO, release):
-                found[f"{name}_PACK_GROUP_{component['offset']}"] = value
+            found[f"{name}_PACK_GROUP_{component['offset']}"] = value
             if name in ("SLURM_NTASKS", "SLURM_NPROCS"):
                 found[name] = str(int(found.get(name, 0)) + int(value))
     return found
 
 
-def size_variables(size: int, release: str) -> dict[str, str]:
+def size_variables(size: int) -> dict[str, str]:
     """How many components there are."""
-    names = ("SLURM_HET_SIZE", "SLURM_PACK_SIZE") if row(PACK_TOO, release) else ("SLURM_HET_SIZE",)
-    return dict.fromkeys(names, str(size))
+    return dict.fromkeys(("SLURM_HET_SIZE", "SLURM_PACK_SIZE"), str(size))
 
 
 def common_facts(lives: Sequence[StepLife]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -59,6 +54,8 @@ def common_facts(lives: Sequence[StepLife]) -> tuple[dict[str, Any], dict[str, A
     last = lives[-1]
     allocated = _by_node((life.facts["nodes"], life.facts["cpus"]) for life in lives)
     used = _by_node((life.step["nodes"], life.step["tasks"]) for life in lives)
+    if "het_comp" in last.facts:  # in an ordinary allocation: what the step has of it
+        allocated = used
     nodes = [name for name, _ in allocated]
     facts = {**last.facts, "nodes": nodes, "node_list": compress(nodes), "cpus": [count for _, count in allocated]}
     facts["job_id"] = lives[0].facts.get("het_job_id", lives[0].facts["job_id"])
@@ -72,19 +69,22 @@ def _by_node(pairs: Any) -> list[tuple[str, int]]:
 
 
 def het_variables(
-    lives: Sequence[StepLife], facts: Mapping[str, Any], step: Mapping[str, Any], size: int, release: str, *, own: bool
+    lives: Sequence[StepLife], facts: Mapping[str, Any], step: Mapping[str, Any], size: int | None, *, own: bool
 ) -> dict[str, str]:
     """What tasks of a step know of their heterogeneous allocation beside what every step has."""
     nodes = str(len(step["nodes"]))
     found = {
         "SLURM_JOB_NUM_NODES": nodes, "SLURM_NNODES": nodes, "SLURM_JOB_NODELIST": str(facts["node_list"]),
-        "SLURM_JOB_CPUS_PER_NODE": run_length(facts["cpus"]),
     }  # fmt: skip
-    if own and row(PACK_TOO, release):
+    if size is None:
+        return found
+    found["SLURM_JOB_CPUS_PER_NODE"] = run_length(facts["cpus"])
+    if own:
         for life in lives:
-            found |= {f"{name}_PACK_GROUP_{life.facts['offset']}": str(life.facts[fact]) for name, fact in _OLD}
+            told = ((name, life.facts[fact]) for name, fact in _OLD)
+            found |= {f"{name}_PACK_GROUP_{life.facts['offset']}": str(value) for name, value in told if value}
             cpus = run_length(life.facts["cpus"])
             found[f"SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_{life.facts['offset']}"] = cpus
     if own:
-        found |= {**size_variables(size, release), "SLURM_JOB_NAME": str(facts["name"])}
+        found |= {**size_variables(size), "SLURM_JOB_NAME": str(facts["name"])}
     return found

@@ -5,24 +5,25 @@ Mirrors _get_het_group, _opt_env and get_next_opt of srun's opt.c, 22.05.
 
 from __future__ import annotations
 
-import re
-
 from slurmsim.commands.submit.job_variables import variables_of
 from slurmsim.commands.text.messages import Stop
+from slurmsim.numerals import is_number
+from slurmsim.releases import row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from slurmsim.commands.submit.allocation_options import Part
     from slurmsim.commands.submit.chosen_options import Chosen
+    from slurmsim.commands.submit.part import Part
     from slurmsim.commands.text.messages import Messages
 
 
 MOST = 128
 """Components a job may have."""
+_ONLY_INSIDE = {"22.05": False, "26.05": True}
+"""Whether --het-group is refused where srun makes the allocation itself."""
 _OF_THE_WHOLE = ("SLURM_JOB_ID", "SLURM_JOBID")
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 class Colon:
@@ -62,11 +63,11 @@ def het_groups(text: str, say: Messages, failure: int) -> list[int]:
     """The groups that ``--het-group`` names, in order. Raises Stop."""
     found: set[int] = set()
     for item in text.removeprefix("[").removesuffix("]").split(","):
-        match = _RANGE.fullmatch(item)
-        if match is None or (match[2] is not None and int(match[2]) < int(match[1])):
+        first, dash, last = item.partition("-")
+        if not is_number(first) or (dash and (not is_number(last) or int(last) < int(first))):
             say.error(f"_parse_single_range: Invalid range: `{item}'")
             break
-        low, high = int(match[1]), int(match[2] or match[1])
+        low, high = int(first), int(last or first)
         if high >= MOST:
             break
         found.update(range(low, high + 1))
@@ -86,11 +87,16 @@ def of_group(environ: Mapping[str, str], chosen: Chosen, group: int) -> dict[str
     return found
 
 
-def check_groups(parts: Sequence[Part], say: Messages) -> None:
-    """No two parts are for the same group. Raises Stop."""
+def check_groups(parts: Sequence[Part], say: Messages, failure: int) -> None:
+    """No two parts are for the same group, and newer releases want an allocation that has groups. Raises Stop."""
     groups = [part.group or 0 for part in parts]
     if len(set(groups)) < len(groups):
         say.fatal("Duplicate het groups in single srun not supported")
+    chosen = parts[0].chosen
+    outside = "SLURM_JOB_ID" not in chosen.context.environ
+    if outside and row(_ONLY_INSIDE, chosen.context.release) and any(p.chosen.is_set("het-group") for p in parts):
+        say.error("--het-group expected to be used within an HetJob allocation")
+        raise Stop(failure)
 
 
 def with_commands(parts: Sequence[Part], say: Messages) -> list[Part]:

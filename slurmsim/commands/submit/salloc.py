@@ -87,7 +87,8 @@ class _Call(AllocatingCall):
         self.say.info(f"Granted job allocation {job_id}")
         ready = row(_READY, self.cluster.release)
         if ready:
-            self.say.info(ready.format(nodes=facts["node_list"]))
+            for component in facts.get("components", [facts]):
+                self.say.info(ready.format(nodes=component["node_list"]))
         if not shell:
             return 0
         status = self._command(facts, command)
@@ -112,7 +113,8 @@ class _Call(AllocatingCall):
                 self.say.info(f"Job allocation {self.allocation.job_id} has been revoked.")
             return self._immediate_code()
         self.say.error(f"Job submit/allocate failed: {failed.text}")
-        if len(self.parts) > 1 and self.allocation.job_id and failed.text != ALREADY_DONE:
+        told = row(_SAYS_REVOKED, self.cluster.release) and failed.text != ALREADY_DONE
+        if len(self.parts) > 1 and self.allocation.job_id and told:
             self.say.info(f"Job allocation {self.allocation.job_id} has been revoked.")
         return self.error_code
 

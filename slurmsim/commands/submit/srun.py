@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slurmsim.commands.io import Io
-    from slurmsim.commands.submit.allocation_options import Part
+    from slurmsim.commands.submit.part import Part
 
 
 _NAME = "srun"
@@ -70,7 +70,7 @@ class _Call(AllocatingCall):
         lives: list[StepLife] = []
         status = NO_STATUS
         try:
-            for part, component in shares(self.parts, facts, self.say, self.error_code, own=own):
+            for part, component in shares(self.parts, facts, lives, self.say, self.error_code, own=own):
                 lives.append(self._life(part, component, lives, own))
             status = Launch(self.io, self.say, lives, facts.get("het_size")).run()
         except Stop:
@@ -79,6 +79,8 @@ class _Call(AllocatingCall):
         finally:
             for life in lives:
                 ended = {"job_id": life.facts["job_id"], "step_id": life.step["step_id"]}
+                if "het_comp" in life.facts:
+                    ended["het_comp"] = life.facts["het_comp"]
                 self._insist("step_end", status=life.status or 0, **ended)
             if own:
                 self._insist("complete_job", job_id=facts["job_id"], status=status)

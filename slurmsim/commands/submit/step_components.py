@@ -9,12 +9,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from slurmsim.commands.submit.allocation_options import Part
+    from slurmsim.commands.submit.part import Part
+    from slurmsim.commands.submit.step_life import StepLife
     from slurmsim.commands.text.messages import Messages
 
 
 def shares(
-    parts: Sequence[Part], facts: Mapping[str, Any], say: Messages, code: int, *, own: bool
+    parts: Sequence[Part], facts: Mapping[str, Any], lives: Sequence[StepLife], say: Messages, code: int, *, own: bool
 ) -> Iterator[tuple[Part, dict[str, Any]]]:
     """Each part of the step with what was told of the component it is for, in the order of components.
 
@@ -22,6 +23,8 @@ def shares(
     ----------
     facts
         What the daemon told of the allocation; ``components`` of a heterogeneous one.
+    lives
+        What has been made of the shares so far.
     code
         The exit code of a refusal.
     own
@@ -37,10 +40,11 @@ def shares(
         return
     highest = int(facts.get("het_size") or 1) - 1
     groups = [part.group or 0 for part in parts]
+    if not components and len(parts) > 1:
+        for part in sorted(parts, key=lambda part: part.group or 0):
+            yield part, _of_ordinary(part, facts, lives, say, code)
+        return
     if len(parts) > 1 and max(groups) > highest:
-        if not components:
-            say.error("steps of several components in an ordinary allocation are not modelled")
-            raise Stop(code)
         say.error(
             f"Attempt to run a job step with het group value of {max(groups)}, "
             f"but the job allocation has maximum value of {highest}"
@@ -61,6 +65,21 @@ def shares(
             _say_over(part, component, say)
             raise Stop(code)
         yield part, component
+
+
+def _of_ordinary(
+    part: Part, facts: Mapping[str, Any], lives: Sequence[StepLife], say: Messages, code: int
+) -> dict[str, Any]:  # fmt: skip
+    """A component in an ordinary allocation has nodes that those before it have left. Raises Stop."""
+    taken = [name for life in lives for name in life.step["nodes"]]
+    size, wanted = len(facts["nodes"]), max(part.builder.sizes.min_nodes, 1)
+    if wanted > size - len(taken):
+        say.error(
+            f"Allocation failure of {wanted} nodes: job size of {size}, already allocated {len(taken)} nodes to "
+            "previous components."
+        )
+        raise Stop(code)
+    return {**facts, "het_comp": part.group or 0, "taken": taken}
 
 
 def _say_over(part: Part, component: Mapping[str, Any], say: Messages) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from slurmsim.commands.submit.allocation_options import Part
+    from slurmsim.commands.submit.part import Part
 
 
 # variable, the fact it shows (or a text after "="), first release that has it, first without it

@@ -13,6 +13,7 @@ from slurmsim.commands.submit.task_files import ALL, EACH, ONE, target
 from slurmsim.commands.submit.task_runner import Runner, Task
 from slurmsim.commands.text.messages import Stop
 from slurmsim.path_patterns import NUMBERS, filled
+from slurmsim.releases import row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from slurmsim.commands.submit.step_life import StepLife
     from slurmsim.commands.submit.task_files import Target
     from slurmsim.commands.text.messages import Messages
+
+
+_DOUBLED = {"22.05": True, "26.05": False}
+"""Whether a file's ``%t`` counts the tasks of the components before a task's twice."""
 
 
 class Launch:
@@ -49,7 +54,8 @@ class Launch:
 
     def run(self) -> int:
         """Run all tasks to their end; the status of the step. Raises Stop."""
-        self.facts, self.step = common_facts(self.lives) if self.het_size else (self.lives[0].facts, self.lives[0].step)
+        several = self.het_size or len(self.lives) > 1
+        self.facts, self.step = common_facts(self.lives) if several else (self.lives[0].facts, self.lives[0].step)
         for life in self.lives:
             life.tasks = self._tasks(life)
         sources = [self._set_up_streams(life) for life in self.lives]
@@ -75,12 +81,13 @@ class Launch:
     # -- setting up -------------------------------------------------------------------------------------------------
 
     def _tasks(self, life: StepLife) -> list[Task]:
+        facts = {**self.facts, **{name: life.facts.get(name) for name in ("start_time", "end_time", "sluid")}}
         common = step_environment(
-            self.io.environ, self.facts, self.step, life.part, life.release, own=life.own,
+            self.io.environ, facts, self.step, life.part, life.release, own=life.own,
             distribution=life.distribution, umask=self.io.umask,
         )  # fmt: skip
-        if self.het_size:
-            common |= het_variables(self.lives, self.facts, self.step, self.het_size, life.release, own=life.own)
+        if self.het_size or len(self.lives) > 1:
+            common |= het_variables(self.lives, self.facts, self.step, self.het_size, own=life.own)
         environ = exported(common, life.chosen.get("export_env"), self.io.environ)
         commands = self._commands(life)
         found = []
@@ -168,7 +175,8 @@ class Launch:
             "x": environ.get("SLURM_JOB_NAME") or str(facts.get("name") or ""),
         }  # fmt: skip
         if task is not None:
-            values |= {"t": str(task.number + life.first_task), "n": str(task.node - life.first_node), "N": host}
+            doubled = life.first_task if row(_DOUBLED, life.release) else 0
+            values |= {"t": str(task.number + doubled), "n": str(task.node - life.first_node), "N": host}
         return os.path.join(life.chosen.get("work_dir") or self.io.cwd, filled(text, values, NUMBERS | {"s"}))
 
     def _open(self, path: str, mode: int, what: str) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slurmsim.commands.io import Io
-    from slurmsim.commands.submit.allocation_options import Part
+    from slurmsim.commands.submit.part import Part
     from slurmsim.commands.submit.task_runner import Runner, Task
     from slurmsim.commands.text.messages import Messages
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _ABORT_S = 2
 _EXEC_LATE = {"22.05": True, "26.05": False}
 """Whether "execve(): …" comes after the news of the task's end."""
+_TERMINATING = {"22.05": "launch/slurm: _step_signal: Terminating", "24.11": "Terminating"}
 _AGAIN_S = 1.0
 _REQUEUE_GRACE_S = 0.5
 
@@ -66,7 +67,8 @@ class StepLife:
     ) -> None:  # fmt: skip
         self.io, self.say, self.part, self.facts, self.step, self.own = io, say, part, facts, step, own
         self.chosen, self.release, self.distribution = part.chosen, release, distribution
-        self.name = f"StepId={facts['job_id']}.{step['step_id']}"
+        component = f"+{facts['het_comp']}" if "het_comp" in facts else ""
+        self.name = f"StepId={facts['job_id']}.{step['step_id']}{component}"
         self.first_task = self.first_node = 0
         self.together: list[StepLife] = [self]
         self.tasks: list[Task] = []
@@ -140,7 +142,7 @@ class StepLife:
     def terminate(self) -> None:
         """TERM, and KILL when KillWait is over."""
         self._terminated = True
-        self.say.info(f"Terminating {self.name}")
+        self.say.info(f"{row(_TERMINATING, self.release)} {self.name}")
         if any(task.status is None for task in self.tasks):
             self._end(signal.SIGTERM)
         self.runner.after(float(self.facts["kill_wait"]), lambda: self.send(signal.SIGKILL))
@@ -148,7 +150,7 @@ class StepLife:
     def _too_late(self, seconds: int) -> None:
         self.say.info(f"First task exited {seconds}s ago")
         self.show_tasks()
-        self.say.info(f"Terminating {self.name}")
+        self.say.info(f"{row(_TERMINATING, self.release)} {self.name}")
         self._end(signal.SIGKILL)
 
     # -- its end ----------------------------------------------------------------------------------------------------

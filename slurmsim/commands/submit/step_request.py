@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from slurmsim.commands.submit.allocation_options import Part
+    from slurmsim.commands.submit.part import Part
     from slurmsim.commands.text.messages import Messages
 
 
@@ -52,15 +52,20 @@ class StepRequest:
         count = len(self.nodes)
         self._check_relative(count)
         wanted, excluded = self._names("req_nodes"), self._names("exc_nodes")
+        excluded += self.facts.get("taken", [])
         if not self.own and excluded:
             self._check_excluded(wanted, excluded)
             count -= len(set(excluded) & set(self.nodes))
-        if not sizes.nodes_set:
+        if not sizes.nodes_set and "het_comp" in self.facts:
+            sizes.min_nodes = 1
+        elif not sizes.nodes_set:
             sizes.min_nodes = sizes.tasks if sizes.tasks_set and sizes.tasks < count else count
         least = count if self.own else sizes.min_nodes
         most = min(sizes.max_nodes or least, count)
         if least > count:
             self._fail(f"Only allocated {count} nodes asked for {least}", bool(excluded))
+        if "het_comp" in self.facts:  # it takes no more of an ordinary allocation than it asks for
+            count = min(count, max(sizes.max_nodes, sizes.min_nodes))
         tasks = self._tasks(count if not sizes.max_nodes else min(count, sizes.max_nodes))
         exact = bool(chosen.get("exact")) or chosen.is_set("cpus-per-task") or self._exclusive()
         found: dict[str, Any] = {
@@ -76,6 +81,8 @@ class StepRequest:
             found["node_list"] = compress(wanted)
         if excluded and not self.own:
             found["exc_nodes"] = compress(excluded)
+        if "het_comp" in self.facts:
+            found["het_comp"] = self.facts["het_comp"]
         if not self.own:
             found["time_limit"] = chosen.get("time_limit")
         self._memory(found)

@@ -60,8 +60,15 @@ class Step:
 
     @property
     def text(self) -> str:
-        """``0``, or ``batch``."""
-        return NAMES.get(self.number, str(self.number))
+        """``0``, ``0+1`` in one of several components in an ordinary job, or ``batch``."""
+        tail = "" if self.het_comp is None else f"+{self.het_comp}"
+        return NAMES.get(self.number, f"{self.number}{tail}")
+
+    @property
+    def het_comp(self) -> int | None:
+        """Which component it is, if it is one of several of a step in an ordinary job."""
+        found = self.asked.get("het_comp")
+        return None if found is None else int(found)
 
     def finish(self, now: int, status: int) -> None:
         """It ended with the wait status `status`; news of a step that is known to be over is no news."""

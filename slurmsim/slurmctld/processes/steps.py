@@ -112,9 +112,9 @@ def _number(cluster: LiveCluster, live: LiveJob, asked: Mapping[str, Any]) -> in
     number, het = asked.get("step_id"), live.core.sub.het
     if number is None:
         return _counter(cluster, live).next_step
-    others = [] if het is None else [cluster.shown(het[0] + k) for k in range(het[1])]
+    others = [live] if het is None else [cluster.shown(het[0] + k) for k in range(het[1])]
     known = any(step.number == number for other in others if other is not None for step in running(other))
-    if not known or any(step.number == number for step in live.steps):
+    if not known or any(step.number == number and step.het_comp == asked.get("het_comp") for step in live.steps):
         raise Refusal("Invalid argument")
     return int(number)
 
@@ -168,6 +168,8 @@ def end(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> d
     if person.uid not in (live.person.uid, cluster.owner):
         raise Refusal(DENIED, 2002)
     for step in live.steps:
+        if step.het_comp != arguments.get("het_comp"):
+            continue
         if step.number == int(arguments["step_id"]) and (step.end is None or step.supposed):
             step.finish(cluster.now, int(arguments["status"]))
     cluster.changed(live)
@@ -307,7 +309,7 @@ FIELDS: dict[str, Callable[[LiveCluster, LiveJob, Step], Any]] = {
     "cluster": lambda c, j, s: c.spec.name,
     "job_id": lambda c, j, s: j.id,
     "step_id": lambda c, j, s: s.number,
-    "step_het_comp": lambda c, j, s: None,
+    "step_het_comp": lambda c, j, s: s.het_comp,
     "array_job_id": lambda c, j, s: j.array.id if j.array is not None else 0,
     "array_task_id": lambda c, j, s: j.task,
     "name": lambda c, j, s: s.name,

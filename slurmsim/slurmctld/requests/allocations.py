@@ -74,12 +74,17 @@ def answer(cluster: LiveCluster, live: LiveJob) -> dict[str, Any]:
         first = any(r.partition is core.partition and r.priority > core.priority for r in before)
         down = reason == Reason.PARTITION_DOWN and _has_nodes(cluster, core)
         return _fail(cluster, live, found, NOT_TOP if first else DOWN if down else BUSY)
-    if core.request.min_nodes > len(core.partition.spec.nodes) and row(_TOO_LARGE, cluster.release):
+    if too_large(cluster, core):
         return _fail(cluster, live, found, NOT_AVAILABLE)
     for name, text in _SAID.items():
         if reason.startswith(name):
             found["note"] = text
     return found
+
+
+def too_large(cluster: LiveCluster, core: Job) -> bool:
+    """Whether an allocation of more nodes than its partition has is refused, and `core` asks for so many."""
+    return core.request.min_nodes > len(core.partition.spec.nodes) and bool(row(_TOO_LARGE, cluster.release))
 
 
 def _has_nodes(cluster: LiveCluster, core: Job) -> bool:

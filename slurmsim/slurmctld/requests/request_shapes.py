@@ -155,7 +155,8 @@ REQUESTS: dict[str, Shape] = {
     "wait_mail": _fields("job_id", "after", **_OWN_ID, after=NUMBER, step_id=_STEP_ID, hold=FLAG, told=FLAG),
     "wait_until": _fields("until", until=TIME),
     "step_create": _fields("step", step=STEP, wait=FLAG),
-    "step_end": _fields("job_id", "step_id", "status", **_OWN_ID, step_id=_STEP_ID, status=NUMBER),
+    "step_end": _fields("job_id", "step_id", "status", **_OWN_ID, step_id=_STEP_ID, status=NUMBER,
+                        het_comp=NUMBER),
     "step_layout": _fields("job_id", "step_id", **_OWN_ID, step_id=_STEP_ID),
     "steps": _fields("fields", **_LOOK, **_JOB_ID, step_id=_STEP_ID),
     # looking

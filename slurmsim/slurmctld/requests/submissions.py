@@ -77,6 +77,10 @@ class Submissions:
                 if cluster.next_id() != leader + offset:
                     raise Refusal("Unable to create job record, try again")
                 self._submit(one, person, het=(leader, size))
+                live = cluster.shown(leader + offset)
+                if live is not None and one.get("allocate") and allocations.too_large(cluster, live.core):
+                    self._give_up(leader + offset, 1)
+                    raise Refusal(NOT_AVAILABLE)
             except Refusal as refusal:
                 self._give_up(leader, offset)
                 if not offset or not one.get("allocate"):
