@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 
 import slurmsim
-from slurmsim.live.waiting.interval import starts
+from slurmsim.live.waiting.interval import HIGH, LOW, at_level, starts
 from slurmsim.live.waiting.onlooker import Onlooker
 from slurmsim.live.waiting.past import newest
 from slurmsim.protocol import Client
@@ -51,9 +51,9 @@ def main(log: str, nodes: int, waits: int = 60, first: int = 1000, jobs: int = 9
         real = {job.job_id: job.start_time for job in c.jobs()}
     for job_id, (now, found) in asked.items():
         print(json.dumps({"job": job_id, "now": now, "real": real[job_id], "starts": found}))
-    for low, high in ((0.1, 0.9), (0.05, 0.95), (0.0, 1.0)):
-        inside = [_level(found, low) <= real[job] <= _level(found, high) for job, (_, found) in asked.items()]
-        widths = sorted(_level(found, high) - _level(found, low) for _, found in asked.values())
+    for low, high in ((LOW, HIGH), (0.1, 0.9), (0.0, 1.0)):
+        inside = [at_level(found, low) <= real[job] <= at_level(found, high) for job, (_, found) in asked.items()]
+        widths = sorted(at_level(found, high) - at_level(found, low) for _, found in asked.values())
         print(f"# levels {low:g}-{high:g}: {sum(inside)} of {len(inside)} inside ({sum(inside) / len(inside):.0%}), "
               f"median width {widths[len(widths) // 2] / 3600:.2f} h")  # fmt: skip
     late = sum(real[job] > found[-1] for job, (_, found) in asked.items())
@@ -63,10 +63,6 @@ def main(log: str, nodes: int, waits: int = 60, first: int = 1000, jobs: int = 9
 
 def _text(log: Path) -> str:
     return (gzip.decompress(log.read_bytes()) if log.suffix == ".gz" else log.read_bytes()).decode("latin-1")
-
-
-def _level(found: list[float], level: float) -> float:
-    return found[round(level * (len(found) - 1))]
 
 
 def _ask(c: slurmsim.live.cluster.Cluster, rng: Random, asked: dict[int, tuple[int, list[float]]]) -> None:

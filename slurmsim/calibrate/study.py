@@ -36,7 +36,7 @@ class Diagnosis:
     fit, by
         The grade, and that of each partition and of each class of length and size.
     causes
-        The changes tried; None where none was asked for.
+        The changes tried; None where none was asked for, or the log has too few starts to compare with.
     summary
         Of the replay.
     """
@@ -83,7 +83,8 @@ def calibrate(
     workload = prepared.workload
     dump = _dump(options)
     causes = None
-    if families is not None:
+    fit = grade(found.logged, found.replayed)
+    if families is not None and fit.verdict != "none":  # else there is nothing to come nearer to
         changes = candidates(Site(prepared.cluster, workload, prepared.accounting), families)
         told = None if progress is None else (lambda done, total: progress(done + 1, total + 1))
         causes = find_causes(options, found, changes, replicates=replicates, jitter_s=jitter_s, top=top, progress=told)
@@ -91,7 +92,7 @@ def calibrate(
         Path(options.workload).name, len(workload), shortfall(found.summary),
         data_remarks(workload, prepared.cluster, prepared.accounting, dump),
         clock_remarks(workload, dump, [event.time for event in prepared.timed]), log_not_modelled(workload),
-        grade(found.logged, found.replayed), found.by, causes, found.summary,
+        fit, found.by, causes, found.summary,
         tuple(dict.fromkeys(str(one) for one in prepared.findings if one.severity == "warning")),
     )  # fmt: skip
 

@@ -1,11 +1,13 @@
 """When a waiting job starts in truth: an 80 % interval, from copies of the cluster that live on as its past has been.
 
 In each copy every job runs for a part of its limit that was drawn from those of jobs that have ended (of its own user
-where there are enough), and what comes meanwhile is what came in a stretch of the past, drawn too. The policy and all
-rules decide in the copies as they do here. Parametric forms are not needed: the site's own past is the distribution.
+where there are enough), all of them longer or shorter by what such draws were wrong by in some stretch of the past
+(`slurmsim.live.waiting.misjudged`), and what comes meanwhile is what came in a stretch of the past, drawn too. The
+policy and all rules decide in the copies as they do here. Parametric forms are not needed: the site's own past is the
+distribution.
 
 The levels that are read off the copies are wider than 10 and 90 %, because the past is not the future: they were set
-on one log and judged on others, with success on one of two (docs/why.md, `benchmarks/why_interval.py`).
+on one log and judged on others (docs/why.md, `benchmarks/why_interval_many.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
+from slurmsim.live.waiting.misjudged import factors
 from slurmsim.live.waiting.onlooker import Onlooker
 from slurmsim.live.waiting.past import Known
 from slurmsim.protocol import Refusal
@@ -29,7 +32,7 @@ ENOUGH = 20
 """Ended jobs, of a user or of all, that make a distribution."""
 STRETCH = 8
 """Ended jobs of a user, one after the other, of which a copy draws."""
-LOW, HIGH = 0.05, 0.95
+LOW, HIGH = 0.0625, 0.9375
 """Levels among the copies between which the start lies in 80 % of cases."""
 LONGEST_S = 14 * 86_400
 _LOOK_S = 600  # between two looks whether the job has started
@@ -51,7 +54,7 @@ def interval(onlooker: Onlooker, live: LiveJob, past: Sequence[Known]) -> dict[s
     if ended < ENOUGH:
         return None
     found = starts(onlooker, live, past)
-    low, high = (_level(found, level) for level in (LOW, HIGH))
+    low, high = (_told(at_level(found, level)) for level in (LOW, HIGH))
     return {"low": low, "high": high, "copies": len(found), "ended": ended}
 
 
@@ -59,22 +62,34 @@ def starts(onlooker: Onlooker, live: LiveJob, past: Sequence[Known]) -> list[flo
     """When the job starts in each copy, ascending; infinity for not within `LONGEST_S`."""
     rng = Random(live.core.id)
     found: list[float] = []
+    wrong = factors(past)
     began = time.monotonic()
     while len(found) < COPIES and (len(found) < LEAST_COPIES or time.monotonic() - began < MOST_S):
-        found.append(_start_in_copy(onlooker.fork(), live.core.id, _Draws(rng, past), past, rng))
+        found.append(_start_in_copy(onlooker.fork(), live.core.id, Draws(rng, past, wrong), past, rng))
     return sorted(found)
 
 
-def _level(starts: Sequence[float], level: float) -> int | None:
-    at = starts[round(level * (len(starts) - 1))]
-    return None if at == float("inf") else int(at)
+def at_level(starts: Sequence[float], level: float) -> float:
+    """The start at a level among ascending ones, between two of them in proportion; infinity next to it."""
+    place = level * (len(starts) - 1)
+    low, high = starts[int(place)], starts[min(int(place) + 1, len(starts) - 1)]
+    part = place - int(place)
+    return low if part == 0 or low == high else low + part * (high - low)
 
 
-class _Draws:
-    """Draws how long jobs run in one copy: each user's from a stretch of his past, because his jobs are alike."""
+def _told(start: float) -> int | None:
+    return None if start == float("inf") else int(start)
 
-    def __init__(self, rng: Random, past: Sequence[Known]) -> None:
+
+class Draws:
+    """Draws how long jobs run in one copy: each user's from a stretch of his past, because his jobs are alike.
+
+    `wrong` are factors by which such draws were wrong; one of them holds for all jobs of the copy.
+    """
+
+    def __init__(self, rng: Random, past: Sequence[Known], wrong: Sequence[float]) -> None:
         self._rng = rng
+        self._factor = rng.choice(wrong) if wrong else 1.0
         self._used = [job.used for job in past if job.used is not None]
         by_user: dict[str, list[float]] = {}
         for job in past:
@@ -91,6 +106,7 @@ class _Draws:
         some = self._by_user.get(user)
         if some is None:
             some = self._by_user[user] = self._stretch(self._used)
+        some = [min(1.0, one * self._factor) for one in some]
         if ran_s:
             some = [one for one in some if one * limit_s > ran_s]
             if not some:
@@ -98,13 +114,13 @@ class _Draws:
         return max(1, round(self._rng.choice(some) * limit_s) - ran_s)
 
 
-def _start_in_copy(fork: Engine, core_id: int, draws: _Draws, past: Sequence[Known], rng: Random) -> float:
+def _start_in_copy(fork: Engine, core_id: int, draws: Draws, past: Sequence[Known], rng: Random) -> float:
     """When the job starts in a copy; infinity for not within `LONGEST_S`."""
     mine = fork.jobs[core_id]
     for live in list(fork.jobs.values()):
         _let_run(fork, live, draws)
     began = fork.now
-    for at, job in _arrivals(past, began, rng):
+    for at, job in arrivals(past, began, rng):
         while fork.now + _LOOK_S < at:
             fork.network.advance(fork.now + _LOOK_S)
             if (start := _started(fork, mine)) is not None:
@@ -127,7 +143,7 @@ def _started(fork: Engine, live: LiveJob) -> float | None:
     return float("inf") if live.core.id not in fork.jobs else None
 
 
-def _let_run(fork: Engine, live: LiveJob, draws: _Draws) -> None:
+def _let_run(fork: Engine, live: LiveJob, draws: Draws) -> None:
     """The job runs as long as is drawn, from now on where it runs already."""
     core, network = live.core, fork.network
     if live.over or core.time_limit_s >= _NO_LIMIT_S:
@@ -140,7 +156,7 @@ def _let_run(fork: Engine, live: LiveJob, draws: _Draws) -> None:
         network._restart_timer(core, left)
 
 
-def _arrivals(past: Sequence[Known], now: int, rng: Random) -> list[tuple[int, Known]]:
+def arrivals(past: Sequence[Known], now: int, rng: Random) -> list[tuple[int, Known]]:
     """What comes: the past again, begun anywhere and gone round; at the same time of day where it is long enough."""
     known = [job for job in past if job.submit <= now][-_MOST_ARRIVALS:]
     if len(known) < ENOUGH:
@@ -154,7 +170,7 @@ def _arrivals(past: Sequence[Known], now: int, rng: Random) -> list[tuple[int, K
     return sorted(((now + (job.submit - first - offset) % span + 1, job) for job in known), key=lambda one: one[0])
 
 
-def _submit(fork: Engine, job: Known, draws: _Draws) -> None:
+def _submit(fork: Engine, job: Known, draws: Draws) -> None:
     asked = {
         "name": "", "script": "#!/bin/sh\n", "work_dir": "/", "min_nodes": job.nodes, "num_tasks": job.cpus,
         "time_limit": job.limit_min, "partition": job.partition,

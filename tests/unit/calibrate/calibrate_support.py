@@ -54,7 +54,9 @@ def _write_log(file: Path, trace: slurmsim.Trace, jobs: int, seed: int) -> None:
     ids, start, end = trace.ints("jobs", "job_id", "start", "end")
     _, a, b = np.intersect1d(workload.ints["job_id"], ids, return_indices=True)
     for name, times in (("log_start", start), ("log_end", end)):
-        workload.ints[name][a] = np.where(times[b] == NULL, -1, times[b])
+        column = workload.ints[name].copy()
+        column[a] = np.where(times[b] == NULL, -1, times[b])
+        workload.ints[name] = column
     write_workload(workload, file)
 
 

@@ -131,6 +131,11 @@ def test_what_is_refused(site: Path, capsys: pytest.CaptureFixture[str], more: l
     assert says in error and error.count("\n") == 1
 
 
+def test_without_recorded_starts_no_change_is_tried(site: Path) -> None:
+    found = calibrate(parquet_of(site, jobs=20), progress=lambda done, total: pytest.fail("a change was replayed"))
+    assert (found.fit.verdict, found.causes) == ("none", None)
+
+
 def test_ctrl_c_keeps_what_was_replayed(site: Path) -> None:
     def stop(done: int, total: int) -> None:
         if done == 3:
