@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from slurmsim.campaign.results import COUNTS, MEANS
+from slurmsim.metrics.classes import CLASSES
 from slurmsim.metrics.summary import summarize, summarize_trace
 from slurmsim.trace import schema
 from slurmsim.trace.reader import read_trace
@@ -36,9 +38,19 @@ def test_no_jobs_have_no_means():
 
 
 def test_every_key_is_explained():
-    explained = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`[^|]*) \|", DOC, re.MULTILINE)))
-    assert set(explained) == set(schema.SUMMARY_KEYS)
-    assert len(explained) == len(set(explained))
+    of_runs, of_campaigns = re.split("^## In campaigns$", DOC, flags=re.MULTILINE)
+    of_campaigns, of_the_run = re.split("^## ", of_campaigns, maxsplit=1, flags=re.MULTILINE)
+    assert explained(of_runs) | explained(of_the_run) == set(schema.SUMMARY_KEYS)
+    others = {name for name in (*COUNTS, *MEANS) if name not in schema.SUMMARY_KEYS}
+    others -= {f"{one}_{what}" for one in CLASSES[1:] for what in ("jobs", "wait_s", "slowdown")}  # in words
+    assert explained(of_campaigns) == others
+
+
+def explained(text: str) -> set[str]:
+    """Names in first columns of tables."""
+    found = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`[^|]*) \|", text, re.MULTILINE)))
+    assert len(found) == len(set(found))
+    return set(found)
 
 
 def test_a_trace_counts_lost_runs_and_down_nodes(tmp_path):
