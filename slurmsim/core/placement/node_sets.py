@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 import numpy.typing as npt
 
 from slurmsim.bitmap import Bitmap, to_indices
-from slurmsim.core.records.node_table import NodeTable
 
 MOST = 64
 """Sets remembered, each with its rows; then all are forgotten."""
+
+
+class NodeColumns(Protocol):
+    """What a node table has a row for each node of: CPUs, weight, and how many CPUs the least share has."""
+
+    cpus: npt.NDArray[np.int64]
+    weight: npt.NDArray[np.int64]
+    grain: npt.NDArray[np.int64]
 
 
 class NodeSet:
@@ -29,7 +38,7 @@ class NodeSet:
 
     __slots__ = ("by_cpu", "cpus_each", "only_whole", "rows")
 
-    def __init__(self, table: NodeTable, rows: npt.NDArray[np.int64]) -> None:
+    def __init__(self, table: NodeColumns, rows: npt.NDArray[np.int64]) -> None:
         cpus, weights, grain = table.cpus[rows], table.weight[rows], table.grain[rows]
         alike = bool(len(rows)) and bool((cpus == cpus[0]).all() and (weights == weights[0]).all())
         self.rows = rows
@@ -41,7 +50,7 @@ class NodeSet:
 class NodeSets:
     """The sets that were asked for, until the nodes are altered."""
 
-    def __init__(self, table: NodeTable) -> None:
+    def __init__(self, table: NodeColumns) -> None:
         self._table = table
         self._known: dict[Bitmap, NodeSet] = {}
 
