@@ -84,6 +84,7 @@ PARAMETERS: Mapping[str, Words] = {
     "batch_sched_delay": ("Seconds until a pass for new batch jobs.", ""),
     "default_queue_depth": ("So many jobs a pass that an event causes looks at.", ""),
     "defer": ("No job is tried at its submission.", ""),
+    "enable_user_top": ("Users may put jobs of theirs before others of theirs (scontrol top).", ""),
     "partition_job_depth": ("So many jobs of each partition a pass looks at.", ""),
     "sched_interval": ("Seconds between two passes over the whole queue.", ""),
     "sched_max_job_start": ("So many jobs one pass starts.", ""),

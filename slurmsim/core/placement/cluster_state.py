@@ -95,6 +95,7 @@ class ClusterState:
         self.node_sets = NodeSets(self.table)
         # by identity of what was asked, which the compiled request keeps alive: hashing it costs more than placing it
         self.requests: dict[tuple[int, int, frozenset[str]], CompiledRequest] = {}
+        self._asked: dict[ResourceRequest, ResourceRequest] = {}  # what they asked, the first of equal ones
         self.n_compiled = 0  # requests ever compiled: more than there are, once some were forgotten
         self._resolved: dict[tuple[str, ...], tuple[Partition, ...]] = {}
         self._compiled: dict[
@@ -115,6 +116,10 @@ class ClusterState:
         limit = MemoryBounds.chosen(MemoryBounds(spec.max_mem_per_cpu_mib, spec.max_mem_per_node_mib), self.max_memory)
         return fit_memory(asked, partition, self.table, self.memory_default(partition), limit)
 
+    def known_request(self, asked: ResourceRequest) -> ResourceRequest:
+        """The equal one that is compiled, if any: each object is compiled, and tried on empty nodes, once."""
+        return self._asked.get(asked, asked)
+
     @property
     def known_requests(self) -> list[tuple[int, frozenset[str], CompiledRequest]]:
         """All compiled requests, each with its partition and what a QOS lifts; to be set by who restores them."""
@@ -123,6 +128,7 @@ class ClusterState:
     @known_requests.setter
     def known_requests(self, found: list[tuple[int, frozenset[str], CompiledRequest]]) -> None:
         self.requests = {(id(request.asked), at, lifted): request for at, lifted, request in found}
+        self._remember_asked()
         self.node_sets.forget()
         self._resolved.clear()
         self._compiled.clear()
@@ -130,6 +136,7 @@ class ClusterState:
     def forget_requests(self) -> None:
         """Nodes or partitions are not what requests were compiled against."""
         self.requests.clear()
+        self._asked.clear()
         self.node_sets.forget()
         self._resolved.clear()
         self._compiled.clear()
@@ -138,7 +145,13 @@ class ClusterState:
         """Forget the compiled requests that are nobody's of `jobs`."""
         used = {id(asked) for job in jobs for asked in (job.sub.request, *(r.asked for r in job.requests))}
         self.requests = {key: request for key, request in self.requests.items() if key[0] in used}
+        self._remember_asked()
         self._compiled = {key: found for key, found in self._compiled.items() if key[0] in used}
+
+    def _remember_asked(self) -> None:
+        self._asked.clear()
+        for request in self.requests.values():
+            self._asked.setdefault(request.asked, request.asked)
 
     def resolve(self, names: Sequence[str]) -> tuple[Partition, ...]:
         """Partitions by name, the default one when none is named. Raises SubmitError with Slurm's text."""
@@ -232,5 +245,6 @@ def compile_request(
             list_may_be_longer=state.rules.list_may_be_longer,
         )  # fmt: skip
         state.requests[key] = request
+        state._asked.setdefault(asked, asked)
         state.n_compiled += 1
     return request

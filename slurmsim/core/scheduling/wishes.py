@@ -11,7 +11,6 @@ from slurmsim.core.placement.cluster_state import compile_request
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
 from slurmsim.errors import PolicyError
-from slurmsim.model.request import ResourceRequest
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
@@ -32,8 +31,6 @@ class Wishes:
     def __init__(self, state: ControllerState, watts: Watts | None, reshaping: Reshaping | None) -> None:
         self.state, self.watts, self.reshaping = state, watts, reshaping
         self._policy = state.policy.name
-        # requests of a size, by the one that was made, which is kept so that its identity stays its own
-        self._sized: dict[tuple[int, int], tuple[ResourceRequest, ResourceRequest]] = {}
 
     def start(self, decision: Any, job: Job, records: Sequence[Record]) -> Sequence[Record]:
         """`records` as they have to be for the size, and the cap noted for who starts the job."""
@@ -53,13 +50,9 @@ class Wishes:
         asked = record.job.sub.request
         if asked.min_nodes == nodes and asked.max_nodes in (0, nodes):
             return record
-        key = id(asked), nodes
-        if key not in self._sized:
-            self._sized[key] = asked, replace(asked, min_nodes=nodes, max_nodes=nodes)
-        sized = copy(record)
-        sized.request = compile_request(
-            self.state.cluster, self._sized[key][1], record.partition, lifted=record.request.lifted
-        )
+        cluster, sized = self.state.cluster, copy(record)
+        asked = cluster.known_request(replace(asked, min_nodes=nodes, max_nodes=nodes))
+        sized.request = compile_request(cluster, asked, record.partition, lifted=record.request.lifted)
         sized.need = sized.request.unit_need
         return sized
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from slurmsim.model.request import ResourceRequest
-
 MOST = 20_000
 """Parts remembered; then all are forgotten, which costs memory only."""
 MOST_CHARACTERS = 16 << 20
@@ -19,14 +17,7 @@ class Same:
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
         self._maps: dict[tuple[Any, ...], dict[str, Any]] = {}
-        self._requests: dict[ResourceRequest, ResourceRequest] = {}
         self._characters = 0
-
-    def request(self, asked: ResourceRequest) -> ResourceRequest:
-        """An earlier one that is equal: the controller compiles, and tries on empty nodes, each object once."""
-        if len(self._requests) > MOST:
-            self._requests.clear()
-        return self._requests.setdefault(asked, asked)
 
     def share(self, asked: dict[str, Any]) -> dict[str, Any]:
         """`asked` with earlier equal texts and environments in place of its own."""

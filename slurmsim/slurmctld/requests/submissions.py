@@ -160,7 +160,7 @@ class Submissions:
         cluster = self._cluster
         requeue, default = bool(cluster.spec.option("JobRequeue")), cluster.controller.state.cluster.default
         sub = submission(core_id, asked, person.name, cluster.now, requeue)
-        sub.request = self._same.request(serving(cluster, sub.request, asked))
+        sub.request = cluster.controller.state.cluster.known_request(serving(cluster, sub.request, asked))
         add_profile(cluster, sub, asked)
         if sub.priority and not cluster.is_operator(person):
             sub.priority = None  # it may be 0; others are not heard (validate_job_create_req)
