@@ -77,13 +77,13 @@ class BoxBoard:
 def _stacked(instance: Instance) -> list[Amounts]:
     """First positions of what runs and is reserved, on each node one upon the other, those that end last below."""
     loads = instance.loads
-    lying: dict[int, list[tuple[int, Amounts]]] = {}
+    lying: dict[int, list[tuple[int, int, Amounts]]] = {}
     found: list[Amounts] = [()] * len(loads)
     for index in sorted(range(len(loads)), key=lambda n: (loads[n].job < 0, -loads[n].end, n)):
         load = loads[index]
-        below = [sizes for end, sizes in lying.get(load.node, ()) if end > load.start]
+        below = [sizes for start, end, sizes in lying.get(load.node, ()) if start < load.end and load.start < end]
         found[index] = tuple(map(sum, zip(*below, strict=True))) or (0,) * len(load.amounts)
-        lying.setdefault(load.node, []).append((load.end, load.amounts))
+        lying.setdefault(load.node, []).append((load.start, load.end, load.amounts))
     return found
 
 

@@ -8,13 +8,16 @@ needs. The size of the model does not depend on the number of nodes. Source: PCP
 - a resource a job does not need has no variables and no constraints for it;
 - running units keep their node, not their positions: positions are labels, and fixing them costs optima;
 - a node is y // H with H the largest node's size of that resource: for equal nodes the map of the paper, without its
-  table of all positions (memory has millions); where nodes differ, what is beyond the smaller ones is no position.
+  table of all positions (memory has millions); where nodes differ, what is beyond the smaller ones is no position;
+- a position is as large as the greatest common divisor of all demands: boxes moved down to multiples of it stay apart
+  and inside their nodes, so no plan is lost (and memory in KB has some dozens of positions a node again).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
+from math import gcd
 
 from ortools.sat.python import cp_model
 
@@ -51,7 +54,9 @@ class BoxModel(ScheduleModel):
         fixed: bool = False,
     ) -> None:
         super().__init__(instance, earliest)
-        self._height = [max(1, int(h)) for h in instance.capacity.max(axis=0)]
+        self._grain = _grains(instance)
+        self._capacity = instance.capacity // self._grain
+        self._height = [max(1, int(h)) for h in self._capacity.max(axis=0)]
         self._lines: list[list[tuple[Interval, Interval, int]]] = [[] for _ in instance.resources]
         self._nodes: dict[int, list[Var]] = {}
         self._units: dict[int, dict[int, list[Var]]] = {}  # job -> resource -> y of each unit
@@ -84,8 +89,7 @@ class BoxModel(ScheduleModel):
 
     def _positions(self, r: int, size: int, nodes: Sequence[int]) -> cp_model.Domain:
         """Where a box of `size` may begin: inside one of `nodes` (corrected: it may end on the last position)."""
-        high = self._height[r]
-        capacity = self.instance.capacity
+        high, capacity = self._height[r], self._capacity
         return cp_model.Domain.from_intervals([[high * k, high * k + int(capacity[k, r]) - size] for k in nodes])
 
     def _make_units(self, i: int, job: Job) -> None:
@@ -93,7 +97,8 @@ class BoxModel(ScheduleModel):
         nodes = [int(k) for k in self.instance.places(job).nonzero()[0]]
         needed = [r for r, amount in enumerate(job.demand) if amount]
         self._units[i] = {r: [] for r in needed}
-        domains = {r: self._positions(r, job.demand[r], nodes) for r in needed}
+        sizes = {r: job.demand[r] // self._grain[r] for r in needed}
+        domains = {r: self._positions(r, sizes[r], nodes) for r in needed}
         tied = len(needed) > 1 or job.per_node is not None
         if tied:
             anywhere = cp_model.Domain.from_values(nodes)
@@ -102,9 +107,9 @@ class BoxModel(ScheduleModel):
             for r in needed:
                 y = self.cp.new_int_var_from_domain(domains[r], f"y{i}_{r}_{j}")
                 self._units[i][r].append(y)
-                self._add_box(r, self.spans[i], y, job.demand[r], job.duration)
+                self._add_box(r, self.spans[i], y, sizes[r], job.duration)
                 if tied:
-                    self._on_node(r, y, self._nodes[i][j], job.demand[r])
+                    self._on_node(r, y, self._nodes[i][j], sizes[r])
 
     def _on_node(self, r: int, y: Var, node: Var, size: int) -> None:
         """map_r[y] = node, written H node <= y <= H node + H - dy."""
@@ -115,10 +120,10 @@ class BoxModel(ScheduleModel):
     def _fix_loads(self) -> None:
         """Running units are boxes where they lie; those side by side of one time are one box, over nodes too."""
         loads = self.instance.loads
-        for r, high in enumerate(self._height):
+        for r, (high, grain) in enumerate(zip(self._height, self._grain, strict=True)):
             pieces = sorted(
-                (load.start, load.end, high * load.node + lies[r], load.amounts[r])
-                for load, lies in zip(loads, self._loads, strict=True) if load.amounts[r]
+                (load.start, load.end, high * load.node + lies[r] // grain, load.amounts[r] // grain)
+                for load, lies in zip(loads, self._loads, strict=True) if load.amounts[r] >= grain
             )  # fmt: skip
             merged: list[tuple[int, int, int, int]] = []
             for start, end, low, size in pieces:
@@ -134,8 +139,8 @@ class BoxModel(ScheduleModel):
         for n, load in enumerate(self.instance.loads):
             span = self.fixed(load.start, load.end, f"load{n}")
             self._fixed.append({})
-            for r, size in enumerate(load.amounts):
-                if size:
+            for r, amount in enumerate(load.amounts):
+                if size := amount // self._grain[r]:
                     y = self.cp.new_int_var_from_domain(self._positions(r, size, [load.node]), f"y_load{n}_{r}")
                     self._fixed[n][r] = y
                     self._add_box(r, span, y, size, load.end - load.start)
@@ -163,7 +168,7 @@ class BoxModel(ScheduleModel):
                 self.cp.add_all_different(ys)
                 continue
             for first, second in pairwise(ys):
-                self.cp.add(first + job.demand[r] <= second)
+                self.cp.add(first + job.demand[r] // self._grain[r] <= second)
         if job.per_node is not None:
             self._spread(i, job.per_node)
 
@@ -209,13 +214,21 @@ class BoxModel(ScheduleModel):
                 if i in self._nodes:
                     self.cp.add_hint(self._nodes[i][j], node)
             for r, ys in self._units[i].items():
-                places = sorted(self._height[r] * node + offsets[r] for node, offsets in boxes)
+                places = sorted(self._position(r, node, offsets) for node, offsets in boxes)
                 for y, place in zip(ys, places, strict=True):
                     self.cp.add_hint(y, place)
         for n, load in enumerate(self.instance.loads if self._fixed else ()):
             offsets = self._load_offsets(plan, n)
             for r, y in self._fixed[n].items():
-                self.cp.add_hint(y, self._height[r] * load.node + offsets[r])
+                self.cp.add_hint(y, self._position(r, load.node, offsets))
+
+    def _position(self, r: int, node: int, offsets: Amounts) -> int:
+        """Of a box at these offsets of a node, in the line of resource r."""
+        return self._height[r] * node + offsets[r] // self._grain[r]
+
+    def _offset(self, r: int, node: int, position: int) -> int:
+        """The way back."""
+        return (position - self._height[r] * node) * self._grain[r]
 
     def _load_offsets(self, plan: Plan, n: int) -> Amounts:
         """Where load `n` lies in `plan`; what reservations leave to nobody is in no plan."""
@@ -233,7 +246,7 @@ class BoxModel(ScheduleModel):
             boxes: list[Box] = []
             for j in range(job.units):
                 node = solver.value(self._units[i][some][j]) // self._height[some]
-                offsets = [solver.value(self._units[i][r][j]) - self._height[r] * node if r in self._units[i] else 0
+                offsets = [self._offset(r, node, solver.value(self._units[i][r][j])) if r in self._units[i] else 0
                            for r in resources]  # fmt: skip
                 boxes.append((node, tuple(offsets)))
             plan.boxes[job.id] = boxes
@@ -244,8 +257,13 @@ class BoxModel(ScheduleModel):
             if load.job >= 0:
                 if self._fixed:
                     lies = self._fixed[n]
-                    offsets = [solver.value(lies[r]) - self._height[r] * load.node if r in lies else 0
+                    offsets = [self._offset(r, load.node, solver.value(lies[r])) if r in lies else 0
                                for r in resources]  # fmt: skip
                 else:
                     offsets = list(self._loads[n])
                 plan.boxes.setdefault(self.instance.jobs[load.job].id, []).append((load.node, tuple(offsets)))
+
+
+def _grains(instance: Instance) -> list[int]:
+    """Of each resource the greatest common divisor of what units of waiting and running jobs need; at least 1."""
+    return [gcd(*(job.demand[r] for job in instance.jobs)) or 1 for r in range(len(instance.resources))]

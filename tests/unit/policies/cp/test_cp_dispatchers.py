@@ -13,7 +13,10 @@ from cp_cases import WORKED_EXAMPLE, made, plan_from
 from slurmsim.errors import ConfigError, PolicyError
 from slurmsim.policy import load_policy
 from slurmsim_policies.cp.admission import next_q_length
+from slurmsim_policies.cp.box_board import BoxBoard
 from slurmsim_policies.cp.checker import problems
+from slurmsim_policies.cp.listing import earliest_starts
+from slurmsim_policies.cp.models.boxes import BoxModel
 from slurmsim_policies.cp.options import EURORA_MODELS, OPTIONS, interval_limit
 from slurmsim_policies.cp.plain import instance_from, plain_from
 from slurmsim_policies.cp.solve import solve
@@ -48,6 +51,31 @@ def test_the_solver_proves_the_worked_example(dispatcher: str) -> None:
     """The least sum of slowdowns is 5.5 (003 waits for 004), which no list schedule can know."""
     answer = asked(WORKED_EXAMPLE, dispatcher, time.process_time)
     assert answer["asked"] and (answer["status"], answer["objective"]) == ("optimal", 5.5)
+
+
+def in_kb(data: dict[str, Any]) -> dict[str, Any]:
+    """`data` with a million times the cores, and a crumb more on each node."""
+    found = json.loads(json.dumps(data))
+    for table in found["nodes"]:
+        table["core"] = 1_000_000 * table["core"] + 17
+    for job in found["jobs"]:
+        job["core"] = 1_000_000 * job["core"]
+    return dict(found)
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_positions_are_as_large_as_all_demands_allow(fixed: bool) -> None:
+    """A million positions that no box divides are one: the same variables, and the way back is right."""
+    models = []
+    for data in (contested(), in_kb(contested())):
+        instance = instance_from(data)
+        board = BoxBoard(instance)
+        models.append(BoxModel(instance, earliest_starts(instance), board.loads, fixed=fixed))
+    domains = [[str(variable) for variable in model.cp.proto.variables] for model in models]
+    assert domains[0] == domains[1]
+    small, large = asked(contested(), "pcp20", limit=0.02), asked(in_kb(contested()), "pcp20", limit=0.02)
+    assert small["asked"] and small["starts"] == large["starts"]
+    assert problems(instance_from(in_kb(contested())), plan_from(large)) == []
 
 
 @pytest.mark.parametrize("nodes", [2, 20])
