@@ -211,6 +211,26 @@ def test_a_recording_is_bounded(
     assert "the recording is full" in capsys.readouterr().err
 
 
+def test_a_full_disk_loses_whole_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full:
+        """A disk without room for what `squeue` answers but for a part."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(os, name)
+
+        def write(self, fd: int, line: bytes) -> int:
+            return os.write(fd, line[: len(line) // 2] if b'"squeue"' in line else line)
+
+    path = tmp_path / "session.rec"
+    with slurmsim.cluster(nodes=1, frozen=True) as c:
+        record(c, path)
+        monkeypatch.setattr("slurmsim.slurmctld.server.recorder.os", Full())
+        for command in ("sinfo", "squeue", "sacct"):
+            c.run(command, check=True)
+    assert [one.argv for one in read(path).commands] == [("sinfo",), ("sacct",)]
+    assert len(path.read_text().splitlines()) == 3
+
+
 def test_streams_pass_while_they_are_heard() -> None:
     """Much output, a reader that goes away, and a process left behind that still writes."""
     script = f"""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from slurmsim.protocol import RECORDING, Refusal
@@ -45,14 +46,15 @@ class Recorder:
         try:
             path = self._mark.read_text("utf-8", "surrogateescape")
             self._fd = os.open(path, _OPEN)
+            last = b"\n"
             with open(path, "rb") as file:
-                text = file.read()
+                while piece := file.read(1 << 20):
+                    self.size, self.count, last = self.size + len(piece), self.count + piece.count(b"\n"), piece[-1:]
         except OSError:
             self.stop()
             return
-        self.path, self.size = path, len(text)
-        self.count = text.count(b"\n")
-        if not text.endswith(b"\n"):
+        self.path = path
+        if last != b"\n":
             self._write(b"\n")
 
     def start(
@@ -108,11 +110,14 @@ class Recorder:
         self._write(line)
 
     def _write(self, line: bytes) -> None:
+        """The whole line or nothing of it: a part would take the next line along."""
         assert self._fd is not None
-        try:
-            self.size += os.write(self._fd, line)
-        except OSError:
-            return
+        with suppress(OSError):
+            written = os.write(self._fd, line)
+            if written < len(line):
+                os.ftruncate(self._fd, self.size)
+            else:
+                self.size += written
 
     def stop(self) -> None:
         """No more."""
