@@ -1,6 +1,8 @@
-"""Numbers as users type them."""
+"""Numbers as users type and read them."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 MOST_DIGITS = 18
 """Digits of a number that surely fits Slurm's 64 bits."""
@@ -15,3 +17,20 @@ def is_number(text: str) -> bool:
     (True, False, False, False, False)
     """
     return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers as text, those that follow each other as a range.
+
+    >>> ranges([0, 1, 2, 5]), ranges([])
+    ('0-2,5', '')
+    """
+    parts: list[str] = []
+    k = 0
+    while k < len(numbers):
+        last = k
+        while last + 1 < len(numbers) and numbers[last + 1] == numbers[last] + 1:
+            last += 1
+        parts.append(str(numbers[k]) if last == k else f"{numbers[k]}-{numbers[last]}")
+        k = last + 1
+    return ",".join(parts)

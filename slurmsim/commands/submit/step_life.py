@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 
 from slurmsim import stepd_notices
+from slurmsim.numerals import ranges
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.releases import row
 
@@ -108,7 +109,7 @@ class StepLife:
 
     def finished(self, node: int, numbers: list[int], status: int) -> None:
         """Tasks of one node ended alike."""
-        what = f"{self.step['nodes'][node]}: {'task' if len(numbers) == 1 else 'tasks'} {_ranges(numbers)}"
+        what = f"{self.step['nodes'][node]}: {'task' if len(numbers) == 1 else 'tasks'} {ranges(numbers)}"
         if os.WIFEXITED(status):
             code = os.WEXITSTATUS(status)
             if code:
@@ -163,7 +164,7 @@ class StepLife:
             ("exited", [t.number - self.first_task for t in self.tasks if t.status == 0]),
         ):
             if found:
-                self.say.info(f"{self.name} task{'' if len(found) == 1 else 's'} {_ranges(found)}: {text}")
+                self.say.info(f"{self.name} task{'' if len(found) == 1 else 's'} {ranges(found)}: {text}")
 
     def abort(self) -> None:
         """Kill the tasks and say for how long they are waited for; those of a job that is ending have their time."""
@@ -242,16 +243,3 @@ class StepLife:
             self.runner.after(_REQUEUE_GRACE_S, end)
         else:
             end()
-
-
-def _ranges(numbers: list[int]) -> str:
-    """``0-2,5``."""
-    parts: list[str] = []
-    k = 0
-    while k < len(numbers):
-        last = k
-        while last + 1 < len(numbers) and numbers[last + 1] == numbers[last] + 1:
-            last += 1
-        parts.append(str(numbers[k]) if last == k else f"{numbers[k]}-{numbers[last]}")
-        k = last + 1
-    return ",".join(parts)

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from slurmsim.core.records.job import Job
+from slurmsim.numerals import ranges
 from slurmsim.slurmctld.processes.step import Step
 from slurmsim.slurmctld.server.people import Person
 
@@ -158,7 +159,7 @@ def task_list(tasks: Iterable[int], limit: int | None = None, width: int = 64) -
     ('1,3-5,20', '0-25:5%2', '3')
     """
     found = sorted(tasks)
-    text = _stepped(found) or _ranges(found)
+    text = _stepped(found) or ranges(found)
     if limit:
         text += f"%{limit}"
     if width and len(text) > width:
@@ -172,7 +173,7 @@ def task_ranges(tasks: Iterable[int]) -> str:
     >>> task_ranges({4, 1, 2})
     '1-2,4'
     """
-    return _ranges(sorted(tasks))
+    return ranges(sorted(tasks))
 
 
 def _stepped(found: list[int]) -> str:
@@ -183,15 +184,3 @@ def _stepped(found: list[int]) -> str:
     if step < 2 or any(b - a != step for a, b in pairwise(found)):
         return ""
     return f"{found[0]}-{found[-1]}:{step}"
-
-
-def _ranges(found: list[int]) -> str:
-    parts: list[str] = []
-    k = 0
-    while k < len(found):
-        last = k
-        while last + 1 < len(found) and found[last + 1] == found[last] + 1:
-            last += 1
-        parts.append(str(found[k]) if last == k else f"{found[k]}-{found[last]}")
-        k = last + 1
-    return ",".join(parts)
