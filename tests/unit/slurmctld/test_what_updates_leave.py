@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engine_calls import ALICE, do, show, wait
 
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.server.start import make_engine, new_header
 
 START = 1_767_600_000
-ROOT, ALICE = Person("root", 0, "root", 0, "/root"), Person("alice", 2001, "alice", 2001, "/home/alice")
 CONF = """\
 ClusterName=tux
 SlurmctldHost=head
@@ -37,10 +36,6 @@ def cluster(tmp_path: Path) -> Engine:
     return engine(tmp_path)
 
 
-def do(e: Engine, call: str, person: Person = ROOT, **arguments: Any) -> dict[str, Any]:
-    return e.execute(e.now, call, arguments, person)
-
-
 def submit(e: Engine, **asked: Any) -> str:
     return str(do(e, "submit", ALICE, job={**BATCH, **asked})["job_id"])
 
@@ -51,15 +46,6 @@ def update(e: Engine, job_id: str, **job: Any) -> str:
     except Refusal as refusal:
         return refusal.text
     return ""
-
-
-def show(e: Engine, job_id: str, *fields: str) -> list[Any]:
-    found = do(e, "jobs", job_id=job_id, fields=list(fields))["columns"]
-    return [found[name][0] for name in fields]
-
-
-def wait(e: Engine, seconds: int) -> None:
-    e.execute(e.now + seconds, "ping", {}, ROOT)
 
 
 def test_the_first_task_keeps_its_place(cluster: Engine) -> None:
