@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 from statistics import median
 
 import pytest
+from measure import SLURMSIM
 
 import slurmsim
 
@@ -56,16 +58,14 @@ def _cpu_s(pid: int) -> float:
 
 def test_an_idle_server_costs_next_to_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "cluster"
-    up = ["slurmsim", "up", "--state", str(folder), "--slurm-version", "26.05"]
+    up = [str(SLURMSIM), "up", "--state", str(folder), "--slurm-version", "26.05"]
     subprocess.run(up, check=True, capture_output=True)
     environ = {**os.environ, "SLURMSIM_CLUSTER_DIR": str(folder)}
     server = subprocess.Popen([str(folder / "bin" / "slurmrestd")], env=environ, stderr=subprocess.PIPE, text=True)
     try:
         assert server.stderr is not None and "listening" in server.stderr.readline()
-        status = subprocess.run(["slurmsim", "status", "--state", str(folder), "--json"], check=True,
+        status = subprocess.run([str(SLURMSIM), "status", "--state", str(folder), "--json"], check=True,
                                 capture_output=True, text=True)  # fmt: skip
-        import json
-
         daemon = int(json.loads(status.stdout)["pid"])
         time.sleep(3)
         before = {pid: _cpu_s(pid) for pid in (daemon, server.pid)}
@@ -76,4 +76,4 @@ def test_an_idle_server_costs_next_to_nothing(tmp_path: Path) -> None:
     finally:
         server.terminate()
         server.wait(20)
-        subprocess.run(["slurmsim", "down", "--state", str(folder)], check=False, capture_output=True)
+        subprocess.run([str(SLURMSIM), "down", "--state", str(folder)], check=False, capture_output=True)
