@@ -140,3 +140,10 @@ def test_a_short_job_of_the_main_scheduler_ends_behind_the_pass_of_its_second(
     wait(cluster, 30)
     assert show(cluster, job, "end_time") == [start + seconds]
     assert (show(cluster, following, "start_time") > [start + seconds]) is late
+
+
+def test_a_task_by_its_own_id_is_nobody_to_scancel(cluster: Engine) -> None:
+    array = submit(cluster, array_inx="1-2")
+    wait(cluster, 5)
+    with pytest.raises(Refusal, match="Invalid job id specified"):
+        do(cluster, "kill", ALICE, job_id=str(int(array) + 1))
