@@ -12,7 +12,8 @@ reservations of cores where partitions share cores, `hetjobs`, `hetends`, `hetid
 rule `hetjob`) heterogeneous jobs, `hetsteps` srun and salloc of several components, `lost` what becomes of jobs and
 their scripts when nodes go down, `stepids` how often scancel asks for a step, `qos` what deleting a QOS leaves in
 lists, and default QOS nobody may use, `resvplans` and `resvbegin` what is planned beside reservations, `reread` what
-``scontrol reconfigure`` leaves, `partqos` a partition's new QOS, `userprio` priorities users lower.
+``scontrol reconfigure`` leaves, `partqos` a partition's new QOS, `userprio` priorities users lower,
+`corr` tasks that correspond to none.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ DIFFER: dict[str, set[int]] = {
     "lost-22.05": set(), "lost-24.11": {23}, "lost-26.05": {23},
     "stepids-22.05": set(), "stepids-26.05": set(),
     # the second in which a pass comes
-    "resvplans-22.05": {9}, "resvbegin-22.05": set(), "reread-22.05": set(),
+    "resvplans-22.05": {9}, "resvbegin-22.05": set(), "reread-22.05": set(), "corr-22.05": set(),
     "userprio-22.05": {8, 9, 10, 12, 13, 14, 15}, "userprio-db-22.05": {19, 20},
     # what a QOS counts of jobs that were there before it was the partition's
     "partqos-22.05": {15, 17, 20, 22},
