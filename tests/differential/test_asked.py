@@ -11,7 +11,9 @@ jobs an update told not to share, `requeues` what updates leave of requeued jobs
 reservations of cores where partitions share cores, `hetjobs`, `hetends`, `hetids`, `hetlimits` and `hetplans` (of the
 rule `hetjob`) heterogeneous jobs, `hetsteps` srun and salloc of several components, `lost` what becomes of jobs and
 their scripts when nodes go down, `stepids` how often scancel asks for a step, `qos` what deleting a QOS leaves in
-lists, and default QOS nobody may use.
+lists, and default QOS nobody may use, `resvplans` and `resvbegin` what is planned beside reservations, `reread` what
+``scontrol reconfigure`` leaves, `partqos` a partition's new QOS, `userprio` priorities users lower,
+`corr` tasks that correspond to none.
 """
 
 from __future__ import annotations
@@ -69,6 +71,11 @@ DIFFER: dict[str, set[int]] = {
     # CPUs of jobs that wait once more
     "lost-22.05": set(), "lost-24.11": {23}, "lost-26.05": {23},
     "stepids-22.05": set(), "stepids-26.05": set(),
+    # the second in which a pass comes
+    "resvplans-22.05": {9}, "resvbegin-22.05": set(), "reread-22.05": set(), "corr-22.05": set(),
+    "userprio-22.05": {8, 9, 10, 12, 13, 14, 15}, "userprio-db-22.05": {19, 20},
+    # what a QOS counts of jobs that were there before it was the partition's
+    "partqos-22.05": {15, 17, 20, 22},
     # where in a list an addition goes, and whom an account's new list is told to; which accounts are a default
     "qos-22.05": {12, 13, 14}, "qos-24.11": {6, 13}, "qos-26.05": {13},
 }  # fmt: skip

@@ -21,6 +21,8 @@ from slurmsim.core.records.messages import AlterNodes, AlterPartition, DeletePar
 from slurmsim.core.records.partition import Partition
 from slurmsim.core.records.usage_totals import Totals
 from slurmsim.errors import SubmitError
+from slurmsim.model.accounting import Qos
+from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.request import ResourceRequest
 from slurmsim.states import JobState
 
@@ -130,6 +132,7 @@ class ClusterUpdates:
         if spec.exclusive_user:
             state.own_nodes()
         p.spec, p.tier, p.state = spec, spec.priority_tier, spec.state
+        p.qos = self._qos_of(spec)
         p.mask, p.total_nodes = mask, mask.bit_count()
         p.total_cpus = state.table.cpus_on(mask) if mask else 0
         state.usage.reshape(p.index, mask, [entry[2] for entry in state.running])
@@ -155,12 +158,15 @@ class ClusterUpdates:
             raise SubmitError(SEVERAL_POOLS)
         return pools.pop() if pools else 0
 
+    def _qos_of(self, spec: PartitionSpec) -> Qos | None:
+        """The partition QOS: jobs that start from now on count in it, and those that come."""
+        tree = self.state.tree
+        return tree.qos.get(spec.qos.lower()) if spec.qos and tree is not None else None
+
     def _add(self, p: Partition, pool: int) -> Partition:
         """Let everybody know of a new partition."""
         state = self.state
         p.pool = pool
-        if p.spec.qos and state.tree is not None:
-            p.qos = state.tree.qos.get(p.spec.qos.lower())
         state.partitions.append(p)
         state.cluster.by_name[p.name] = p
         state.usage.parts.append(Totals(p.name, p.mask))

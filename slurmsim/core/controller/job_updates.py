@@ -91,9 +91,12 @@ class JobUpdates:
         self.done(job)
 
     def priority(self, fact: SetPriority) -> None:
-        """scontrol update Priority by an administrator: it stays until a release."""
+        """scontrol update Priority: an administrator's stays until a release, a user's until it is worked out anew."""
         job = self.state.jobs.get(fact.job_id)
         if job is None:
+            return
+        if not fact.lasts:
+            self._lower(job, fact.priority)
             return
         if fact.priority == 0:
             self._waiting.hold(Hold(job.id, admin=True))
@@ -104,6 +107,17 @@ class JobUpdates:
         else:
             job.sub.priority, job.sub.nice = fact.priority, 0
             self.done(job)
+
+    def _lower(self, job: Job, priority: int) -> None:
+        """A user's own change, which priority/basic never works out again, and others at once."""
+        job.sub.nice = 0
+        if job.state == JobState.PENDING:
+            self._eligibility.arrays.split(job)  # as the priority was before
+        if isinstance(self._plugin, Basic):
+            job.priority = priority
+            self.state.record("PRIORITY", job, value=priority)
+        self._rank(job)
+        self._waiting.edited()
 
     def nice(self, fact: SetNice) -> None:
         """scontrol update Nice; a job whose priority an administrator set has none.

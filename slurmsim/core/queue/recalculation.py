@@ -44,7 +44,8 @@ class Recalculation:
 
     Notes
     -----
-    The first run is at slurmctld's start, the others follow in steps of the period.
+    The first run is at slurmctld's start, the others follow in steps of the period. In a cluster somebody watches it is
+    a second later, as the thread that makes them begins behind slurmctld's loops (0.6 s in 22.05, asked).
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class Recalculation:
         self.state, self._accounting, self._found_cpus = state, accounting, found_cpus
         self.plugin = plugin
         self.period_s = self.plugin.period_s
-        self.next_at = FAR if self.period_s is None else state.start_time
+        self.next_at = FAR if self.period_s is None else state.start_time + state.spec.watched
         self.shares: FairTree | Classic | None = None
         self.columns: QueueColumns | None = None
         self.on_period: list[Callable[[int, int], None]] = []

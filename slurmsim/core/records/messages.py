@@ -236,11 +236,13 @@ class SetDependency:
 
 @dataclass(slots=True)
 class SetPriority:
-    """scontrol update Priority by an administrator: a job keeps that one; 0 holds it."""
+    """scontrol update Priority: of an administrator a job keeps it, and 0 holds it; what a user lowers it to (not
+    `lasts`) goes as soon as priorities are worked out."""
 
     order: ClassVar[int] = 2
     job_id: int
     priority: int
+    lasts: bool = True
 
 
 @dataclass(slots=True)

@@ -40,6 +40,7 @@ from slurmsim.slurmctld.requests import (
     partitions,
     priority_info,
     queries,
+    rereading,
     reservations,
     shows,
     test_controls,
@@ -54,7 +55,8 @@ from slurmsim.workload import Streams
 
 REQUESTS = (
     queries, cancels, test_controls, every_job, priority_info, usage_report, association_requests, steps, script_ends,
-    solver_answers, allocations, jobs, nodes, partitions, reservations, shows, job_counts,
+    solver_answers, allocations, jobs, nodes, partitions, rereading, reservations, shows,
+    job_counts,
 )  # fmt: skip
 KEPT_REQUESTS = 1000
 """Compiled requests that are kept, beside those of jobs."""

@@ -41,7 +41,7 @@ _RAN = (JobState.RUNNING, JobState.SUSPENDED)
 _LONG = {
     "Nodes required": Reason.RESOURCES,
     Reason.REQ_NODE_NOT_AVAIL: Reason.REQ_NODE_NOT_AVAIL,
-    "job requeued": Reason.HELD_ADMIN,
+    "job requeued": Reason.HELD_USER,
     "Reservation ": "ReservationDeleted",
     "Job's ": Reason.PARTITION_CONFIG,  # account or QOS is not one the partition takes
     NOT_IN_GROUP: Reason.PARTITION_CONFIG,  # nor is a group of its user

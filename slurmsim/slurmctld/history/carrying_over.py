@@ -48,7 +48,8 @@ def adopt(engine: Engine, old: Configuration, new: Configuration, make: Make) ->
         _refuse([what for what in found if not _may_change(what, old, new)])
         engine = _carried_over(engine, old, new, make)
     engine.conf, engine.host = new.facts, new.host
-    engine.spec = replace(engine.spec, options=new.cluster.options)
+    files = new.cluster
+    engine.spec = replace(engine.spec, options=files.options, nodes=files.nodes, partitions=files.partitions)
     return engine
 
 

@@ -57,8 +57,9 @@ def _cancel(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> 
         raise Refusal(INVALID_JOB, 2017)
     if any(person.uid != live.person.uid for live in found) and not cluster.is_operator(person):
         raise Refusal(DENIED, 2002) if arguments.get("step") is None else Refusal("Invalid user id", 2010)
-    unheard = arguments.get("step") is None and array_cancel.is_unheard(cluster, str(arguments["job_id"]), found[0])
-    if not alive or unheard:
+    if arguments.get("step") is None and array_cancel.is_unheard(cluster, str(arguments["job_id"]), found[0]):
+        raise Refusal(INVALID_JOB, 2017)
+    if not alive:
         raise Refusal("Job/step already completing or completed", 2021)
     if arguments.get("step") is not None:
         if not steps.cancel(cluster, alive, int(arguments["step"]), number, person.uid):

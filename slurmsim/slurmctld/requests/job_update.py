@@ -312,9 +312,11 @@ def _priority(u: Update) -> None:
             raise Refusal(HELD)
         elif u.operator:
             u.facts.append(lambda core_id: SetPriority(core_id, wanted))
+        elif wanted > u.core.priority:
+            raise Refusal(DENIED, 2002)
         else:
-            u.facts.append(lambda core_id: SetNice(core_id, 0))
-            raise Refusal(NOT_PERSISTENT if wanted < u.core.priority else DENIED)
+            u.facts.append(lambda core_id: SetPriority(core_id, wanted, lasts=False))
+            raise Refusal(NOT_PERSISTENT)
     nice = u.get("nice")
     if nice is not None and nice != u.core.sub.nice:
         if not u.operator and nice < 0:

@@ -203,16 +203,21 @@ class _Partitions:
         """scontrol delete partitionname: not while a job is in it, or a reservation names it."""
         administrators_only(self.cluster, person)
         name = str(arguments["target"])
-        controller = self.cluster.controller
-        found = controller.state.cluster.by_name.get(name)
-        if found is None:
+        if name not in self.cluster.controller.state.cluster.by_name:
             raise Refusal(BAD_PARTITION)
-        used = any(found in live.core.partitions and not live.over for live in self.cluster.jobs.values())
-        if used or any(r.partition is found for r in controller.state.reserved.all):
+        if in_use(self.cluster, name):
             raise Refusal(IN_USE)
         self.cluster.network.tell(self.cluster.now, [DeletePartition(name)])
         self.cluster.partition_texts.pop(name, None)
         return {}
+
+
+def in_use(cluster: LiveCluster, name: str) -> bool:
+    """Whether a job that is not over is in the partition `name`, or a reservation names it."""
+    state = cluster.controller.state
+    found = state.cluster.by_name[name]
+    used = any(found in live.core.partitions and not live.over for live in cluster.jobs.values())
+    return used or any(r.partition is found for r in state.reserved.all)
 
 
 def _defaults_of(spec: PartitionSpec) -> tuple[int | None, int | None]:

@@ -186,11 +186,10 @@ def _before(cluster: LiveCluster, text: str, limit: str, asked: Mapping[str, Any
         return [limit]
     if text != NOT_AVAILABLE:
         return []  # a limit's reason has been told apart by who asks
-    said: list[str] = []
     cpus, memory = _needs(cluster, asked)
-    for spec in sorted(_featured(cluster, asked), key=lambda spec: spec.weight):
-        said = _lacks(spec, asked, cpus, memory) or said
-    return said
+    featured = sorted(_featured(cluster, asked), key=lambda spec: spec.weight)
+    said = [_lacks(spec, asked, cpus, memory) for spec in featured]
+    return said[-1] if said and all(said) else []  # where one node has enough, it is something else
 
 
 def _featured(cluster: LiveCluster, asked: Mapping[str, Any]) -> list[NodeSpec]:

@@ -24,7 +24,7 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argum
     control = _Shows(cluster)
     return {
         "licenses": control.licenses, "topology": control.topology, "show_config": control.config,
-        "reconfigure": control.reconfigure, "shutdown": control.shutdown, "set_debug": control.set_debug,
+        "shutdown": control.shutdown, "set_debug": control.set_debug,
         "assoc_mgr": lambda arguments, person: assoc_mgr(cluster, arguments, person),
     }  # fmt: skip
 
@@ -68,11 +68,6 @@ class _Shows:
         uids = {name: cluster.people.by_name(name).uid for name in (conf.scalar("SlurmUser"), conf.scalar("SlurmdUser"))
                 if name}  # fmt: skip
         return {"now": cluster.now, "given": dict(conf.scalars), "facts": facts, "uids": uids}
-
-    def reconfigure(self, arguments: Arguments, person: Person) -> Arguments:
-        """slurm.conf is what it was when the cluster was created."""
-        administrators_only(self.cluster, person)
-        return {}
 
     def shutdown(self, arguments: Arguments, person: Person) -> Arguments:
         """Only said: whoever runs the cluster takes it down."""

@@ -34,6 +34,7 @@ from slurmsim.slurmctld.history.state_folder import StateFolder
 from slurmsim.slurmctld.processes.allocation_clients import Holders
 from slurmsim.slurmctld.processes.simulated import is_real
 from slurmsim.slurmctld.processes.solver import NOTHING, Solver
+from slurmsim.slurmctld.requests.nodes import administrators_only
 from slurmsim.slurmctld.requests.request_shapes import BAD_NUMBER, BAD_REQUEST, check_arguments, check_message
 from slurmsim.slurmctld.requests.shapes import Malformed
 from slurmsim.slurmctld.server.call_log import CallLog
@@ -113,7 +114,7 @@ class Server:
         self._fault_mark.show(engine.faults.for_commands)
         self.recorder = Recorder(folder)
         self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls,
-                     "reconfigure": self._reconfigure, "status": self._status, "snapshot": self._snapshot,
+                     "status": self._status, "snapshot": self._snapshot,
                      "news": self._tell_news, "record": self._record, "record_begin": self._record_begin}  # fmt: skip
         self._news = 1  # grows with all that happens, for those who watch
         self._began = time.monotonic()
@@ -432,6 +433,8 @@ class Server:
         try:
             if own is not None:
                 return {"ok": own(arguments, person)}
+            if call == "reconfigure":
+                self._reread(now, person)
             if call in self.engine.changes:
                 line = self.journal.text(request)
                 self.journal.reserve(len(line) + OUTCOME + (0 if call in ENDS else self._kept()))
@@ -562,17 +565,15 @@ class Server:
         clock = self.clock
         return {"news": self._news, "now": clock.now(), "exact": clock.exact(), "mode": clock.mode, "rate": clock.rate}
 
-    def _reconfigure(self, arguments: dict[str, Any], person: Person) -> Answer:
+    def _reread(self, now: int, person: Person) -> None:
         """Go on under the files as they are now. Raises Refusal where that cannot be."""
-        now = max(self.clock.now(), self.engine.now)
-        found = self.engine.execute(now, "reconfigure", arguments, person)
+        administrators_only(self.engine, person)
         try:
             again = self._history.reread(self.engine, now)
         except OutputError as error:
             raise Refusal(str(error)) from None
         if again is not self.engine:
             self._go_on_with(again)
-        return found
 
     def _down(self, arguments: dict[str, Any], person: Person) -> Answer:
         self._owner_only(person)

@@ -58,13 +58,13 @@ def test_a_job_requeued_while_it_runs_is_completing_for_a_moment(cluster: Engine
 
 def test_requeuehold_of_a_running_job(cluster: Engine) -> None:
     do(cluster, "requeue_job", ALICE, job_id="1", hold=True)
-    assert show(cluster, "1", *STATE) == ["PENDING", ["COMPLETING"], "JobHeldAdmin", "job requeued in held state"]
+    assert show(cluster, "1", *STATE) == ["PENDING", ["COMPLETING"], "JobHeldUser", "job requeued in held state"]
 
 
 @pytest.mark.parametrize(
     ("hold", "shown"),
     [(False, ["PENDING", [], "None", None]),
-     (True, ["PENDING", [], "JobHeldAdmin", "job requeued in held state"])],
+     (True, ["PENDING", [], "JobHeldUser", "job requeued in held state"])],
 )  # fmt: skip
 def test_a_job_that_has_ended_is_requeued(cluster: Engine, hold: bool, shown: list[Any]) -> None:
     do(cluster, "kill", job_id="1")

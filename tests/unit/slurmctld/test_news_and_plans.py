@@ -140,3 +140,20 @@ def test_a_short_job_of_the_main_scheduler_ends_behind_the_pass_of_its_second(
     wait(cluster, 30)
     assert show(cluster, job, "end_time") == [start + seconds]
     assert (show(cluster, following, "start_time") > [start + seconds]) is late
+
+
+def test_a_task_by_its_own_id_is_nobody_to_scancel(cluster: Engine) -> None:
+    array = submit(cluster, array_inx="1-2")
+    wait(cluster, 5)
+    with pytest.raises(Refusal, match="Invalid job id specified"):
+        do(cluster, "kill", ALICE, job_id=str(int(array) + 1))
+
+
+def test_a_task_that_corresponds_to_none_waits_for_the_whole_array(cluster: Engine) -> None:
+    """As 22.05 was seen to do: it is fulfilled when all have completed (test_job_dependency)."""
+    first = submit(cluster, array_inx="0-1", script="#!/bin/sh\nsleep 30\n")
+    behind = submit(cluster, array_inx="1,8", dependency=f"aftercorr:{first}")
+    wait(cluster, 15)
+    assert show(cluster, f"{behind}_8", "job_state", "state_reason") == ["PENDING", "Dependency"]
+    wait(cluster, 60)
+    assert show(cluster, f"{behind}_8", "job_state") == ["RUNNING"]

@@ -44,6 +44,12 @@ def test_the_heaviest_node_that_lacks_something_is_told_of(tmp_path: Path, asked
     assert f"{what} can not be satisfied" in refusal(tmp_path, CONF, asked)
 
 
+def test_what_one_node_has_enough_of_is_not_told_of(tmp_path: Path) -> None:
+    """Each of three tasks fits on some node, all three nowhere."""
+    asked = {"num_tasks": 30, "min_cpus": 30, "pn_min_memory": 5_000, "mem_per_cpu": True}
+    assert refusal(tmp_path, CONF, asked) == "Requested node configuration is not available"
+
+
 def refusal(folder: Path, conf: str, asked: dict[str, Any]) -> str:
     """What alice is told when she submits that."""
     (folder / "slurm.conf").write_text(conf)

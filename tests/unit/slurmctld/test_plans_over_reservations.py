@@ -1,0 +1,93 @@
+"""Where backfill plans beside reservations: asked of real Slurm 22.05 (the session `resvplans`), to the second.
+
+slurmctld asks what is reserved from the instant it tries a start at until the limit, and tries no other one before the
+next opening. So a job whose start the future test puts off may be planned over a reservation, which it cannot enter
+when it comes to start.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine_calls import ALICE, ROOT, do, show, wait
+
+from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.server.start import make_engine, new_header
+
+START = 1_767_600_000  # a whole minute
+CONF = """\
+ClusterName=tux
+SlurmctldHost=head
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+SchedulerParameters=bf_interval=5,bf_resolution=60
+DefMemPerCPU=100
+NodeName=n[1-4] Sockets=2 CoresPerSocket=4 RealMemory=16000
+PartitionName=batch Nodes=ALL Default=YES MaxTime=1-00:00:00
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Engine:
+    """All nodes are taken for an hour, from the third second on."""
+    (tmp_path / "slurm.conf").write_text(CONF)
+    header = new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0, release="22.05")
+    e = make_engine(header, tmp_path)
+    submit(e, 60, whole=4)
+    wait(e, 6)
+    return e
+
+
+def submit(e: Engine, minutes: int, whole: int = 0, **asked: Any) -> str:
+    nodes = {"min_nodes": whole, "max_nodes": whole, "shared": "exclusive"} if whole else {}
+    job = {"name": "j", "script": "#!/bin/sh\nsleep 9999\n", "work_dir": "/tmp", "time_limit": minutes, "min_cpus": 1}
+    return str(do(e, "submit", ALICE, job={**job, **nodes, **asked})["job_id"])
+
+
+def reserve(e: Engine, name: str, after: int, minutes: int, nodes: str) -> None:
+    asked = {"name": name, "start_time": e.now + after * 60, "duration": minutes, "users": "root", "node_list": nodes}
+    do(e, "create_reservation", ROOT, reservation=asked)
+    wait(e, 8)
+
+
+def plan(e: Engine, job: str) -> tuple[int, str]:
+    """Minutes from the beginning to the planned start, and its nodes."""
+    start, nodes = show(e, job, "start_time", "sched_nodes")
+    return round((start - START) / 60), nodes
+
+
+def test_a_start_put_off_by_jobs_is_planned_over_a_reservation(cluster: Engine) -> None:
+    reserve(cluster, "r1", 90, 60, "n[1-2]")
+    four, two = submit(cluster, 60, whole=4), submit(cluster, 60, whole=2)
+    wait(cluster, 8)
+    assert plan(cluster, four) == (60, "n[1-4]")
+    assert plan(cluster, two) == (120, "n[3-4]")
+    do(cluster, "hold_job", ROOT, job_id=four, kind="hold")
+    wait(cluster, 10)
+    assert plan(cluster, two) == (60, "n[1-2]")  # from 09:00 to 10:00, reserved from 09:30 on
+
+
+def test_what_the_tried_instant_sees_reserved_is_left_alone(cluster: Engine) -> None:
+    reserve(cluster, "r1", 90, 60, "n[1-2]")
+    two = submit(cluster, 60, whole=2)
+    short, long, longer = (submit(cluster, minutes, num_tasks=8, min_cpus=8) for minutes in (20, 120, 100))
+    wait(cluster, 8)
+    assert [plan(cluster, job) for job in (two, short, long, longer)] == [
+        (60, "n[1-2]"), (60, "n3"), (60, "n4"), (80, "n3"),
+    ]  # fmt: skip
+    reserve(cluster, "r2", 70, 20, "n3")
+    assert [plan(cluster, job) for job in (two, short, long, longer)] == [
+        (60, "n[1-2]"), (60, "n4"), (80, "n4"), (91, "n3"),
+    ]  # fmt: skip
+
+
+def test_nobody_starts_over_a_reservation_though_he_is_planned_there(cluster: Engine) -> None:
+    reserve(cluster, "r1", 90, 60, "n[1-2]")
+    four = submit(cluster, 60, whole=4)
+    wait(cluster, 8)
+    assert plan(cluster, four) == (60, "n[1-4]")
+    wait(cluster, 60 * 61)
+    assert show(cluster, four, "job_state", "state_reason")[0] != "RUNNING"
+    assert plan(cluster, four)[0] >= 150

@@ -1,0 +1,84 @@
+"""scontrol reconfigure: slurm.conf says anew what scontrol had changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine_calls import ALICE, ROOT, do, show
+
+from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.server.start import make_engine, new_header
+
+CONF = """\
+ClusterName=tux
+SlurmctldHost=head
+SelectType=select/cons_tres
+PriorityType=priority/basic
+DefMemPerCPU=100
+NodeName=n[1-2] CPUs=8 RealMemory=8000 Feature=std Weight=3
+NodeName=n3 CPUs=8 RealMemory=64000 Feature=big
+PartitionName=batch Nodes=ALL Default=YES
+PartitionName=scav Nodes=ALL
+"""
+BATCH = {"name": "j", "script": "#!/bin/sh\nsleep 5000\n", "work_dir": "/tmp", "time_limit": 60, "min_cpus": 1}
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Engine:
+    return engine(tmp_path)
+
+
+def engine(tmp_path: Path, more: str = "") -> Engine:
+    (tmp_path / "slurm.conf").write_text(CONF + more)
+    header = new_header(start=1_767_600_000, mode="frozen", rate=1.0, conf="slurm.conf", owner=0, release="22.05")
+    return make_engine(header, tmp_path)
+
+
+def submit(e: Engine, **asked: Any) -> str:
+    return str(do(e, "submit", ALICE, job={**BATCH, **asked})["job_id"])
+
+
+def test_partitions_are_those_of_slurm_conf_again(cluster: Engine) -> None:
+    do(cluster, "update_partition", ROOT, partition={"name": "scav", "default": True})
+    do(cluster, "update_partition", ROOT, partition={"name": "batch", "max_time": 5, "state_up": "DRAIN"})
+    do(cluster, "create_partition", ROOT, partition={"name": "extra", "nodes": "n1"})
+    do(cluster, "reconfigure", ROOT)
+    by_name = cluster.controller.state.cluster.by_name
+    assert [p.spec for p in by_name.values()] == list(cluster.spec.partitions)
+    assert cluster.controller.state.cluster.default is by_name["batch"]
+    assert show(cluster, submit(cluster), "partition") == ["batch"]
+
+
+def test_a_partition_that_is_in_use_stays(cluster: Engine) -> None:
+    do(cluster, "create_partition", ROOT, partition={"name": "extra", "nodes": "n1"})
+    submit(cluster, partition="extra")
+    do(cluster, "reconfigure", ROOT)
+    assert "extra" in cluster.controller.state.cluster.by_name
+
+
+def test_nodes_keep_their_state_and_lose_what_scontrol_said_of_them(cluster: Engine) -> None:
+    do(cluster, "update_node", ROOT, names="n1", weight=7, state="DRAIN", reason="test")
+    do(cluster, "update_node", ROOT, names="n2", features="std,new", features_act="new")
+    do(cluster, "reconfigure", ROOT)
+    table = cluster.controller.state.table
+    assert [(s.weight, s.features) for s in table.specs] == [(3, ("std",)), (3, ("std",)), (1, ("big",))]
+    assert not table.active and cluster.controller.node_states.drained == 1
+
+
+def test_only_administrators_have_it_read(cluster: Engine) -> None:
+    do(cluster, "update_partition", ROOT, partition={"name": "scav", "default": True})
+    with pytest.raises(Refusal):
+        do(cluster, "reconfigure", ALICE)
+    assert cluster.controller.state.cluster.by_name["scav"].spec.default
+
+
+@pytest.mark.parametrize(("flag", "kept"), [("KeepPartInfo", (300, "DRAIN")), ("KeepPartState", (None, "DRAIN"))])
+def test_flags_keep_partitions_or_their_states(tmp_path: Path, flag: str, kept: tuple[int | None, str]) -> None:
+    e = engine(tmp_path, f"ReconfigFlags={flag}\n")
+    do(e, "update_partition", ROOT, partition={"name": "scav", "max_time": 5, "state_up": "DRAIN"})
+    do(e, "reconfigure", ROOT)
+    spec = e.controller.state.cluster.by_name["scav"].spec
+    assert (spec.max_time_s, spec.state) == kept
