@@ -285,7 +285,8 @@ class Controller:
             self.recalculation.catch_up(now)
         state.at(now)
         if not state.event_driven:
-            state.triggers.go_round(now)
+            heap = state.begin_heap
+            state.triggers.go_round(now, begins=bool(heap) and heap[0][0] <= now)
         if len(facts) > 1:
             facts.sort(key=_order)
         if limits is not None:

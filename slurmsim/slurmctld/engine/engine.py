@@ -45,6 +45,7 @@ from slurmsim.slurmctld.requests import (
     test_controls,
     usage_report,
 )
+from slurmsim.slurmctld.requests.crontabs import Crontabs
 from slurmsim.slurmctld.requests.statistics import Statistics
 from slurmsim.slurmctld.requests.stream_jobs import StreamJobs
 from slurmsim.slurmctld.requests.submissions import Submissions
@@ -56,6 +57,7 @@ REQUESTS = (
     queries, cancels, test_controls, every_job, priority_info, usage_report, association_requests, steps, script_ends,
     solver_answers, allocations, jobs, nodes, partitions, reservations, shows, job_counts,
 )  # fmt: skip
+_BY_THEMSELVES = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
 KEPT_REQUESTS = 1000
 """Compiled requests that are kept, beside those of jobs."""
 
@@ -119,7 +121,8 @@ class Engine(LiveCluster):
         self._submissions: Submissions = Submissions(
             self, self.storage, self.statistics, self.forgetting, self.same, self.faults.submitted
         )  # fmt: skip
-        for part in (self._submissions, self.storage, self.statistics, self.faults):
+        tables = Crontabs(self, self._submissions, self._forget)
+        for part in (self._submissions, tables, self.storage, self.statistics, self.faults):
             self.calls |= part.calls()
             self.changes |= part.CHANGES
 
@@ -195,7 +198,8 @@ class Engine(LiveCluster):
         """A run of a job ended because the job was requeued; `run` is the record of it."""
         live = self.jobs.get(run.id)
         if live is not None:
-            self._kill_processes(live, run)
+            if run.state not in _BY_THEMSELVES:  # a job that recurs, or is requeued for its exit code
+                self._kill_processes(live, run)
             steps.over(self, live, run)
             self.storage.requeued(run)
 

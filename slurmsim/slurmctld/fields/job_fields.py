@@ -472,6 +472,8 @@ FIELDS: dict[str, Getter] = {
     "shown_out": lambda r, c: shown_file(r, "std_out"),
     "std_in": lambda r, c: shown_file(r, "std_in"),
     "comment": _text("comment"),
+    "crontab_spec": _text("crontab_spec"),
+    "cron_job": lambda r, c: bool(r.core.sub.cron),
     "admin_comment": _text("admin_comment"),
     "wckey": _text("wckey"),
     "exit_code": _exit_code,
