@@ -13,7 +13,8 @@ rule `hetjob`) heterogeneous jobs, `hetsteps` srun and salloc of several compone
 their scripts when nodes go down, `stepids` how often scancel asks for a step, `qos` what deleting a QOS leaves in
 lists, and default QOS nobody may use. `scron`, `scron2`, `cronlife`, `cronlines`, `cronopts`, `cronsub`, `cronval`,
 `cronvars`, `cronspec` and `cronedit` are about scrontab: times, options, variables, mistakes, what jobs do as time
-goes by; `noscron` and `cronx` the same without `enable` and with `explicit_scancel`.
+goes by; `noscron` and `cronx` the same without `enable` and with `explicit_scancel`. `killwait` has scripts that take
+time to die.
 """
 
 from __future__ import annotations
@@ -88,6 +89,8 @@ DIFFER: dict[str, set[int]] = {
     "cronval-24.11": set(), "cronval-26.05": set(),
     # PATH and files of the node, help, how a requeue counts when a node goes down
     "cronvars-24.11": {12, 16, 17, 22}, "cronvars-26.05": {12, 16, 17, 22}, "cronedit-24.11": {13, 14},
+    # steps that take time to die, a child that dies a second later, the machine's own clock
+    "killwait-22.05": {6, 8, 10, 12, 15, 19, 20, 23, 35, 36, 41, 42, 44},
 }  # fmt: skip
 QUICK = ("hetplans-22.05", "limits-22.05", "answers-26.05", "reservations-24.11", "scron-26.05")
 

@@ -60,6 +60,7 @@ from slurmsim.core.records.messages import (
     LaunchFailed,
     NodesBooted,
     NodesPower,
+    ProcessesGone,
     Release,
     ReplaceAccounting,
     Requeue,
@@ -156,6 +157,7 @@ class Controller:
             Suspend: self._suspend_facts.on_suspend, Resume: self._suspend_facts.on_resume,
             StartAtOnce: AtSubmit(state, self.start_test, self.life_cycle).on_start_at_once,
             ReplaceAccounting: self._on_replace_accounting, Solved: self.solves.on_solved,
+            ProcessesGone: self.completing.on_gone,
         }  # fmt: skip
 
     def _make_queue(self, cluster: ClusterSpec) -> None:
@@ -189,6 +191,7 @@ class Controller:
         """What happens to nodes, and to jobs on them."""
         state, runs = self.state, self.life_cycle
         self.completing = Completing(state, epilog_s, term_s)
+        self.completing.cleaned = runs.cleaned
         self.node_states = NodeStates(state, runs, self.reservations)
         self.power = make_power(state, runs, self.node_states)
         self.resizes = Resizes(state, self.completing, self.node_states, self.power)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from copy import copy
-from functools import partial
 from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap
@@ -197,13 +196,13 @@ class LifeCycle(RunWay):
             observer.released(job, self.state.now)
         self.state.generation += 1
         self.state.queue.pools[job.partition.pool].leave(job, job.expected_end)
-        seconds = self.completing.seconds(state)
+        seconds = self.completing.seconds(job, state)
         if not seconds:
             self._vacated(job, freed, by_itself=state in (JobState.COMPLETED, JobState.FAILED))
             return 0
         if self.power is not None:
             self.power.freed(job, 0)
-        self.completing.leave(job.nodes, seconds, partial(self._cleaned, job, freed, over))
+        self.completing.leave(job, seconds, freed, over=over)
         return seconds
 
     def _vacated(self, job: Job, freed: Bitmap, *, by_itself: bool) -> None:
@@ -216,7 +215,8 @@ class LifeCycle(RunWay):
             self.state.triggers.job_ended(by_itself=by_itself)
         self.state.triggers.changed = True
 
-    def _cleaned(self, job: Job, freed: Bitmap, over: bool) -> None:
+    def cleaned(self, job: Job, freed: Bitmap, over: bool) -> None:
+        """The nodes `job` has left are clean."""
         self._vacated(job, freed & self.state.table.idle, by_itself=False)
         if over:
             self.eligibility.ended(job, True)
