@@ -372,6 +372,7 @@ CHANGES: dict[str, Change] = {
         "26.05", "scontrol", "`suspend` and `resume` are for the owner of a job, too; only operators could."
     ),
     "task_ids_in_brackets": Change("26.05", "scontrol", "Errors name tasks of an array in brackets, `5_[1,4]`."),
+    "recurring_jobs": Change("24.11", "scrontab", "The command is there; Debian's packages of 22.05 have none."),
     "task_by_its_own_id": Change("24.11", "scancel", "A task of an array is found by its own job id, too."),
 }
 """Name -> the difference; `tests/docs/coverage_tables.py` makes a table of docs/coverage.md from it."""

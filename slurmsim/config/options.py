@@ -122,6 +122,8 @@ _ROWS: tuple[Option, ...] = (
               low=0, high=65_533),
     _honoured("Epilog", "text", "", "takes as long as run --epilog-time says; a job's end causes a pass at once, not "
               "by the loop"),
+    _honoured("ScronParameters", "text", "", "in live clusters that imitate 24.11 or later: enable (scrontab), "
+              "explicit_scancel"),
     _honoured("PrologFlags", "words", (), "Contain and X11 as Epilog; the other words have no effect"),
     _honoured("OverTimeLimit", "minutes", 0, low=0, high=65_533 * 60),
     _honoured("ResvOverRun", "minutes", 0, "jobs of a reservation end that long after it", low=0, high=65_533 * 60),
@@ -239,7 +241,7 @@ _ROWS: tuple[Option, ...] = (
     *_harmless("about users and security", "GroupUpdateForce GroupUpdateTime", kind="count"),
     *_harmless("about daemons and messages", "BcastExclude BcastParameters CommunicationParameters DebugFlags "
                "InteractiveStepOptions LaunchParameters LogTimeFormat MailDomain MailProg PlugStackConfig PluginDir "
-               "ReconfigFlags SbcastParameters ScronParameters SerializerParameters SerializerPlugins "
+               "ReconfigFlags SbcastParameters SerializerParameters SerializerPlugins "
                "SlurmSchedLogFile SlurmctldAddr SlurmctldDebug SlurmctldLogFile SlurmctldParameters SlurmctldPidFile "
                "SlurmctldPort SlurmctldPrimaryOffProg SlurmctldPrimaryOnProg SlurmctldSyslogDebug SlurmdDebug "
                "SlurmdLogFile SlurmdPidFile SlurmdSpoolDir SlurmdSyslogDebug SrunPortRange "

@@ -1,7 +1,7 @@
 """The commands of one cluster: small programs in a folder of its own, put on PATH only by who wants them there.
 
-A command finds its cluster by the environment, else by the folder it lies in. The Slurm commands that are not imitated
-are there too, and say so, because a real Slurm's must not be reached by accident.
+A command finds its cluster by the environment, else by the folder it lies in. Commands the imitated release does not
+have are there too, and say so, because a real Slurm's must not be reached by accident.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ except ModuleNotFoundError as error:
 sys.exit(main())
 """
 """What needs installed packages, unlike the commands."""
-_REFUSAL = "#!/bin/sh\necho '{name}: error: slurmsim does not have this command' >&2\nexit 1\n"
 
 
 def write_programs(folder: Path) -> Path:
@@ -47,7 +46,7 @@ def write_programs(folder: Path) -> Path:
     place = folder / "bin"
     place.mkdir(mode=0o755, exist_ok=True)
     for name in NAMES:
-        kind = _SERVER if name == "slurmrestd" else _PROGRAM if name in MODULES else _REFUSAL
+        kind = _PROGRAM if name in MODULES else _SERVER
         text = kind.format(python=sys.executable, path=_import_path(), folder=str(folder), name=name)
         with suppress(OSError):
             if (place / name).read_text("utf-8") == text:  # also on a full disk

@@ -13,6 +13,7 @@ from typing import Any
 
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.model.power import OPTIONS, is_watts
+from slurmsim.release_changes import since
 from slurmsim.releases import RELEASES
 from slurmsim.slurmctld.history.header import BUDGET, CONF, JOURNAL, STREAMS, new_header
 
@@ -195,6 +196,7 @@ def made_up_conf(settings: Settings) -> str:
         "MaxJobCount=1000000",
         "MaxArraySize=100001",
         *(["AccountingStorageType=accounting_storage/slurmdbd"] if settings.storage else []),
+        *(["ScronParameters=enable"] if since(settings.release, "recurring_jobs") else []),
         f"NodeName={names} CPUs={settings.cpus_per_node} CoresPerSocket={settings.cpus_per_node} "
         f"RealMemory={settings.cpus_per_node * MIB_PER_CPU}{gpus} State=UNKNOWN",
         "PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP",

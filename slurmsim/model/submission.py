@@ -23,6 +23,7 @@ class Submission:
     `site_factor` is what an administrator adds to its priority (priority/multifactor).
     `profile` is its application, where one is known.
     `het` are the id of the leader and the number of components of the heterogeneous job it is part of.
+    `cron` are the times of a line of a user's table (`slurmsim.cron`): it waits for the next one whenever it has run.
     `reservation` is one name or several (``a,b``), `licenses` ``-L``'s ``mat:2,flu``, `deadline` an absolute time.
     """
 
@@ -53,3 +54,4 @@ class Submission:
     site_factor: int = 0
     profile: Profile | None = None
     het: tuple[int, int] | None = None
+    cron: str = ""

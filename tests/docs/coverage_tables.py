@@ -162,7 +162,7 @@ def text() -> str:
     """The whole document."""
     lines = [HEAD.format(releases=", ".join(RELEASES)).rstrip(), "", "## Commands", ""]
     there = MODULES
-    missing = [name for name in NAMES if name not in there]
+    missing = [name for name in NAMES if name not in there and name != "slurmrestd"]  # it has a page of its own
     lines += [f"There: {', '.join(f'`{name}`' for name in there)}.", ""]
     if missing:
         lines += [f"Refused as a whole: {', '.join(f'`{name}`' for name in missing)}.", ""]

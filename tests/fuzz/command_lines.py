@@ -12,8 +12,8 @@ from pathlib import Path
 SESSIONS = Path(__file__).resolve().parents[1] / "conformance" / "commands"
 SHELL = set("$;|<>`&*?~(){}\\\n")
 COMMANDS = (
-    "sacct", "sacctmgr", "sattach", "sbatch", "sbcast", "scancel", "scontrol", "sdiag", "sinfo", "sprio", "squeue",
-    "sreport", "sshare", "sstat", "strigger",
+    "sacct", "sacctmgr", "sattach", "sbatch", "sbcast", "scancel", "scontrol", "scrontab", "sdiag", "sinfo",
+    "sprio", "squeue", "sreport", "sshare", "sstat", "strigger",
 )  # fmt: skip
 LAUNCHERS = ("salloc", "srun")
 WAITS = {"sbatch": ("-W", "--wait"), "squeue": ("-i", "--it"), "sinfo": ("-i", "--it")}

@@ -128,7 +128,10 @@ def test_completewait_stops_everything() -> None:
 
 def test_nothing_changes_by_default() -> None:
     w = World(simple(1, 1), "backfill")
-    assert w.controller.completing.seconds("CANCELLED") == 0
+    w.sbatch("-J a -t 10", 100, at=0)
+    w.until(5)
+    (job,) = w.controller.state.jobs.values()
+    assert w.controller.completing.seconds(job, "CANCELLED") == 0
 
 
 def test_a_preemptor_waits_for_its_victims_processes() -> None:

@@ -55,6 +55,7 @@ LAYERS: dict[str, Layer] = {
                 "tres",
                 "gres_counts",
                 "duration",
+                "cron",
                 "releases",
                 "release_changes",
                 "version",

@@ -117,8 +117,10 @@ def test_the_environment_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
         assert c.run(["squeue"], env={FOLDER_VARIABLE: "/nowhere", "PATH": ""}).returncode == 0
         bare = {name: value for name, value in os.environ.items() if name != FOLDER_VARIABLE}
         assert subprocess.run([c.folder / "bin" / "squeue"], env=bare, check=False, capture_output=True).returncode == 0
-        # what is not imitated does not lead to a real Slurm's
-        assert "does not have this command" in c.run(["scrontab"]).stderr
+        # what the release does not have does not lead to a real Slurm's
+        assert c.run(["scrontab", "-l"]).stderr == (
+            "scrontab: fatal: there is none in release 22.05: --slurm-version 24.11 or later has it\n"
+        )
     assert dict(os.environ) == before
     assert not c.folder.exists()
 

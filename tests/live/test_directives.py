@@ -17,5 +17,5 @@ def test_a_script_says_how_long_it_lasts(tmp_path: Path) -> None:
         job = c.job(1)
         assert (job.name, job.num_nodes, job.exit_code, job.end_time - job.start_time) == ("x", 2, "3:0", 90)
         refused = c.run("sbatch --wrap true", env={"SLURMSIM_RUNTIME": "soon"})
-        expected = "(runtime=TIME exit=STATUS app=APPLICATION malleable=yes|no)\n"
+        expected = "(runtime=TIME exit=STATUS term=TIME app=APPLICATION malleable=yes|no)\n"
         assert refused.stderr.endswith(f"failed: Invalid SLURMSIM_RUNTIME=soon {expected}")

@@ -325,7 +325,11 @@ def test_what_users_do_to_malleable_jobs(tmp_path: Path) -> None:
         (["-N2-4", "-n8"], "app=LeanMD:parallelism=24:sigma=0", "-N alone"),
         (["-N2-4"], "malleable=yes", "app=APPLICATION beside it"),
         (["-N2-4"], "app=LeanMD:parallelism=24:sigma=0 malleable=maybe", "malleable=yes or no"),
-        (["-N2-4"], "runtime=90 aps=3", "Invalid #SLURMSIM aps=3 (runtime=TIME exit=STATUS app=APPLICATION malleable="),
+        (
+            ["-N2-4"],
+            "runtime=90 aps=3",
+            "Invalid #SLURMSIM aps=3 (runtime=TIME exit=STATUS term=TIME app=APPLICATION malleable=",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_refused(tmp_path: Path, words: list[str], script: str, said: str) -> None:

@@ -214,6 +214,9 @@ def test_scripts_of_strangers_do_not_run(cluster: Cluster, tmp_path: Path) -> No
         ask(cluster, "submit", job=job(script))
     with pytest.raises(Refusal, match="Access/permission denied: scripts run as"):
         ask(cluster, "submit", job=job(script, array_inx="1-3"))
+    with pytest.raises(Refusal, match="Access/permission denied: scripts run as"):
+        entry = {"job": job(script), "spec": "* * * * *", "first": 1, "last": 1}
+        ask(cluster, "update_crontab", crontab="* * * * * id\n", jobs=[entry])
     assert ask(cluster, "submit", job=job("#!/bin/sh\n#SLURMSIM runtime=600\n")) == {"job_id": 1}  # seems to run
     assert ask(cluster, "submit", job=job(script), will_run=True)
     (row,) = cluster.jobs()

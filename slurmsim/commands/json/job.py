@@ -190,7 +190,7 @@ JOB = (
     F("core_spec", _core_spec), F("thread_spec", _thread_spec, "core_spec"), F("cores_per_socket", number),
     F("billable_tres", _billing, "tres_alloc_str"), F("cpus_per_task", at_least_zero),
     F("cpu_frequency_minimum", number, "cpu_freq_min"), F("cpu_frequency_maximum", number, "cpu_freq_max"),
-    F("cpu_frequency_governor", number, "cpu_freq_gov"), F("cpus_per_tres", text), F("cron", always("")),
+    F("cpu_frequency_governor", number, "cpu_freq_gov"), F("cpus_per_tres", text), F("cron", text, "crontab_spec"),
     F("deadline", at_least_zero), F("delay_boot", at_least_zero), F("dependency", text),
     F("derived_exit_code", _exit, "derived_ec"), F("eligible_time", at_least_zero), F("end_time", at_least_zero),
     F("excluded_nodes", text, "exc_nodes"), F("exit_code", _exit), F("extra", text), F("failed_node", text),

@@ -33,7 +33,7 @@ _NAME = "scancel"
 _OPTIONS = tuple(
     LongOption(*row)
     for row in (
-        ("account", REQUIRED, "A"), ("batch", NO, "b"), ("cron", NO, "cron"), ("ctld", NO, "ctld"), ("full", NO, "f"),
+        ("account", REQUIRED, "A"), ("batch", NO, "b"), ("cron", NO, "c"), ("ctld", NO, "ctld"), ("full", NO, "f"),
         ("help", NO, "help"), ("hurry", NO, "H"), ("interactive", NO, "i"), ("cluster", REQUIRED, "M"),
         ("clusters", REQUIRED, "M"), ("me", NO, "me"), ("jobname", REQUIRED, "n"), ("name", REQUIRED, "n"),
         ("nodelist", REQUIRED, "w"), ("partition", REQUIRED, "p"), ("qos", REQUIRED, "q"), ("quiet", NO, "Q"),
@@ -77,6 +77,7 @@ class Asked:
     signal: int | None = None
     batch: bool = False
     full: bool = False
+    cron: bool = False
     hurry: bool = False
     interactive: bool = False
     verbose: int = 0
@@ -189,8 +190,10 @@ def _apply(asked: Asked, key: str, value: str, io: Io) -> None:
         case "M":
             if named_cluster(io, _NAME, value) is None:
                 raise _Done(1)
-        case "cron" | "sibling":
-            io.error(f"scancel: error: --{key} is not modelled")
+        case "c":
+            asked.cron = True
+        case "sibling":
+            io.error("scancel: error: --sibling is not modelled")
             raise _Done(1)
 
 
@@ -236,6 +239,7 @@ def _send(asked: Asked, word: str, io: Io, job_id: int | None = None) -> int:
             signal=asked.signal,
             batch=asked.batch,
             full=asked.full,
+            **({"cron": True} if asked.cron else {}),
         )
     except Refusal as refusal:
         over = refusal.text == _OVER or (refusal.text == _NO_JOB and not step)

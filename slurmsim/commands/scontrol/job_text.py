@@ -161,6 +161,14 @@ def _times(row: Row, view: View) -> str:
     return f"StartTime={view.dates(row['start_time'])} EndTime={end} Deadline={deadline}"
 
 
+def _recurrence(row: Row, view: View) -> str | None:
+    """What a job of scrontab recurs at; one that does not any more tells when it did."""
+    if not row["crontab_spec"]:
+        return None
+    spec = f'CrontabSpec="{row["crontab_spec"]}"'
+    return f"CronJob=Yes {spec}" if row["cron_job"] else spec
+
+
 def _preemption(row: Row, view: View) -> str | None:
     if not row["preemptable_time"]:
         return None
@@ -340,7 +348,8 @@ LINES: tuple[tuple[str, str, Line], ...] = (
     ("", "", _identity), ("", "", _het_set), ("26.05", "", _sluid),
     ("", "", _owner), ("", "", _priority), ("", "", _state),
     ("", "", _requeue), ("", "", _derived), ("", "", _durations), ("", "", _submitted), ("", "", _accrues),
-    ("", "", _resized), ("", "", _times), ("", "", _preemption), ("", "", _suspension), ("", "", _partition),
+    ("", "", _resized), ("", "", _times), ("24.11", "", _recurrence), ("", "", _preemption), ("", "", _suspension),
+    ("", "", _partition),
     ("", "", _asked_nodes), ("", "", _nodes), ("", "", _optional("BatchHost", "batch_host")), ("", "", _sizes),
     ("", "24.11", _tres), ("24.11", "", _tres_asked), ("24.11", "", _tres_given), ("", "", _layout), ("", "", _placed),
     ("", "", _minima), ("", "", _features), ("", "", _optional("ClusterFeatures", "cluster_features")),
@@ -369,7 +378,8 @@ FIELDS: tuple[str, ...] = (
     "qos", "wckey", "track_wckey", "job_state", "state_flags", "state_reason", "state_desc", "failed_node",
     "dependency", "requeue", "restart_cnt", "batch_flag", "reboot", "exit_code", "derived_ec", "start_time",
     "end_time", "suspend_time", "pre_sus_time", "time_limit", "time_min", "submit_time", "eligible_time",
-    "accrue_time", "resize_time", "deadline", "preemptable_time", "preempt_time", "last_sched_eval", "scheduler",
+    "accrue_time", "resize_time", "deadline", "crontab_spec", "cron_job",
+    "preemptable_time", "preempt_time", "last_sched_eval", "scheduler",
     "partition", "alloc_node", "alloc_sid", "req_nodes", "exc_nodes", "nodes", "sched_nodes", "batch_host",
     "num_nodes", "max_nodes_asked", "num_cpus", "max_cpus", "num_tasks", "tasks_unknown", "cpus_per_task",
     "cores_per_socket", "threads_per_core", "tres_req_str", "tres_alloc_str", "sockets_per_node", "ntasks_per_node",

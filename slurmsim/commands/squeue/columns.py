@@ -133,6 +133,10 @@ def _flag(_: Show, value: object) -> str:
     return str(int(value)) if isinstance(value, int | float) else "0"
 
 
+def _yes_no(_: Show, value: object) -> str:
+    return "Yes" if value else "No"
+
+
 def _size(show: Show, mib: int | None) -> str:
     return quantity(mib or 0, "M", convert=show.convert)
 
@@ -286,7 +290,7 @@ COLUMNS: tuple[Column, ...] = (
     C("CORE_SPEC", "core_spec", "thread_spec", render=_core_spec, letter="X", names=("corespec",)),
     C("CPUS_PER_TASK", "cpus_per_task", render=_or_na, names=("cpuspertask", "cpus-per-task")),
     C("CPUS_PER_TRES", "cpus_per_tres", render=_text_or_na, names=("cpus-per-tres",)),
-    C("CRON_JOB", "cron_job", render=_flag, names=("cronjob",), since="26.05"),
+    C("CRON_JOB", "cron_job", render=_yes_no, names=("cronjob",), since="26.05"),
     C("DEADLINE", "deadline", render=_date, names=("deadline",)),
     C("DELAY_BOOT", "delay_boot", render=_seconds, names=("delayboot",)),
     C("DEPENDENCY", "dependency", letter="E", names=("dependency",)),

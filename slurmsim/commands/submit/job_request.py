@@ -81,10 +81,16 @@ class Builder:
         Exit code of most failures (SLURM_EXIT_ERROR changes it).
     configured
         Value of an option of slurm.conf, asked for when needed.
+    checks
+        Whether options are held against each other here; scrontab leaves that to the controller.
     """
 
-    def __init__(self, chosen: Chosen, say: Messages, error_code: int, configured: Callable[[str], str | None]) -> None:
+    def __init__(
+        self, chosen: Chosen, say: Messages, error_code: int, configured: Callable[[str], str | None], *,
+        checks: bool = True,
+    ) -> None:  # fmt: skip
         self.chosen, self.say, self.error_code, self.configured = chosen, say, error_code, configured
+        self._checks = checks
         self.release = chosen.context.release
         self.sizes = Sizes(chosen)
         self.names: list[str] = []
@@ -100,7 +106,8 @@ class Builder:
         command
             The script's path, None for standard input and ``--wrap``.
         """
-        self._check_first()
+        if self._checks:
+            self._check_first()
         if self.chosen.get("tres_per_task") and self.chosen.get("cpus_per_task"):
             self.chosen.set_by_name("cpus-per-task", str(self.chosen.get("cpus_per_task")))
         self._file_names()
@@ -156,6 +163,8 @@ class Builder:
         chosen = self.chosen
         if "/" in (chosen.get("exc_nodes") or ""):
             chosen.values["exc_nodes"] = self._host_file(chosen.get("exc_nodes"))
+        if chosen.get("nodefile") and not self._checks:
+            return
         if chosen.get("nodefile"):
             chosen.values["req_nodes"] = self._host_file(
                 chosen.get("nodefile"), "Invalid --nodefile node file", code=255
@@ -354,7 +363,7 @@ class Builder:
     def _gres_counts(self, job: dict[str, Any]) -> None:
         """Refuse GRES that contradict the rest; what follows from them is asked for, too."""
         gres = [item for field, scope in _SCOPES for item in gres_items(job.get(field) or "", scope)]
-        if not gres and "mem_per_gpu" not in job:
+        if not self._checks or (not gres and "mem_per_gpu" not in job):
             return
         counts = Counts(
             job.get("num_tasks"), job.get("min_nodes"), job.get("max_nodes"), job.get("ntasks_per_node"),

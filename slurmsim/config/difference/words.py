@@ -29,6 +29,7 @@ SCALARS: Mapping[str, Words] = {
     ),
     "CompleteWait": ("So long nobody is started while nodes are COMPLETING.", NODES),
     "Epilog": ("With an epilog slurmctld looks for work when it has ended, not in its own loop.", ""),
+    "ScronParameters": ("Whether users may have tables of recurring jobs (scrontab) in a live cluster.", ""),
     "PrologFlags": ("Contain: an extern step for each job, and a pass when a job has ended.", ""),
     "OverTimeLimit": ("Minutes a job may run over its limit; backfill plans with the limit alone.", ""),
     "ResvOverRun": ("Minutes a job may run on behind the end of its reservation.", "reservations"),

@@ -60,6 +60,7 @@ from slurmsim.core.records.messages import (
     LaunchFailed,
     NodesBooted,
     NodesPower,
+    ProcessesGone,
     Release,
     ReplaceAccounting,
     Requeue,
@@ -156,6 +157,7 @@ class Controller:
             Suspend: self._suspend_facts.on_suspend, Resume: self._suspend_facts.on_resume,
             StartAtOnce: AtSubmit(state, self.start_test, self.life_cycle).on_start_at_once,
             ReplaceAccounting: self._on_replace_accounting, Solved: self.solves.on_solved,
+            ProcessesGone: self.completing.on_gone,
         }  # fmt: skip
 
     def _make_queue(self, cluster: ClusterSpec) -> None:
@@ -189,6 +191,7 @@ class Controller:
         """What happens to nodes, and to jobs on them."""
         state, runs = self.state, self.life_cycle
         self.completing = Completing(state, epilog_s, term_s)
+        self.completing.cleaned = runs.cleaned
         self.node_states = NodeStates(state, runs, self.reservations)
         self.power = make_power(state, runs, self.node_states)
         self.resizes = Resizes(state, self.completing, self.node_states, self.power)
@@ -285,7 +288,8 @@ class Controller:
             self.recalculation.catch_up(now)
         state.at(now)
         if not state.event_driven:
-            state.triggers.go_round(now)
+            heap = state.begin_heap
+            state.triggers.go_round(now, begins=bool(heap) and heap[0][0] <= now)
         if len(facts) > 1:
             facts.sort(key=_order)
         if limits is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from copy import copy
-from functools import partial
 from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap
@@ -13,6 +12,7 @@ from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.messages import Cancel, Finished, JobEnded, Kill, Launch, Requeued
 from slurmsim.core.records.node_table import Allocation
 from slurmsim.core.state.interfaces import RunWay
+from slurmsim.cron import MINUTE_S, of
 from slurmsim.states import REQUEUED, JobState, Reason, is_held
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
 
 REQUEUE_DELAY_S = 121  # credential lifetime 120 s + 1
+_RECURS = frozenset({
+    JobState.COMPLETED, JobState.FAILED, JobState.TIMEOUT, JobState.OUT_OF_MEMORY, JobState.NODE_FAIL,
+})  # fmt: skip
+"""Ends of a run behind which a cron job waits for its next time."""
 
 
 class LifeCycle(RunWay):
@@ -148,8 +152,13 @@ class LifeCycle(RunWay):
                 self.finish(job, state, reason)
 
     def finish(self, job: Job, state: str, reason: str) -> None:
-        """`job` reaches a final state now; its nodes are free as soon as they are clean."""
+        """`job` reaches a final state now; its nodes are free as soon as they are clean. A cron job recurs instead."""
         was_running = job.alloc is not None and job.state in (JobState.RUNNING, JobState.SUSPENDED)
+        if was_running and job.sub.cron and state in _RECURS:
+            if state == JobState.TIMEOUT:
+                job.exit_code = "0:15"  # of its script, which it keeps while it waits
+            self.requeue(job, state, reason)
+            return
         seconds = 0
         if was_running:
             seconds = self._give_back(job, state, over=True)
@@ -187,13 +196,13 @@ class LifeCycle(RunWay):
             observer.released(job, self.state.now)
         self.state.generation += 1
         self.state.queue.pools[job.partition.pool].leave(job, job.expected_end)
-        seconds = self.completing.seconds(state)
+        seconds = self.completing.seconds(job, state)
         if not seconds:
             self._vacated(job, freed, by_itself=state in (JobState.COMPLETED, JobState.FAILED))
             return 0
         if self.power is not None:
             self.power.freed(job, 0)
-        self.completing.leave(job.nodes, seconds, partial(self._cleaned, job, freed, over))
+        self.completing.leave(job, seconds, freed, over=over)
         return seconds
 
     def _vacated(self, job: Job, freed: Bitmap, *, by_itself: bool) -> None:
@@ -206,7 +215,8 @@ class LifeCycle(RunWay):
             self.state.triggers.job_ended(by_itself=by_itself)
         self.state.triggers.changed = True
 
-    def _cleaned(self, job: Job, freed: Bitmap, over: bool) -> None:
+    def cleaned(self, job: Job, freed: Bitmap, over: bool) -> None:
+        """The nodes `job` has left are clean."""
         self._vacated(job, freed & self.state.table.idle, by_itself=False)
         if over:
             self.eligibility.ended(job, True)
@@ -224,7 +234,7 @@ class LifeCycle(RunWay):
         self.finish(job, JobState.CANCELLED, job.reason if held else Reason.NONE)
 
     def requeue(self, job: Job, state: str = REQUEUED, reason: str = Reason.NONE) -> None:
-        """Put a running job back: PENDING, eligible 121 s later, Restarts + 1.
+        """Put a running job back: PENDING, eligible 121 s later (a cron job: at its next time), Restarts + 1.
 
         `state` and `reason` are those of the record of the run that ends: REQUEUED, NODE_FAIL or PREEMPTED.
         """
@@ -245,7 +255,7 @@ class LifeCycle(RunWay):
         job.n_nodes, job.n_cpus, job.tried_cpus = job.request.min_nodes, job.request.min_cpus, 0
         job.start_time = job.end_limit = job.eligible_time = job.accrue_time = None
         job.submit_time = self.state.now
-        job.begin = self.state.now + REQUEUE_DELAY_S
+        job.begin = self._begins_again(job, state)
         job.reservation, job.reservation_name = None, ",".join(r.name for r in job.reservations)
         self.deadlines.register(job)
         if self.access.edited:
@@ -262,6 +272,13 @@ class LifeCycle(RunWay):
             self.requeues.hold(job, held)
         else:
             self._waiting.consider(job)
+
+    def _begins_again(self, job: Job, state: str) -> int:
+        """The earliest start of a job whose run ends in `state` now. A cron job told to go lets a minute pass."""
+        now = self.state.now
+        after = now + MINUTE_S if state == REQUEUED else now
+        following = of(job.sub.cron).next_after(after) if job.sub.cron else None
+        return now + REQUEUE_DELAY_S if following is None else following
 
     def move_end(self, job: Job, end: int) -> None:
         """The end of `job`, running or suspended, by its limit is `end` from now on."""

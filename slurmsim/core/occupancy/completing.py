@@ -1,9 +1,9 @@
 """Nodes that are COMPLETING: a job has ended there, and its processes or its epilog have not.
 
-How long that takes is no decision of slurmctld; whoever drives the controller states it. Processes of a job that ended
-by itself are gone; of one that was ended from outside they have until KillWait after SIGTERM. The epilog follows. Until
-it is done no job starts on any part of these nodes, and whoever depends on the job waits (node_scheduler.c,
-job_mgr.c, 22.05). Limits, licenses and fair share let go of the job when it ends.
+How long that takes is no decision of slurmctld; whoever drives the controller states it, or says so when it is over.
+Processes of a job that ended by itself are gone; of one that was ended from outside they have until KillWait after
+SIGTERM. The epilog follows. Until it is done no job starts on any part of these nodes, and whoever depends on the job
+waits (node_scheduler.c, job_mgr.c, 22.05). Limits, licenses and fair share let go of the job when it ends.
 """
 
 from __future__ import annotations
@@ -15,9 +15,15 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
+    from slurmsim.core.records.job import Job
+    from slurmsim.core.records.messages import ProcessesGone
     from slurmsim.core.state.controller_state import ControllerState
 
 _BY_THEMSELVES = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
+Left = tuple[int, int, Bitmap, "Job", int, Bitmap, bool]
+"""When its nodes are clean at the latest, and since when they are left; they; the job, its run, which of them are idle
+since, and whether it was over with that run.
+"""
 
 
 class Completing:
@@ -36,6 +42,11 @@ class Completing:
     ----------
     nodes
         Those that are completing now.
+    lasts
+        How long the processes of a job take to die at most, seconds, where it is known of that job; 0 where it is not.
+        That they are gone sooner may be told (`ProcessesGone`).
+    cleaned
+        Told of a job whose nodes are clean: the job, which nodes were idle, and whether it was over.
     """
 
     def __init__(self, state: ControllerState, epilog_s: int, term_s: int) -> None:
@@ -44,30 +55,60 @@ class Completing:
         self.term_s = min(term_s, int(state.spec.option("KillWait")))
         self._wait_s = int(state.spec.option("CompleteWait"))
         self.nodes: Bitmap = 0
-        self._left: list[tuple[int, int, Bitmap]] = []  # until, since, nodes
+        self._left: list[Left] = []
+        self.lasts: Callable[[Job], int] = _unknown
+        self.cleaned: Callable[[Job, Bitmap, bool], None] = _nobody
 
-    def seconds(self, state: str) -> int:
-        """How long the nodes of a job that ends in `state` take to be clean; of nodes that are down, not at all."""
+    def seconds(self, job: Job, state: str) -> int:
+        """How long the nodes of `job`, which ends in `state`, take to be clean at most; if they are down, no time."""
         if state == JobState.NODE_FAIL:
             return 0
-        return self.epilog_s + (0 if state in _BY_THEMSELVES else self.term_s)
+        if state in _BY_THEMSELVES:
+            return self.epilog_s
+        return self.epilog_s + (self.lasts(job) or self.term_s)
 
-    def leave(self, nodes: Bitmap, seconds: int, then: Callable[[], None]) -> None:
-        """A job ends on `nodes` now; call `then` when they are clean."""
+    def leave(self, job: Job, seconds: int, freed: Bitmap, *, over: bool) -> None:
+        """`job` leaves its nodes now, `freed` of them idle; they are clean in so many seconds, or when that is told."""
         now = self.state.now
-        self._left.append((now + seconds, now, nodes))
-        self.nodes |= nodes
-        self.state.timers.set(now + seconds, self._clean, then)
+        self._left.append((now + seconds, now, job.nodes, job, job.restarts, freed, over))
+        self.nodes |= job.nodes
+        self.state.timers.set(now + seconds, self._clean)
 
-    def _clean(self, then: Callable[[], None]) -> None:
-        self._left = [entry for entry in self._left if entry[0] > self.state.now]
+    def on_gone(self, fact: ProcessesGone) -> None:
+        """The processes of a run are gone; its epilog follows."""
+        now = self.state.now
+        for k, (until, since, nodes, job, run, freed, over) in enumerate(self._left):
+            if (job.id, run) == (fact.job_id, fact.restarts) and until > now + self.epilog_s:
+                self._left[k] = (now + self.epilog_s, since, nodes, job, run, freed, over)
+                self.state.timers.set(now + self.epilog_s, self._clean)
+
+    def of(self, job_id: int, run: int) -> Bitmap:
+        """Nodes which that run of a job has left and not cleared."""
+        return next((left[2] for left in self._left if (left[3].id, left[4]) == (job_id, run)), 0)
+
+    def _clean(self) -> None:
+        now = self.state.now
+        clean = [left for left in self._left if left[0] <= now]
+        if not clean:
+            return
+        self._left = [left for left in self._left if left[0] > now]
         self.nodes = 0
-        for _, _, nodes in self._left:
-            self.nodes |= nodes
+        for left in self._left:
+            self.nodes |= left[2]
         self.state.selector.forget_future()
         self.state.generation += 1
-        then()
+        for left in clean:
+            self.cleaned(left[3], left[5], left[6])
 
     def held_until(self) -> int:
         """CompleteWait: no job starts anywhere before this instant; the present or one that is past for no wait."""
-        return max((min(until, since + self._wait_s) for until, since, _ in self._left), default=0)
+        return max((min(left[0], left[1] + self._wait_s) for left in self._left), default=0)
+
+
+def _unknown(job: Job) -> int:
+    """Nothing is known of its processes."""
+    return 0
+
+
+def _nobody(job: Job, freed: Bitmap, over: bool) -> None:
+    """Nobody listens yet."""

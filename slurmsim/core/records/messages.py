@@ -25,6 +25,15 @@ class JobEnded:
 
 
 @dataclass(slots=True)
+class ProcessesGone:
+    """The last process of a run that was told to end is gone: its nodes need not wait for it any more."""
+
+    order: ClassVar[int] = 0
+    job_id: int
+    restarts: int
+
+
+@dataclass(slots=True)
 class NodesDown:
     """Nodes stop answering or are set DOWN: their jobs end or are requeued. `nodes` by name.
 
@@ -400,7 +409,7 @@ class Solved:
 
 
 Fact = (
-    JobEnded | NodesDown | NodesDrain | NodesResume | Cancel | Requeue | Hold | Release | SetTimeLimit
+    JobEnded | ProcessesGone | NodesDown | NodesDrain | NodesResume | Cancel | Requeue | Hold | Release | SetTimeLimit
     | SetPartitionState | Maintain | Submit | NodesFail | NodesUndrain | NodesRegister | NodesReboot | NodesBooted
     | NodesPower | LaunchFailed | RequeueHold | ResizeJob | CreateReservation | UpdateReservation | DeleteReservation
     | Suspend | Resume | SetArrayLimit | SetDependency | SetPriority | SetNice | RankAnew | StartAtOnce | AlterJob

@@ -24,7 +24,7 @@ from slurmsim.slurmctld.engine.live_job import LiveJob, Row
 from slurmsim.slurmctld.faults.behind import as_of
 from slurmsim.slurmctld.processes.step import NAMES, Step
 from slurmsim.slurmctld.requests import het_jobs
-from slurmsim.states import RESIZING
+from slurmsim.states import REQUEUED, RESIZING
 
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
@@ -114,6 +114,8 @@ class Storage:
         if live is None:
             return
         record = record_of(self.cluster, Row(live), run)
+        if run.sub.cron:
+            record.state = REQUEUED  # however it ended
         if ended is not None:
             record.exit_code = exit_code(ended, self.cluster.release)
         self.earlier.setdefault(run.id, []).append(record)

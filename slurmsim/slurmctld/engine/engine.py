@@ -28,7 +28,7 @@ from slurmsim.slurmctld.faults.registry import Faults
 from slurmsim.slurmctld.processes import script_ends, solver_answers, steps
 from slurmsim.slurmctld.processes.job_timers import JobTimers
 from slurmsim.slurmctld.processes.real_jobs import RealJobs
-from slurmsim.slurmctld.processes.simulated import is_real
+from slurmsim.slurmctld.processes.simulated import is_real, term_s
 from slurmsim.slurmctld.requests import (
     allocations,
     array_cancel,
@@ -46,6 +46,7 @@ from slurmsim.slurmctld.requests import (
     test_controls,
     usage_report,
 )
+from slurmsim.slurmctld.requests.crontabs import Crontabs
 from slurmsim.slurmctld.requests.statistics import Statistics
 from slurmsim.slurmctld.requests.stream_jobs import StreamJobs
 from slurmsim.slurmctld.requests.submissions import Submissions
@@ -58,6 +59,9 @@ REQUESTS = (
     solver_answers, allocations, jobs, nodes, partitions, rereading, reservations, shows,
     job_counts,
 )  # fmt: skip
+_BY_THEMSELVES = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
+DEATH_S = 5
+"""Seconds after KILL at which processes count as gone though nobody has said so."""
 KEPT_REQUESTS = 1000
 """Compiled requests that are kept, beside those of jobs."""
 
@@ -79,6 +83,11 @@ class Engine(LiveCluster):
         Batch jobs really run, unless they say how long they are to be simulated.
     run_time
         Seconds a simulated job runs, from its request; -1 when something else ends it.
+
+    Attributes
+    ----------
+    dies_slowly
+        Jobs keep their nodes until their processes are gone.
     """
 
     def __init__(
@@ -106,7 +115,9 @@ class Engine(LiveCluster):
             cluster, people, owner, database, network, lives, run_time=run_time, release=release, runs_jobs=runs_jobs
         )
         _introduce(self.controller, people, owner)
+        self.controller.completing.lasts = self._lasts
         self._seen_pass = 0
+        self.dies_slowly = True
         self.same: Same = Same()
         self.real: RealJobs | None = None
         self.storage: Storage = Storage(self)
@@ -121,7 +132,8 @@ class Engine(LiveCluster):
         self._submissions: Submissions = Submissions(
             self, self.storage, self.statistics, self.forgetting, self.same, self.faults.submitted
         )  # fmt: skip
-        for part in (self._submissions, self.storage, self.statistics, self.faults):
+        tables = Crontabs(self, self._submissions, self._forget)
+        for part in (self._submissions, tables, self.storage, self.statistics, self.faults):
             self.calls |= part.calls()
             self.changes |= part.CHANGES
 
@@ -197,7 +209,8 @@ class Engine(LiveCluster):
         """A run of a job ended because the job was requeued; `run` is the record of it."""
         live = self.jobs.get(run.id)
         if live is not None:
-            self._kill_processes(live, run)
+            if run.state not in _BY_THEMSELVES:  # a job that recurs, or is requeued for its exit code
+                self._kill_processes(live, run)
             steps.over(self, live, run)
             self.storage.requeued(run)
 
@@ -210,6 +223,15 @@ class Engine(LiveCluster):
             if self.real is not None:
                 self.real.terminate(live, run)
             self.timers.kill_script_later(run)
+
+    def _lasts(self, job: Job) -> int:
+        """How long processes of `job` take to die at most; the end of real ones is told to us (`script_ends`)."""
+        live, kill_wait = self.jobs.get(job.id), int(self.spec.option("KillWait"))
+        if live is None or not self.dies_slowly:
+            return 0
+        if self.runs_jobs and is_real(live.asked):
+            return kill_wait + DEATH_S
+        return min(term_s(live.asked), kill_wait)
 
     def _after_turn(self, now: int) -> None:
         """The first pass takes arrays apart whose tasks wait for the corresponding ones of another."""

@@ -113,6 +113,8 @@ class LiveCluster:
         Told of jobs whose clients may be waiting for news.
     node_texts, partition_texts, reservation_texts
         What scontrol changes and no scheduler needs: of nodes by index, of the others by name.
+    crontabs
+        Tables of recurring jobs by the uid of their users.
     last_end
         When a job ended last.
     """
@@ -150,6 +152,7 @@ class LiveCluster:
         self.node_texts: dict[int, dict[str, Any]] = {}
         self.partition_texts: dict[str, dict[str, Any]] = {}
         self.reservation_texts: dict[str, dict[str, Any]] = {}
+        self.crontabs: dict[int, str] = {}
         self.given_cpus: dict[tuple[tuple[int, int], int], tuple[int, ...]] = {}
         self.given_gres: dict[tuple[tuple[int, int], int, int], tuple[int, ...]] = {}
         self.release: str = release

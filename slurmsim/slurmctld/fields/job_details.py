@@ -161,7 +161,7 @@ def _per_task(row: Row, cluster: LiveCluster) -> str | None:
     text = asked.get("tres_per_task") or None
     count = asked.get("cpus_per_task_before", asked.get("cpus_per_task"))
     told = since(cluster.release, "cpus_per_task_as_tres")
-    if not told or not count:
+    if not told or not count or asked.get("crontab_spec"):
         return text
     return f"cpu={count}" + (f",{text}" if text else "")
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.bitmap import to_indices
 from slurmsim.core.accounting.partition_access import NOT_IN_GROUP
 from slurmsim.core.queue.priority import Basic, Multifactor
 from slurmsim.core.records.job import ONE_YEAR_S
@@ -154,6 +155,8 @@ def _limit(row: Row, cluster: LiveCluster) -> int | None:
 
 
 def _reason(row: Row, cluster: LiveCluster) -> str:
+    if row.core.state == JobState.PENDING and _dying(row, cluster):
+        return Reason.NONE
     return _code_of(_current(row, cluster))
 
 
@@ -224,9 +227,16 @@ def _derived(row: Row, cluster: LiveCluster) -> int:
     return derived_code(row.job.steps, core.restarts, core.end_time if core.state in ENDED else None)
 
 
+def _dying(row: Row, cluster: LiveCluster) -> Bitmap:
+    """Nodes on which processes of its last run were told to go, and are not gone."""
+    core = row.core
+    run = core.restarts - (core.state == JobState.PENDING)
+    return cluster.controller.completing.of(core.id, run) if core.state not in _RAN else 0
+
+
 def _exit_code(row: Row, cluster: LiveCluster) -> int:
     core = row.core
-    text = str(core.exit_code)
+    text = "0:0" if _dying(row, cluster) else str(core.exit_code)
     simulated = not (cluster.runs_jobs and is_real(row.job.asked))
     if simulated and core.state in (JobState.TIMEOUT, JobState.NODE_FAIL) and text == "0:0":
         text = "0:15"  # its processes were told to go
@@ -236,6 +246,9 @@ def _exit_code(row: Row, cluster: LiveCluster) -> int:
 
 def _nodes(row: Row, cluster: LiveCluster) -> str:
     alloc = row.core.alloc
+    if alloc is None and (dying := _dying(row, cluster)):
+        table = cluster.controller.state.table
+        return compress([table.names[i] for i in to_indices(dying).tolist()])
     return cluster.controller.state.cluster.node_list(alloc) if alloc is not None else ""
 
 
@@ -301,10 +314,12 @@ def billed(live: LiveJob, cluster: LiveCluster) -> int:
 
 def _flags(row: Row, cluster: LiveCluster) -> list[str]:
     core, flags = row.core, []
+    if _dying(row, cluster):
+        flags.append("COMPLETING")
     if core.state == JobState.PENDING:
         if core.special:
             flags.append("SPECIAL_EXIT")
-        if row.job.requeued_at >= 0 and row.job.requeued_at == cluster.now:
+        if not flags and row.job.requeued_at >= 0 and row.job.requeued_at == cluster.now:
             flags.append("COMPLETING")
         if core.reason.endswith(" was deleted"):
             flags.append("RESV_DEL_HOLD")
@@ -472,6 +487,8 @@ FIELDS: dict[str, Getter] = {
     "shown_out": lambda r, c: shown_file(r, "std_out"),
     "std_in": lambda r, c: shown_file(r, "std_in"),
     "comment": _text("comment"),
+    "crontab_spec": _text("crontab_spec"),
+    "cron_job": lambda r, c: bool(r.core.sub.cron),
     "admin_comment": _text("admin_comment"),
     "wckey": _text("wckey"),
     "exit_code": _exit_code,

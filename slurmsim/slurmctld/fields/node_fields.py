@@ -90,7 +90,7 @@ def flags(i: int, cluster: LiveCluster) -> list[str]:
         ("NOT_RESPONDING", states.silent | states.mute | (bit if _registers(i, cluster) else 0)),
         ("REBOOT_REQUESTED", states.to_reboot), ("REBOOT_ISSUED", states.booting),
         ("MAINTENANCE", maintained), ("RESERVED", reserved),
-        ("PLANNED", cluster.planned_nodes()),
+        ("PLANNED", cluster.planned_nodes()), ("COMPLETING", controller.completing.nodes),
     ]  # fmt: skip
     if power is not None:
         found += [

@@ -23,11 +23,12 @@ def new_header(
     `conf` is the name of a slurm.conf in its folder, empty for `nodes` times `cpus`; `storage` is ``none`` or
     ``slurmdbd`` in place of what the conf says of its database; `operators` are users who may do to all jobs what
     their owners may; `streams` is the name of a file of streams of jobs in its folder;
-    `power` has options of power (`slurmsim.sim.power_options`) by name.
+    `power` has options of power (`slurmsim.sim.power_options`) by name. `completing` says that jobs keep their nodes
+    until their processes are gone: folders older than 0.6.0 go on without.
     """
     return {
         "start": start, "mode": mode, "rate": rate, "conf": conf, "nodes": nodes, "cpus": cpus,
         "owner": os.getuid() if owner is None else owner, "users": dict(users or {}), "release": release, "jobs": jobs,
         "accounting": list(accounting), "storage": storage, "operators": list(operators),
-        "streams": streams, "power": dict(power or {}),
+        "streams": streams, "power": dict(power or {}), "completing": True,
     }  # fmt: skip

@@ -53,6 +53,7 @@ class RealJobs:
     def __init__(self, cluster: LiveCluster, executor: Executor, reserve: Callable[[int], None]) -> None:
         self.cluster, self.executor, self._reserve = cluster, executor, reserve
         self._waiting: list[LiveJob] = []
+        self._later: list[tuple[asyncio.TimerHandle, Callable[[], None]]] = []
         executor.forget_unborn()
         self._begun: set[Run] = set(executor.runs())  # whose end has not been told
         self._told: set[Run] = set()  # whose end the journal has, or will have with its next sync
@@ -150,9 +151,17 @@ class RealJobs:
         except RuntimeError:  # the daemon is starting: nobody waits for an answer
             loop = None
         if loop is not None:
-            loop.call_later(REQUEUE_GRACE_S, end)
+            self._later.append((loop.call_later(REQUEUE_GRACE_S, end), end))
         else:
             end()
+
+    def end_now(self) -> None:
+        """Somebody moves the clock: what waits for its moment to be told to end has had it."""
+        later, self._later = self._later, []
+        for handle, end in later:
+            if not handle.cancelled() and handle.when() > asyncio.get_running_loop().time():
+                handle.cancel()
+                end()
 
     def _file(self, live: LiveJob, which: str, run: Job | None = None) -> str | None:
         """A file of a job; newer releases name it by the node it runs on, older ones by that node's machine."""
@@ -199,7 +208,7 @@ class RealJobs:
 
     def _environment(self, live: LiveJob) -> dict[str, str]:
         core, asked, state = live.core, live.asked, self.cluster.controller.state.cluster
-        alloc = core.alloc
+        recurs, alloc = bool(asked.get("crontab_spec")), core.alloc
         assert alloc is not None
         cpus = state.cpus_per_node(alloc)
         request = core.sub.request
@@ -213,8 +222,8 @@ class RealJobs:
             "n_tasks": request.n_tasks or None, "ntasks_per_node": request.tasks_per_node or None,
             "cpus_per_task": asked.get("cpus_per_task"),
             "mem_per_cpu": core.request.mem_cpu or None, "mem_per_node": core.request.mem_node or None,
-            "submit_dir": asked.get("submit_dir") or asked.get("work_dir"),
-            "submit_host": asked.get("alloc_node") or "localhost",
+            "submit_dir": None if recurs else asked.get("submit_dir") or asked.get("work_dir"),
+            "submit_host": None if recurs else asked.get("alloc_node") or "localhost",
             "cluster": self.cluster.spec.name, "conf": self.cluster.conf_path, "restarts": core.restarts,
             "working_cluster": self.cluster.working_cluster, "start": core.start_time, "end": core.end_limit,
             "licenses": asked.get("licenses"), "shared": asked.get("shared"), **self._gpus(core),

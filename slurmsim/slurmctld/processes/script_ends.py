@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from slurmsim.core.records.messages import ProcessesGone
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.releases import row
 from slurmsim.slurmctld.engine.live_cluster import LiveCluster
@@ -38,7 +39,9 @@ def _ended(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> d
     running = core.state in (JobState.RUNNING, JobState.SUSPENDED)
     if core.state in _KILLED and run == core.restarts and status:
         core.exit_code = fact.exit_code
-    cluster.network.tell(cluster.now, [fact])
+    cluster.network.tell(cluster.now, [fact, ProcessesGone(core.id, run)])
+    if cluster.real is not None and (core.restarts > run or not running):
+        cluster.real.executor.kill(core.id, run)  # what the script of a run that was ended has left behind
     if running and live.over:
         if unlaunched:
             core.reason = "JobLaunchFailure"

@@ -1,9 +1,9 @@
 """Which jobs are simulated, how long they run and how they end: by the script, an environment variable, or the default.
 
 ``#SLURMSIM runtime=90 exit=3`` in the script (anywhere in it), ``SLURMSIM_RUNTIME=90`` and ``SLURMSIM_EXIT=3`` in its
-environment; ``app=LeanMD:parallelism=24:sigma=0.2`` and ``malleable=yes`` say what its application is. Without a run
-time a script of nothing but ``sleep`` commands and an ``exit`` lasts as long as they say, and any other `DEFAULT_S`
-seconds.
+environment; ``term=20`` says how long it takes to die once it is told to; ``app=LeanMD:parallelism=24:sigma=0.2`` and
+``malleable=yes`` say what its application is. Without a run time a script of nothing but ``sleep`` commands and an
+``exit`` lasts as long as they say, and any other `DEFAULT_S` seconds.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from slurmsim.sim.network import Behaviour
 from slurmsim.states import JobState
 
 DEFAULT_S = 60
+NEVER_S = 1 << 30
+"""Longer than any KillWait."""
 _DIRECTIVE = re.compile(r"^\s*#SLURMSIM\s", re.MULTILINE)
 _LINE = re.compile(r"^\s*#SLURMSIM\s+(.*)$", re.MULTILINE)
 _SLEEP = re.compile(r"(?:srun\s+(?:-\S+\s+)*)?sleep\s+([\d.]+|inf(?:inity)?)([smhd]?)\s*", re.ASCII)
@@ -31,8 +33,8 @@ _OPERATORS: dict[str, Callable[[int, int], int]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "+": operator.add, "-": operator.sub,
     "%": operator.mod,
 }  # fmt: skip
-_VARIABLES = {name: f"SLURMSIM_{name.upper()}" for name in ("runtime", "exit", "app", "malleable")}
-EXPECTED = "runtime=TIME exit=STATUS app=APPLICATION malleable=yes|no"
+_VARIABLES = {name: f"SLURMSIM_{name.upper()}" for name in ("runtime", "exit", "term", "app", "malleable")}
+EXPECTED = "runtime=TIME exit=STATUS term=TIME app=APPLICATION malleable=yes|no"
 _YES_NO = {"yes": True, "no": False}
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _QUIET = ("true", ":", "echo ", "printf ", "hostname", "date", "pwd", "set ", "export ", "cd ", "env", "module ")
@@ -62,12 +64,23 @@ def behaviour(asked: Mapping[str, Any], otherwise: int = DEFAULT_S) -> Behaviour
                 seconds = _seconds(value)
             elif name == "exit":
                 status = int(value) & 0xFF
+            elif name == "term":
+                _seconds(value)
             elif name not in _VARIABLES:
                 raise ValueError(name)
         except ValueError:
             raise Refusal(f"Invalid {where} ({EXPECTED})") from None
     state = JobState.COMPLETED if status == 0 else JobState.FAILED
     return Behaviour(otherwise if seconds is None else seconds, state, f"{status}:0", -1)
+
+
+def term_s(asked: Mapping[str, Any]) -> int:
+    """Seconds the job takes to die once it is told to, as far as KillWait lets it; it may be more than that."""
+    found = 0
+    for _, name, value in _said(asked):
+        if name == "term":
+            found = _seconds(value)
+    return found if found >= 0 else NEVER_S
 
 
 def application(asked: Mapping[str, Any]) -> tuple[str, bool] | None:

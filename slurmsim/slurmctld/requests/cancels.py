@@ -14,7 +14,7 @@ from slurmsim.slurmctld.fields.job_fields import looked_last, waits_for
 from slurmsim.slurmctld.processes import steps
 from slurmsim.slurmctld.processes.script_ends import name_signal
 from slurmsim.slurmctld.processes.simulated import is_real
-from slurmsim.slurmctld.requests import array_cancel, het_jobs
+from slurmsim.slurmctld.requests import array_cancel, het_jobs, recurring
 from slurmsim.slurmctld.server.people import Person
 from slurmsim.states import JobState
 
@@ -61,6 +61,9 @@ def _cancel(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> 
         raise Refusal(INVALID_JOB, 2017)
     if not alive:
         raise Refusal("Job/step already completing or completed", 2021)
+    if arguments.get("step") is None:
+        recurring.check_cancel(cluster, alive, said=bool(arguments.get("cron")))
+        recurring.disable(cluster, alive)  # whatever the signal
     if arguments.get("step") is not None:
         if not steps.cancel(cluster, alive, int(arguments["step"]), number, person.uid):
             raise Refusal(INVALID_JOB, 2017)

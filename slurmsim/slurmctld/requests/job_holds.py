@@ -9,6 +9,7 @@ from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 from slurmsim.slurmctld.requests.job_change import BAD_USER
 from slurmsim.slurmctld.requests.job_ids import Record
 from slurmsim.slurmctld.requests.job_limits import reasons_go
+from slurmsim.slurmctld.requests.recurring import check_changeable
 from slurmsim.slurmctld.server.people import Person
 from slurmsim.states import Reason, is_held
 
@@ -16,6 +17,7 @@ from slurmsim.states import Reason, is_held
 def hold_record(cluster: LiveCluster, record: Record, kind: str, person: Person) -> None:
     """What an update of the priority to 0 or to infinity does to one record (_update_job, 22.05). Raises Refusal."""
     live = record.first
+    check_changeable(live)
     operator = cluster.is_operator(person)
     stranger = person.uid != live.person.uid and not operator
     if stranger and since(cluster.release, "owner_asked_first"):

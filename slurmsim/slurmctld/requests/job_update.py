@@ -44,6 +44,7 @@ from slurmsim.slurmctld.requests.job_holds import hold_record
 from slurmsim.slurmctld.requests.job_ids import Record
 from slurmsim.slurmctld.requests.job_limits import partition_takes, reasons_go
 from slurmsim.slurmctld.requests.job_sizes import counts, sizes, tasks_per_node
+from slurmsim.slurmctld.requests.recurring import check_changeable
 from slurmsim.slurmctld.requests.refusals import check_gres
 from slurmsim.slurmctld.requests.submit_request import INFINITE, names_of
 from slurmsim.states import JobState, is_held
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
 def update(cluster: LiveCluster, record: Record, job: Mapping[str, Any], person: Person) -> None:
     """Carry an update out, after which the job's priority is worked out anew in any case. Raises Refusal."""
+    check_changeable(record.first)
     work = Update(cluster, record, job, person)
     failed: Refusal | None = None
     try:

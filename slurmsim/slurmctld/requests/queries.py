@@ -83,10 +83,14 @@ class _Queries:
         return self._table(PARTITION_FIELDS, [p for p in there if free or cluster.visible(p, person)], arguments)
 
     def users(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        """The ids of users by name; None for those nobody knows."""
+        """The ids of users by name, and their homes; None for those nobody knows."""
         names = [str(name) for name in arguments["names"]]
         found = [self.cluster.people.by_uid(int(n)) if is_number(n) else self.cluster.people.known(n) for n in names]
-        return {"uids": [None if one is None else one.uid for one in found]}
+        return {
+            "uids": [None if one is None else one.uid for one in found],
+            "homes": [None if one is None else one.home for one in found],
+            "names": [None if one is None else one.name for one in found],
+        }
 
     def groups(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """The ids of groups by name or number; None for those nobody knows."""

@@ -127,6 +127,7 @@ _RANGES: dict[str, Shape] = dict.fromkeys(("n_nodes", "cpus", "time_limit"), _UN
 _LONG = Whole(-(1 << 63), (1 << 64) - 1)
 _JOBS_ASKED = ListOf(Row((_LONG, _LONG), frozenset({1})), MOST_WORDS)
 
+_CRON_JOB = _fields("job", "spec", "first", "last", job=JOB, spec=TEXT, first=Whole(1, 1 << 24), last=Whole(1, 1 << 24))
 _LATE = Real(0, 1e9)
 _PLACE = Whole(-1, 1 << 62)
 
@@ -136,7 +137,11 @@ REQUESTS: dict[str, Shape] = {
     "ended": _ENDED,
     "solved": _fields("number", "answer", number=NUMBER, answer=_ANSWER),
     "last_id": _fields("id", id=NUMBER),
-    "kill": _fields("job_id", **_JOB_ID, step=_STEP_ID, signal=Whole(0, 0xFFFF), batch=FLAG, full=FLAG),
+    "crontab": _fields(user=TEXT),
+    "update_crontab": _fields("crontab", "jobs", user=TEXT, crontab=Text(16 << 20), jobs=ListOf(_CRON_JOB, MOST_WORDS)),
+    "remove_crontab": _fields(user=TEXT),
+    "kill": _fields("job_id", **_JOB_ID, step=_STEP_ID, signal=Whole(0, 0xFFFF), batch=FLAG, full=FLAG,
+                    cron=FLAG),
     "hold_job": _fields("job_id", "kind", **_JOB_ID, kind=OneOf(("hold", "uhold", "release"))),
     "update_job": _fields("job_id", "job", **_JOB_ID, job=UPDATE, acting_uid=NUMBER),
     "suspend_job": _fields("job_id", "op", **_JOB_ID, op=OneOf(("suspend", "resume"))),

@@ -10,8 +10,10 @@ from slurmsim.release_changes import since
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 
-_OWN = ("billed", "cpus_settled", "tres_settled", "pn_min_cpus_settled", "qos_told")
-"""What updates note on a request: nobody submits it."""
+_OWN = (
+    "billed", "cpus_settled", "tres_settled", "pn_min_cpus_settled", "qos_told", "crontab_spec", "crontab_lines",
+)  # fmt: skip
+"""What updates and tables of recurring jobs note on a request: nobody submits it."""
 
 
 def settled(cluster: LiveCluster, asked: dict[str, Any]) -> dict[str, Any]:

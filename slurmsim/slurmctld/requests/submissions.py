@@ -65,6 +65,10 @@ class Submissions:
             return self._submit_het([arguments["job"], *arguments["components"]], arguments, person)
         return self._submit(arguments["job"], person, will=bool(arguments.get("will_run")))
 
+    def recurring(self, request: Mapping[str, Any], person: Person, times: str, lines: tuple[int, int]) -> int:
+        """A job that recurs at `times`, of those lines of its user's table; its id. Raises Refusal."""
+        return int(self._submit(request, person, cron={"crontab_spec": times, "crontab_lines": list(lines)})["job_id"])
+
     def _submit_het(
         self, asked: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any], person: Person
     ) -> dict[str, Any]:
@@ -98,16 +102,17 @@ class Submissions:
                 live.core.exit_code = "1:0"
 
     def _submit(
-        self, request: Mapping[str, Any], person: Person, *, will: bool = False, het: tuple[int, int] | None = None
+        self, request: Mapping[str, Any], person: Person, *, will: bool = False, het: tuple[int, int] | None = None,
+        cron: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:  # fmt: skip
-        """One job, array or component. Raises Refusal."""
+        """One job, array or component; `cron` has the times at which it recurs. Raises Refusal."""
         cluster = self._cluster
         asked = self._same.share(dict(request))
         if asked.get("user_name"):
             if person.uid != cluster.owner:
                 raise Refusal(DENIED)
             person = cluster.people.by_name(asked["user_name"])
-        asked = settled(cluster, asked)
+        asked = {**settled(cluster, asked), **(cron or {})}
         check_cap(cluster, asked)
         shown = cluster.next_id()
         try:
@@ -125,9 +130,9 @@ class Submissions:
                 made[0][0].het = het
             self._enter(shown, asked, person, made)
         except SubmitError as error:
-            if takes_id(cluster, error, asked):
+            if takes_id(cluster, error, asked) and (cron is None or error.text == NOT_AVAILABLE):
                 cluster.use_up(shown)
-            if error.text == NOT_AVAILABLE and not will and not asked.get("allocate"):
+            if error.text == NOT_AVAILABLE and not will and not asked.get("allocate") and cron is None:
                 self._keep_rejected(shown, asked, person)
             raise Refusal("\n".join(lines(cluster, error, asked))) from None
         if het is not None or not asked.get("allocate"):

@@ -57,6 +57,7 @@ def submission(job_id: int, asked: Mapping[str, Any], user: str, now: int, reque
         deadline=get("deadline") or None,
         no_kill=get("kill_on_node_fail") == 0,
         kill_invalid=get("kill_on_invalid_dep"),
+        cron=get("crontab_spec") or "" if get("crontab_lines") else "",
     )
 
 

@@ -254,10 +254,11 @@ class Server:
             return None
         if (user and uid) or message.get("call") in ("ended", "solved"):  # root may be anybody; these are ours
             return DENIED
-        if message.get("call") != "submit" or (user and not uid) or not self.engine.runs_jobs:
+        call, arguments = message.get("call"), message.get("args") or {}
+        if call not in ("submit", "update_crontab") or (user and not uid) or not self.engine.runs_jobs:
             return None
-        arguments = message.get("args") or {}
-        if arguments.get("will_run") or not is_real(arguments["job"]):
+        jobs = [arguments["job"]] if call == "submit" else [entry["job"] for entry in arguments["jobs"]]
+        if arguments.get("will_run") or not any(map(is_real, jobs)):
             return None
         name = self.engine.people.by_uid
         return f"{DENIED}: scripts run as {name(owner).name} here, and not as {name(uid).name}"
@@ -540,6 +541,8 @@ class Server:
         elif action == "fast":
             self.clock.set_mode(FAST)
         elif action == "step":
+            if self.engine.real is not None:
+                self.engine.real.end_now()
             target = arguments.setdefault("_to", self.clock.now() + max(0, int(arguments["seconds"])))
             done = self._run_on(target, stop_when_idle=False)
         elif action == "until-idle":

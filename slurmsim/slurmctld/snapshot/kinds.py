@@ -175,7 +175,7 @@ KINDS: tuple[Kind, ...] = (
         """
         job_id request time_limit_s time_min_s name user account qos partitions begin nice priority hold dependency
         requeue array_job_id array_task_id array_limit reservation licenses deadline no_kill kill_invalid
-        exempt site_factor profile het
+        exempt site_factor profile het cron
     """,
     ),
     _kind("profile", Profile, "application min_nodes max_nodes malleable points_s", _found=dict),

@@ -31,7 +31,7 @@ def parts(engine: Engine) -> list[Part]:
 def _daemon(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "engine", engine, (
         "jobs arrays last_id node_texts partition_texts reservation_texts given_cpus given_gres _node_reasons _shown"
-        " last_end _order _seen_pass"
+        " last_end _order _seen_pass crontabs"
     )  # fmt: skip
     yield "people", engine.people, "_by_name _by_uid"
     yield "database", engine.database, "draft ids qos_ids accounts users transactions _next_id _next_qos"

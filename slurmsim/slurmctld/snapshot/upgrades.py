@@ -40,7 +40,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
         "allocation": {"layout": None},
         "live job": {"client_gone": False},
         "job record": {"het": None},
-        "submission": {"profile": None, "site_factor": 0, "het": None},
+        "submission": {"profile": None, "site_factor": 0, "het": None, "cron": ""},
         "request": {"unshared": False, "min_cpus_per_node": 0},
         "reservation": {"core_bits": LATER},
         "queue entry": {"single": False},  # looked at one by one

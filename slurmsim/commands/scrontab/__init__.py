@@ -1,0 +1,1 @@
+"""scrontab: a user's table of recurring jobs."""

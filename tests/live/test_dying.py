@@ -1,0 +1,154 @@
+"""Jobs whose processes take time to die: they are COMPLETING, and nobody gets their nodes before they are gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from processes import daemons, wait_until
+
+import slurmsim
+from slurmsim.live import daemon
+
+CONF = """\
+ClusterName=tux
+SlurmctldHost=head
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+AccountingStorageType=accounting_storage/slurmdbd
+KillWait=10
+NodeName=n1 CPUs=4
+PartitionName=batch Nodes=ALL Default=YES DefaultTime=10
+"""
+START = "2026-01-05T08:00:00Z"
+TRAPS = "trap 'exec 3< go; exit 7' TERM; touch began; while :; do sleep 0.05; done"
+IGNORES = "trap '' TERM; touch began; while :; do sleep 0.05; done"
+QUEUE = "squeue -h -S i -o '%i %t %N %r'"
+NODES = "sinfo -h -N -o '%N %t'"
+STEPS = "sacct -n -P -o jobid,state,exitcode,end"
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    (tmp_path / "slurm.conf").write_text(CONF)
+    os.mkfifo(tmp_path / "go")  # a script that traps TERM is over when somebody has written there
+    return tmp_path / "slurm.conf"
+
+
+def begun(folder: Path) -> Callable[[], bool]:
+    return (folder / "began").exists
+
+
+def let_go(folder: Path) -> None:
+    with open(folder / "go", "w"):
+        pass
+
+
+def test_a_script_that_traps_term(conf: Path, tmp_path: Path) -> None:
+    with slurmsim.cluster(conf=conf, jobs="run", frozen=True, start=START) as c:
+
+        def run(command: str) -> str:
+            return c.run(command, cwd=tmp_path, check=True).stdout
+
+        run(f'sbatch --wrap "{TRAPS}"')
+        c.step(3)
+        wait_until(begun(tmp_path))
+        c.step(2)
+        run("scancel 1")
+        run("sbatch -J next --wrap true; sbatch -H -J after -d afterany:1 --wrap true")
+        c.step(5)
+        assert run(QUEUE).splitlines()[:2] == ["1 CG n1 None", "2 PD  Resources"]
+        assert run(NODES) == "n1 comp\n"
+        assert "JobState=COMPLETING" in (shown := run("scontrol show job 1")) and "ExitCode=0:0" in shown
+        let_go(tmp_path)
+        wait_until(lambda: not run(QUEUE).startswith("1 "))
+        assert run(STEPS).splitlines()[:2] == [
+            "1|CANCELLED by 0|0:0|2026-01-05T08:00:05", "1.batch|FAILED|7:0|2026-01-05T08:00:10",
+        ]  # fmt: skip
+        c.step(3)
+        wait_until(lambda: c.job(2).state == "COMPLETED")
+
+
+def test_a_script_that_ignores_term_and_a_requeue(conf: Path, tmp_path: Path) -> None:
+    with slurmsim.cluster(conf=conf, jobs="run", frozen=True, start=START) as c:
+
+        def run(command: str) -> str:
+            return c.run(command, cwd=tmp_path, check=True).stdout
+
+        run(f'sbatch --wrap "{IGNORES}"')
+        c.step(3)
+        wait_until(begun(tmp_path))
+        run("scontrol requeue 1")
+        c.step(9)
+        assert run(QUEUE) == "1 CG n1 None\n"
+        c.step(1)  # KillWait is over
+        wait_until(lambda: run(QUEUE) == "1 PD  BeginTime\n")
+        assert run(NODES) == "n1 idle\n"
+        assert "1.batch|CANCELLED|0:9|2026-01-05T08:00:13" in run(f"{STEPS} -D")
+
+
+@pytest.mark.parametrize(("term", "seconds"), [("4", 4), ("1:00", 10)])  # KillWait ends it
+def test_a_simulated_job_takes_its_time(conf: Path, term: str, seconds: int) -> None:
+    with slurmsim.cluster(conf=conf, jobs="simulate", frozen=True, start=START) as c:
+        c.run(["sbatch"], input=f"#!/bin/sh\n#SLURMSIM term={term}\nsleep 1000\n", check=True)
+        c.step(3)
+        c.run(["scancel", "1"])
+        c.run(["sbatch", "--wrap", "sleep 5"])
+        c.step(seconds - 1)
+        assert c.run(QUEUE).stdout.splitlines()[0] == "1 CG n1 None" and c.job(2).state == "PENDING"
+        c.step(3)
+        assert (c.job(2).state, c.job(2).start_time - c.job(1).end_time) == ("RUNNING", seconds)
+
+
+def test_a_misspelt_time_to_die_is_refused() -> None:
+    with slurmsim.cluster(frozen=True) as c:
+        refused = c.run(["sbatch"], input="#!/bin/sh\n#SLURMSIM term=soon\nsleep 10\n")
+        assert refused.returncode == 1 and "Invalid #SLURMSIM term=soon" in refused.stderr
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "c"
+    if daemon.is_alive(tmp_path / "c"):
+        daemon.stop(tmp_path / "c")
+
+
+def test_the_daemon_dies_before_the_script(conf: Path, folder: Path, tmp_path: Path) -> None:
+    def slurmsim_(*words: str) -> None:
+        command = [sys.executable, "-m", "slurmsim", *words, "--state", str(folder)]
+        subprocess.run(command, capture_output=True, check=True)
+
+    def run(command: str) -> str:
+        environ = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}", "SLURMSIM_CLUSTER_DIR": str(folder)}
+        done = subprocess.run(
+            command, shell=True, env=environ, capture_output=True, text=True, check=False, cwd=tmp_path
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def killed() -> None:
+        (pid,) = daemons(folder)
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not daemons(folder))
+
+    slurmsim_("up", "--frozen", "--jobs", "run", "--start", START, "--conf", str(conf))
+    run(f'sbatch --wrap "{TRAPS}"; sbatch -J next --exclusive --wrap true')
+    slurmsim_("clock", "step", "3s")
+    wait_until(begun(tmp_path))
+    run("scancel 1")
+    for _ in range(2):
+        killed()
+        slurmsim_("up")
+        assert run(QUEUE) == "1 CG n1 None\n2 PD  Resources\n"
+    killed()
+    let_go(tmp_path)  # while nobody listens
+    slurmsim_("up")
+    wait_until(lambda: not run(QUEUE).startswith("1 "))
+    assert "1.batch|FAILED|7:0|" in run(STEPS)
+    slurmsim_("clock", "step", "10s")
+    wait_until(lambda: "2|COMPLETED|0:0|" in run(STEPS))
