@@ -11,7 +11,7 @@ jobs an update told not to share, `requeues` what updates leave of requeued jobs
 reservations of cores where partitions share cores, `hetjobs`, `hetends`, `hetids`, `hetlimits` and `hetplans` (of the
 rule `hetjob`) heterogeneous jobs, `hetsteps` srun and salloc of several components, `lost` what becomes of jobs and
 their scripts when nodes go down, `stepids` how often scancel asks for a step, `qos` what deleting a QOS leaves in
-lists, and default QOS nobody may use.
+lists, and default QOS nobody may use, `tasks` how many CPUs of a node tasks of several CPUs get, and which.
 """
 
 from __future__ import annotations
@@ -69,10 +69,12 @@ DIFFER: dict[str, set[int]] = {
     # CPUs of jobs that wait once more
     "lost-22.05": set(), "lost-24.11": {23}, "lost-26.05": {23},
     "stepids-22.05": set(), "stepids-26.05": set(),
+    # which scheduler looked last
+    "tasks-22.05": set(), "tasks-24.11": set(), "tasks-26.05": {14},
     # where in a list an addition goes, and whom an account's new list is told to; which accounts are a default
     "qos-22.05": {12, 13, 14}, "qos-24.11": {6, 13}, "qos-26.05": {13},
 }  # fmt: skip
-QUICK = ("hetplans-22.05", "limits-22.05", "answers-26.05", "reservations-24.11")
+QUICK = ("hetplans-22.05", "limits-22.05", "answers-26.05", "reservations-24.11", "tasks-24.11")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in DIFFER])
