@@ -113,7 +113,7 @@ class CompiledRequest:
         self.per_gpu: PerGpu = gpus.complete(request)
         self._memory(request, memory_consumable, default_memory)
         self._gres(request, table)
-        self._whole_tasks(serves_whole_tasks)
+        self.whole_tasks(whatever_memory=serves_whole_tasks)
         self._sharing(request, spec, table)
         self._named_nodes(request, table, list_may_be_longer)
         members = self._narrowed(table, sets)
@@ -204,7 +204,7 @@ class CompiledRequest:
             each = max((d.count * d.cpus for d in found if d.scope == "task"), default=1)
             self.cpus_per_task = max(self.cpus_per_task, each)
 
-    def _whole_tasks(self, whatever_memory: bool) -> None:
+    def whole_tasks(self, *, whatever_memory: bool) -> None:
         """Whether a node serves whole tasks, or any number of CPUs: `task_cpus`."""
         per_node = self.mem_node or self.mem_all
         whole = self.mem_cpu or (self.n_tasks and (whatever_memory or not per_node))
