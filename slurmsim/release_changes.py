@@ -59,7 +59,9 @@ CHANGES: dict[str, Change] = {
     ),
     "expedited_requeue": Change("26.05", "sbatch", "`--requeue=expedite` has a meaning; any value was ignored."),
     "cpus_by_socket": Change(
-        "24.11", "slurmctld", "The CPUs of a job with `--ntasks-per-node` fill one socket after the other."
+        "24.11",
+        "slurmctld",
+        "The CPUs of a job with `--ntasks-per-node`, or of several a task, fill one socket after the other.",
     ),
     # -- squeue, sinfo ----------------------------------------------------------------------------------------------
     "new_options_of_verbose": Change(

@@ -16,7 +16,7 @@ lists, and default QOS nobody may use, `resvplans` and `resvbegin` what is plann
 `corr` tasks that correspond to none. `scron`, `scron2`, `cronlife`, `cronlines`, `cronopts`, `cronsub`, `cronval`,
 `cronvars`, `cronspec` and `cronedit` are about scrontab: times, options, variables, mistakes, what jobs do as time
 goes by; `noscron` and `cronx` the same without `enable` and with `explicit_scancel`. `killwait` has scripts that take
-time to die.
+time to die. `tasks` is how many CPUs of a node tasks of several CPUs get, and which.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ DIFFER: dict[str, set[int]] = {
     "userprio-22.05": {8, 9, 10, 12, 13, 14, 15}, "userprio-db-22.05": {19, 20},
     # what a QOS counts of jobs that were there before it was the partition's
     "partqos-22.05": {15, 17, 20, 22},
+    # which scheduler looked last
+    "tasks-22.05": set(), "tasks-24.11": set(), "tasks-26.05": {14},
     # where in a list an addition goes, and whom an account's new list is told to; which accounts are a default
     "qos-22.05": {12, 13, 14}, "qos-24.11": {6, 13}, "qos-26.05": {13},
     # a reason in the second of a submission or beyond a partition's limit, the machine's own clock and paths, and the
@@ -99,7 +101,7 @@ DIFFER: dict[str, set[int]] = {
     # steps that take time to die, a child that dies a second later, the machine's own clock
     "killwait-22.05": {6, 8, 10, 12, 15, 19, 20, 23, 35, 36, 41, 42, 44},
 }  # fmt: skip
-QUICK = ("hetplans-22.05", "limits-22.05", "answers-26.05", "reservations-24.11", "scron-26.05")
+QUICK = ("hetplans-22.05", "limits-22.05", "answers-26.05", "reservations-24.11", "scron-26.05", "tasks-24.11")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in DIFFER])

@@ -16,7 +16,7 @@ from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.snapshot import file, upgrades
 
 FIXTURES = Path(__file__).parent / "fixtures"
-SCHEMAS = {"schema1": 1, "schema2": 2, "schema3": 3, "schema4": 4}  # made by slurmsim 0.2.0 to 0.5.0
+SCHEMAS = {f"schema{k}": k for k in range(1, 6)}  # made by slurmsim 0.2.0 to 0.6.0
 
 
 def taken(name: str, tmp_path: Path) -> Path:

@@ -64,6 +64,8 @@ class CompiledRequest:
         No memory was asked and none is the default: each node gives all it has.
     gres
         GRES asked for, in the order written.
+    task_cpus
+        CPUs of a node count in multiples of so many, 0 where all of them do.
     per_gpu, mem_gpu
         What a GPU brings; MiB a GPU of a node needs.
     kinds, counted, apart
@@ -80,7 +82,7 @@ class CompiledRequest:
         "least_cpus", "least_loaded", "lifted", "limits_met", "max_cpus_per_node", "max_nodes", "mem_all", "mem_cpu",
         "mem_gpu", "mem_node", "memory", "memory_asked", "min_cpus", "min_nodes", "n_tasks", "node_need",
         "part_max_nodes", "part_max_time_s", "part_min_nodes", "partition", "per_gpu", "possible", "required",
-        "sharing", "spread", "strict_one", "switches", "target_nodes", "tasks_per_node", "tree", "uniform",
+        "sharing", "spread", "strict_one", "switches", "target_nodes", "task_cpus", "tasks_per_node", "tree", "uniform",
         "unit_need", "units", "whole",
     )  # fmt: skip
 
@@ -100,6 +102,7 @@ class CompiledRequest:
         patient: bool = True,
         lifted: frozenset[str] = frozenset(),
         list_may_be_longer: bool = False,
+        serves_whole_tasks: bool = False,
     ) -> None:
         self.asked, self.partition, self.memory, self.lifted = asked, partition, memory, lifted
         request, spec = memory.request, partition.spec
@@ -110,6 +113,7 @@ class CompiledRequest:
         self.per_gpu: PerGpu = gpus.complete(request)
         self._memory(request, memory_consumable, default_memory)
         self._gres(request, table)
+        self.whole_tasks(whatever_memory=serves_whole_tasks)
         self._sharing(request, spec, table)
         self._named_nodes(request, table, list_may_be_longer)
         members = self._narrowed(table, sets)
@@ -199,6 +203,12 @@ class CompiledRequest:
         if self.per_gpu.cpus:  # tasks that bring GPUs bring the CPUs of those
             each = max((d.count * d.cpus for d in found if d.scope == "task"), default=1)
             self.cpus_per_task = max(self.cpus_per_task, each)
+
+    def whole_tasks(self, *, whatever_memory: bool) -> None:
+        """Whether a node serves whole tasks, or any number of CPUs: `task_cpus`."""
+        per_node = self.mem_node or self.mem_all
+        whole = self.mem_cpu or (self.n_tasks and (whatever_memory or not per_node))
+        self.task_cpus = self.cpus_per_task if self.cpus_per_task > 1 and whole else 0
 
     # -- which nodes ----------------------------------------------------------------------------------------------
 
@@ -368,13 +378,10 @@ class CompiledRequest:
         need = self.least_cpus
         if self.strict_one and self.n_tasks:
             need = max(need, self.n_tasks * self.cpus_per_task)
-        per_node = self.mem_node or self.mem_all
-        whole_tasks = self.mem_cpu or (self.n_tasks and not per_node)
         demands = [x for d in self.gres for x in (d.count, d.is_gpu, len(d.kinds), *d.kinds)]
         return (
             least, max(self.target_nodes, least), most, self.min_cpus, self.least_cpus, need,
-            self.cpus_per_task if self.cpus_per_task > 1 and whole_tasks else 0,
-            self.mem_cpu, self.mem_node, self.mem_all,
+            self.task_cpus, self.mem_cpu, self.mem_node, self.mem_all,
             self.cpus_per_task, -1 if self.most_tasks is None else self.most_tasks, self.whole,
             len(self.gres), *demands,
         )  # fmt: skip

@@ -299,11 +299,8 @@ class Placer:
             cpus = np.where(free.free_mem[idx] >= request.mem_node, cpus, 0)
         if request.all_cores:  # it is charged for all, which the memory must suffice for
             cpus = np.where(cpus == table.cpus[idx], cpus, 0)
-        per_node = request.mem_node or request.mem_all  # of nodes: CPUs count, whole tasks or not
-        if request.cpus_per_task > 1 and (
-            request.mem_cpu or (request.n_tasks and not per_node)
-        ):  # a node serves whole tasks
-            cpus = cpus - cpus % request.cpus_per_task
+        if request.task_cpus:
+            cpus = cpus - cpus % request.task_cpus
         need = request.least_cpus
         if request.strict_one and request.n_tasks:
             need = max(need, request.n_tasks * request.cpus_per_task)

@@ -30,6 +30,9 @@ class ReleaseRules(Value):
     deals_tasks
         A job with -n and --ntasks-per-node gets CPUs for its tasks, not for as many as its nodes may have
         (dist_tasks.c).
+    serves_whole_tasks
+        CPUs of a node that are not enough for one more task are not counted where memory is asked for a node either; so
+        `-n 6 -c 3 --mem=N` gets 18 CPUs of three nodes of eight, not 17 (_select_cores, job_test.c).
     drained_unnamed
         Of required nodes that are not available only those that are down are named (select_nodes).
     license_choice
@@ -83,6 +86,7 @@ class ReleaseRules(Value):
     unknown_refused: bool = False
     list_may_be_longer: bool = False
     deals_tasks: bool = False
+    serves_whole_tasks: bool = False
     drained_unnamed: bool = False
     license_choice: bool = False
     one_separator: bool = False
@@ -110,6 +114,7 @@ _ROWS = {
         unknown_refused=True,
         list_may_be_longer=True,
         deals_tasks=True,
+        serves_whole_tasks=True,
         drained_unnamed=True,
         groups_late=True,
         recalculates_always=True,
@@ -126,6 +131,7 @@ _ROWS = {
         but_limits=_PARTITION_LIMITS,
         unknown_refused=True,
         list_may_be_longer=True,
+        serves_whole_tasks=True,
         drained_unnamed=True,
         license_choice=True,
         one_separator=True,

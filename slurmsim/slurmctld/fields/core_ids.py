@@ -77,12 +77,25 @@ def _choose(job: Job, node: int, taken: set[int], cluster: LiveCluster) -> tuple
         for first in range(0, per_socket * machine.sockets, per_socket)
     ]
     live = cluster.jobs.get(job.id)
-    block = since(cluster.release, "cpus_by_socket") and live is not None and bool(live.asked.get("ntasks_per_node"))
+    task = threads * max(job.sub.request.cpus_per_task // threads, 1)
+    apart = live is not None and bool(live.asked.get("ntasks_per_node"))
+    if since(cluster.release, "cpus_by_socket") and (apart or task > threads):
+        chosen = [cpu for socket in sockets for cpu in socket]
+    else:
+        chosen = _dealt(sockets, task, count, whole=True)
+        chosen += _dealt(sockets, threads, count - len(chosen), whole=False)
+    return tuple(sorted(chosen[:count]))
+
+
+def _dealt(sockets: list[list[int]], size: int, count: int, *, whole: bool) -> list[int]:
+    """CPUs taken in rounds over the sockets, `size` at a time; `whole`: of a socket that has as many only."""
     chosen: list[int] = []
-    while len(chosen) < count and any(sockets):
+    while len(chosen) < count:
+        before = len(chosen)
         for socket in sockets:
-            take = len(socket) if block else threads * max(job.sub.request.cpus_per_task // threads, 1)
-            while socket and take and len(chosen) < count:
-                chosen.append(socket.pop(0))
-                take -= 1
-    return tuple(sorted(chosen))
+            if len(chosen) < count and (len(socket) >= size or not whole):
+                chosen += socket[:size]
+                del socket[:size]
+        if len(chosen) == before:
+            break
+    return chosen

@@ -40,11 +40,12 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
         "allocation": {"layout": None},
         "live job": {"client_gone": False},
         "job record": {"het": None},
-        "submission": {"profile": None, "site_factor": 0, "het": None, "cron": ""},
+        "submission": {"profile": None, "site_factor": 0, "het": None},
         "request": {"unshared": False, "min_cpus_per_node": 0},
         "reservation": {"core_bits": LATER},
         "queue entry": {"single": False},  # looked at one by one
     },
+    5: {"submission": {"cron": ""}, "shape": {"task_cpus": LATER}},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {
@@ -137,6 +138,9 @@ def complete(requests: list[CompiledRequest], schema: int) -> None:
     if schema < 2:
         for request in requests:
             request.per_gpu = GpuDefaults().complete(request.asked)
+    if schema < 6:
+        for request in requests:
+            request.whole_tasks(whatever_memory=False)  # as it was compiled then
 
 
 def settle(engine: Engine, schema: int) -> None:

@@ -62,11 +62,12 @@ def phase_s_of(recording: dict[str, Any], up_s: int) -> float:
 
 
 def compare(
-    name: str, recording: dict[str, Any], conf: Path, others: list[dict[str, Any]] | None = None
-) -> list[Judged]:
+    name: str, recording: dict[str, Any], conf: Path, others: list[dict[str, Any]] | None = None,
+    up_s: int | None = None,
+) -> list[Judged]:  # fmt: skip
     """Every command of a session judged; `others` are its other recordings, if it does not bring them itself."""
     others = others or recording.get(AGAIN) or []
-    return _judged(name, recording, others, answers(recording, conf, up_s_of(recording)))
+    return _judged(name, recording, others, answers(recording, conf, up_s_of(recording) if up_s is None else up_s))
 
 
 def compare_itself(name: str, recording: dict[str, Any], others: list[dict[str, Any]] | None = None) -> list[Judged]:

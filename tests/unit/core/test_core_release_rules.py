@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from world import World, simple
 
@@ -91,6 +92,19 @@ def test_cpus_for_the_tasks_there_are() -> None:
     assert distribute(ask, [8, 8, 8], 2, 4, [1, 1, 1]) == [8, 8, 8]
     assert distribute(ask, [8, 8, 8], 2, 4, [1, 1, 1], 10) == [8, 6, 6]
     assert [rules_of(release).deals_tasks for release in RELEASES] == [False, True, False]
+
+
+def test_whole_tasks_where_memory_is_asked_for_a_node() -> None:
+    conf = simple(4, 8, more="SelectTypeParameters=CR_Core_Memory").replace("CPUs=8", "CPUs=8 RealMemory=1000")
+    given = []
+    for release in RELEASES:
+        w = World(conf, "backfill", release=release)
+        w.sbatch("-J one -n6 -c3 --mem=100 -t 10", run=100)
+        w.until(5)
+        alloc = w["one"].alloc
+        assert alloc is not None
+        given.append([int(cpus) for cpus in np.broadcast_to(alloc.cpus, alloc.n_nodes)])
+    assert given == [[8, 6, 3], [6, 6, 6], [6, 6, 6]]
 
 
 @pytest.mark.parametrize(("release", "together"), [("22.05", True), ("24.11", False), ("26.05", False)])
