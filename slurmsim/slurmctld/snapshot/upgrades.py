@@ -9,6 +9,7 @@ a part of the engine stays what it is in a new one. What refers to other records
 | 2 | 0.3.0 | limits operators have lifted of a job |
 | 3 | 0.4.0 | partitions that take no jobs of root, features that are active |
 | 4 | 0.5.0 | layouts, solves, predictions, faults; objects' state lies with their part; shapes are requests |
+| 5 | 0.6.0 | recurring jobs, whole tasks of a node |
 """
 
 from __future__ import annotations
