@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from slurmsim.core.records.messages import ProcessesGone
     from slurmsim.core.state.controller_state import ControllerState
 
-_BY_THEMSELVES = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
-Left = tuple[int, int, Bitmap, "Job", int, Bitmap, bool]
-"""When its nodes are clean at the latest, and since when they are left; they; the job, its run, which of them are idle
-since, and whether it was over with that run.
+BY_THEMSELVES = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
+"""Ends of jobs whose processes are gone."""
+Left = tuple[int, int, Bitmap, "Job", Bitmap, bool]
+"""When its nodes are clean at the latest, and since when they are left; they; the job, which of them are idle since,
+and whether it was over with that run.
 """
 
 
@@ -55,7 +56,7 @@ class Completing:
         self.term_s = min(term_s, int(state.spec.option("KillWait")))
         self._wait_s = int(state.spec.option("CompleteWait"))
         self.nodes: Bitmap = 0
-        self._left: list[Left] = []
+        self._left: dict[tuple[int, int], Left] = {}  # by job and run
         self.lasts: Callable[[Job], int] = _unknown
         self.cleaned: Callable[[Job, Bitmap, bool], None] = _nobody
 
@@ -63,46 +64,48 @@ class Completing:
         """How long the nodes of `job`, which ends in `state`, take to be clean at most; if they are down, no time."""
         if state == JobState.NODE_FAIL:
             return 0
-        if state in _BY_THEMSELVES:
+        if state in BY_THEMSELVES:
             return self.epilog_s
         return self.epilog_s + (self.lasts(job) or self.term_s)
 
     def leave(self, job: Job, seconds: int, freed: Bitmap, *, over: bool) -> None:
         """`job` leaves its nodes now, `freed` of them idle; they are clean in so many seconds, or when that is told."""
         now = self.state.now
-        self._left.append((now + seconds, now, job.nodes, job, job.restarts, freed, over))
+        self._left[job.id, job.restarts] = now + seconds, now, job.nodes, job, freed, over
         self.nodes |= job.nodes
         self.state.timers.set(now + seconds, self._clean)
 
     def on_gone(self, fact: ProcessesGone) -> None:
         """The processes of a run are gone; its epilog follows."""
         now = self.state.now
-        for k, (until, since, nodes, job, run, freed, over) in enumerate(self._left):
-            if (job.id, run) == (fact.job_id, fact.restarts) and until > now + self.epilog_s:
-                self._left[k] = (now + self.epilog_s, since, nodes, job, run, freed, over)
-                self.state.timers.set(now + self.epilog_s, self._clean)
+        run = fact.job_id, fact.restarts
+        left = self._left.get(run)
+        if left is not None and left[0] > now + self.epilog_s:
+            self._left[run] = (now + self.epilog_s, *left[1:])
+            self.state.timers.set(now + self.epilog_s, self._clean)
 
     def of(self, job_id: int, run: int) -> Bitmap:
         """Nodes which that run of a job has left and not cleared."""
-        return next((left[2] for left in self._left if (left[3].id, left[4]) == (job_id, run)), 0)
+        left = self._left.get((job_id, run))
+        return 0 if left is None else left[2]
 
     def _clean(self) -> None:
         now = self.state.now
-        clean = [left for left in self._left if left[0] <= now]
+        clean = [run for run, left in self._left.items() if left[0] <= now]
         if not clean:
             return
-        self._left = [left for left in self._left if left[0] > now]
+        vacated = [self._left.pop(run) for run in clean]
         self.nodes = 0
-        for left in self._left:
+        for left in self._left.values():
             self.nodes |= left[2]
         self.state.selector.forget_future()
         self.state.generation += 1
-        for left in clean:
-            self.cleaned(left[3], left[5], left[6])
+        for left in vacated:
+            self.cleaned(left[3], left[4], left[5])
 
     def held_until(self) -> int:
         """CompleteWait: no job starts anywhere before this instant; the present or one that is past for no wait."""
-        return max((min(left[0], left[1] + self._wait_s) for left in self._left), default=0)
+        return max((min(left[0], left[1] + self._wait_s) for left in self._left.values()), default=0)
 
 
 def _unknown(job: Job) -> int:

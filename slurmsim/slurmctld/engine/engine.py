@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from slurmsim.core.controller.controller import Controller
+from slurmsim.core.occupancy.completing import BY_THEMSELVES
 from slurmsim.core.records.job import Job
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy
@@ -59,7 +60,6 @@ REQUESTS = (
     solver_answers, allocations, jobs, nodes, partitions, rereading, reservations, shows,
     job_counts,
 )  # fmt: skip
-_BY_THEMSELVES = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
 DEATH_S = 5
 """Seconds after KILL at which processes count as gone though nobody has said so."""
 KEPT_REQUESTS = 1000
@@ -209,7 +209,7 @@ class Engine(LiveCluster):
         """A run of a job ended because the job was requeued; `run` is the record of it."""
         live = self.jobs.get(run.id)
         if live is not None:
-            if run.state not in _BY_THEMSELVES:  # a job that recurs, or is requeued for its exit code
+            if run.state not in BY_THEMSELVES:  # a job that recurs, or is requeued for its exit code
                 self._kill_processes(live, run)
             steps.over(self, live, run)
             self.storage.requeued(run)

@@ -132,6 +132,8 @@ def lead_parts_over(parts: dict[str, dict[str, Any]], now: int, schema: int) -> 
                     parts[other][new] = kept.pop(name)
         parts["triggers"]["now"] = now
         parts.setdefault("completing", {})
+    if schema < 6:
+        parts["completing"].pop("_left", None)  # always empty: nobody took time to die
 
 
 def complete(requests: list[CompiledRequest], schema: int) -> None:
