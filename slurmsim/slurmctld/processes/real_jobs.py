@@ -53,7 +53,7 @@ class RealJobs:
     def __init__(self, cluster: LiveCluster, executor: Executor, reserve: Callable[[int], None]) -> None:
         self.cluster, self.executor, self._reserve = cluster, executor, reserve
         self._waiting: list[LiveJob] = []
-        self._later: list[tuple[asyncio.TimerHandle, Callable[[], None]]] = []
+        self._later: dict[Run, tuple[asyncio.TimerHandle, Callable[[], None]]] = {}  # what waits to be told to end
         executor.forget_unborn()
         self._begun: set[Run] = set(executor.runs())  # whose end has not been told
         self._told: set[Run] = set()  # whose end the journal has, or will have with its next sync
@@ -142,6 +142,7 @@ class RealJobs:
         notice = stepd_notices.cancelled(f"JOB {live.id}", node, self.cluster.now, why, self.cluster.release)
 
         def end() -> None:
+            self._later.pop((run.id, run.restarts), None)
             if path is not None and self.executor.pid(run.id, run.restarts) is not None:
                 self.executor.note(path, notice)
             self.executor.terminate(run.id, run.restarts)
@@ -151,17 +152,15 @@ class RealJobs:
         except RuntimeError:  # the daemon is starting: nobody waits for an answer
             loop = None
         if loop is not None:
-            self._later.append((loop.call_later(REQUEUE_GRACE_S, end), end))
+            self._later[run.id, run.restarts] = loop.call_later(REQUEUE_GRACE_S, end), end
         else:
             end()
 
     def end_now(self) -> None:
         """Somebody moves the clock: what waits for its moment to be told to end has had it."""
-        later, self._later = self._later, []
-        for handle, end in later:
-            if not handle.cancelled() and handle.when() > asyncio.get_running_loop().time():
-                handle.cancel()
-                end()
+        for handle, end in list(self._later.values()):
+            handle.cancel()
+            end()
 
     def _file(self, live: LiveJob, which: str, run: Job | None = None) -> str | None:
         """A file of a job; newer releases name it by the node it runs on, older ones by that node's machine."""

@@ -112,7 +112,9 @@ class Submissions:
             if person.uid != cluster.owner:
                 raise Refusal(DENIED)
             person = cluster.people.by_name(asked["user_name"])
-        asked = {**settled(cluster, asked), **(cron or {})}
+        asked = settled(cluster, asked)
+        if cron is not None:
+            asked = {**asked, **cron}
         check_cap(cluster, asked)
         shown = cluster.next_id()
         try:
