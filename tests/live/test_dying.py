@@ -49,47 +49,51 @@ def let_go(folder: Path) -> None:
         pass
 
 
-def test_a_script_that_traps_term(conf: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def cluster(conf: Path) -> Iterator[slurmsim.Cluster]:
     with slurmsim.cluster(conf=conf, jobs="run", frozen=True, start=START) as c:
-
-        def run(command: str) -> str:
-            return c.run(command, cwd=tmp_path, check=True).stdout
-
-        run(f'sbatch --wrap "{TRAPS}"')
-        c.step(3)
-        wait_until(begun(tmp_path))
-        c.step(2)
-        run("scancel 1")
-        run("sbatch -J next --wrap true; sbatch -H -J after -d afterany:1 --wrap true")
-        c.step(5)
-        assert run(QUEUE).splitlines()[:2] == ["1 CG n1 None", "2 PD  Resources"]
-        assert run(NODES) == "n1 comp\n"
-        assert "JobState=COMPLETING" in (shown := run("scontrol show job 1")) and "ExitCode=0:0" in shown
-        let_go(tmp_path)
-        wait_until(lambda: not run(QUEUE).startswith("1 "))
-        assert run(STEPS).splitlines()[:2] == [
-            "1|CANCELLED by 0|0:0|2026-01-05T08:00:05", "1.batch|FAILED|7:0|2026-01-05T08:00:10",
-        ]  # fmt: skip
-        c.step(3)
-        wait_until(lambda: c.job(2).state == "COMPLETED")
+        yield c
 
 
-def test_a_script_that_ignores_term_and_a_requeue(conf: Path, tmp_path: Path) -> None:
-    with slurmsim.cluster(conf=conf, jobs="run", frozen=True, start=START) as c:
+@pytest.fixture
+def run(cluster: slurmsim.Cluster, tmp_path: Path) -> Callable[[str], str]:
+    """What commands print in the folder of the scripts."""
+    return lambda command: cluster.run(command, cwd=tmp_path, check=True).stdout
 
-        def run(command: str) -> str:
-            return c.run(command, cwd=tmp_path, check=True).stdout
 
-        run(f'sbatch --wrap "{IGNORES}"')
-        c.step(3)
-        wait_until(begun(tmp_path))
-        run("scontrol requeue 1")
-        c.step(9)
-        assert run(QUEUE) == "1 CG n1 None\n"
-        c.step(1)  # KillWait is over
-        wait_until(lambda: run(QUEUE) == "1 PD  BeginTime\n")
-        assert run(NODES) == "n1 idle\n"
-        assert "1.batch|CANCELLED|0:9|2026-01-05T08:00:13" in run(f"{STEPS} -D")
+def test_a_script_that_traps_term(cluster: slurmsim.Cluster, run: Callable[[str], str], tmp_path: Path) -> None:
+    run(f'sbatch --wrap "{TRAPS}"')
+    cluster.step(3)
+    wait_until(begun(tmp_path))
+    cluster.step(2)
+    run("scancel 1")
+    run("sbatch -J next --wrap true; sbatch -H -J after -d afterany:1 --wrap true")
+    cluster.step(5)
+    assert run(QUEUE).splitlines()[:2] == ["1 CG n1 None", "2 PD  Resources"]
+    assert run(NODES) == "n1 comp\n"
+    assert "JobState=COMPLETING" in (shown := run("scontrol show job 1")) and "ExitCode=0:0" in shown
+    let_go(tmp_path)
+    wait_until(lambda: not run(QUEUE).startswith("1 "))
+    assert run(STEPS).splitlines()[:2] == [
+        "1|CANCELLED by 0|0:0|2026-01-05T08:00:05", "1.batch|FAILED|7:0|2026-01-05T08:00:10",
+    ]  # fmt: skip
+    cluster.step(3)
+    wait_until(lambda: cluster.job(2).state == "COMPLETED")
+
+
+def test_a_script_that_ignores_term_and_a_requeue(
+    cluster: slurmsim.Cluster, run: Callable[[str], str], tmp_path: Path
+) -> None:
+    run(f'sbatch --wrap "{IGNORES}"')
+    cluster.step(3)
+    wait_until(begun(tmp_path))
+    run("scontrol requeue 1")
+    cluster.step(9)
+    assert run(QUEUE) == "1 CG n1 None\n"
+    cluster.step(1)  # KillWait is over
+    wait_until(lambda: run(QUEUE) == "1 PD  BeginTime\n")
+    assert run(NODES) == "n1 idle\n"
+    assert "1.batch|CANCELLED|0:9|2026-01-05T08:00:13" in run(f"{STEPS} -D")
 
 
 @pytest.mark.parametrize(("term", "seconds"), [("4", 4), ("1:00", 10)])  # KillWait ends it

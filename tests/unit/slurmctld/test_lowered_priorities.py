@@ -3,43 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from engine_calls import ALICE, do, show, wait
+from engine_calls import ALICE, THREE_NODES, do, engine_of, show, submit, wait
 
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.server.start import make_engine, new_header
 
-CONF = """\
-ClusterName=tux
-SlurmctldHost=head
-SelectType=select/cons_tres
-PriorityType=priority/basic
-DefMemPerCPU=100
-NodeName=n[1-2] CPUs=8 RealMemory=8000 Feature=std Weight=3
-NodeName=n3 CPUs=8 RealMemory=64000 Feature=big
-PartitionName=batch Nodes=ALL Default=YES
-PartitionName=scav Nodes=ALL
-"""
-BATCH = {"name": "j", "script": "#!/bin/sh\nsleep 5000\n", "work_dir": "/tmp", "time_limit": 60, "min_cpus": 1}
 NOT_PERSISTENT = "Changes to job priority are not persistent, change nice instead"
 
 
 def engine(folder: Path, priority: str = "basic") -> Engine:
-    (folder / "slurm.conf").write_text(CONF.replace("priority/basic", f"priority/{priority}"))
-    header = new_header(start=1_767_600_000, mode="frozen", rate=1.0, conf="slurm.conf", owner=0, release="22.05")
-    return make_engine(header, folder)
+    return engine_of(folder, THREE_NODES.replace("priority/basic", f"priority/{priority}"))
 
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Engine:
     return engine(tmp_path)
-
-
-def submit(e: Engine, **asked: Any) -> str:
-    return str(do(e, "submit", ALICE, job={**BATCH, **asked})["job_id"])
 
 
 def full(e: Engine) -> str:

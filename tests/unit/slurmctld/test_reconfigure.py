@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from engine_calls import ALICE, ROOT, do, show
+from engine_calls import ALICE, ROOT, THREE_NODES, do, engine_of, show, submit
 
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.server.start import make_engine, new_header
-
-CONF = """\
-ClusterName=tux
-SlurmctldHost=head
-SelectType=select/cons_tres
-PriorityType=priority/basic
-DefMemPerCPU=100
-NodeName=n[1-2] CPUs=8 RealMemory=8000 Feature=std Weight=3
-NodeName=n3 CPUs=8 RealMemory=64000 Feature=big
-PartitionName=batch Nodes=ALL Default=YES
-PartitionName=scav Nodes=ALL
-"""
-BATCH = {"name": "j", "script": "#!/bin/sh\nsleep 5000\n", "work_dir": "/tmp", "time_limit": 60, "min_cpus": 1}
 
 
 @pytest.fixture
@@ -32,13 +17,7 @@ def cluster(tmp_path: Path) -> Engine:
 
 
 def engine(tmp_path: Path, more: str = "") -> Engine:
-    (tmp_path / "slurm.conf").write_text(CONF + more)
-    header = new_header(start=1_767_600_000, mode="frozen", rate=1.0, conf="slurm.conf", owner=0, release="22.05")
-    return make_engine(header, tmp_path)
-
-
-def submit(e: Engine, **asked: Any) -> str:
-    return str(do(e, "submit", ALICE, job={**BATCH, **asked})["job_id"])
+    return engine_of(tmp_path, THREE_NODES + more)
 
 
 def test_partitions_are_those_of_slurm_conf_again(cluster: Engine) -> None:

@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_calls import ALICE, do, show, wait
+from engine_calls import ALICE, do, engine_of, show, wait
 
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.server.start import make_engine, new_header
 
-START = 1_767_600_000
 CONF = """\
 ClusterName=tux
 SlurmctldHost=head
@@ -26,9 +24,7 @@ BATCH = {"name": "j", "script": "#!/bin/sh\nsleep 500\n", "work_dir": "/tmp", "t
 
 
 def engine(folder: Path, release: str = "22.05") -> Engine:
-    (folder / "slurm.conf").write_text(CONF)
-    header = new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0, release=release)
-    return make_engine(header, folder)
+    return engine_of(folder, CONF, release)
 
 
 @pytest.fixture
