@@ -30,6 +30,13 @@ def _asked() -> None:
         said.write(".")
 
 
+def endless(request: dict[str, Any]) -> dict[str, Any]:
+    """Takes longer than any test."""
+    _asked()
+    time.sleep(3600)
+    return request
+
+
 def senseless(request: dict[str, Any]) -> dict[str, Any]:
     """Plain data that is no answer."""
     _asked()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +21,7 @@ from slurmsim.errors import SlurmSimError
 from slurmsim.live import daemon
 from slurmsim.policy import PolicyOption
 from slurmsim.protocol import Client, Refusal
+from slurmsim.slurmctld.processes.solver import WORKER
 from slurmsim_policies.cp.policy import Pcp20
 
 CONF = """ClusterName=c
@@ -164,6 +168,26 @@ def test_kill_9_during_a_solve_loses_nothing(conf: Path, folder: Path) -> None:
     assert sorted(states().values()) == ["COMPLETED", "PENDING", "RUNNING", "RUNNING", "RUNNING"]
     client.call("clock", action="until-idle")
     assert states() == dict.fromkeys(range(1, 6), "COMPLETED")
+
+
+def test_no_solve_outlives_its_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A daemon that is gone, kill -9 or not, is the end of what is asked: in the middle of a solve, too."""
+    asked = tmp_path / "asked"
+    monkeypatch.setenv("SLURMSIM_TEST_ASKED", str(asked))
+    solve_with(monkeypatch, "strange_solvers:endless")
+    with subprocess.Popen([sys.executable, "-m", WORKER], stdin=subprocess.PIPE) as worker:
+        assert worker.stdin is not None
+        line = json.dumps(
+            {"number": 1, "solver": "strange_solvers:endless", "request": json.dumps({"dispatcher": "x"})}
+        )
+        worker.stdin.write(line.encode() + b"\n")
+        worker.stdin.flush()
+        wait_until(asked.exists, 120)  # it is nice
+        worker.stdin.close()
+        try:
+            assert worker.wait(30) == 0
+        finally:
+            worker.kill()
 
 
 def workers_of(pid: int) -> list[int]:

@@ -1,7 +1,8 @@
 """The process that solves for a live cluster: one request a line on standard input, one answer a line on what was
 standard output.
 
-It is no child that was forked: solvers bring threads, and load slowly. It ends when nobody writes to it any more.
+It is no child that was forked: solvers bring threads, and load slowly. It ends as soon as nobody can write to it any
+more, in the middle of a solve too: who would have read the answer is gone.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+from queue import SimpleQueue
+from threading import Thread
 
 from slurmsim.errors import SlurmSimError
 from slurmsim.sim.solving import solve
@@ -18,18 +21,27 @@ NICE = 10
 
 
 def main() -> None:
-    """Serve until the end of input. What solvers print goes to standard error."""
+    """Serve, and never return. What solvers print goes to standard error."""
     with open(os.dup(1), "w", encoding="utf-8") as answers:
         os.dup2(2, 1)
         os.nice(NICE)
-        for line in sys.stdin:
-            asked = json.loads(line)
+        lines: SimpleQueue[str] = SimpleQueue()
+        Thread(target=_listen, args=(lines,), daemon=True).start()
+        while True:
+            asked = json.loads(lines.get())
             try:
                 told = {"number": asked["number"], "answer": solve(asked["solver"], asked["request"])}
             except SlurmSimError as error:
                 told = {"number": asked["number"], "error": str(error)}
             answers.write(json.dumps(told) + "\n")
             answers.flush()
+
+
+def _listen(lines: SimpleQueue[str]) -> None:
+    """Pass on what is asked; at the end of input, end the process."""
+    for line in sys.stdin:
+        lines.put(line)
+    os._exit(0)
 
 
 if __name__ == "__main__":
