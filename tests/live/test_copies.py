@@ -134,8 +134,8 @@ def test_what_really_runs_is_simulated_in_the_copy(tmp_path: Path) -> None:
     said = tmp_path / "said"
     with slurmsim.cluster(nodes=3, cpus_per_node=1, jobs="run") as c:
         script = f"echo once >>{said}; sleep 40 & wait"
-        c.run(["sbatch", "-N1", "-t5", "--wrap", script], check=True)
-        c.run(["sbatch", "-N1", "-t5", "--wrap", "sleep 100"], check=True)
+        c.run(["sbatch", "-N1", "-t5", "-o", "/dev/null", "--wrap", script], check=True)
+        c.run(["sbatch", "-N1", "-t5", "-o", "/dev/null", "--wrap", "sleep 100"], check=True)
         c.run(["sbatch", "-N3", "-t5", "--array=2-3", "--wrap", "sleep 7"], check=True)
         while [job.state for job in c.jobs()[:2]] != ["RUNNING"] * 2 or not said.exists():
             time.sleep(0.02)
