@@ -13,18 +13,10 @@ from typing import Any
 import pytest
 
 from slurmsim.bench import pcp20_work, runs
+from slurmsim.bench.claims import DIRECTION, MISSING, NOT, REPRODUCED
 from slurmsim.bench.eurora_data import LOG as EURORA_LOG
 from slurmsim.bench.pcp20 import PARTS, SCHEDULERS, Result, Sizes, experiment, parse_parts, schedulers
-from slurmsim.bench.pcp20_view import (
-    DIRECTION,
-    MISSING,
-    NOT,
-    REPRODUCED,
-    gain_sentence,
-    instance_claims,
-    system_claims,
-    system_table,
-)
+from slurmsim.bench.pcp20_tables import gain_sentence, instance_claims, system_claims, system_table
 from slurmsim.bench.pcp20_work import InstanceCell, RunCell
 from slurmsim.bench.pcp20_workloads import KIT_FILE, LOGS, eurora, kit, mapped
 from slurmsim.campaign.tasks import Done, Spent, Task
@@ -281,10 +273,11 @@ def test_errors_of_policies_come_from_other_processes() -> None:
     assert str(error) == "policy easy: took a busy node" and error.policy == "easy"
 
 
-def test_the_real_jobs(tmp_path: Path) -> None:
+def test_the_real_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = os.environ.get("SLURMSIM_DATA")
     if not folder or not (Path(folder) / EURORA_LOG).is_file():
         pytest.skip("set SLURMSIM_DATA to the folder with the SWF logs and seeds/")
+    give_up_soon(monkeypatch)
     found = experiment(
         tmp_path, Path(folder), parts=("instances-eurora",), sizes=Sizes(instances=2, jobs=60, seeds=1)
     )  # fmt: skip
