@@ -78,7 +78,7 @@ class _Call:
         self.io, self.say = io, say
         self.cluster = Cluster(io)
         self.release = self.cluster.release
-        self.user: str | None = None  # whose table it is, where that is said
+        self.whose: dict[str, str] = {}  # whose table it is, where that is said, as requests say it
         self.chosen: set[str] = set()
 
     def run(self, argv: list[str]) -> int:
@@ -126,19 +126,17 @@ class _Call:
         known = self.io.client.call("users", names=[name])["names"][0]
         if known is None:
             self.say.fatal(f"Could not find user {name}")
-        self.user = str(known)
+        self.whose = {"user": str(known)}
 
     def _person(self) -> tuple[str, str]:
         """Name and home of whose table it is."""
-        known = self.io.client.call("users", names=[self.user or str(self.cluster.uid)])
-        home = self.io.environ.get("HOME") if self.user is None else None
+        known = self.io.client.call("users", names=[self.whose.get("user", str(self.cluster.uid))])
+        home = None if self.whose else self.io.environ.get("HOME")
         return str(known["names"][0]), str(home or known["homes"][0] or "/")
 
-    def _ask(self, call: str, **arguments: Any) -> dict[str, Any]:
-        if self.user is not None:
-            arguments["user"] = self.user
+    def _ask(self, call: str) -> dict[str, Any]:
         try:
-            return self.io.client.call(call, **arguments)
+            return self.io.client.call(call, **self.whose)
         except FAILED_CALLS as error:
             what = {"crontab": "slurm_request_crontab", "remove_crontab": "slurm_remove_crontab"}[call]
             self.say.fatal(f"{what} failed: {text_of(error)}")
@@ -227,11 +225,8 @@ class _Call:
             refused = _Refused("There are errors in your crontab.\n", bad.at, bad.at)
             self.io.out(refused.said)
             return refused
-        arguments: dict[str, Any] = {"crontab": text, "jobs": jobs}
-        if self.user is not None:
-            arguments["user"] = self.user
         try:
-            found = self.io.client.call("update_crontab", **arguments)
+            found = self.io.client.call("update_crontab", crontab=text, jobs=jobs, **self.whose)
         except FAILED_CALLS as error:
             found = {"refused": text_of(error)}
         if not found.get("refused"):
