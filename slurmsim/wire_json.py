@@ -32,9 +32,10 @@ def _refuse(value: object) -> Any:
 
 
 try:
-    from _json import encode_basestring, make_encoder, make_scanner
+    from _json import encode_basestring, encode_basestring_ascii, make_encoder, make_scanner
 
     _encode = make_encoder(None, _refuse, encode_basestring, None, ":", ",", False, False, True)
+    _encode_ascii = make_encoder(None, _refuse, encode_basestring_ascii, None, ":", ",", False, False, True)
     _scan = make_scanner(_Rules())  # type: ignore[arg-type]
     _own = "".join(_encode([1, "é"], 0)) == '[1,"é"]' and _scan('[1,"é"]', 0) == ([1, "é"], 7)
 except (ImportError, TypeError):
@@ -48,6 +49,15 @@ def dumps(value: Any) -> str:
 
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return "".join(_encode(value, 0))
+
+
+def dumps_ascii(value: Any) -> str:
+    """`value` as compact JSON of ASCII characters. Raises TypeError and ValueError as `json` does."""
+    if not _own:
+        import json
+
+        return json.dumps(value, separators=(",", ":"))
+    return "".join(_encode_ascii(value, 0))
 
 
 def loads(text: str) -> Any:

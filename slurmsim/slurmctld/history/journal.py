@@ -4,6 +4,9 @@ One line an entry: CRC-32 in hex, the entry's number, JSON, with blanks between.
 CRC goes on from the CRC of the line before it, so that no line fits at another place or into another journal. The first
 line is the header: format, writer, a random name, the configuration, and the number of the last entry it stands on.
 
+Entries may go to the disk beside our work (`write`): `confirmed` says up to which number they have, and whoever acts on
+an entry waits for that.
+
 Room on the disk is taken before a request is carried out, so a full disk refuses requests and loses none: behind the
 last line the file holds zeros, which reading takes for its end. The small file `journal.mark` beside it says which
 number was acknowledged last; it is never ahead of the disk, so a journal that ends before it was cut.
@@ -12,16 +15,17 @@ number was acknowledged last; it is never ahead of the disk, so a journal that e
 from __future__ import annotations
 
 import errno
-import json
 import os
 import secrets
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from slurmsim import wire_json
 from slurmsim.errors import OutputError
+from slurmsim.slurmctld.history.disk_syncs import DiskSyncs, Point
 from slurmsim.slurmctld.history.journal_file import (
     FORMAT,
     MARK_BYTES,
@@ -55,18 +59,24 @@ class Journal:
 
     Attributes
     ----------
-    last, after
-        The number of the last entry that has been written, and of the last one before this file.
+    after
+        The number of the last entry before this file.
+    told
+        Called by a thread when something that `write` began is on the disk; without it `write` waits for that.
+    failure
+        Why what was appended has been lost; whoever appended it empties this.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.last = 0
+        self.told: Callable[[], None] | None = None
+        self.failure = ""
         self._fd = self._mark_fd = -1
-        self._id, self._crc = "", 0
+        self._id = ""
+        self._written = self._safe = Point()  # to the file, and as far as it needs to be on the disk
+        self._syncs = DiskSyncs()
         self._waiting: list[bytes] = []
         self._durable = False  # something waits that has to be on the disk
-        self._size = 0  # of what has been written
         self._taken = 0  # of the file
         self.after = 0
 
@@ -113,9 +123,8 @@ class Journal:
         except OSError as error:
             raise OutputError(f"{self.path}: cannot write the journal: {error.strerror}") from None
         self._close()
-        self._fd, self._id, self._crc, self.last, self.after = fd, str(full["id"]), crc, last, after
-        self._size = self._taken = len(data)
-        self._open_mark()
+        self._fd, self._id, self.after = fd, str(full["id"]), after
+        self._begin_at(Point(last, len(data), crc))
         return full
 
     def open(self, found: Contents | None = None) -> Contents:
@@ -135,13 +144,18 @@ class Journal:
             os.lseek(self._fd, found.good, os.SEEK_SET)
         except OSError as error:
             raise OutputError(f"{self.path}: cannot use the journal: {error.strerror}") from None
-        self._id, self._crc, self.last = str(found.header.get("id", "")), found.crc, found.last
-        self.after = int(found.header.get("after", 0))
-        self._size = self._taken = found.good
-        self._open_mark()
+        self._id, self.after = str(found.header.get("id", "")), int(found.header.get("after", 0))
+        self._begin_at(Point(found.last, found.good, found.crc))
         return found
 
-    def _open_mark(self) -> None:
+    def _begin_at(self, point: Point) -> None:
+        """The file is open, and what it holds is on the disk."""
+        self._written = self._safe = point
+        self._taken = point.size
+        try:
+            self._syncs.open(self.path)
+        except OSError as error:
+            raise OutputError(f"{self.path}: cannot use the journal: {error.strerror}") from None
         path = mark_of(self.path)
         try:
             self._mark_fd = os.open(path, os.O_RDWR | os.O_CREAT | _SAFE, 0o600)
@@ -152,17 +166,32 @@ class Journal:
     def _note_acknowledged(self) -> None:
         """Nothing waits for this to be on the disk: a mark that is behind is true as well."""
         with suppress(OSError):  # no room even for that
-            os.pwrite(self._mark_fd, written_mark(self._id, self.last), 0)
+            os.pwrite(self._mark_fd, written_mark(self._id, self._safe.number), 0)
+
+    @property
+    def last(self) -> int:
+        """The number of the last entry that has been written."""
+        return self._written.number
+
+    @property
+    def noted(self) -> int:
+        """The number of the last entry, written or not."""
+        return self._written.number + len(self._waiting)
+
+    @property
+    def confirmed(self) -> int:
+        """Up to this number all entries are on the disk that have to be."""
+        return self._safe.number
 
     @property
     def size(self) -> int:
         """Bytes of all that has been written."""
-        return self._size
+        return self._written.size
 
     def texts_from(self, offset: int) -> bytes:
         """JSON of the entries behind a place that `size` told before, a line each, as `begin` takes them."""
-        data = os.pread(self._fd, self._size - offset, offset)
-        if len(data) != self._size - offset:
+        data = os.pread(self._fd, self.size - offset, offset)
+        if len(data) != self.size - offset:
             raise OutputError(f"{self.path}: cannot read the journal")
         return b"\n".join(line.split(b" ", 2)[2] for line in data.splitlines())
 
@@ -171,7 +200,7 @@ class Journal:
     def reserve(self, size: int) -> None:
         """Make sure that entries of `size` bytes can be written. Raises OutputError: the disk is full, or worse."""
         waiting = sum(map(len, self._waiting)) + OVERHEAD * (len(self._waiting) + 1)
-        wanted = self._size + waiting + size
+        wanted = self.size + waiting + size
         if wanted <= self._taken:
             return
         error: OSError | None = None
@@ -191,7 +220,7 @@ class Journal:
     @staticmethod
     def text(entry: Any) -> bytes:
         """The JSON of one entry. Raises ValueError, TypeError for what is no data."""
-        return json.dumps(entry, ensure_ascii=True, separators=(",", ":")).encode()
+        return wire_json.dumps_ascii(entry).encode()
 
     def append(self, entry: Any, *, durable: bool = True) -> None:
         """Remember to write `entry`; what is not `durable` need not outlive a failure of the machine."""
@@ -202,50 +231,95 @@ class Journal:
         self._waiting.append(text)
         self._durable |= durable
 
-    def sync(self) -> None:
-        """Write what waits, to the disk. On failure nothing of it is left in the file.
+    def write(self) -> None:
+        """Write what waits, and have it go to the disk beside our work; `confirmed` tells when it has.
+
+        It goes on waiting while there are as many syncs as help; then the next one takes all of it.
 
         Raises
         ------
         OutputError
-            The disk is full, or worse.
+            The disk is full, or worse: nothing beyond `confirmed` is left in the file, and nothing waits.
         """
-        if not self._waiting:
+        if self.told is None:
+            self.sync()
             return
-        lines, crc, last = [], self._crc, self.last
+        try:
+            self._confirm(self._syncs.done())
+            if not self._waiting or (self._syncs.full if self._durable else self._syncs):
+                return
+            durable = self._write_lines()
+            if durable:
+                self._syncs.begin(self._written, self.told)
+            else:
+                self._safe = self._written
+        except OSError as error:
+            raise self._failed(error) from None
+
+    def sync(self) -> None:
+        """Write what waits, and wait until all of it is on the disk.
+
+        Raises
+        ------
+        OutputError
+            As of `write`.
+        """
+        try:
+            self._confirm(self._syncs.done(all_of_them=True))
+            if self._waiting:
+                durable = self._write_lines()
+                if durable:
+                    os.fdatasync(self._fd)
+                self._safe = self._written
+                if durable:
+                    self._note_acknowledged()
+        except OSError as error:
+            raise self._failed(error) from None
+
+    def _confirm(self, points: Iterable[Point]) -> None:
+        for point in points:
+            self._safe = point
+            self._note_acknowledged()
+
+    def _write_lines(self) -> bool:
+        """Give what waits to the file; whether it has to be on the disk."""
+        lines, crc, last = [], self._written.crc, self.last
         for text in self._waiting:
             last += 1
             line, crc = _line(last, text, crc)
             lines.append(line)
-        self._waiting.clear()
         durable, self._durable = self._durable, False
         data = b"".join(lines)
-        try:
-            _write(self._fd, data)
-            if durable:
-                os.fdatasync(self._fd)
-        except OSError as error:
-            os.ftruncate(self._fd, self._size)
-            os.lseek(self._fd, self._size, os.SEEK_SET)
-            self._taken = self._size
-            raise OutputError(f"{self.path}: cannot write the journal: {error.strerror}") from None
-        self._size += len(data)
-        self._taken = max(self._taken, self._size)
-        self._crc, self.last = crc, last
-        if durable:
-            self._note_acknowledged()
+        _write(self._fd, data)
+        self._waiting.clear()
+        self._written = Point(last, self.size + len(data), crc)
+        self._taken = max(self._taken, self.size)
+        return durable
+
+    def _failed(self, error: OSError) -> OutputError:
+        """Leave nothing that was not confirmed: what came behind rests on what was lost."""
+        self._syncs.abandon()
+        self._waiting.clear()
+        self._durable = False
+        self._written = self._safe
+        os.ftruncate(self._fd, self.size)
+        os.lseek(self._fd, self.size, os.SEEK_SET)
+        self._taken = self.size
+        self.failure = f"{self.path}: cannot write the journal: {error.strerror}"
+        return OutputError(self.failure)
 
     def close(self) -> None:
         """Write what waits, to the disk, give the room left back, and close the file."""
         if self._fd < 0:
             return
         self.sync()
-        os.ftruncate(self._fd, self._size)
+        os.ftruncate(self._fd, self.size)
         os.fdatasync(self._fd)
         self._note_acknowledged()
         self._close()
 
     def _close(self) -> None:
+        self._syncs.close()
         for fd in (self._fd, self._mark_fd):
             if fd >= 0:
                 os.close(fd)

@@ -34,6 +34,8 @@ END_ROOM = 1024
 """Bytes of the journal that are kept for the end of each run: a full disk does not keep ends from being recorded."""
 Run = tuple[int, int]
 """Core id and restarts of one run of a job."""
+Pending = tuple[list[LiveJob], list[Run]]
+"""Scripts to start and runs to forget once what led to it is on the disk."""
 _PACK_TOO = {"22.05": True, "24.11": False}
 """Whether variables of components have their old names, too."""
 _NAMED_BY_NODE = {"22.05": False, "26.05": True}
@@ -82,15 +84,21 @@ class RealJobs:
         """Whether scripts wait for `flush`."""
         return bool(self._waiting)
 
-    def flush(self) -> None:
-        """Start what waits."""
+    def take(self) -> Pending | None:
+        """What has come up to be done since the last time, for `flush`; None for nothing."""
         waiting, self._waiting = self._waiting, []
+        return (waiting, list(self._told)) if waiting or self._told else None
+
+    def flush(self, pending: Pending) -> None:
+        """Start what was `pending`; forget of it what is quiet by now."""
+        waiting, told = pending
         for live in waiting:
             if live.core.state == JobState.RUNNING:
                 with suppress(OSError, OutputError):  # a full disk: `tend` tries again
                     self._start(live)
-        for run in [run for run in self._told if self.executor.is_quiet(*run)]:
-            self._forget(run)
+        for run in told:
+            if run in self._told and self.executor.is_quiet(*run):
+                self._forget(run)
 
     def over(self, core_id: int, restarts: int) -> None:
         """The end of that run is on the disk at the next `flush`; its folder goes with the last of its processes."""
@@ -103,14 +111,18 @@ class RealJobs:
         self._told.discard(run)
         self._left.pop(run, None)
 
-    def tend(self, *, launch: bool) -> list[dict[str, int]]:
-        """Have started (`launch`) what could not be so far; runs that ended untold, as arguments of ``ended``."""
-        if launch:
+    def tend(self, *, kept: bool) -> list[dict[str, int]]:
+        """Have started what could not be so far; runs that ended untold, as arguments of ``ended``.
+
+        `kept` says whether all that was decided is on the disk; nothing starts and nothing is forgotten without.
+        """
+        if kept:
             for live in self._running():
                 self.launch(live)
-            self.flush()
-        for run in [run for run in self._told if not self.executor.supervised(*run)]:
-            self._forget(run)  # what is left of it is dead, and waits for a parent that does not care
+            if pending := self.take():
+                self.flush(pending)
+            for run in [run for run in self._told if not self.executor.supervised(*run)]:
+                self._forget(run)  # what is left of it is dead, and waits for a parent that does not care
         self._begun &= set(self.executor.runs())  # without those that could not be started
         return self.news()
 

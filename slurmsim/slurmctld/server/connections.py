@@ -81,10 +81,11 @@ class Connections:
             size = length_of(header)
             if size > MAX_REQUEST:
                 return
-            if size <= BIG:
-                body = await asyncio.wait_for(reader.readexactly(size), READ_S)
-            else:
-                body = await asyncio.wait_for(self._bodies.read(reader, writer, size), READ_S)
+            async with asyncio.timeout(READ_S):
+                if size <= BIG:
+                    body = await reader.readexactly(size)
+                else:
+                    body = await self._bodies.read(reader, writer, size)
             message = unpack(body)
             request = self._ask(message, uid)
             answer = await request.future

@@ -1,8 +1,9 @@
 """The daemon's loop: a Unix socket, the clock, the journal and one engine.
 
-Requests of one turn of the loop are carried out in order, what they change is written to the journal with one sync,
-and only then are they answered (group commit). Between requests the network runs on by itself when the clock says so.
-A request that waits for something (an allocation, the end of a long step of the clock) is asked again turn after turn.
+Requests of one turn of the loop are carried out in order, what they change is written to the journal, and they are
+answered when that is on the disk (group commit); meanwhile the next turns are carried out. Between requests the
+network runs on by itself when the clock says so. A request that waits for something (an allocation, the end of a long
+step of the clock) is asked again turn after turn.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from slurmsim.slurmctld.server.connections import Connections
 from slurmsim.slurmctld.server.daemon_status import daemon_status
 from slurmsim.slurmctld.server.fault_mark import FaultMark
 from slurmsim.slurmctld.server.idle import is_idle, runs_something_real
+from slurmsim.slurmctld.server.outgoing import Answer, Outgoing
 from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.server.recorder import Recorder
 from slurmsim.slurmctld.server.trouble_log import TroubleLog
@@ -62,15 +64,14 @@ ENDS = frozenset({"ended", "complete_job", "client_gone"})
 UNSPECIFIED = (-1, "Unspecified error")  # SLURM_ERROR: what is told of our own bugs
 NO_ROOM = (2019, "I/O error writing script/environment to file")
 NEVER = float("inf")
-Answer = dict[str, Any]
 
 
 @dataclass(slots=True, eq=False)
 class Asked:
     """A request on its way: from whom, what, and where the answer goes.
 
-    One that waits has been told so (`future` held an `Answer` with ``wait``; `later` is where the real one goes) and
-    is asked again when there is news of one of `jobs` (core ids; None: at every turn), or at the instant `until`.
+    One that waits is told so (`future` holds an `Answer` with ``wait``; where the real one goes is another then) and is
+    asked again when there is news of one of `jobs` (core ids; None: at every turn), or at the instant `until`.
     """
 
     message: dict[str, Any]
@@ -101,6 +102,8 @@ class Server:
         self.folder, self.engine, self.clock, self.journal = folder, engine, clock, history.journal
         self._history, self._compaction = history, compaction
         self._waiting: list[Asked] = []
+        self._outgoing = Outgoing()
+        self._in_turn = False
         self._parked: list[Asked] = []  # those that wait for something
         self._changed: set[int] = set()  # jobs of which there is news, by core id
         self._more = False  # there is something to do at once: a step of the clock goes on
@@ -139,6 +142,7 @@ class Server:
         self._loop = asyncio.get_running_loop()
         if self._told_to_stop.is_set():  # asked after the line above: whoever stops us sees the loop
             return
+        self.journal.told = self._synced
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGINT):
                 self._loop.add_signal_handler(number, self.stop)
@@ -152,6 +156,8 @@ class Server:
             await self._guarded_pace()
             self._told_to_stop.set()
             self._loop.remove_reader(self._socket)  # nobody new; a closed server would lose those on their way in
+            if not self._finish_writing():
+                self._refuse_lost()
             for one in (*self._waiting, *self._parked):
                 one.future.cancel()
             await connections.close()
@@ -183,7 +189,7 @@ class Server:
         if self.engine.real is None:
             return
         owner = self.engine.people.by_uid(self.engine.owner)
-        for arguments in self.engine.real.tend(launch=self._decisions_kept()):
+        for arguments in self.engine.real.tend(kept=self._decisions_kept()):
             future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
             self._waiting.append(Asked({"call": "ended", "args": arguments}, owner, future))
             self._work.set()
@@ -277,20 +283,31 @@ class Server:
         try:
             await self._pace()
         except Exception:
-            traceback.print_exc()  # to the log; a cluster whose time stands still would be worse than none
-            self.failed = True
+            self._break_down()
+
+    def _guarded(self, what: Callable[[], None]) -> None:
+        try:
+            what()
+        except Exception:
+            self._break_down()
+            self.stop()
+
+    def _break_down(self) -> None:
+        traceback.print_exc()  # to the log; a cluster whose time stands still would be worse than none
+        self.failed = True
 
     async def _pace(self) -> None:
         while True:
             self._work.clear()
-            if self._told_to_stop.is_set():  # cancelling would not do: wait_for loses it when work comes at once
+            if self._told_to_stop.is_set():
                 return
             self._catch_up()
             if self._waiting or self._more or self._changed & self._awaited() or self._is_watched():
                 await asyncio.sleep(0)
             else:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._work.wait(), self._longest_wait())
+                    async with asyncio.timeout(self._longest_wait()):
+                        await self._work.wait()
                     await asyncio.sleep(0)  # let whoever else has something ready add it
             self._turn()
             self._solver.tend(self.engine.controller.solves.awaited)
@@ -361,8 +378,10 @@ class Server:
 
     def _turn(self) -> None:
         """Carry out what is waiting, write it down, answer."""
+        self._mend()
         self._more = False
         batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
+        self._in_turn = True
         answered = [(one, self._execute(one.message, one.person)) for one in batch]
         for one in self._due():
             if one.until != NEVER:  # the instant it was first told counts
@@ -370,26 +389,72 @@ class Server:
             answered.append((one, self._execute(one.message, one.person)))
         if batch or self.engine.real is not None:
             self._note_clock()
-        try:
-            with contextlib.suppress(OutputError):  # no room: they wait
-                note_decisions(self.engine, self.journal)
-            self.journal.sync()
-        except OutputError as error:
-            # room was taken before, so the disk is broken, not full: what is not written must not be
-            answered = [(one, {"refused": [0, str(error)]}) for one, _ in answered]
-            self._rebuild()
-        if self.engine.real is not None and not self.engine.network.decided:
-            self.engine.real.flush()  # nothing runs that is not known to run
-        self._fault_mark.show(self.engine.faults.for_commands)
-        for one, answer in answered:
-            self._tell(one, answer)
+        with contextlib.suppress(OutputError):  # no room: they wait
+            note_decisions(self.engine, self.journal)
+        real, pending = self.engine.real, None
+        if real is not None and not self.engine.network.decided:  # nothing runs that is not known to run
+            pending = real.take()
+        answers = [(future, answer) for one, answer in answered if (future := self._park(one, answer)) is not None]
+        self._outgoing.add(self.journal.noted, answers, pending)
+        self._in_turn = False
+        self._go_on_writing()
         if self._compaction.due:
             self._shorten()
+
+    # -- to the disk, and only then to whoever asked ------------------------------------------------------------------
+
+    def _go_on_writing(self) -> None:
+        """Give what waits to the disk if it is free, and carry out what waited for that."""
+        with contextlib.suppress(OutputError):
+            self.journal.write()
+        self._mend()
+        self._release()
+
+    def _finish_writing(self) -> bool:
+        """Wait until all is on the disk, and carry out what waited for it; False if it cannot be written."""
+        with contextlib.suppress(OutputError):
+            self.journal.sync()
+        if self.journal.failure:
+            self._work.set()  # the next turn mends it
+            return False
+        self._release()
+        return True
+
+    def _release(self) -> None:
+        """Answer those whose requests are on the disk, and start what waited for it."""
+        self._fault_mark.show(self.engine.faults.for_commands)
+        for pending in self._outgoing.release(self.journal.confirmed):
+            if self.engine.real is not None:
+                self.engine.real.flush(pending)
+
+    def _mend(self) -> None:
+        """If the journal could not be written, nobody is answered who rests on it, and the engine is made again.
+
+        Room was taken before, so the disk is broken, not full.
+        """
+        if self.journal.failure:
+            self._rebuild()
+
+    def _refuse_lost(self) -> None:
+        self._outgoing.refuse(self.journal.failure, in_turn=self._in_turn)
+        self.journal.failure = ""
+
+    def _synced(self) -> None:
+        """A thread says that something is on the disk, or cannot be."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # it has stopped: whoever closes the journal waits for the thread
+                self._loop.call_soon_threadsafe(self._after_sync)
+
+    def _after_sync(self) -> None:
+        if not self._told_to_stop.is_set():
+            self._guarded(self._go_on_writing)
 
     def _shorten(self) -> None:
         """Have a snapshot made beside our work."""
         with contextlib.suppress(OutputError):  # no room: later
             self._compaction.begin(self.engine, self.clock)
+        if self.journal.failure:
+            self._work.set()
         self._await_snapshot()
 
     def _await_snapshot(self) -> None:
@@ -405,24 +470,22 @@ class Server:
         now = self.engine.now
         return [one for one in self._parked if one.jobs is None or one.jobs & changed or one.until <= now]
 
-    def _tell(self, one: Asked, answer: Answer) -> None:
-        """Give the answer, or the news that there will be one later."""
-        found = answer.get("ok", ())
+    def _park(self, one: Asked, answer: Answer) -> asyncio.Future[Answer] | None:
+        """Where that answer goes, None if that is known there; if there is to be one later, ask again from now on."""
+        found, future = answer.get("ok", ()), one.future
         if "wait" not in found:
             if one in self._parked:
                 self._parked.remove(one)
-            if not one.future.done():
-                one.future.set_result(answer)
-            return
+            return future
         one.jobs = None if found["wait"] is True else frozenset(found["wait"])
         one.until = NEVER if found.get("until") is None else float(found["until"])
-        if one not in self._parked:
-            self._parked.append(one)
-            first, one.future = one.future, asyncio.get_running_loop().create_future()
-            if not first.done():
-                first.set_result(answer)
         if one.jobs is not None and one.jobs & self._changed:
-            self._more = True  # while we were writing
+            self._more = True  # since it was asked
+        if one in self._parked:
+            return None
+        self._parked.append(one)
+        one.future = asyncio.get_running_loop().create_future()
+        return future
 
     def _execute(self, message: dict[str, Any], person: Person) -> Answer:
         call, arguments = str(message.get("call")), message.get("args") or {}
@@ -473,10 +536,9 @@ class Server:
         """Have all decisions on the disk, if there is room."""
         try:
             note_decisions(self.engine, self.journal, durable=True)
-            self.journal.sync()
         except OutputError:
             return False
-        return True
+        return self._finish_writing()
 
     def _over(self, arguments: dict[str, Any]) -> None:
         if self.engine.real is not None:
@@ -489,8 +551,8 @@ class Server:
 
     def _rebuild(self) -> None:
         """Make the engine again from what is written."""
-        with contextlib.suppress(OutputError):
-            self.journal.sync()
+        if not self._finish_writing():
+            self._refuse_lost()
         self._go_on_with(self._history.remade())
         if self.engine.real is not None:
             self._tend()

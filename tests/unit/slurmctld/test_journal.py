@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -12,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmsim.errors import OutputError
+from slurmsim.slurmctld.history.disk_syncs import MOST
 from slurmsim.slurmctld.history.journal import Journal, mark, mark_of, read
-from slurmsim.slurmctld.history.journal_file import read_contents
+from slurmsim.slurmctld.history.journal_file import acknowledged, read_contents
 from slurmsim.slurmctld.history.salvage import salvage
 
 HEADER = {"start": 1000, "conf": ""}
@@ -219,3 +223,134 @@ def test_nothing_is_saved_without_a_header(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="nothing can be saved"):
         salvage(tmp_path)
     assert path.read_bytes() == data
+
+
+# -- syncs beside our work --------------------------------------------------------------------------------------------
+
+
+class Disk:
+    """Stands in for `os.fdatasync`: each sync waits until it is let go, and may fail."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.gates: list[Event] = []
+        self.failing: set[int] = set()
+        self.descriptors: list[int] = []
+        monkeypatch.setattr("os.fdatasync", self.sync)
+
+    def sync(self, descriptor: int) -> None:
+        number, gate = len(self.gates), Event()
+        self.descriptors.append(descriptor)
+        self.gates.append(gate)
+        assert gate.wait(10)
+        if number in self.failing:
+            raise OSError(5, "Input/output error")
+
+    def let_go(self, number: int) -> None:
+        soon(lambda: len(self.gates) > number)
+        self.gates[number].set()
+
+
+def soon(what: Callable[[], object]) -> None:
+    """Wait until `what` is true."""
+    last = time.monotonic() + 10
+    while not what():
+        assert time.monotonic() < last
+        time.sleep(0.001)
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Iterator[Journal]:
+    journal = Journal(write(tmp_path))
+    journal.open()
+    journal.told = lambda: None
+    yield journal
+    journal.told = None
+    journal.close()
+
+
+def written_of(journal: Journal, number: int) -> None:
+    journal.append(entry(number))
+    journal.write()
+
+
+def until_confirmed(journal: Journal, number: int) -> None:
+    def confirmed() -> bool:
+        journal.write()
+        return journal.confirmed >= number
+
+    soon(confirmed)
+    assert journal.confirmed == number
+
+
+def test_an_entry_is_confirmed_once_all_before_it_are_on_the_disk(
+    beside: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = Disk(monkeypatch)
+    for number in range(9, 9 + MOST):
+        written_of(beside, number)
+    assert (beside.last, beside.confirmed) == (8 + MOST, 8)
+    for k in range(1, MOST):  # all but the first
+        disk.let_go(k)
+    time.sleep(0.02)
+    beside.write()
+    assert beside.confirmed == 8
+    assert acknowledged(mark(beside.path), beside._id) == 8
+    disk.let_go(0)
+    until_confirmed(beside, 8 + MOST)
+    assert len(set(disk.descriptors)) == MOST  # each is told of its own failures
+    assert acknowledged(mark(beside.path), beside._id) == 8 + MOST
+    monkeypatch.undo()
+
+
+def test_what_comes_while_all_syncs_are_busy_goes_with_the_next_one(
+    beside: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = Disk(monkeypatch)
+    for number in range(9, 12 + MOST):
+        written_of(beside, number)
+    assert (beside.last, beside.noted) == (8 + MOST, 11 + MOST)
+    for k in range(MOST):
+        disk.let_go(k)
+
+    def begun() -> bool:
+        beside.write()
+        return len(disk.gates) > MOST
+
+    soon(begun)
+    disk.let_go(MOST)
+    until_confirmed(beside, 11 + MOST)
+    assert len(disk.gates) == MOST + 1
+    monkeypatch.undo()
+
+
+def test_a_failed_sync_takes_all_that_came_after_it(beside: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = Disk(monkeypatch)
+    disk.failing.add(1)
+    for number in (9, 10, 11):
+        written_of(beside, number)
+    beside.append(entry(12))
+    for k in range(3):
+        disk.let_go(k)
+    with pytest.raises(OutputError, match="Input/output error"):
+        until_confirmed(beside, 12)
+    assert (beside.confirmed, beside.last, beside.noted) == (9, 9, 9)
+    assert beside.failure.endswith("Input/output error")
+    monkeypatch.undo()
+    assert read(beside.path).entries == [(n, entry(n)) for n in range(1, 10)]
+    written_of(beside, 10)
+    beside.sync()
+    assert read(beside.path).last == 10
+
+
+def test_what_need_not_be_on_the_disk_waits_for_what_was_before_it(
+    beside: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = Disk(monkeypatch)
+    written_of(beside, 9)
+    beside.append(entry(10), durable=False)
+    beside.write()
+    assert beside.confirmed == 8
+    disk.let_go(0)
+    until_confirmed(beside, 10)
+    assert len(disk.gates) == 1
+    monkeypatch.undo()

@@ -1,0 +1,65 @@
+"""Answers on their way: carried out already, and given when what they rest on is on the disk.
+
+What a turn did is one entry here, with the number of the last line the journal had by then. Turns are released in
+order, so nobody is told, and no script is started, before all that came earlier is safe. If the disk fails, everybody
+who was not told yet is told that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from slurmsim.slurmctld.processes.real_jobs import Pending
+
+Answer = dict[str, Any]
+Answers = list[tuple["asyncio.Future[Answer]", Answer]]
+
+
+@dataclass(slots=True)
+class _Turn:
+    number: int
+    answers: Answers
+    pending: Pending | None
+
+
+class Outgoing:
+    """Of one server."""
+
+    def __init__(self) -> None:
+        self._turns: deque[_Turn] = deque()
+        self._lost: Answer | None = None  # what those of the present turn are told instead
+
+    def add(self, number: int, answers: Answers, pending: Pending | None) -> None:
+        """The present turn is over: its answers, and what else waits for the journal's entry `number`."""
+        if self._lost is not None:
+            answers, pending = [(future, self._lost) for future, _ in answers], None
+            self._lost = None
+        if answers or pending:
+            self._turns.append(_Turn(number, answers, pending))
+
+    def refuse(self, text: str, *, in_turn: bool) -> None:
+        """Everything that waits is lost; so is what was done so far `in_turn`, of which nobody has told us yet."""
+        lost: Answer = {"refused": [0, text]}
+        turns, self._turns = self._turns, deque()
+        for turn in turns:
+            _give([(future, lost) for future, _ in turn.answers])
+        if in_turn:
+            self._lost = lost
+
+    def release(self, number: int) -> Iterator[Pending]:
+        """Give the answers that rest on entries up to `number`; what else waited for these."""
+        while self._turns and self._turns[0].number <= number:
+            turn = self._turns.popleft()
+            if turn.pending is not None:
+                yield turn.pending
+            _give(turn.answers)
+
+
+def _give(answers: Answers) -> None:
+    for future, answer in answers:
+        if not future.done():  # nobody waits any more
+            future.set_result(answer)
