@@ -187,6 +187,8 @@ class Fields:
         for name in self.needed:
             if value.get(name) is None:
                 raise Malformed(_below(where, name), "a value")
+        if not self.known and type(self.others) is Text and _are_plain(value, self.others):
+            return
         for name, one in value.items():
             shape = self.known.get(name, self.others)
             if shape is None:
@@ -195,6 +197,18 @@ class Fields:
                 if shape is self.others:
                     _NAME.check(name, _below(where, "a name"))
                 shape.check(one, _below(where, name))
+
+
+def _are_plain(value: dict[str, Any], shape: Text) -> bool:
+    """Whether all names and values are ASCII texts that fit: known at once of an environment, half of a request."""
+    try:
+        names, texts = "".join(value), "".join(value.values())
+    except TypeError:
+        return False
+    return (
+        names.isascii() and texts.isascii() and "\0" not in names and "\0" not in texts and not shape.least
+        and len(names) <= _NAME.most and len(max(value.values(), key=len, default="")) <= shape.most
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
