@@ -84,6 +84,7 @@ class MainPass:
         queue = state.queue.snapshot()
         self.records: list[Record] = parts.in_order(queue)
         self.reordered = self.records is not queue
+        self.one_each = len(self.records) == len(state.queue.jobs)  # no job has records in several places
         self.limit = None if full else parts.depth
         self.usable: Bitmap = state.table.up
         self.blocked: set[int] = set()  # partitions in which somebody waits for nodes
@@ -199,15 +200,23 @@ class MainPass:
         if state.reserved.all and any(record.reservation is not None for record in self.records[at + 1 :]):
             return False  # nobody ahead keeps a reservation's own jobs back
         ends_early = self.limit is not None and self.examined + len(self.records) - at - 1 > self.limit
-        if ends_early or self.s.arrays.by_id or len(state.queue.pools) > 1:
-            if self.test.preemption is not None:
-                return False
+        arrays = bool(self.s.arrays.by_id)
+        several = ends_early or arrays or len(state.queue.pools) > 1
+        if several and self.test.preemption is not None:
+            return False
+        if arrays or (several and not self.one_each):  # some of those left are no candidates any more
             self._count_on(at)
             return True
-        key, last = self.records[at].key, self.records[-1].key
-        fresh = [record for job_id in state.queue.fresh for record in state.queue.jobs[job_id]]
-        for record in sorted([record for record in fresh if key < record.key <= last], key=_key):
-            self._say_behind(record)
+        end = len(self.records) - 1
+        if ends_early:
+            assert self.limit is not None
+            end = at + self.limit + 1 - self.examined
+            self.examined = self.limit + 1
+        if state.queue.fresh and end > at:
+            key, last = self.records[at].key, self.records[end].key
+            fresh = [record for job_id in state.queue.fresh for record in state.queue.jobs[job_id]]
+            for record in sorted([record for record in fresh if key < record.key <= last], key=_key):
+                self._say_behind(record)
         return True
 
     def _count_on(self, at: int) -> None:
