@@ -9,6 +9,7 @@ from __future__ import annotations
 from slurmsim.commands.squeue.columns import seconds_used
 from slurmsim.commands.squeue.rows import take
 from slurmsim.commands.text.job_state_text import state_code, state_text
+from slurmsim.commands.text.print_fields import each_once
 from slurmsim.light import NamedTuple
 from slurmsim.release_changes import since
 
@@ -160,8 +161,9 @@ def _job_keys(table: Table, letter: str, show: Show) -> list[Any]:
 
 def _keys(table: Table, by: _Key) -> list[Any]:
     if len(by.fields) == 1:
-        return list(map(by.key, table[by.fields[0]]))
-    return [by.key(*row) for row in zip(*(table[field] for field in by.fields), strict=True)]
+        return each_once(by.key, table[by.fields[0]])
+    rows = list(zip(*(table[field] for field in by.fields), strict=True))
+    return each_once(lambda row: by.key(*row), rows)
 
 
 def _by_start(table: Table, rows: list[int], now: int, backwards: bool) -> list[int]:

@@ -63,7 +63,7 @@ class Wanted(NamedTuple):
 def take(table: Table, rows: Iterable[int]) -> Table:
     """The chosen rows, in that order, as a table of its own."""
     chosen = list(rows)
-    return {field: [values[row] for row in chosen] for field, values in table.items()}
+    return {field: list(map(values.__getitem__, chosen)) for field, values in table.items()}
 
 
 def choose_jobs(table: Table, count: int, wanted: Wanted) -> Table:
@@ -129,6 +129,8 @@ def _by_state(table: Table, rows: list[int], states: Collection[str] | None) -> 
     """A flag matches wherever it is set, a base state only where no flag is."""
     bases, flags = table["job_state"], table["state_flags"]
     if states is None:
+        if _LIVE.issuperset(bases):
+            return rows
         return [
             row
             for row in rows

@@ -250,7 +250,9 @@ def _load_jobs(asked: Asked, wanted: Wanted, fields: set[str], io: Io) -> dict[s
     elif wanted.users is not None and len(wanted.users) == 1:
         arguments["user_id"] = min(wanted.users)
     known = _STATE_ONLY_FIELDS if asked.only_state else fields
-    answer = io.client.call("jobs", fields=sorted(fields & known), **arguments)
+    answer = io.client.call("jobs", fields=sorted(fields & known), alike=True, **arguments)
+    for field, value in answer.pop("alike", {}).items():
+        answer["columns"][field] = [value] * answer["n"]
     if asked.only_state:  # nothing but ids and states is sent; the rest looks empty
         columns, count = answer["columns"], answer["n"]
         for field in fields - known:
@@ -269,6 +271,7 @@ def _partition_tiers(asked: Asked, io: Io) -> dict[str, int]:
 
 def _job_rows(answer: dict[str, Any], asked: Asked, wanted: Wanted, tiers: dict[str, int], length: int) -> Table:
     table = job_rows.choose_jobs(answer["columns"], answer["n"], wanted)
+    table["state_flags"] = [tuple(flags or ()) for flags in table["state_flags"]]  # so that equal rows are known
     if asked.priority:
         table = job_rows.by_partition(table, tiers, wanted.partitions)
     table["array_task_str"] = [text and array_text.shown(text, length) for text in table["array_task_str"]]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 NULL = "(null)"
 """What C prints for a missing text. Compared by identity: a comment may well be "(null)"."""
 LONG_WIDTH = 20
+_LOOK = 64
 
 if TYPE_CHECKING:
     Table = dict[str, list[Any]]
@@ -229,8 +230,23 @@ def column_values(column: Column, common: Any, table: Table) -> list[str]:
         return [NULL if value is None else value if value.__class__ is str else str(value) for value in values]
     render = column.render
     if len(column.fields) == 1:
-        return [render(common, value) for value in table[column.fields[0]]]
-    return [render(common, *row) for row in zip(*(table[field] for field in column.fields), strict=True)]
+        return each_once(lambda value: render(common, value), table[column.fields[0]])
+    rows = list(zip(*(table[field] for field in column.fields), strict=True))
+    return each_once(lambda row: render(common, *row), rows)
+
+
+def each_once(make: Callable[[Any], Any], values: Sequence[Any]) -> list[Any]:
+    """What `make` makes of each value; equal ones are made once, as of thousands of jobs most columns say few things.
+
+    A look at the first tells whether they repeat; some, as lists are, cannot be told apart so.
+    """
+    try:
+        if len(set(values[:_LOOK])) <= _LOOK // 2 < len(values):
+            known = {value: make(value) for value in set(values)}
+            return [known[value] for value in values]
+    except TypeError:
+        pass
+    return [make(value) for value in values]
 
 
 def _fitted(column: Column, width: int, right: bool, texts: list[str]) -> tuple[str, list[str]]:

@@ -1,6 +1,6 @@
 """Requests that only look: jobs, nodes, partitions, reservations, users, the configuration.
 
-A client names the fields it wants; the answer has a column for each.
+A client names the fields it wants; the answer has a column for each, or, asked by ``alike``, one value for all rows.
 """
 
 from __future__ import annotations
@@ -122,4 +122,22 @@ class _Queries:
         for name in arguments["fields"]:
             get = table.get(name)
             columns[name] = [None] * len(rows) if get is None else [get(row, self.cluster) for row in rows]
-        return {"now": self.cluster.now, "n": len(rows), "columns": columns}
+        answer = {"now": self.cluster.now, "n": len(rows), "columns": columns}
+        if arguments.get("alike") and rows:
+            answer["alike"] = _alike(columns, len(rows))
+        return answer
+
+
+def _alike(columns: dict[str, list[Any]], count: int) -> dict[str, Any]:
+    """Take the columns out that say the same of all rows: most of what there is to say of a long queue."""
+    found = {}
+    for name, values in columns.items():
+        first = values[0]
+        if values[-1] != first or values.count(first) != count:
+            continue
+        if isinstance(first, int | float) and len(set(map(type, values))) > 1:  # 1 is equal to true
+            continue
+        found[name] = first
+    for name in found:
+        del columns[name]
+    return found

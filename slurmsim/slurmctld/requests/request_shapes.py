@@ -165,7 +165,7 @@ REQUESTS: dict[str, Shape] = {
     "step_layout": _fields("job_id", "step_id", **_OWN_ID, step_id=_STEP_ID),
     "steps": _fields("fields", **_LOOK, **_JOB_ID, step_id=_STEP_ID),
     # looking
-    "jobs": _fields("fields", **_LOOK, **_JOB_ID, user_id=NUMBER, late=_LATE),
+    "jobs": _fields("fields", **_LOOK, **_JOB_ID, user_id=NUMBER, late=_LATE, alike=FLAG),
     "every_job": _fields("fields", fields=_COLUMNS, after=_PLACE, most=NUMBER, job_id=NUMBER, newest=NUMBER),
     "nodes": _fields("fields", **_LOOK),
     "partitions": _fields("fields", **_LOOK),
