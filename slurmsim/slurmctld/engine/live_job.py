@@ -140,16 +140,18 @@ class LiveJob:
 class Row:
     """A job, or the tasks of an array that are still one record; `job` is the first of them, `core` the core's job.
 
-    It lives for one request; `reason` is what that has found it to wait for, None until somebody asks.
+    It lives for one request; `reason` is what that has found it to wait for, and `start` when it starts, both None
+    until somebody asks.
     """
 
-    __slots__ = ("core", "job", "reason", "tasks")
+    __slots__ = ("core", "job", "reason", "start", "tasks")
 
     def __init__(self, job: LiveJob, tasks: tuple[LiveJob, ...] = ()) -> None:
         self.job: LiveJob = job
         self.tasks: tuple[LiveJob, ...] = tasks
-        self.core: Any = job.core
+        self.core: Job = job.core
         self.reason: str | None = None
+        self.start: int | None = None
 
 
 def task_list(tasks: Iterable[int], limit: int | None = None, width: int = 64) -> str:

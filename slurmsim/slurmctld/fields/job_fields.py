@@ -69,6 +69,13 @@ def _text(name: str) -> Getter:
 
 
 def _start(row: Row, cluster: LiveCluster) -> int:
+    """When it started or is to; its end asks for that, too."""
+    if row.start is None:
+        row.start = _shown_start(row, cluster)
+    return row.start
+
+
+def _shown_start(row: Row, cluster: LiveCluster) -> int:
     core = row.core
     if core.start_time is not None:
         return int(core.start_time)
@@ -140,7 +147,7 @@ def _end(row: Row, cluster: LiveCluster) -> int:
     if core.end_time is not None:
         return int(core.end_time)
     if core.state in _RAN:
-        return int(core.start_time or 0) + ONE_YEAR_S if core.time_limit_s >= ONE_YEAR_S else int(core.end_limit)
+        return int(core.start_time or 0) + ONE_YEAR_S if core.time_limit_s >= ONE_YEAR_S else int(core.end_limit or 0)
     start = _start(row, cluster)
     return start + int(core.time_limit_s) if start and core.time_limit_s < ONE_YEAR_S else 0
 
@@ -229,9 +236,12 @@ def _derived(row: Row, cluster: LiveCluster) -> int:
 
 def _dying(row: Row, cluster: LiveCluster) -> Bitmap:
     """Nodes on which processes of its last run were told to go, and are not gone."""
+    completing = cluster.controller.completing
+    if not completing.nodes:  # three fields of each row ask
+        return 0
     core = row.core
     run = core.restarts - (core.state == JobState.PENDING)
-    return cluster.controller.completing.of(core.id, run) if core.state not in _RAN else 0
+    return completing.of(core.id, run) if core.state not in _RAN else 0
 
 
 def _exit_code(row: Row, cluster: LiveCluster) -> int:
