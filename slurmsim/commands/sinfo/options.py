@@ -9,7 +9,7 @@ from slurmsim import releases
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.node_state_text import accepted, parse_filter
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
-from slurmsim.commands.text.print_fields import NUMBER
+from slurmsim.commands.text.print_fields import leading_number
 from slurmsim.releases import has
 
 TYPE_CHECKING = False
@@ -181,8 +181,7 @@ def _take(asked: Asked, io: Io, key: str, text: str) -> None:
     elif key == "t":
         _take_states(asked, io, text)
     elif key == "i":
-        number = NUMBER.match(text)
-        asked.iterate = int(number[1]) if number else 0
+        asked.iterate = int(leading_number(text)[0] or 0)
         if asked.iterate <= 0:
             io.error(f"sinfo: error: Error: invalid entry for --iterate={text}")
             raise Stop(1)

@@ -11,7 +11,7 @@ from slurmsim.commands.squeue.rows import JobId
 from slurmsim.commands.text.job_state_text import accepted, parse_state
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
-from slurmsim.commands.text.print_fields import NUMBER
+from slurmsim.commands.text.print_fields import leading_number
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
@@ -212,8 +212,7 @@ def _take(asked: Asked, io: Io, key: str, value: str | None) -> None:
     elif key == "t":
         _take_states(asked, io, text)
     elif key == "i":
-        number = NUMBER.match(text)
-        asked.iterate = int(number[1]) if number else 0
+        asked.iterate = int(leading_number(text)[0] or 0)
         if asked.iterate <= 0:
             io.error(f"squeue: error: --iterate={text}\n")
             raise Stop(1)
@@ -333,10 +332,8 @@ def _list(text: str) -> list[str]:
 
 def _leading_number(text: str) -> tuple[int, str]:
     """The number a text begins with (0: none), and what follows, as C's strtol."""
-    number = NUMBER.match(text)
-    if number is None:
-        return 0, text
-    return (int(number[1]) if len(number[1]) <= _DIGITS else -1), text[number.end() :]  # as an int holds LONG_MAX
+    number, rest = leading_number(text)
+    return (int(number or 0) if len(number) <= _DIGITS else -1), rest  # as an int holds LONG_MAX
 
 
 def _job_ids(text: str, io: Io, release: str) -> tuple[JobId, ...]:

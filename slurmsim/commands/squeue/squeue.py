@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import partial
 
 from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
 from slurmsim.commands.squeue import rows as job_rows
@@ -86,7 +85,7 @@ def _print(asked: Asked, io: Io) -> int:
 
         io.out(options_text(asked))
     once = _print_steps if asked.steps else _print_jobs
-    return print_repeatedly(asked, io, partial(once, asked, wanted, io))
+    return print_repeatedly(asked, io, lambda: once(asked, wanted, io))
 
 
 def _dump(asked: Asked, wanted: Wanted, io: Io) -> int:
@@ -236,7 +235,7 @@ def _job_layout(asked: Asked) -> Layout:
 def _whole_names(asked: Asked, *names: tuple[str, str]) -> str:
     """The -O text; some names were once compared only by how they begin."""
     text = asked.long_format or ""
-    if not since(asked.release, "whole_field_names"):
+    if text and not since(asked.release, "whole_field_names"):
         for whole, begin in names:
             text = pattern(rf"(?i)(^|,){begin}[^,:]*").sub(rf"\g<1>{whole}", text)
     return text
