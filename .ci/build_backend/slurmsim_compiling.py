@@ -28,7 +28,8 @@ PACKAGES = {"slurmsim": "slurmsim", "policies": "slurmsim_policies"}  # folder h
 # mypyc's own version matters; NumPy and SimPy are read for their types.
 REQUIRES = ("mypy>=2.4,<2.5", "numpy>=2.0", "simpy>=4.1", *KERNEL_REQUIRES)
 
-# Where the time goes: the core, the capacity structures, the driver's loop, the columns, and the backfill engines.
+# Where the time goes: the core, the capacity structures, the driver's loop, the columns, the backfill engines, and of
+# the daemon what each submission and each job of a squeue goes through.
 # Left out: messages (dataclasses whose class attributes mypyc would make fields), enumerations' modules gain nothing,
 # and the modules of the policies that are only a name and a depth, which stay open to whoever patches or extends them.
 MODULES = (
@@ -40,6 +41,18 @@ MODULES = (
     "slurmsim/sim/recorder.py",
     "slurmsim/sim/simulation.py",
     "slurmsim/sim/submissions.py",
+    "slurmsim/slurmctld/engine/live_job.py",
+    "slurmsim/slurmctld/engine/request_interning.py",
+    "slurmsim/slurmctld/fields/dependencies.py",
+    "slurmsim/slurmctld/fields/job_details.py",
+    "slurmsim/slurmctld/fields/job_fields.py",
+    "slurmsim/slurmctld/requests/queries.py",
+    "slurmsim/slurmctld/requests/refusals.py",
+    "slurmsim/slurmctld/requests/settled.py",
+    "slurmsim/slurmctld/requests/shapes.py",
+    "slurmsim/slurmctld/requests/size_limits.py",
+    "slurmsim/slurmctld/requests/submissions.py",
+    "slurmsim/slurmctld/requests/submit_request.py",
     "slurmsim_policies/backfill.py",
     "slurmsim_policies/slurm_backfill/*.py",
 )

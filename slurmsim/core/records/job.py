@@ -82,10 +82,10 @@ class Job:
         self.exit_code = "0:0"
         self.alloc: Allocation | None = None
         self.nodes: Bitmap = 0
-        self.n_nodes = self.request.min_nodes
-        self.n_cpus = self.request.min_cpus
+        self.n_nodes: int = self.request.min_nodes
+        self.n_cpus: int = self.request.min_cpus
         self.array_key = sub.array_job_id if sub.array_job_id is not None else sub.job_id
-        self.array_limit = sub.array_limit
+        self.array_limit: int | None = sub.array_limit
         self.planned_start: int | None = None
         self.planned_nodes: Bitmap = 0
         self.predicted_s: int | None = None  # run time, as it was predicted when it came into the queue
@@ -101,13 +101,14 @@ class Job:
         self.turn: tuple[int, int] | None = None  # place in the queue where a discipline gives places
         # whether it asks for a reservation, licenses or a deadline: most do not, and need not be asked more
         self.claims = bool(sub.reservation or sub.licenses) or sub.deadline is not None
-        self.time_min_s, self.deadline = sub.time_min_s, sub.deadline
+        self.time_min_s: int | None = sub.time_min_s
+        self.deadline: int | None = sub.deadline
         self.licenses: tuple[tuple[str, int], ...] = ()
         self.reservations: tuple[Reservation, ...] = ()  # those it named
         self.reservation: Reservation | None = None  # the one it runs in
-        self.reservation_name = ""  # as %v prints it
+        self.reservation_name: str = ""  # as %v prints it
         self.suspended_at: int | None = None
-        self.suspended_s = 0
+        self.suspended_s: int = 0
         self.preempt_time: int | None = None
         self.preempt_start: int | None = None
 

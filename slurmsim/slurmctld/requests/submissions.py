@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from slurmsim.core.placement.compiled_request import NOT_AVAILABLE
 from slurmsim.core.records.messages import Cancel, Submit
@@ -46,7 +46,7 @@ class Submissions:
         Told of every job the controller took.
     """
 
-    CHANGES = frozenset({"submit"})
+    CHANGES: ClassVar[frozenset[str]] = frozenset({"submit"})
 
     def __init__(
         self, cluster: LiveCluster, storage: Storage, statistics: Statistics, forgetting: Forgetting, same: Same,
