@@ -104,6 +104,14 @@ CHANGES: dict[str, Change] = {
     "default_qos_is_an_error": Change(
         "24.11", "sacctmgr", "A default QOS that may not be used is an error of the request; it was only told."
     ),
+    "associations_by_account": Change(
+        "24.11", "sacctmgr", "`add user` of several accounts gives numbers account by account; it went by user."
+    ),
+    "default_account_of_another_partition": Change(
+        "26.05",
+        "sacctmgr, slurmrestd",
+        "A user's association may be deleted where another partition's keeps the default account; it was refused.",
+    ),
     "qos_of_jobs_stays": Change("26.05", "sacctmgr", "A QOS is not deleted while a job has it."),
     "helpformat_of_sprio": Change("24.11", "sprio", "`--helpformat` lists the columns."),
     "rpc_queue": Change("24.11", "sdiag", "Tells of the RPC queue, and says where no RPCs were recorded."),

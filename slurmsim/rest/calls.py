@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -16,7 +18,7 @@ class Call:
     """One request on its way to a handler.
 
     `parts` are what stands in the path, `query` and `body` what came with it; `user` None is whoever runs the server.
-    `host` is where slurmctld runs.
+    `host` is where slurmctld runs; `meanwhile` lets others be answered while this one waits.
     """
 
     release: str
@@ -27,6 +29,7 @@ class Call:
     query: dict[str, str]
     body: Any
     user: str | None
+    meanwhile: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def number_of(self, refusal: Refusal) -> int:
         """Slurm's number of a refusal: the daemon's, else the one with that text."""

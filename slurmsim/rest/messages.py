@@ -68,15 +68,25 @@ class Failure(Exception):
 
 
 class Rejected(Exception):
-    """A request fails with a document: Slurm's error number and text, which function says so, and what it says."""
+    """A request fails with a document: Slurm's error number and text, which function says so, and what it says.
+
+    `more` are errors that follow it.
+    """
 
     def __init__(
         self, description: str, number: int, error: str, source: str, status: int | None = None,
         entries: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
         super().__init__(description)
-        self.error = {"description": description, "error_number": number, "error": error, "source": source}
+        self.error: dict[str, Any] = {
+            "description": description,
+            "error_number": number,
+            "error": error,
+            "source": source,
+        }
         self.status, self.entries = status, entries or {}
+        self.more: list[dict[str, Any]] = []
+        self.warnings: list[dict[str, str]] = []
 
 
 @dataclass

@@ -16,7 +16,8 @@ from slurmsim.commands.json.node import NODE
 from slurmsim.commands.json.partition import PARTITION
 from slurmsim.commands.json.small_records import LICENSE, RESERVATION
 from slurmsim.commands.json.versions import Always, Field
-from slurmsim.rest import job_description, routes
+from slurmsim.rest import controller_writing, database_tables, job_description, routes
+from slurmsim.rest.body import SHAPES, Table
 
 Schema = dict[str, Any]
 OBJECT: Schema = {"type": "object", "additionalProperties": True}
@@ -33,7 +34,12 @@ _LISTS = {"jobs": "job", "nodes": "node", "partitions": "partition", "reservatio
           "licenses": "license"}  # fmt: skip
 _DATABASE = {"db_jobs": "jobs", "qos": "qos", "accounts": "accounts", "users": "users",
              "associations": "associations", "clusters": "clusters", "tres": "TRES", "db_pings": "pings",
-             "pings": "pings", "states": "jobs", "status": "status", "resources": "nodes"}  # fmt: skip
+             "pings": "pings", "states": "jobs", "status": "status", "resources": "nodes",
+             "wckeys": "wckeys"}  # fmt: skip
+_NAMES = frozenset({"removed_accounts", "removed_users", "removed_associations", "removed_qos", "deleted_clusters",
+                    "deleted_wckeys", "hostnames"})  # fmt: skip
+_WORDS = frozenset({"added_accounts", "added_users", "hostlist"})
+_BODIES: dict[str, Table] = {**database_tables.BODIES, **controller_writing.BODIES}
 _NUMERIC = frozenset({"number", "_minutes"})
 _TEXTUAL = frozenset({"text", "csv"})
 _DESCRIPTIONS = {
@@ -48,7 +54,7 @@ def specification(release: str, plugins: frozenset[str], versions: Iterable[int]
     schemas: dict[str, Any] = {}
     for version in versions:
         schemas |= _schemas(version)
-        for route in routes.of_version(version, plugins):
+        for route in routes.of_version(version, plugins, release):
             path = f"/{route.plugin}/v0.0.{version}/{route.path}"
             path += "" if route.path.endswith("}") or "job/" in route.path else "/"
             paths.setdefault(path, {})[route.method.lower()] = _operation(route, version)
@@ -62,7 +68,8 @@ def specification(release: str, plugins: frozenset[str], versions: Iterable[int]
         "servers": [{"url": "/"}],
         "security": [{}, {"user": [], "token": []}, {"bearer": []}],
         "tags": [{"name": "slurm", "description": "The controller."},
-                 {"name": "slurmdb", "description": "The database."}],
+                 {"name": "slurmdb", "description": "The database."},
+                 {"name": "util", "description": "Lists of hosts."}],
         "paths": paths,
         "components": {
             "schemas": schemas,
@@ -118,12 +125,34 @@ def _schemas(version: int) -> dict[str, Schema]:
     }  # fmt: skip
     found["submission"] = {
         "type": "object", "required": ["script"],
-        "properties": {"script": _STRING, "job": _ref(version, "job_description")},
+        "properties": {
+            "script": _STRING, "job": _ref(version, "job_description"),
+            "jobs": {"type": "array", "items": _ref(version, "job_description")},
+        },
     }  # fmt: skip
+    found["allocation"] = {"type": "object", "properties": {"job": _ref(version, "job_description")}}
+    found |= {f"{name}_body": _of_table(table, version) for name, table in _BODIES.items()}
     for name, table in _RECORDS.items():
         properties = {row.key: _of_field(row, version) for row in table if row.first <= version <= row.last}
         found[name] = {"type": "object", "properties": properties}
     return {f"v0.0.{version}_{name}": schema for name, schema in found.items()}
+
+
+def _of_table(rows: Table, version: int) -> Schema:
+    """The schema of a body that is read by a table."""
+    properties = {key: _of_shape(SHAPES.get(row.read), version) for key, row in rows.items()}
+    required = sorted(key for key, row in rows.items() if row.required)
+    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+
+
+def _of_shape(shape: Any, version: int) -> Schema:
+    if isinstance(shape, list):
+        return {"type": "array", "items": _of_table(shape[0], version)}
+    if isinstance(shape, str):
+        return {
+            "number": _ref(version, "number"), "strings": dict(_STRINGS), "tres": {"type": "array", "items": OBJECT},
+        }.get(shape, {"type": shape})  # fmt: skip
+    return dict(OBJECT) if shape is None else _of_table(shape, version)
 
 
 def _of_input(reader: Any, version: int) -> Schema:
@@ -151,9 +180,9 @@ def _operation(route: routes.Route, version: int) -> dict[str, Any]:
         },
     }  # fmt: skip
     if route.body:
-        schema = {"submit": _ref(version, "submission"), "job": _ref(version, "job_description")}.get(
-            route.body, OBJECT
-        )
+        named = {"submit": "submission", "job": "job_description", "allocate": "allocation"}
+        name = f"{route.body}_body" if route.body in _BODIES else named.get(route.body)
+        schema = OBJECT if name is None else _ref(version, name)
         found["requestBody"] = {"content": {"application/json": {"schema": schema}}}
     return found
 
@@ -169,6 +198,12 @@ def _response(route: routes.Route | None, version: int, description: str) -> dic
         properties["last_update"] = _ref(version, "number")
     elif key == "submitted":
         properties |= {"job_id": {"type": "integer"}, "step_id": _STRING, "job_submit_user_msg": _STRING}
+    elif key == "allocated":
+        properties |= {"job_id": {"type": "integer"}, "job_submit_user_msg": _STRING}
+    elif key in _NAMES:
+        properties[key] = dict(_STRINGS)
+    elif key in _WORDS:
+        properties[key] = dict(_STRING)
     elif key in _DATABASE:
         properties[_DATABASE[key]] = {"type": "array", "items": OBJECT}
     elif key:

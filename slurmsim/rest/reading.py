@@ -135,7 +135,9 @@ def reservation(call: Call) -> Found:
     name = call.parts["reservation_name"]
     found = documents.reservations(call.client, call.version, name)
     if not found["reservations"]:
-        raise Rejected(f"Unable to find reservation {name}", *BAD_QUERY, "op_handler_reservation", 422)
+        error = {"description": "Unable to query reservations", "error_number": 0, "error": "No error",
+                 "source": "slurm_load_reservations()"}  # fmt: skip
+        return Found({}, [error])
     return _unless_old(call, found, "op_handler_reservation")
 
 

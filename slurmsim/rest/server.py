@@ -14,7 +14,6 @@ import signal
 import socket
 import stat
 import sys
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,7 +22,7 @@ from slurmsim.errors import ConfigError
 from slurmsim.protocol import USER_VARIABLE, Client, Refusal, Unreachable, cluster_folder
 from slurmsim.releases import VERSIONS
 from slurmsim.rest import routes, tokens
-from slurmsim.rest.messages import UNAUTHORIZED, Answer, Request, plain
+from slurmsim.rest.messages import UNAUTHORIZED, Request, plain
 from slurmsim.rest.service import MOST_BODY, Service, now
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -43,12 +42,6 @@ def application(service: Service) -> Any:
     from starlette.responses import Response
     from starlette.routing import Route
 
-    line = threading.Lock()  # a client of the daemon is one conversation
-
-    def answered(request: Request) -> Answer:
-        with line:
-            return service.answer(request)
-
     async def handle(asked: Asked) -> Response:
         body = b""
         try:
@@ -63,7 +56,7 @@ def application(service: Service) -> Any:
         peer = "unix:" if local or asked.client is None else f"[{asked.client.host}]:{asked.client.port}"
         query = dict(asked.query_params)
         request = Request(asked.method, asked.url.path, query, headers, body, local, peer)
-        answer = await run_in_threadpool(answered, request)
+        answer = await run_in_threadpool(service.answer, request)
         more = {"Connection": "close"} if answer.closes else {}
         return Response(answer.body, answer.status, {**more, "Content-Type": answer.content_type})
 

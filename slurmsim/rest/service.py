@@ -7,9 +7,11 @@ of the release.
 from __future__ import annotations
 
 import json
+import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from slurmsim.commands.json import frame
@@ -24,7 +26,8 @@ from slurmsim.rest.routes import Route
 
 MOST_BODY = 32 << 20
 _KINDS = {"slurm": ("openapi/slurmctld", "Slurm OpenAPI slurmctld"),
-          "slurmdb": ("openapi/slurmdbd", "Slurm OpenAPI slurmdbd")}  # fmt: skip
+          "slurmdb": ("openapi/slurmdbd", "Slurm OpenAPI slurmdbd"),
+          "util": ("openapi/util", "Slurm OpenAPI util")}  # fmt: skip
 _SPECIFICATION = {"/openapi", "/openapi/v3", "/openapi.json", "/openapi.yaml"}
 _JWT, _LOCAL = "rest_auth/jwt", "rest_auth/local"
 
@@ -69,13 +72,15 @@ class Service:
         self._plugins, self.host = plugins, host
         self._clients: dict[str | None, Client] = {}
         self.metrics = Metrics(self._client(user))
+        self._line = threading.Lock()  # a client of the daemon is one conversation
         self.hosts: frozenset[str] | None = None
         """Names under which it may be asked over TCP; None: any."""
 
     def answer(self, request: Request) -> Answer:
-        """The answer, whatever the request is."""
+        """The answer, whatever the request is; requests of several threads are carried out one after the other."""
         try:
-            return self._answer(request)
+            with self._line:
+                return self._answer(request)
         except Failure as failure:
             return plain(failure.status, failure.text)
         except Exception:  # our bug: who asks is told no more than that
@@ -102,6 +107,15 @@ class Service:
         route, version, parts = found
         form = form_of(request.headers.get("accept", ""), self.release)
         return self._handled(request, route, version, parts, user, form)
+
+    @contextmanager
+    def _meanwhile(self) -> Iterator[None]:
+        """Others are answered while one request waits."""
+        self._line.release()
+        try:
+            yield
+        finally:
+            self._line.acquire()
 
     def _check_site(self, request: Request) -> None:
         """A page of another site that a browser shows must not ask, nor one that pretends to be us. Raises Failure."""
@@ -138,7 +152,8 @@ class Service:
     ) -> Answer:
         try:
             body = self._body(request) if route.method in ("POST", "DELETE") else None
-            call = Call(self.release, self.host, self._client(user), version, parts, dict(request.query), body, user)
+            call = Call(self.release, self.host, self._client(user), version, parts, dict(request.query), body, user,
+                        self._meanwhile)  # fmt: skip
             if user == NOBODY and not route.reports_down:
                 raise Rejected(
                     "Protocol authentication error", 1007, "Protocol authentication error", route.source, 511
@@ -146,7 +161,7 @@ class Service:
             found = route.handler(call)
         except Rejected as rejected:
             status = rejected.status or messages.refused_status(self.release)
-            found = Found(rejected.entries, [rejected.error], status=status)
+            found = Found(rejected.entries, [rejected.error, *rejected.more], rejected.warnings, status)
         except Refusal as refusal:
             text = refusal.text.rsplit("\n", 1)[-1]
             error = {"description": "Slurm refuses the request", "error_number": call.number_of(refusal), "error": text,

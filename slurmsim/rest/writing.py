@@ -1,4 +1,4 @@
-"""What changes something: submissions, updates, signals, deletions."""
+"""What changes something that is there: updates, signals, deletions."""
 
 from __future__ import annotations
 
@@ -10,79 +10,18 @@ from slurmsim.commands.json.versions import number
 from slurmsim.protocol import DENIED, Refusal
 from slurmsim.rest import job_description
 from slurmsim.rest.messages import BAD_QUERY, Found, Rejected
+from slurmsim.rest.submitting import description, fields, refused
 
 if TYPE_CHECKING:
     from slurmsim.rest.calls import Call
 
-_NO_FOLDER = (2063, "Job cannot be submitted without the current working directory specified.")
-_FAILED = "Batch job submission failed"
-_SUBMIT = "slurm_submit_batch_job()"
 _FULL = {"FULL_JOB": "full", "BATCH_JOB": "batch"}
-
-
-def _fields(call: Call, body: Any, source: str) -> dict[str, Any]:
-    if not isinstance(body, dict):
-        raise Rejected("Rejecting request. Failure parsing body", *BAD_QUERY, source, 400)
-    return body
-
-
-def _description(call: Call, body: Any, source: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A job's fields as a request, and warnings of those nobody knows. Raises Rejected."""
-    try:
-        job, refused, unknown = job_description.read(_fields(call, body, source))
-    except job_description.Wrong as wrong:
-        raise Rejected(f'Unable to parse field "{wrong}"', *BAD_QUERY, source, 400) from None
-    if refused:
-        raise Rejected(f"{', '.join(sorted(refused))}: not modelled by slurmsim", 2036,
-                       "Requested operation not supported on this system", source)  # fmt: skip
-    warnings = [
-        {"description": f'Ignoring unknown field "{name}" of type {kind} in DATA_PARSER_JOB_DESC_MSG',
-         "source": f"#/job/{name}/"}
-        for name, kind in unknown
-    ]  # fmt: skip
-    return job, warnings
-
-
-def submit(call: Call) -> Found:
-    """POST job/submit: a batch job. Its ``#SBATCH`` lines are not read, as in Slurm."""
-    body = _fields(call, call.body, "_job_post")
-    described = body.get("job")
-    if body.get("jobs"):
-        raise Rejected("jobs: heterogeneous jobs are not modelled by slurmsim over REST", 2036,
-                       "Requested operation not supported on this system", "_job_post")  # fmt: skip
-    script = body.get("script") or (described.get("script") if isinstance(described, dict) else None)
-    if not script or not isinstance(script, str):
-        raise Rejected('Populated "script" field is required for job submission', *BAD_QUERY, "_job_post", 422)
-    job, warnings = _description(call, {} if described is None else described, "_job_post")
-    if not job.get("work_dir"):
-        raise Rejected(_FAILED, *_NO_FOLDER, _SUBMIT)
-    job.setdefault("environment", {})
-    job |= {"script": script, "alloc_node": "localhost", "submit_line": job.get("submit_line", "")}
-    job.setdefault("name", "")
-    job.setdefault("argv", [])
-    if job.get("num_tasks"):
-        job.setdefault("min_cpus", job["num_tasks"] * (job.get("cpus_per_task") or 1))
-    try:
-        answer = call.client.call("submit", job=job, will_run=False)
-    except Refusal as refusal:
-        raise _refused(call, refusal, _FAILED, _SUBMIT) from None
-    entries = {
-        "job_id": answer["job_id"], "step_id": "batch", "job_submit_user_msg": answer.get("job_submit_user_msg") or ""
-    }  # fmt: skip
-    if call.version < 42:
-        entries["result"] = {**entries, "error_code": 0, "error": "No error"}
-    return Found(entries, warnings=warnings)
-
-
-def _refused(call: Call, refusal: Refusal, description: str, source: str, **entries: Any) -> Rejected:
-    text = refusal.text.rsplit("\n", 1)[-1]
-    return Rejected(description, call.number_of(refusal), text, source, entries=entries)
 
 
 def update_job(call: Call) -> Found:
     """POST job/{job_id}: change what the body names."""
     job_id = _job_id(call, "op_handler_job")
-    job, warnings = _description(call, call.body, "slurm_update_job2()")
+    job, warnings = description(call, call.body, "slurm_update_job2()")
     hold = job.pop("hold", None)
     failed = "Job update requested failed"
     try:
@@ -91,7 +30,7 @@ def update_job(call: Call) -> Found:
         if job:
             call.client.call("update_job", job_id=job_id, job=job)
     except Refusal as refusal:
-        raise _refused(call, refusal, failed, "slurm_update_job2()", results=None) from None
+        raise refused(call, refusal, failed, "slurm_update_job2()", results=None) from None
     entries: dict[str, Any] = {"results": [] if call.version < 41 else None}
     if call.version < 42:
         entries |= {"job_id": "", "step_id": "", "job_submit_user_msg": ""}
@@ -169,7 +108,7 @@ _KILL_FIELDS = frozenset(
 def kill_jobs(call: Call) -> Found:
     """DELETE jobs: those named, or all that all of the filters fit."""
     source = "op_handler_jobs"
-    body = _fields(call, call.body if call.body is not None else {}, source)
+    body = fields(call, call.body if call.body is not None else {}, source)
     unknown = sorted(set(body) - _KILL_FIELDS)
     told = body.get("signal")
     number_ = None if told in (None, "") else _signal(call, told, source)
@@ -214,7 +153,7 @@ def requeue(call: Call) -> Found:
     try:
         call.client.call("requeue_job", job_id=job_id)
     except Refusal as refusal:
-        raise _refused(call, refusal, "Job requeue failed", "slurm_requeue()") from None
+        raise refused(call, refusal, "Job requeue failed", "slurm_requeue()") from None
     return Found({})
 
 
@@ -227,7 +166,7 @@ _NODE_REFUSED = frozenset(("address", "cpu_bind", "hostname", "name", "reason_ui
 def update_node(call: Call) -> Found:
     """POST node/{node_name}: state, reason, comment, features, weight."""
     source = "slurm_update_node()"
-    body = _fields(call, call.body, source)
+    body = fields(call, call.body, source)
     asked: dict[str, Any] = {}
     warnings = []
     for key, value in body.items():
@@ -252,7 +191,7 @@ def update_node(call: Call) -> Found:
     try:
         call.client.call("update_node", names=call.parts["node_name"], **asked)
     except Refusal as refusal:
-        raise _refused(call, refusal, "Failure to update node", source) from None
+        raise refused(call, refusal, "Failure to update node", source) from None
     return Found({}, warnings=warnings)
 
 
@@ -260,21 +199,23 @@ def _delete(call: Call, request: str, target: str, what: str, source: str) -> Fo
     try:
         call.client.call(request, target=target)
     except Refusal as refusal:
-        raise _refused(call, refusal, f"Failure to delete {what}", source) from None
+        raise refused(call, refusal, what, source) from None
     return Found({})
 
 
 def delete_node(call: Call) -> Found:
-    return _delete(call, "delete_node", call.parts["node_name"], "node", "slurm_delete_node()")
+    return _delete(call, "delete_node", call.parts["node_name"], "Failure to delete node", "slurm_delete_node()")
 
 
 def delete_partition(call: Call) -> Found:
-    return _delete(call, "delete_partition", call.parts["partition_name"], "partition", "slurm_delete_partition()")
+    name = call.parts["partition_name"]
+    return _delete(call, "delete_partition", name, "Failure to delete partition", "slurm_delete_partition()")
 
 
 def delete_reservation(call: Call) -> Found:
+    """DELETE reservation/{reservation_name}."""
     name = call.parts["reservation_name"]
-    return _delete(call, "delete_reservation", name, "reservation", "slurm_delete_reservation()")
+    return _delete(call, "delete_reservation", name, f"Error deleting reservation {name}", "slurm_delete_reservation")
 
 
 def reconfigure(call: Call) -> Found:
@@ -284,5 +225,5 @@ def reconfigure(call: Call) -> Found:
     try:
         call.client.call("reconfigure")
     except Refusal as refusal:
-        raise _refused(call, refusal, "slurm_reconfigure() failed", "slurm_reconfigure()") from None
+        raise refused(call, refusal, "slurm_reconfigure() failed", "slurm_reconfigure()") from None
     return Found({})

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import random
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -17,13 +18,18 @@ from slurmsim.live.cluster import Cluster
 
 pytest.importorskip("jwt")
 
+from slurmsim.rest import controller_writing, database_tables
+from slurmsim.rest.body import SHAPES
 from slurmsim.rest.job_description import FIELDS, NOT_MODELLED
 from slurmsim.rest.messages import Answer, Request
 from slurmsim.rest.routes import ROUTES
 from slurmsim.rest.server import make_service
 
+TABLES = (*database_tables.BODIES.values(), *controller_writing.BODIES.values())
 COUNT = int(os.environ.get("SLURMSIM_MUTATIONS", "3000"))
 REFUSED = {"24.11": 500, "26.05": 422}
+UNREADABLE = {22, 9202, 9207, 9209, 9210, 9211, -1}
+"""Errors of the parser of data, which are status 500 in 26.05, too."""
 STATUSES = {200, 304, 400, 401, 404, 413, 415, 422, 501, 511}
 VALUES: tuple[Any, ...] = (
     None, True, 0, -1, 1, 2**31, 2**63, 10**30, 1e308, 0.5, "", "0", "n1", "n[1-2]", "INFINITE", "-5", "\0", "é" * 50,
@@ -67,7 +73,9 @@ class Maker:
         names = pick((sorted(FIELDS), sorted(NOT_MODELLED), ("job", "script", "jobs", "flags", "state", "colour")))
         job = {pick(names): pick(VALUES) for _ in range(self.random.randrange(5))}
         good = {"current_working_directory": "/tmp", "environment": ["A=b"], "name": "f"}
+        table = pick(TABLES)
         body = pick((
+            self._filled(table), self._filled(table), self._filled(table),
             {"script": "#!/bin/sh\ntrue\n", "job": {**good, **job}}, {"job": job}, job, pick(VALUES),
             {"script": pick(VALUES), "job": good}, {"jobs": pick(VALUES), "signal": pick(VALUES)},
         ))  # fmt: skip
@@ -77,13 +85,29 @@ class Maker:
             text = text[:at] + pick((b"", b"\xff", b"{", b"\0", b'"')) + text[at + 1 :]
         return text if self.random.random() < 0.9 else b""
 
+    def _filled(self, shape: Any) -> Any:
+        """Something like what a table of `database_tables` takes."""
+        pick = self.random.choice
+        if self.random.random() < 0.15:
+            return pick(VALUES)
+        if isinstance(shape, list):
+            return [self._filled(shape[0]) for _ in range(self.random.randrange(3))]
+        if isinstance(shape, Mapping):
+            rows = [(key, row) for key, row in shape.items() if row.required or self.random.random() < 0.4]
+            return {key: self._filled(SHAPES.get(row.read)) for key, row in rows}
+        texts = ("root", "a", "b", "main", "n1", "normal", "fuzz", "")
+        count = {"set": True, "number": self.random.randrange(9)}
+        return {"string": pick(texts), "number": count, "integer": 3, "boolean": True, "strings": [pick(texts)],
+                "tres": [{"type": "cpu", "count": 3}]}.get(shape, pick(VALUES))  # fmt: skip
+
 
 def judge(request: Request, answer: Answer, release: str) -> None:
     """What every answer must be."""
-    assert answer.status in STATUSES | {REFUSED[release]}, (request, answer)
+    errors = json.loads(answer.body).get("errors", []) if answer.content_type.endswith("json") and answer.body else []
+    unreadable = answer.status == 500 and errors and errors[0]["error_number"] in UNREADABLE
+    assert unreadable or answer.status in STATUSES | {REFUSED[release]}, (request, answer)
     assert b"internal error" not in answer.body and b"Traceback" not in answer.body, (request, answer)
     if answer.content_type == "application/json" and answer.body:
-        errors = json.loads(answer.body).get("errors", [])
         assert (answer.status < 400) or errors, (request, answer)
 
 

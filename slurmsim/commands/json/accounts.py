@@ -74,6 +74,12 @@ def _user(r: Record, release: str, version: int) -> Record:
     }  # fmt: skip
 
 
+def _own_name(r: Record) -> Record:
+    """An association as accounts name it."""
+    return {"account": r["account"], "cluster": r["cluster"], "partition": r["partition"] or "",
+            "user": r["user"] or "", "id": r["id"]}  # fmt: skip
+
+
 def _association(r: Record, release: str, version: int) -> Record:
     new = since(release, "data_parser_v0_0_45")
     jobs = {
@@ -87,7 +93,7 @@ def _association(r: Record, release: str, version: int) -> Record:
     tres = {
         "total": _tres(r["grp_tres"]),
         "group": {"minutes": _tres(r["grp_tres_mins"]), "active": _tres(r["grp_tres_run_mins"])},
-        "minutes": {"total": [], "per": {"job": _tres(r["max_tres_mins"])}},
+        "minutes": {"total": _tres(r["max_tres_run_mins"]), "per": {"job": _tres(r["max_tres_mins"])}},
         "per": {"job": _tres(r["max_tres"]), "node": _tres(r["max_tres_per_node"])},
     }
     account = not r["user"] and r["parent"] is not None
@@ -95,7 +101,8 @@ def _association(r: Record, release: str, version: int) -> Record:
         "accounting": [], "account": r["account"], "cluster": r["cluster"], "comment": r["comment"] or "",
         "default": {"qos": r["def_qos"] or ""}, "flags": [],
         "max": {"jobs": jobs, "tres": tres, "per": {"account": {"wall_clock": _minutes(r["grp_wall_s"])}}},
-        "id": r["id"] if new else 0, "is_default": bool(r["is_default"]) or (account and not new),
+        "id": _own_name(r) if version <= 40 else r["id"] if version >= 43 else 0,
+        "is_default": bool(r["is_default"]) or (account and not new),
         "lineage": r["lineage"], "min": {"priority_threshold": _limit(r["min_prio_thresh"])},
         "parent_account": r["parent"] or "", "partition": r["partition"] or "", "priority": _limit(r["priority"]),
         "qos": r["qos"], "shares_raw": r["shares"], "user": r["user"] or "",
@@ -108,6 +115,8 @@ def _qos(r: Record, release: str, version: int) -> Record:
         "active_jobs": {"per": {"account": _limit(r["max_jobs_pa"]), "user": _limit(r["max_jobs_pu"])}},
         "per": {"account": _limit(r["max_submit_pa"]), "user": _limit(r["max_submit_pu"])},
     }
+    if version <= 41:
+        del jobs["count"]
     minutes = {
         "total": _tres(r["grp_tres_run_mins"]),
         "per": {

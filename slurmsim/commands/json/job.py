@@ -32,6 +32,10 @@ def _exit(status: int | None) -> Record:
     return exit_code(int(status or 0))
 
 
+def _flags_before_45(flags: list[str]) -> list[str]:
+    return [flag for flag in flags if flag != "JOB_IMPLICIT_MAX_NODES"]
+
+
 def _states(base: str, flags: list[str]) -> list[str]:
     return [base, *flags]
 
@@ -184,7 +188,8 @@ JOB = (
     F("allocating_node", text, "alloc_node"), F("array_job_id", at_least_zero), F("array_task_id", number),
     F("array_max_tasks", at_least_zero), F("array_task_string", text, "array_task_str"),
     F("association_id", count, "assoc_id"), F("batch_features", text), F("batch_flag", truth), F("batch_host", text),
-    F("flags", list, "job_flags"), F("burst_buffer", text), F("burst_buffer_state", text), F("cluster", text),
+    F("flags", _flags_before_45, "job_flags", last=44), F("flags", list, "job_flags", first=45),
+    F("burst_buffer", text), F("burst_buffer_state", text), F("cluster", text),
     F("cluster_features", text), F("command", text), F("comment", text), F("container", text),
     F("container_id", text), F("container_type", text, first=45), F("contiguous", truth),
     F("core_spec", _core_spec), F("thread_spec", _thread_spec, "core_spec"), F("cores_per_socket", number),

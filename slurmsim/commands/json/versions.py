@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 FIRST, LAST = 40, 99
 SERVED = {"24.11": (42, 41, 40), "26.05": (45, 44, 43, 42)}
 """Release -> minor numbers of the versions it is asked in here, its own first; ``v0.0.42`` is 42."""
-OF_DATABASE = 42
-"""From this version on the database's records are modelled, too; nothing older of them was recorded."""
-_DATABASE = ("sacct", "sacctmgr")
+OF_JOBS = 42
+"""From this version on jobs of the database are modelled, too; nothing older of them was recorded."""
 LISTED = {"24.11": (42, 40, 41), "26.05": (43, 42, 45, 44)}
 """The order in which ``--json=list`` names them."""
 
@@ -132,7 +131,7 @@ def chosen(command: str, told: str | None, release: str, io: Io) -> int:
         io.error(f"{command}: error: data_parser flags are not modelled: +{flags}")
         raise Stop(1)
     served = {f"v0.0.{version}": version for version in SERVED[release]}
-    if plugin in served and command in _DATABASE and served[plugin] < OF_DATABASE:
+    if plugin in served and command == "sacct" and served[plugin] < OF_JOBS:
         io.error(f"{command}: error: data_parser/{plugin} is not modelled of the database; {name(own)} is")
         raise Stop(1)
     if plugin in served:

@@ -70,7 +70,9 @@ def create_reservation(session: Session, words: Words) -> None:
     tail = "  No reservation created."
     try:
         request = _read(session, words, tail.strip())
-        _check_new(session, request, tail)
+        wrong = wrong_in(request, session.release)
+        if wrong:
+            raise _bad(session, wrong + tail)
         _send(session, request)
     except _Wrong:
         pass
@@ -235,36 +237,36 @@ def _flags(session: Session, request: dict[str, Any], text: str, sign: str, tail
     return found
 
 
-def _check_new(session: Session, request: dict[str, Any], tail: str) -> None:
-    """What a new reservation must say. Raises _Wrong."""
+def wrong_in(request: dict[str, Any], release: str) -> str:
+    """What a new reservation lacks or says twice, "" for nothing; completes what stands for a whole partition."""
     get = request.get
     start, end, duration = get("start_time"), get("end_time"), get("duration")
     flags: list[str] = request["flags"]
     if start is None:
-        raise _bad(session, f"A start time must be given.{tail}")
+        return "A start time must be given."
     if end is None and duration is None:
-        raise _bad(session, f"An end time or duration must be given.{tail}")
+        return "An end time or duration must be given."
     if end is not None and duration is not None and start + duration * 60 != end:
-        raise _bad(session, f"StartTime + Duration does not equal EndTime.{tail}")
+        return "StartTime + Duration does not equal EndTime."
     if end is not None and start > end:
-        raise _bad(session, f"Start time cannot be after end time.{tail}")
+        return "Start time cannot be after end time."
     everything = (get("node_list") or "").upper() == "ALL"
     if get("partition") is not None and everything:
         flags.append("+PART_NODES")
     if "+PART_NODES" in flags and (not get("partition") or not everything) and get("node_list") is not None:
-        raise _bad(session, f"PART_NODES flag requires specifying a Partition and ALL nodes.{tail}")
+        return "PART_NODES flag requires specifying a Partition and ALL nodes."
     nothing = not any(get(key) for key in ("core_cnt", "burst_buffer", "node_cnt", "node_list", "licenses"))
     if nothing and get("watts") is None:
         if get("partition") is None:
             listed = "CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts"
-            if since(session.release, "reservation_lacks_tres"):
+            if since(release, "reservation_lacks_tres"):
                 listed = "CoreCnt, Nodes, NodeCnt, TRES or Watts"
-            raise _bad(session, f"{listed} must be specified.{tail}")
+            return f"{listed} must be specified."
         flags.append("+PART_NODES")
         request["node_list"] = "ALL"
     if not (get("users") or get("groups") or get("accounts")):
-        others = ", AllowedPartitions, QOS" if since(session.release, "whom_a_reservation_is_for") else ""
-        raise _bad(session, f"Either Users/Groups{others} and/or Accounts must be specified.{tail}")
+        others = ", AllowedPartitions, QOS" if since(release, "whom_a_reservation_is_for") else ""
+        return f"Either Users/Groups{others} and/or Accounts must be specified."
     if get("users") and get("groups"):
-        text = "Users and Groups are mutually exclusive.  You can have one or the other, but not both."
-        raise _bad(session, text + tail)
+        return "Users and Groups are mutually exclusive.  You can have one or the other, but not both."
+    return ""

@@ -43,6 +43,7 @@ class Change(ABC):
             raise Refusal(NO_DATABASE)
         self.draft: Draft = deepcopy(self.db.draft)
         self.accounts, self.users = deepcopy(self.db.accounts), deepcopy(self.db.users)
+        self.wckeys = dict(self.db.wckeys)
         self.notes: list[tuple[str, str, str]] = []
 
     def run(self, arguments: Mapping[str, Any]) -> Answer:
@@ -68,18 +69,15 @@ class Change(ABC):
     def finish(self) -> None:
         """Make it so, also for the scheduler."""
         db = self.db
-        old = db.draft, db.accounts, db.users
-        db.draft, db.accounts, db.users = self.draft, self.accounts, self.users
+        old = db.draft, db.accounts, db.users, db.wckeys
+        db.draft, db.accounts, db.users, db.wckeys = self.draft, self.accounts, self.users, self.wckeys
         try:
             accounting = db.accounting()
             self.cluster.controller.replace_accounting(accounting)
         except SlurmSimError:
-            db.draft, db.accounts, db.users = old
+            db.draft, db.accounts, db.users, db.wckeys = old
             raise
         db.refresh()
-        for name in [name for name in db.users if not any(key[1] == name for key in db.draft.associations)]:
-            if name not in old[2] or name != "root":
-                db.users.pop(name, None)
         for action, where, info in self.notes:
             db.note(self.cluster.now, action, self.person, where, info)
         self.cluster.network.tell(self.cluster.now, [])
@@ -120,8 +118,7 @@ class Change(ABC):
             item = self.draft.add((name, "", ""), HERE, parent)
             self.set_association(item, arguments.get("settings") or ())
             organization = arguments.get("organization") or (parent if parent != "root" else name)
-            self.accounts[name] = AccountFacts(arguments.get("description") or name, organization)
-            facts = self.accounts[name]
+            facts = self.accounts.setdefault(name, AccountFacts(arguments.get("description") or name, organization))
             self.notes.append(("Add Accounts", name, f"description='{facts.description}', "
                                f"organization='{facts.organization}'"))  # fmt: skip
             self.notes.append(("Add Associations", "", f"acct='{name}', parent_acct='{parent}', user=''"))
@@ -135,15 +132,18 @@ class Change(ABC):
         if level and self.db.admin_level(self.person) != "Administrator":
             raise Refusal(DENIED, 2002)
         found = []
+        pairs = [(name, account) for name in arguments["names"] for account in accounts]
+        if since(self.cluster.release, "associations_by_account"):
+            pairs.sort(key=lambda pair: accounts.index(pair[1]))
+        for name, account in pairs:
+            for partition in arguments.get("partitions") or [""]:
+                key = (account, name, partition)
+                if key in self.draft.associations or (account, "", "") not in self.draft.associations:
+                    continue
+                self.set_association(self.draft.add(key, HERE), arguments.get("settings") or ())
+                self.notes.append(("Add Associations", "", f"acct='{account}', user='{name}'"))
+                found.append(name)
         for name in arguments["names"]:
-            for account in accounts:
-                for partition in arguments.get("partitions") or [""]:
-                    key = (account, name, partition)
-                    if key in self.draft.associations or (account, "", "") not in self.draft.associations:
-                        continue
-                    self.set_association(self.draft.add(key, HERE), arguments.get("settings") or ())
-                    self.notes.append(("Add Associations", "", f"acct='{account}', user='{name}'"))
-                    found.append(name)
             if name not in self.users:
                 self.users[name] = UserFacts()
                 self.notes.append(("Add Users", name, "admin_level=1"))

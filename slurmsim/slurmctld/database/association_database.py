@@ -70,6 +70,10 @@ class Database:
     ----------
     operators
         Names of users who are operators whatever the database says of them.
+    accounts, users
+        What is said of each; some have no association.
+    wckeys
+        Name and user of each WCKey, with its number. Jobs may name any.
     """
 
     def __init__(self, cluster: str, draft: Draft | None, *, exists: bool, owner: int, created: int) -> None:
@@ -85,37 +89,41 @@ class Database:
         self.qos_ids: dict[str, int] = {}
         self.accounts: dict[str, AccountFacts] = {}
         self.users: dict[str, UserFacts] = {}
+        self.wckeys: dict[tuple[str, str], int] = {}
         self.transactions: list[Transaction] = []
-        self._next_id = self._next_qos = 1
-        self.refresh()
+        self._next_id = self._next_qos = self._next_wckey = 1
+        self.refresh(all_users=True)
 
     def accounting(self) -> Accounting:
         """What the scheduler is to obey. Raises ConfigError for what contradicts itself."""
         return build(self.draft, "sacctmgr")
 
-    def refresh(self) -> None:
-        """Give ids and facts to what is new, and forget those of what is gone."""
+    def refresh(self, *, all_users: bool = False) -> None:
+        """Give ids and facts to what is new, and forget the ids of what is gone.
+
+        With `all_users` everybody who has an association is a user, as in data that were read.
+        """
         for key in self._in_order():
             if key not in self.ids:
                 self.ids[key], self._next_id = self._next_id, self._next_id + 1
             aside = self.draft.associations[key].aside
-            if key[1]:
+            if key[1] and (all_users or key[1] in self.users):
                 user = self.users.setdefault(key[1], UserFacts("Administrator" if key[1] == "root" else "None"))
                 level = aside.pop("adminlevel", aside.pop("admin", ""))
                 if level:
                     user.admin_level = next((a for a in ADMIN_LEVELS if a.lower().startswith(level.lower())), "None")
-            else:
+            elif not key[1]:
                 self._account(key[0], aside)
         for key in [key for key in self.ids if key not in self.draft.associations]:
             del self.ids[key]
-        accounts = {key[0] for key in self.draft.associations if not key[1]}
-        for name in [name for name in self.accounts if name not in accounts]:
-            del self.accounts[name]
         for name in self.draft.qos:
             if name not in self.qos_ids:
                 self.qos_ids[name], self._next_qos = self._next_qos, self._next_qos + 1
         for name in [name for name in self.qos_ids if name not in self.draft.qos]:
             del self.qos_ids[name]
+        for wckey, number in self.wckeys.items():
+            if not number:
+                self.wckeys[wckey], self._next_wckey = self._next_wckey, self._next_wckey + 1
 
     def _account(self, name: str, aside: dict[str, str]) -> None:
         known = self.accounts.get(name)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.config.accounting.draft import ROOT, Item, Key
+from slurmsim.config.accounting.draft import ROOT, ROOT_USER, Item, Key
 from slurmsim.release_changes import since
-from slurmsim.slurmctld.database.association_changes import DEFAULT_ACCOUNT, JOBS_ACTIVE, Action, Answer, Change
+from slurmsim.slurmctld.database import record_puts
+from slurmsim.slurmctld.database.association_changes import DEFAULT_ACCOUNT, HERE, JOBS_ACTIVE, Action, Answer, Change
 
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
@@ -30,10 +31,38 @@ class AnyChange(Change):
             "delete_qos": self.delete_qos,
             "add_coordinator": self.add_coordinator,
             "delete_coordinator": self.delete_coordinator,
+            "many": self.many,
+            "flush": self.flush,
+            **record_puts.actions(self),
         }
 
+    def many(self, arguments: Mapping[str, Any]) -> Answer | list[str]:
+        """Several changes, of which all are made or none."""
+        found: list[str] = []
+        for one in arguments["changes"]:
+            objects = self.actions()[one["action"]](one)
+            if isinstance(objects, dict) and objects.get("error"):
+                return objects
+            found += objects["objects"] if isinstance(objects, dict) else objects
+        return found
+
+    def flush(self, arguments: Mapping[str, Any]) -> Answer | list[str]:
+        """Delete every association but the root's and its user's, and the root's limits; accounts and users stay.
+
+        Not while jobs are there.
+        """
+        self.need_operator()
+        running = self.active(lambda core: True)
+        if running:
+            return {"objects": running, "error": JOBS_ACTIVE}
+        for key in [key for key in self.draft.associations if key not in (ROOT, ROOT_USER)]:
+            del self.draft.associations[key]
+        self.draft.associations[ROOT] = Item(HERE)
+        self.draft.defaults = {user: found for user, found in self.draft.defaults.items() if user == "root"}
+        return [self.db.cluster]
+
     def delete(self, arguments: Mapping[str, Any]) -> Answer | list[str]:
-        """Associations of accounts or users; ``whole``: the accounts or users themselves."""
+        """Associations of accounts or users; ``whole``: the accounts or users themselves; ``keep``: never those."""
         kind, cond = str(arguments["kind"]), arguments["cond"]
         whole = bool(arguments.get("whole"))
         keys = self.chosen(cond, kind)
@@ -45,41 +74,47 @@ class AnyChange(Change):
                 gone |= self.below(key[0])
         if not keys:
             return []
+        in_default = self.defaults_in(gone) if kind == "account" or not whole else []
+        if in_default:
+            return {"objects": in_default, "error": DEFAULT_ACCOUNT}
         running = self.active(lambda core: _key(core) in gone)
         if running:
             return {"objects": running, "error": JOBS_ACTIVE}
-        if kind == "account" or not whole:
-            kept = [key for key in self.draft.associations if key not in gone]
-            in_default = [
-                f"C = {self.db.cluster:<10} A = {account:<10} U = {user:<9}"
-                for user, (account, _) in sorted(self.draft.defaults.items())
-                if any(key[1] == user and key[0] == account for key in gone) and any(key[1] == user for key in kept)
-            ]
-            if in_default:
-                return {"objects": in_default, "error": DEFAULT_ACCOUNT}
         found = sorted({key[0] if kind == "account" else key[1] for key in keys}) if whole else [
             self.text(key) for key in keys
         ]  # fmt: skip
         for key in gone:
             self.draft.associations.pop(key, None)
         left = {(key[1], key[0]) for key in self.draft.associations if key[1]}
-        orphans = []
+        orphans: list[str] = []
         for user, (account, _) in list(self.draft.defaults.items()):
             if (user, account) not in left:
                 del self.draft.defaults[user]
-        for user in list(self.users):
-            if not any(u == user for u, _ in left):
-                orphans.append(user)
+        if not arguments.get("keep"):
+            orphans = sorted(user for user in {key[1] for key in gone} - {u for u, _ in left} if user in self.users)
+            for user in orphans:
                 del self.users[user]
                 for facts in self.accounts.values():
                     facts.coordinators = [name for name in facts.coordinators if name != user]
-        for name in [name for name in self.accounts if (name, "", "") not in self.draft.associations]:
-            del self.accounts[name]
+            for name in {key[0] for key in gone if not key[1]}:
+                self.accounts.pop(name, None)
         for name in found if whole else ():
             what = "acct" if kind == "account" else "user"
             self.notes.append(("Remove Account Coords", f"({what}='{name}')", ""))
             self.notes.append(("Remove Accounts" if kind == "account" else "Remove Users", f"name='{name}'", ""))
         return {"objects": found, "orphans": orphans if not whole and kind == "user" else []}
+
+    def defaults_in(self, gone: set[Key]) -> list[str]:
+        """Users who would lose an association of their default account, and keep others."""
+        kept = {(key[1], key[0]) for key in self.draft.associations if key[1] and key not in gone}
+        users = {user for user, _ in kept}
+        elsewhere = since(self.cluster.release, "default_account_of_another_partition")
+        return [
+            f"C = {self.db.cluster:<10} A = {account:<10} U = {user:<9}"
+            for user, (account, _) in sorted(self.draft.defaults.items())
+            if user in users and any(key[1] == user and key[0] == account for key in gone)
+            and not (elsewhere and (user, account) in kept)
+        ]  # fmt: skip
 
     def below(self, account: str) -> set[Key]:
         found: set[Key] = set()
@@ -105,8 +140,13 @@ class AnyChange(Change):
         ]
 
     def delete_qos(self, arguments: Mapping[str, Any]) -> Answer | list[str]:
+        """QOS, unless jobs have them (26.05) or associations by default; ``force``: these have none afterwards."""
         self.need_operator()
         found = self.chosen_qos(arguments["cond"])
+        if arguments.get("force"):
+            for item in self.draft.associations.values():
+                if item.values.get("default_qos") in found:
+                    del item.values["default_qos"]
         if since(self.cluster.release, "qos_of_jobs_stays"):
             jobs = self.active(lambda core: core.qos in found, with_qos=True)
             if jobs:

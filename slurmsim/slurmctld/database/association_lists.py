@@ -130,10 +130,14 @@ def _problems(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person
 
 
 def _wckeys(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
-    """There are none, which not everybody may know."""
-    if not cluster.database.is_admin(person):
+    """By user and name, which not everybody may know."""
+    db = cluster.database
+    if not db.is_admin(person):
         raise Refusal(DENIED)
-    return []
+    return [
+        {"wckey": name, "user": user, "cluster": db.cluster, "id": number}
+        for (name, user), number in sorted(db.wckeys.items(), key=lambda item: (item[0][1], item[0][0]))
+    ]
 
 
 _LISTS: dict[str, Callable[[LiveCluster, Mapping[str, Any], Person], list[Answer]]] = {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.config.accounting.draft import NO_QOS, ROOT, Draft, Item, Key
 from slurmsim.model.accounting import PARENT_SHARES
+from slurmsim.tres import parse_tres
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.database.association_database import Database
@@ -113,9 +114,10 @@ def association(db: Database, key: Key, span: tuple[int, int] = (0, 0), *, own: 
         "parent_id": db.ids.get(parent, 0) if parent is not None else 0, "lft": span[0], "rgt": span[1],
         "shares": 1 if shares is None else "parent" if shares == PARENT_SHARES else shares,
         "priority": values.get("priority"), "qos": names, "qos_raw": raw,
-        "is_default": bool(key[1]) and db.draft.defaults.get(key[1], ("",))[0] == key[0],
+        "is_default": _is_default(db, key),
         "lineage": lineage(db, key), "comment": items[0].aside.get("comment"),
     }  # fmt: skip
+    record["max_tres_run_mins"] = _not_enforced(items[0])
     record["def_qos"] = values.get("default_qos") or None
     if not own and not record["def_qos"]:
         record["def_qos"] = next((i.values["default_qos"] for i in items if i.values.get("default_qos")), None)
@@ -125,6 +127,21 @@ def association(db: Database, key: Key, span: tuple[int, int] = (0, 0), *, own: 
             value = _inherited(items, f"limits.{name}", tres=name in _TRES)
         record[name] = dict(value or {}) if name in _TRES else value
     return record
+
+
+def _not_enforced(item: Item) -> dict[str, int]:
+    """MaxTRESRunMins of an association, which the database keeps and nobody enforces."""
+    text = item.aside.get("maxtresrunmins") or ""
+    return {name: count for name, count in parse_tres(text).items() if count is not None} if text else {}
+
+
+def _is_default(db: Database, key: Key) -> bool:
+    """Whether a user's association is that of his default account; of several partitions' the oldest one is."""
+    account, user, _ = key
+    if not user or db.draft.defaults.get(user, ("",))[0] != account:
+        return False
+    same = [other for other in db.draft.associations if other[:2] == key[:2]] if key[2] else [key]
+    return len(same) == 1 or db.ids.get(key, 0) == min(db.ids.get(other, 0) for other in same)
 
 
 def _inherited(items: list[Item], key: str, *, tres: bool) -> Any:
@@ -155,7 +172,7 @@ def qos(db: Database, name: str) -> Record:
     values = item.values
     record: Record = {
         "id": db.qos_ids.get(name, 0), "name": name, "priority": values.get("priority") or 0,
-        "description": item.aside.get("description") or ("Normal QOS default" if name == "normal" else name),
+        "description": item.aside.get("description", "Normal QOS default" if name == "normal" else name),
         "flags": list(values.get("flags") or ()), "preempt": list(values.get("preempt") or ()),
         "preempt_mode": values.get("preempt_mode") or "", "preempt_exempt_time_s": values.get("preempt_exempt_time_s"),
         "grace_time_s": values.get("grace_time_s") or 0,

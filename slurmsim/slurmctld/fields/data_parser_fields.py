@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.core.queue.priority import Multifactor
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.fields.core_ids import cpu_ids
-from slurmsim.slurmctld.fields.job_details import node_count
+from slurmsim.slurmctld.fields.job_details import allocated_at_once, node_count
 from slurmsim.slurmctld.fields.node_fields import spec
 from slurmsim.slurmctld.processes.output_files import shown_file
 from slurmsim.slurmctld.processes.steps import running
@@ -44,7 +44,7 @@ def job_flags(row: Row, cluster: LiveCluster, scheduler: str, told: list[str]) -
         "EXACT_TASK_COUNT_REQUESTED": bool(asked.get("num_tasks")),
         "EXACT_CPU_COUNT_REQUESTED": bool(asked.get("cpus_per_task")) and not asked.get("crontab_spec"),
         "CRON_JOB": bool(core.sub.cron),
-        "ACCRUE_COUNT_CLEARED": core.start_time is not None,
+        "ACCRUE_COUNT_CLEARED": core.start_time is not None and not allocated_at_once(row),
         "JOB_WAS_RUNNING": core.state in _RAN,
         "EXACT_MEMORY_REQUESTED": asked.get("pn_min_memory") is not None,
         **{flag: flag in default for flag in _DEFAULTS.values()},

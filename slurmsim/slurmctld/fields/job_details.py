@@ -223,3 +223,8 @@ DETAILS: dict[str, Callable[[Row, LiveCluster], Any]] = {
     "tres_per_task_shown": _per_task,
 }  # fmt: skip
 """Field -> its value for a row."""
+
+
+def allocated_at_once(r: Row) -> bool:
+    """Whether it is an allocation that was granted before any pass looked at it."""
+    return bool(r.job.asked.get("allocate")) and r.core.start_time == r.core.submit_time

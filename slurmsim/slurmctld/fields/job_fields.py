@@ -23,7 +23,7 @@ from slurmsim.slurmctld.fields.data_parser_fields import job_flags
 from slurmsim.slurmctld.fields.dependencies import dependency_text
 from slurmsim.slurmctld.fields.gpu_fields import FIELDS as GPU_FIELDS
 from slurmsim.slurmctld.fields.gres_ids import gres_details
-from slurmsim.slurmctld.fields.job_details import DETAILS, node_count
+from slurmsim.slurmctld.fields.job_details import DETAILS, allocated_at_once, node_count
 from slurmsim.slurmctld.processes.output_files import shown_file
 from slurmsim.slurmctld.processes.simulated import is_real
 from slurmsim.slurmctld.processes.step import ENDED, derived_code
@@ -107,7 +107,7 @@ def _eligible(r: Row, cluster: LiveCluster) -> int:
 
 def _accrue(r: Row, cluster: LiveCluster) -> int:
     """Since when it accrues age: from the first pass that looks at it on."""
-    if _rejected(r) or (r.core.start_time is None and r.job.entered_after == cluster.looks):
+    if _rejected(r) or (r.core.start_time is None and r.job.entered_after == cluster.looks) or allocated_at_once(r):
         return 0
     first_pass = r.job.array is not None and r.core.start_time == r.core.eligible_time
     by_backfill = r.core.scheduler == "Backfill" and not r.core.array_limit

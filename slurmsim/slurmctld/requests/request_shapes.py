@@ -69,6 +69,7 @@ _COND = Fields(
     },
     others=Either((PLAIN, ListOf(PLAIN, MOST_WORDS))),
 )  # fmt: skip
+_NAME = Text(1000, 1)
 _FACTS: dict[str, Shape] = {"description": TEXT, "organization": TEXT}
 _STREAM = Text(4 << 20)
 _TEXTS = Fields(others=Text(16 << 20), most=MOST_WORDS)
@@ -78,7 +79,7 @@ _KEPT = _fields(
 )  # fmt: skip
 _COORDINATORS = _fields("users", "accounts", users=_WORDS, accounts=_WORDS)
 _ONE_OR_MORE = ListOf(TEXT, MOST_WORDS, 1)
-_ACCOUNT_CHANGE = Tagged("action", {
+_ONE_CHANGE = Tagged("action", {
     "add_account": _fields("names", names=_WORDS, parent=TEXT, settings=_SETTINGS, **_FACTS),
     "add_user": _fields("names", "accounts", names=_WORDS, accounts=_ONE_OR_MORE, partitions=_WORDS,
                         default_account=TEXT, admin_level=TEXT, settings=_SETTINGS),
@@ -88,11 +89,24 @@ _ACCOUNT_CHANGE = Tagged("action", {
     "modify_users": _fields("cond", cond=_COND, admin_level=TEXT, default_account=TEXT, new_name=TEXT),
     "modify_accounts": _fields("cond", cond=_COND, **_FACTS),
     "modify_qos": _fields("cond", cond=_COND, settings=_SETTINGS, **_FACTS),
-    "delete": _fields("kind", "cond", kind=OneOf(("account", "user")), cond=_COND, whole=FLAG),
-    "delete_qos": _fields("cond", cond=_COND),
+    "delete": _fields("kind", "cond", kind=OneOf(("account", "user")), cond=_COND, whole=FLAG, keep=FLAG),
+    "delete_qos": _fields("cond", cond=_COND, force=FLAG),
     "add_coordinator": _COORDINATORS,
     "delete_coordinator": _COORDINATORS,
+    "put_account": _fields("object", "description", "organization", object=_NAME, coordinators=_WORDS, **_FACTS),
+    "put_association": _fields("account", account=_NAME, user=TEXT, partition=TEXT, settings=_SETTINGS,
+                               is_default=FLAG),
+    "put_user": _fields("object", object=_NAME, admin_level=TEXT, default_account=TEXT, default_wckey=TEXT),
+    "put_qos": _fields("object", object=_NAME, settings=_SETTINGS, **_FACTS),
+    "put_wckey": _fields("object", object=_NAME, user=TEXT),
+    "delete_wckey": _fields("object", object=_NAME),
+    "delete_user": _fields("object", object=_NAME),
+    "delete_account": _fields("object", object=_NAME),
+    "default_if_there": _fields("object", "account", object=_NAME, account=_NAME),
+    "flush": _NONE,
 })  # fmt: skip
+_MANY = _fields("changes", changes=ListOf(_ONE_CHANGE, 1 << 20))
+_ACCOUNT_CHANGE = Tagged("action", {**_ONE_CHANGE.kinds, "many": _MANY})
 _PARTITION = Fields(
     {
         **dict.fromkeys(("name", "nodes", "qos", "allow_groups", "allow_accounts", "allow_qos", "deny_accounts",

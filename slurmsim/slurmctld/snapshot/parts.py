@@ -34,7 +34,11 @@ def _daemon(engine: Engine) -> Iterator[tuple[str, object, str]]:
         " last_end _order _seen_pass crontabs"
     )  # fmt: skip
     yield "people", engine.people, "_by_name _by_uid"
-    yield "database", engine.database, "draft ids qos_ids accounts users transactions _next_id _next_qos"
+    yield (
+        "database",
+        engine.database,
+        ("draft ids qos_ids accounts users wckeys transactions _next_id _next_qos _next_wckey"),
+    )
     yield "storage", engine.storage, "earlier _first _metered _next_index _last_ms"
     yield "completion log", engine.storage.completed, "written"
     yield (

@@ -1,0 +1,355 @@
+"""POST below ``/slurm`` of nodes, reservations, partitions and requeues, and the lists of hosts of ``/util``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.commands.json.versions import number as unset
+from slurmsim.commands.scontrol.reservations import wrong_in
+from slurmsim.commands.scontrol.slurm_errors import texts as texts_of_errors
+from slurmsim.hostlist import HostlistError, compress, expand
+from slurmsim.protocol import INVALID_JOB, Refusal
+from slurmsim.release_changes import since
+from slurmsim.rest.body import (
+    Body,
+    Row,
+    Table,
+    number,
+    plain_number,
+    rows_of,
+    skipped,
+    string_list,
+    text,
+    texts,
+    within,
+    words,
+)
+from slurmsim.rest.messages import BAD_QUERY, Found, Rejected
+
+if TYPE_CHECKING:
+    from slurmsim.rest.calls import Call
+
+Record = dict[str, Any]
+INVALID_RESERVATION = (2053, "Requested reservation is invalid")
+_NO_NODE = (2018, "Invalid node name specified")
+_ANY = Row(skipped)
+_META: Table = {"meta": _ANY, "errors": _ANY, "warnings": _ANY}
+_STATES = {
+    name: name for name in (
+        "DOWN", "DRAIN", "FAIL", "FUTURE", "IDLE", "POWER_DOWN", "POWER_DOWN_ASAP", "POWER_DOWN_FORCE", "POWER_UP",
+        "RESUME", "UNDRAIN", "CANCEL_REBOOT",
+    )
+}  # fmt: skip
+_NODE: Table = {
+    "name": Row(string_list), "state": Row(words(_STATES)), "reason": Row(text), "comment": Row(text),
+    "extra": Row(text), "features": Row(texts), "features_act": Row(texts), "gres": Row(text),
+    "weight": Row(number),
+}  # fmt: skip
+_NODE_REFUSED = frozenset(("address", "cpu_bind", "hostname", "reason_uid", "resume_after", "cert_token",
+                           "instance_id", "instance_type", "topology_str"))  # fmt: skip
+_FLAGS = {
+    name: name for name in (
+        "MAINT", "OVERLAP", "FLEX", "IGNORE_JOBS", "HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY", "ANY_NODES",
+        "STATIC", "PART_NODES", "MAGNETIC", "PURGE_COMP", "FIRST_CORES", "TIME_FLOAT", "REPLACE", "REPLACE_DOWN",
+        "NO_HOLD_JOBS_AFTER_END",
+    )
+}  # fmt: skip
+_RESERVATION: Table = {
+    "accounts": Row(texts), "burst_buffer": Row(text), "comment": Row(text), "core_count": Row(number),
+    "duration": Row(number), "end_time": Row(number), "features": Row(text), "flags": Row(words(_FLAGS, stops=False)),
+    "groups": Row(texts), "licenses": Row(texts), "max_start_delay": Row(number), "name": Row(text),
+    "node_count": Row(number), "node_list": Row(texts), "partition": Row(text),
+    "purge_completed": within({"time": Row(number)}, "RESERVATION_DESC_MSG"), "start_time": Row(number),
+    "tres": _ANY, "users": Row(texts),
+}  # fmt: skip
+
+
+def _read(call: Call, rows: Table, name: str) -> tuple[Body, Record]:
+    body = Body(call.release, call.version, tuple)
+    try:
+        return body, body.table({} if call.body is None else call.body, "/", rows, name)
+    except Rejected as rejected:
+        rejected.warnings = body.warnings
+        raise
+
+
+def _error(call: Call, refusal: Refusal) -> tuple[int, str]:
+    return call.number_of(refusal), refusal.text.rsplit("\n", 1)[-1]
+
+
+# -- nodes ------------------------------------------------------------------------------------------------------------
+
+
+def update_nodes(call: Call) -> Found:
+    """POST nodes: one change of many nodes."""
+    source = "_update_nodes"
+    refused = sorted(_NODE_REFUSED & call.body.keys()) if isinstance(call.body, dict) else []
+    if refused:
+        raise Rejected(f"{', '.join(refused)}: not modelled by slurmsim", 2036,
+                       "Requested operation not supported on this system", source)  # fmt: skip
+    try:
+        body, found = _read(call, {**_NODE, **_META}, "UPDATE_NODE_MSG")
+    except Rejected as rejected:
+        raise _with_state(call, rejected) from None
+    names = [name for one in found.pop("name", ()) for name in _hosts(one)]
+    if not names:
+        raise Rejected("Failure to update node (null)", *_NO_NODE, source)
+    asked = {key: ",".join(value) if isinstance(value, list) else value for key, value in found.items()}
+    if "state" in asked:
+        asked["state"] = asked["state"].replace(",", "+")
+    for name in names:
+        try:
+            call.client.call("update_node", names=name, **asked)
+        except Refusal as refusal:
+            raise Rejected(f"Failure to update node {name}", *_error(call, refusal), source) from None
+    return Found({}, warnings=body.warnings)
+
+
+def _with_state(call: Call, rejected: Rejected) -> Rejected:
+    """A state nobody knows: from v0.0.41 on the request goes on without it, and is refused once more."""
+    if not rejected.error["source"].startswith("#/state") or call.version <= 40:
+        return rejected
+    names = [name for one in (call.body.get("name") or ()) for name in _hosts(str(one))] or ["(null)"]
+    number = 2180 if since(call.release, "invalid_transition") else 2028
+    error = {"description": f"Failure to update node {names[0]}", "error_number": number,
+             "error": texts_of_errors(call.release)[number], "source": "_update_nodes"}  # fmt: skip
+    rejected.more.append(error)
+    return rejected
+
+
+def _hosts(name: str) -> list[str]:
+    try:
+        return list(expand(name))
+    except HostlistError:
+        return [name]
+
+
+# -- reservations -----------------------------------------------------------------------------------------------------
+
+
+def post_reservation(call: Call) -> Found:
+    """POST reservation: made, or changed where it is there."""
+    body, found = _read(call, {**_RESERVATION, **_META}, "RESERVATION_DESC_MSG")
+    return _told(body, [_put_reservation(call, found)])
+
+
+def post_reservations(call: Call) -> Found:
+    """POST reservations: as `post_reservation`, one after the other."""
+    source, empty = "_parse_resv_desc_list", "No reservation descriptions specified in reservations array"
+    table: Table = {"reservations": Row(rows_of(_RESERVATION, "RESERVATION_DESC_MSG")), **_META}
+    body, found = _read(call, table, "OPENAPI_RESERVATION_MOD_REQ")
+    if "reservations" not in found:
+        raise Rejected(empty, *BAD_QUERY, source, 422)
+    if not found["reservations"]:
+        body.warn(empty, source)
+    return _told(body, [_put_reservation(call, one) for one in found["reservations"]])
+
+
+def _told(body: Body, made: list[Record]) -> Found:
+    """The reservations, or what was wrong with a flag: they are made without it all the same, as in Slurm."""
+    if body.errors:
+        return Found({}, body.errors, body.warnings, 500)
+    return Found({"reservations": made}, warnings=body.warnings)
+
+
+def _put_reservation(call: Call, found: Record) -> Record:
+    """Make or change one; how it is told. Raises Rejected."""
+    name = found.get("name")
+    if not name:
+        raise Rejected("Reservation must be given.", *INVALID_RESERVATION, "_mod_reservation")
+    request = _request(found)
+    new = name.lower() not in _names(call)
+    if new:
+        wrong = wrong_in(request, call.release)
+        if wrong:
+            raise Rejected(f"{wrong}  No reservation created.", *INVALID_RESERVATION, "validate_resv_create_desc")
+    verb = "create" if new else "update"
+    try:
+        call.client.call(f"{verb}_reservation", reservation=request)
+    except Refusal as refusal:
+        doing = "creating" if new else "updating"
+        raise Rejected(f"Error {doing} reservation  {name}", *_error(call, refusal),
+                       f"slurm_{verb}_reservation") from None  # fmt: skip
+    return _described(found)
+
+
+def _names(call: Call) -> set[str]:
+    from slurmsim.commands.json import documents
+
+    return {one["name"].lower() for one in documents.reservations(call.client, call.version)["reservations"]}
+
+
+def _request(found: Record) -> Record:
+    """What the daemon is asked."""
+    request: Record = {"flags": [f"+{one.removesuffix('_END')}" for one in found.get("flags") or ()]}
+    for key in ("name", "features", "partition", "burst_buffer", "comment"):
+        if found.get(key):
+            request[key] = found[key]
+    for key in ("accounts", "groups", "users", "licenses", "node_list"):
+        if found.get(key):
+            request[key] = ",".join(found[key])
+    for key in ("start_time", "end_time", "duration", "max_start_delay"):
+        if found.get(key) is not None:
+            request[key] = 0xFFFFFFFF if found[key] == -1 else int(found[key])
+    for theirs, ours in (("node_count", "node_cnt"), ("core_count", "core_cnt")):
+        if found.get(theirs) is not None:
+            request[ours] = [int(found[theirs])]
+    purged = (found.get("purge_completed") or {}).get("time")
+    if purged is not None:
+        request["purge_comp"] = int(purged)
+    return request
+
+
+def _described(found: Record) -> Record:
+    """The reservation as the request describes it; an instant that is not given is the number that means so."""
+
+    def counted(key: str) -> Record:
+        return unset(found.get(key))
+
+    def instant(key: str) -> Record:
+        value = found.get(key)
+        return unset(0xFFFFFFFE if value is None else value)
+
+    return {
+        "accounts": found.get("accounts") or [], "burst_buffer": found.get("burst_buffer") or "",
+        "comment": found.get("comment") or "", "core_count": counted("core_count"), "duration": counted("duration"),
+        "end_time": instant("end_time"), "features": found.get("features") or "", "flags": found.get("flags") or [],
+        "groups": found.get("groups") or [], "licenses": found.get("licenses") or [],
+        "max_start_delay": counted("max_start_delay"), "name": found["name"], "node_count": counted("node_count"),
+        "node_list": found.get("node_list") or [], "partition": found.get("partition") or "",
+        "purge_completed": {"time": unset((found.get("purge_completed") or {}).get("time"))},
+        "start_time": instant("start_time"), "tres": [], "users": found.get("users") or [],
+    }  # fmt: skip
+
+
+# -- partitions -------------------------------------------------------------------------------------------------------
+
+_P = "PARTITION_INFO"
+_STATE_UP = {name: name for name in ("INACTIVE", "UP", "DOWN", "DRAIN")}
+_PARTITION: Table = {
+    "name": Row(text), "alternate": Row(text), "grace_time": Row(plain_number),
+    "nodes": within({"allowed_allocation": Row(text), "configured": Row(text), "total": _ANY}, _P),
+    "accounts": within({"allowed": Row(text), "deny": Row(text)}, _P), "groups": within({"allowed": Row(text)}, _P),
+    "qos": within({"allowed": Row(text), "deny": Row(text), "assigned": Row(text)}, _P),
+    "tres": within({"billing_weights": Row(text), "configured": _ANY}, _P),
+    "defaults": within({"time": Row(number), "job": Row(text), "partition_memory_per_cpu": Row(number),
+                        "partition_memory_per_node": Row(number), "memory_per_cpu": _ANY}, _P),
+    "maximums": within({"nodes": Row(number), "time": Row(number), "over_time_limit": Row(number),
+                        "cpus_per_node": Row(number), "partition_memory_per_cpu": Row(number),
+                        "partition_memory_per_node": Row(number), "memory_per_cpu": _ANY, "shares": _ANY,
+                        "cpus_per_socket": _ANY, "oversubscribe": _ANY}, _P),
+    "minimums": within({"nodes": Row(plain_number)}, _P),
+    "partition": within({"state": Row(words(_STATE_UP)), "exclusive": _ANY, "oversubscribe": _ANY}, _P),
+    "priority": within({"job_factor": Row(plain_number), "tier": Row(plain_number)}, _P),
+    **dict.fromkeys(("cluster", "select_type", "cpus", "flags", "node_sets", "preempt_mode", "timeouts", "topology",
+                     "suspend_time"), _ANY),
+}  # fmt: skip
+_OURS: tuple[tuple[str, str, str], ...] = (
+    ("", "alternate", "alternate"), ("", "grace_time", "grace_time"), ("nodes", "configured", "nodes"),
+    ("nodes", "allowed_allocation", "allow_alloc_nodes"), ("accounts", "allowed", "allow_accounts"),
+    ("accounts", "deny", "deny_accounts"), ("groups", "allowed", "allow_groups"), ("qos", "allowed", "allow_qos"),
+    ("qos", "deny", "deny_qos"), ("qos", "assigned", "qos"), ("tres", "billing_weights", "billing_weights"),
+    ("defaults", "time", "default_time"), ("defaults", "job", "job_defaults"),
+    ("defaults", "partition_memory_per_cpu", "def_mem_per_cpu"),
+    ("defaults", "partition_memory_per_node", "def_mem_per_node"), ("maximums", "nodes", "max_nodes"),
+    ("maximums", "time", "max_time"), ("maximums", "over_time_limit", "over_time_limit"),
+    ("maximums", "cpus_per_node", "max_cpus_per_node"), ("maximums", "partition_memory_per_cpu", "max_mem_per_cpu"),
+    ("maximums", "partition_memory_per_node", "max_mem_per_node"), ("minimums", "nodes", "min_nodes"),
+    ("priority", "job_factor", "priority_job_factor"), ("priority", "tier", "priority_tier"),
+)  # fmt: skip
+"""Table and field of the body -> the daemon's field."""
+
+
+def post_partitions(call: Call) -> Found:
+    """POST partitions: each made, or changed where it is there."""
+    table: Table = {"partitions": Row(rows_of(_PARTITION, _P), True), **_META}
+    try:
+        body, found = _read(call, table, "OPENAPI_PARTITION_RESP")
+    except Rejected as rejected:
+        raise _and_rejecting(call, rejected, "query", "_partitions_mod") from None
+    there = {str(name) for name in call.client.call("partitions", fields=["name"], show_all=True)["columns"]["name"]}
+    for at, one in enumerate(found["partitions"]):
+        name = one.get("name") or ""
+        request: Record = {"name": name}
+        for part, key, ours in _OURS:
+            value = (one.get(part) or {}).get(key) if part else one.get(key)
+            if value not in (None, ""):
+                request[ours] = 0xFFFFFFFF if value == -1 else value
+        state = (one.get("partition") or {}).get("state")
+        request |= {"state_up": state[0]} if state else {}
+        verb = "update" if name in there else "create"
+        try:
+            call.client.call(f"{verb}_partition", partition=request)
+        except Refusal as refusal:
+            raise Rejected(f"Failed to {verb} partition {name} with description at index {at}", *_error(call, refusal),
+                           f"slurm_{verb}_partition") from None  # fmt: skip
+    return Found({}, warnings=body.warnings)
+
+
+def _and_rejecting(call: Call, rejected: Rejected, what: str, source: str) -> Rejected:
+    """An error of the body, and that the request is rejected because of it."""
+    again = Rejected(f"Rejecting request. Failure parsing {what}", *BAD_QUERY, source, 422)
+    rejected.more.append(again.error)
+    return rejected
+
+
+# -- requeues, lists of hosts -----------------------------------------------------------------------------------------
+
+_REQUEUE_FLAGS = {"INCOMPLETE": "incomplete", "HOLD": "hold", "SPECIAL_EXIT": "special"}
+_JOB_ID = re.compile(r"[0-9]{1,10}(?:_(?:[0-9]{1,10}|\[[0-9,\-]{1,1000}\]))?")
+
+
+def requeue_jobs(call: Call) -> Found:
+    """POST jobs/requeue: those named, up to the first that cannot be."""
+    source = "op_handler_jobs_requeue"
+    table: Table = {"jobs": Row(texts), "flags": Row(words(_REQUEUE_FLAGS)), **_META}
+    body, found = _read(call, table, "OPENAPI_JOBS_REQUEUE_REQ")
+    if not found.get("jobs"):
+        raise Rejected("Query missing JobIds", 2017, INVALID_JOB, source, 404)
+    more = {"hold": True} if "hold" in (found.get("flags") or ()) else {}
+    for name in found["jobs"]:
+        if not _JOB_ID.fullmatch(name):
+            raise call.rejected_parameters(source)
+        try:
+            call.client.call("requeue_job", job_id=name, **more)
+        except Refusal as refusal:
+            error = _error(call, refusal)
+            status = 404 if error[0] == 2017 else None
+            raise Rejected(f"Requeue JobId={name} failed", *error, source, status, {"status": []}) from None
+    return Found({"status": []}, warnings=body.warnings)
+
+
+def hostlist(call: Call) -> Found:
+    """POST hostlist: the short form of some names."""
+    source = "_convert_hostnames_hostlist"
+    try:
+        body, found = _read(call, {"hostnames": Row(texts, True), **_META}, "OPENAPI_HOSTNAMES_REQ_RESP")
+    except Rejected as rejected:
+        raise _and_rejecting(call, rejected, "request", source) from None
+    return Found({"hostlist": compress(found["hostnames"])}, warnings=body.warnings)
+
+
+def hostnames(call: Call) -> Found:
+    """POST hostnames: all names of a short form."""
+    source = "_convert_hostnames_hostlist"
+    try:
+        body, found = _read(call, {"hostlist": Row(text, True), **_META}, "OPENAPI_HOSTLIST_REQ_RESP")
+        names = list(expand(found["hostlist"]))
+    except HostlistError:
+        wrong = Rejected(f"Invalid hostlist string: {found['hostlist']}", 9216, "Request to parse invalid data",
+                         "#/hostlist/", 422)  # fmt: skip
+        raise _and_rejecting(call, wrong, "request", source) from None
+    except Rejected as rejected:
+        raise _and_rejecting(call, rejected, "request", source) from None
+    return Found({"hostnames": names}, warnings=body.warnings)
+
+
+BODIES: Mapping[str, Table] = {
+    "nodes": _NODE, "reservation": _RESERVATION, "hostnames": {"hostnames": Row(texts, True)},
+    "hostlist": {"hostlist": Row(text, True)}, "requeue": {"jobs": Row(texts), "flags": Row(words(_REQUEUE_FLAGS))},
+    "reservations": {"reservations": Row(rows_of(_RESERVATION, "RESERVATION_DESC_MSG"))},
+    "partitions": {"partitions": Row(rows_of(_PARTITION, _P), True)},
+}  # fmt: skip
+"""What each write takes, by the name its path has for it."""

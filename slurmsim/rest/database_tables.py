@@ -1,0 +1,245 @@
+"""Bodies of slurmdb's writes: tables of accounts, associations, users, QOS and WCKeys, and the settings they stand for.
+
+A limit's row names the setting of sacctmgr's it is: both are carried out by the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from slurmsim.rest.body import (
+    SHAPES,
+    Body,
+    Reader,
+    Row,
+    Table,
+    flag,
+    known_qos,
+    number,
+    one_qos,
+    plain_number,
+    rows_of,
+    shaped,
+    skipped,
+    text,
+    texts,
+    tres,
+    within,
+    words,
+)
+
+Setting = list[str]
+LEVELS = {"Not Set": "None", "None": "None", "Operator": "Operator", "Administrator": "Administrator"}
+QOS_FLAGS = {
+    "NOT_SET": "", "ADD": "", "REMOVE": "", "DENY_LIMIT": "DenyOnLimit",
+    "ENFORCE_USAGE_THRESHOLD": "EnforceUsageThreshold", "NO_DECAY": "NoDecay", "NO_RESERVE": "NoReserve",
+    "OVERRIDE_PARTITION_QOS": "OverPartQOS", "PARTITION_MAXIMUM_NODE": "PartitionMaxNodes",
+    "PARTITION_MINIMUM_NODE": "PartitionMinNodes", "PARTITION_TIME_LIMIT": "PartitionTimeLimit",
+    "REQUIRED_RESERVATION": "RequiresReservation", "USAGE_FACTOR_SAFE": "UsageFactorSafe",
+}  # fmt: skip
+MODES = {"DISABLED": "OFF", **{word: word for word in ("SUSPEND", "REQUEUE", "CANCEL", "GANG", "WITHIN")}}
+
+
+def one(name: str) -> Reader:
+    """A number that is the setting `name`."""
+    return shaped(lambda body, value, path: _setting(name, number(body, value, path)), "number")
+
+
+def plain(name: str) -> Reader:
+    """As `one`, of a number that is no object."""
+    return shaped(lambda body, value, path: _setting(name, plain_number(body, value, path)), "integer")
+
+
+def clock(name: str) -> Reader:
+    """Seconds that are the setting `name`."""
+
+    def read(body: Body, value: Any, path: str) -> list[Setting]:
+        seconds = number(body, value, path)
+        if seconds is None or seconds < 0:
+            return _setting(name, seconds)
+        minutes, rest = divmod(int(seconds), 60)
+        return [[name, "", f"{minutes // 60}:{minutes % 60:02}:{rest:02}"]]
+
+    return shaped(read, "number")
+
+
+def counts(name: str) -> Reader:
+    """A list of TRES that is the setting `name`."""
+
+    def read(body: Body, value: Any, path: str) -> list[Setting]:
+        told = tres(body, value, path)
+        return [[name, "", told]] if told else []
+
+    return shaped(read, "tres")
+
+
+def _setting(name: str, value: float | None) -> list[Setting]:
+    return [] if value is None else [[name, "", f"{value:g}" if isinstance(value, float) else str(value)]]
+
+
+def names(name: str, read: Reader) -> Reader:
+    """A list of names that is the setting `name`."""
+
+    def found(body: Body, value: Any, path: str) -> list[Setting]:
+        told = read(body, value, path)
+        return [[name, "", told if isinstance(told, str) else ",".join(told)]] if told else []
+
+    return shaped(found, SHAPES[read])
+
+
+def settings(found: Any) -> Iterator[Setting]:
+    """All settings of a table that was read, however deep they lie."""
+    if isinstance(found, Mapping):
+        for value in found.values():
+            yield from settings(value)
+    elif isinstance(found, list) and found and isinstance(found[0], list):
+        yield from found
+
+
+_T = "ASSOC"
+_ANY = Row(skipped)
+_SHORT: Table = dict.fromkeys(("account", "cluster", "partition", "user", "id"), _ANY)
+_COORDINATORS = Row(rows_of({"name": Row(text, True), "direct": _ANY}, "COORD"))
+ACCOUNT: Table = {
+    "name": Row(text, True), "description": Row(text, True), "organization": Row(text, True),
+    "associations": Row(rows_of(_SHORT, "ASSOC_SHORT")), "coordinators": _COORDINATORS, "flags": _ANY,
+}  # fmt: skip
+WCKEY: Table = {
+    "name": Row(text, True), "cluster": Row(text, True), "user": Row(text, True), "id": _ANY, "accounting": _ANY,
+    "flags": _ANY,
+}  # fmt: skip
+USER: Table = {
+    "name": Row(text, True), "administrator_level": Row(words(LEVELS)),
+    "associations": Row(rows_of(_SHORT, "ASSOC_SHORT")), "coordinators": _COORDINATORS,
+    "default": within({"account": Row(text), "wckey": Row(text), "qos": _ANY}, "USER"), "flags": _ANY,
+    "old_name": _ANY, "wckeys": Row(rows_of(WCKEY, "WCKEY")),
+}  # fmt: skip
+ASSOCIATION: Table = {
+    "user": Row(text, True), "account": Row(text), "cluster": Row(text), "partition": Row(text),
+    "accounting": _ANY, "comment": Row(names("Comment", text)), "flags": _ANY, "id": _ANY, "lineage": _ANY,
+    "default": within({"qos": Row(names("DefaultQOS", one_qos))}, _T), "is_default": Row(flag),
+    "max": within({
+        "jobs": within({
+            "per": within({
+                "count": Row(one("GrpJobs")), "accruing": Row(one("GrpJobsAccrue")),
+                "submitted": Row(one("GrpSubmitJobs")), "wall_clock": Row(one("MaxWallDurationPerJob")),
+            }, _T),
+            "active": Row(one("MaxJobs")), "accruing": Row(one("MaxJobsAccrue")), "total": Row(one("MaxSubmitJobs")),
+        }, _T),
+        "tres": within({
+            "total": Row(counts("GrpTRES")),
+            "group": within({"minutes": Row(counts("GrpTRESMins")), "active": Row(counts("GrpTRESRunMins"))}, _T),
+            "minutes": within({
+                "total": Row(counts("MaxTRESRunMins")), "per": within({"job": Row(counts("MaxTRESMinsPerJob"))}, _T),
+            }, _T),
+            "per": within({"job": Row(counts("MaxTRESPerJob")), "node": Row(counts("MaxTRESPerNode"))}, _T),
+        }, _T),
+        "per": within({"account": within({"wall_clock": Row(one("GrpWall"))}, _T)}, _T),
+    }, _T),
+    "min": within({"priority_threshold": Row(one("MinPrioThreshold"))}, _T),
+    "parent_account": Row(names("Parent", text)), "priority": Row(one("Priority")),
+    "qos": Row(names("QOS", known_qos)), "shares_raw": Row(plain("Fairshare")),
+}  # fmt: skip
+ASSOCIATION_LIMITS: Table = {
+    "comment": Row(names("Comment", text)), "defaultqos": Row(names("DefaultQOS", one_qos)),
+    "grpjobs": Row(one("GrpJobs")), "grpjobsaccrue": Row(one("GrpJobsAccrue")),
+    "grpsubmitjobs": Row(one("GrpSubmitJobs")), "grptres": Row(counts("GrpTRES")),
+    "grptresmins": Row(counts("GrpTRESMins")), "grptresrunmins": Row(counts("GrpTRESRunMins")),
+    "grpwall": Row(one("GrpWall")), "maxjobs": Row(one("MaxJobs")), "maxjobsaccrue": Row(one("MaxJobsAccrue")),
+    "maxsubmitjobs": Row(one("MaxSubmitJobs")), "maxtresminsperjob": Row(counts("MaxTRESMinsPerJob")),
+    "maxtresrunmins": Row(counts("MaxTRESRunMins")), "maxtresperjob": Row(counts("MaxTRESPerJob")),
+    "maxtrespernode": Row(counts("MaxTRESPerNode")), "maxwalldurationperjob": Row(one("MaxWallDurationPerJob")),
+    "minpriothresh": Row(one("MinPrioThreshold")), "parent": Row(text), "priority": Row(one("Priority")),
+    "qoslevel": Row(names("QOS", known_qos)), "fairshare": Row(plain("Fairshare")),
+}  # fmt: skip
+_Q = "QOS"
+QOS: Table = {
+    "name": Row(text), "description": Row(text), "id": _ANY, "flags": Row(names("Flags", words(QOS_FLAGS))),
+    "limits": within({
+        "grace_time": Row(plain("GraceTime")), "factor": Row(one("LimitFactor")),
+        "min": within({
+            "priority_threshold": Row(one("MinPrioThreshold")),
+            "tres": within({"per": within({"job": Row(counts("MinTRESPerJob"))}, _Q)}, _Q),
+        }, _Q),
+        "max": within({
+            "active_jobs": within({"accruing": Row(one("GrpJobsAccrue")), "count": Row(one("GrpJobs"))}, _Q),
+            "wall_clock": within({
+                "per": within({"qos": Row(one("GrpWall")), "job": Row(one("MaxWallDurationPerJob"))}, _Q),
+            }, _Q),
+            "jobs": within({
+                "count": Row(one("GrpSubmitJobs")),
+                "active_jobs": within({
+                    "per": within({
+                        "account": Row(one("MaxJobsPerAccount")), "user": Row(one("MaxJobsPerUser")),
+                    }, _Q),
+                }, _Q),
+                "per": within({
+                    "account": Row(one("MaxSubmitJobsPerAccount")), "user": Row(one("MaxSubmitJobsPerUser")),
+                }, _Q),
+            }, _Q),
+            "accruing": within({
+                "per": within({
+                    "account": Row(one("MaxJobsAccruePerAccount")), "user": Row(one("MaxJobsAccruePerUser")),
+                }, _Q),
+            }, _Q),
+            "tres": within({
+                "total": Row(counts("GrpTRES")),
+                "minutes": within({
+                    "total": Row(counts("GrpTRESRunMins")),
+                    "per": within({
+                        "qos": Row(counts("GrpTRESMins")), "job": Row(counts("MaxTRESMinsPerJob")),
+                        "account": Row(counts("MaxTRESRunMinsPerAccount")),
+                        "user": Row(counts("MaxTRESRunMinsPerUser")),
+                    }, _Q),
+                }, _Q),
+                "per": within({
+                    "account": Row(counts("MaxTRESPerAccount")), "job": Row(counts("MaxTRESPerJob")),
+                    "node": Row(counts("MaxTRESPerNode")), "user": Row(counts("MaxTRESPerUser")),
+                }, _Q),
+            }, _Q),
+        }, _Q),
+    }, _Q),
+    "preempt": within({
+        "list": Row(names("Preempt", known_qos)), "mode": Row(names("PreemptMode", words(MODES))),
+        "exempt_time": Row(clock("PreemptExemptTime")),
+    }, _Q),
+    "priority": Row(one("Priority")), "usage_factor": Row(one("UsageFactor")),
+    "usage_threshold": Row(one("UsageThreshold")),
+}  # fmt: skip
+CLUSTER: Table = {
+    "name": Row(text, True), "controller": _ANY, "flags": _ANY, "nodes": _ANY, "select_plugin": _ANY,
+    "associations": _ANY, "rpc_version": _ANY, "tres": _ANY,
+}  # fmt: skip
+
+
+def listed(key: str, table: Table, name: str, *, required: bool = True) -> Table:
+    """The body that has a list of `table` under `key`."""
+    return {key: Row(rows_of(table, name), required), "meta": _ANY, "errors": _ANY, "warnings": _ANY}
+
+
+def condition(required: tuple[str, ...], *, needed: bool) -> Table:
+    """The body of ``…_association``: what is made in which accounts, and what is said of it."""
+    cond: dict[str, Row] = {
+        key: Row(texts, key in required) for key in ("accounts", "clusters", "partitions", "users", "wckeys")
+    }
+    cond["association"] = within(ASSOCIATION_LIMITS, "ASSOC_REC_SET")
+    users: Table = {
+        "adminlevel": Row(words(LEVELS)), "defaultqos": _ANY, "defaultaccount": Row(text), "defaultwckey": Row(text),
+    }  # fmt: skip
+    accounts: Table = {"description": Row(text), "organization": Row(text)}
+    kind, rows = ("user", users) if "users" in required else ("account", accounts)
+    return {
+        "association_condition": Row(within(cond, "ADD_ASSOC_COND").read, needed),
+        kind: Row(within(rows, f"{kind.upper()}_SHORT").read, needed and kind == "user"),
+        "meta": _ANY, "errors": _ANY, "warnings": _ANY,
+    }  # fmt: skip
+
+
+BODIES: Mapping[str, Table] = {
+    "db_accounts": listed("accounts", ACCOUNT, "ACCOUNT"), "db_users": listed("users", USER, "USER"),
+    "db_associations": listed("associations", ASSOCIATION, "ASSOC"), "db_qos": listed("qos", QOS, "QOS"),
+    "db_wckeys": listed("wckeys", WCKEY, "WCKEY"), "db_clusters": listed("clusters", CLUSTER, "CLUSTER_REC"),
+    "db_users_association": condition(("users",), needed=True), "db_accounts_association": condition((), needed=True),
+}  # fmt: skip
+"""What each write takes, by the name its path has for it."""

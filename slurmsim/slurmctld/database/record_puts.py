@@ -1,0 +1,152 @@
+"""What slurmrestd writes: one account, association, user, QOS or WCKey at a time, made where it is not there yet.
+
+Unlike sacctmgr it makes accounts and users that have no association, and changes what is there by the same request.
+Each function works on a `Change`, like what sacctmgr asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.config.accounting.build import preemption_loop
+from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.database.association_changes import HERE, PREEMPTION_LOOP, Change
+from slurmsim.slurmctld.database.association_database import AccountFacts, UserFacts
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.database.association_changes import Action
+
+Arguments = Mapping[str, Any]
+
+
+def actions(change: Change) -> dict[str, Action]:
+    """By the names in requests."""
+    return {
+        "put_account": lambda arguments: put_account(change, arguments),
+        "put_association": lambda arguments: put_association(change, arguments),
+        "put_user": lambda arguments: put_user(change, arguments),
+        "put_qos": lambda arguments: put_qos(change, arguments),
+        "put_wckey": lambda arguments: put_wckey(change, arguments),
+        "delete_user": lambda arguments: delete_user(change, arguments),
+        "delete_account": lambda arguments: delete_account(change, arguments),
+        "default_if_there": lambda arguments: default_if_there(change, arguments),
+        "delete_wckey": lambda arguments: delete_wckey(change, arguments),
+    }
+
+
+def put_account(change: Change, arguments: Arguments) -> list[str]:
+    """An account: what is said of it, and who coordinates it where it is new."""
+    change.need_operator()
+    name = str(arguments["object"])
+    known = change.accounts.get(name)
+    if known is None:
+        facts = AccountFacts(str(arguments["description"]), str(arguments["organization"]))
+        facts.coordinators = list(arguments.get("coordinators") or ())
+        change.accounts[name] = facts
+        change.notes.append(("Add Accounts", name, f"description='{facts.description}', "
+                             f"organization='{facts.organization}'"))  # fmt: skip
+    else:
+        known.description, known.organization = str(arguments["description"]), str(arguments["organization"])
+    return [name]
+
+
+def put_association(change: Change, arguments: Arguments) -> list[str]:
+    """A user's association, or one of an account that is there; nothing in an account without one."""
+    account, user = str(arguments["account"]), str(arguments.get("user") or "")
+    key = (account, user, str(arguments.get("partition") or ""))
+    change.need_coordinator([account])
+    if (account, "", "") not in change.draft.associations:
+        return []
+    settings = list(arguments.get("settings") or ())
+    if key in change.draft.associations:
+        settings = [one for one in settings if one[0] != "Comment"]  # which only a new one gets
+    else:
+        change.draft.add(key, HERE)
+        change.notes.append(("Add Associations", "", f"acct='{account}', user='{user}'"))
+    change.set_association(change.draft.associations[key], settings)
+    if user and (arguments.get("is_default") or user not in change.draft.defaults):
+        change.draft.set_default(user, account, HERE)
+    return [account]
+
+
+def put_user(change: Change, arguments: Arguments) -> list[str]:
+    """A user: the level, and what is the default."""
+    change.need_operator()
+    name = str(arguments["object"])
+    facts = change.users.setdefault(name, UserFacts())
+    if arguments.get("admin_level"):
+        facts.admin_level = str(arguments["admin_level"])
+    if arguments.get("default_wckey"):
+        facts.default_wckey = str(arguments["default_wckey"])
+    account = arguments.get("default_account")
+    if account and any(key[0] == account and key[1] == name for key in change.draft.associations):
+        change.draft.set_default(name, str(account), HERE)
+    return [name]
+
+
+def put_qos(change: Change, arguments: Arguments) -> list[str]:
+    """A QOS."""
+    change.need_operator()
+    name = str(arguments["object"])
+    if name not in change.draft.qos:
+        item = change.draft.add_qos(name, HERE)
+        item.aside["description"] = str(arguments.get("description") or "")
+        change.notes.append(("Add QOS", name, f"description='{item.aside['description']}'"))
+    item = change.draft.qos[name]
+    if arguments.get("description"):
+        item.aside["description"] = str(arguments["description"])
+    change.set_qos(item, arguments.get("settings") or ())
+    if preemption_loop(change.draft):
+        raise Refusal(PREEMPTION_LOOP)
+    return [name]
+
+
+def put_wckey(change: Change, arguments: Arguments) -> list[str]:
+    """A WCKey of a user."""
+    change.need_operator()
+    change.wckeys.setdefault((str(arguments["object"]), str(arguments.get("user") or "")), 0)
+    return [str(arguments["object"])]
+
+
+def delete_user(change: Change, arguments: Arguments) -> list[str]:
+    """A user without associations."""
+    change.need_operator()
+    name = str(arguments["object"])
+    if change.users.pop(name, None) is None:
+        return []
+    change.draft.defaults.pop(name, None)
+    for facts in change.accounts.values():
+        facts.coordinators = [one for one in facts.coordinators if one != name]
+    change.wckeys = {key: number for key, number in change.wckeys.items() if key[1] != name}
+    change.notes.append(("Remove Users", f"name='{name}'", ""))
+    return [name]
+
+
+def delete_account(change: Change, arguments: Arguments) -> list[str]:
+    """An account without associations."""
+    change.need_operator()
+    name = str(arguments["object"])
+    if change.accounts.pop(name, None) is None:
+        return []
+    change.notes.append(("Remove Accounts", f"name='{name}'", ""))
+    return [name]
+
+
+def delete_wckey(change: Change, arguments: Arguments) -> list[str]:
+    """The WCKeys of a name, whoever's they are."""
+    change.need_operator()
+    gone = [key for key in change.wckeys if key[0] == arguments["object"]]
+    for key in gone:
+        del change.wckeys[key]
+    return [f"C = {change.db.cluster:<10} W = {name:<20} U = {user:<9}" for name, user in gone]
+
+
+def default_if_there(change: Change, arguments: Arguments) -> list[str]:
+    """A user's default account, where he has an association with it."""
+    change.need_operator()
+    name, account = str(arguments["object"]), str(arguments["account"])
+    if not any(key[0] == account and key[1] == name for key in change.draft.associations):
+        return []
+    change.draft.set_default(name, account, HERE)
+    return [name]
