@@ -107,6 +107,10 @@ CHANGES: dict[str, Change] = {
     "associations_by_account": Change(
         "24.11", "sacctmgr", "`add user` of several accounts gives numbers account by account; it went by user."
     ),
+    "dumps_hold_qos": Change(
+        "26.05", "sacctmgr", "`dump` writes the QOS, too, and says less under `-Q`; `load` reads and tells them."
+    ),
+    "flush_advises": Change("24.11", "sacctmgr", "`load … clean` advises to stop slurmctld before it asks."),
     "default_account_of_another_partition": Change(
         "26.05",
         "sacctmgr, slurmrestd",

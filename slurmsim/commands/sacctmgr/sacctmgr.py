@@ -45,10 +45,11 @@ sacctmgr [<OPTION>] [<COMMAND>]
     -v or --verbose     say more
     -V or --version     the release
 
+  dump CLUSTER [file=FILE], load [file=]FILE [clean]
   add ENTITY SPECS, delete ENTITY SPECS, modify ENTITY SPECS set SPECS, show ENTITY [SPECS],
   associations, help, quiet, verbose, readonly, reconfigure, version, exit
 """
-_NOT_HERE = ("dump", "load", "archive", "rollup", "shutdown", "clear")
+_NOT_HERE = ("archive", "rollup", "shutdown", "clear")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -90,6 +91,7 @@ def _options(session: Session, argv: list[str]) -> list[str]:
             session.with_assoc |= key == "s"
             session.readonly |= key == "r"
             header &= key != "n"
+            session.quiet |= key == "Q"
             parsable = {"p": ENDING, "P": NO_ENDING}.get(key, parsable)
             if key in ("json", "yaml"):
                 session.dump, session.parser = key, value
@@ -160,6 +162,12 @@ def process(session: Session, words: list[str]) -> None:
         _change(session, "modify", rest)
     elif matches(verb, "delete:3 remove:3"):
         _change(session, "delete", rest)
+    elif matches(verb, "dump:1"):
+        from slurmsim.commands.sacctmgr.dump import dump
+
+        dump(session, rest)
+    elif matches(verb, "load:2"):
+        _change(session, "load", rest)
     elif matches(verb, "verbose:4"):
         _no_more(session, words, "too many arguments for {} keyword")
         session.quiet = -1
@@ -188,6 +196,11 @@ def _change(session: Session, verb: str, words: list[str]) -> None:
 
     if session.readonly:
         session.wrong("Can't run this command in readonly mode.")
+        return
+    if verb == "load":
+        from slurmsim.commands.sacctmgr.load import load
+
+        load(session, words)
         return
     verbs = {"add": sacctmgr_add.add, "modify": sacctmgr_modify.modify, "delete": sacctmgr_delete.delete}
     verbs[verb](session, words)

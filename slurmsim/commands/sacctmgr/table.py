@@ -70,7 +70,7 @@ ASSOCIATION: dict[str, Getter] = {
 QOS: dict[str, Getter] = {
     **_COMMON,
     "desc": of("description"), "name": of("name"),
-    "flags": lambda r: ",".join(_flag_names(r["flags"])) or None, "grace": _time("grace_time_s"),
+    "flags": lambda r: ",".join(flag_names(r["flags"])) or None, "grace": _time("grace_time_s"),
     "maxtrm": _tres("max_tres_run_mins_pu"), "maxtrma": _tres("max_tres_run_mins_pa"), "maxta": _tres("max_tres_pa"),
     "maxtu": _tres("max_tres_pu"), "maxj": of("max_jobs_pu"), "maxjpa": of("max_jobs_pa"),
     "maxjaa": of("max_jobs_accrue_pa"), "maxjau": of("max_jobs_accrue_pu"), "maxnu": _one("max_tres_pu", "node"),
@@ -84,7 +84,7 @@ _FLAG_ORDER = ("DenyOnLimit", "EnforceUsageThreshold", "NoReserve", "PartitionMa
                "OverPartQOS", "PartitionTimeLimit", "RequiresReservation", "NoDecay", "UsageFactorSafe")  # fmt: skip
 
 
-def _flag_names(flags: Iterable[str]) -> list[str]:
+def flag_names(flags: Iterable[str]) -> list[str]:
     lower = {flag.lower() for flag in flags}
     return [flag for flag in _FLAG_ORDER if flag.lower() in lower]
 

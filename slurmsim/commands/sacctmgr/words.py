@@ -67,6 +67,8 @@ class Session:
     dump: str = ""
     parser: str | None = None
     over: bool = False
+    unread: str = ""
+    """What was typed behind an answer, of which the first letter counts: the next question reads on there."""
     argv: list[str] = field(default_factory=list)
 
     def wrong(self, text: str) -> None:
@@ -101,11 +103,12 @@ class Session:
         io.out(f"{warning} (You have 30 seconds to decide)\n")
         io.out("(N/y): ")
         io.stdout.flush()
-        answer = io.stdin.readline()
+        answer, self.unread = self.unread or io.stdin.readline(), ""
         if not answer:
             io.out("timeout\n")
             return False
         io.out("\n")
+        self.unread = answer[1:]
         return answer[:1] in ("y", "Y")
 
 

@@ -6,7 +6,8 @@
     Parent - 'sci'
     User - 'alice':DefaultAccount='sci':Fairshare=10:QOS='+high'
 
-``#`` begins a comment unless escaped, ``\\`` at the end of a line continues it. A dump holds no QOS definitions.
+``#`` begins a comment unless escaped, ``\\`` at the end of a line continues it. From 26.05 on
+a dump begins with the QOS.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import re
 from slurmsim.config.accounting.draft import ROOT, Draft, fail
 from slurmsim.config.findings import Place
 
-ENTITY = re.compile(r"(Machine|Cluster|Parent|Account|Project|User)\s*-\s*(.*)", re.IGNORECASE)
+ENTITY = re.compile(r"(QOS|Machine|Cluster|Parent|Account|Project|User)\s*-\s*(.*)", re.IGNORECASE)
 
 
 def read_dump(text: str, file: str, draft: Draft) -> None:
@@ -28,8 +29,14 @@ def read_dump(text: str, file: str, draft: Draft) -> None:
         match = ENTITY.fullmatch(line)
         if match is None:
             fail(place, "", f"{line.split(':')[0][:40]!r} is no line of a dump",
-                 "Cluster, Parent, Account or User - 'name'")  # fmt: skip
+                 "QOS, Cluster, Parent, Account or User - 'name'")  # fmt: skip
         kind, (name, options) = match[1].lower(), _options(match[2], place)
+        if kind == "qos":
+            qos = draft.qos.get(name.lower()) or draft.add_qos(name.lower(), place)
+            draft.implicit_qos = False
+            for key, value in options:
+                draft.set_qos(qos, key, value, place)
+            continue
         if kind in ("cluster", "machine"):
             if draft.cluster and draft.cluster != name.lower():
                 fail(place, "Cluster", f"a second cluster {name}", f"data of {draft.cluster} only")
