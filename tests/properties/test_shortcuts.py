@@ -67,6 +67,16 @@ def test_settling_the_rest_of_the_queue_at_once(policy: str, world: World) -> No
     assert usual.events == other.events
 
 
+@SLURM
+@given(world=worlds(parameters=BACKFILL))
+def test_leaving_those_alone_who_wait_on_as_they_did(policy: str, world: World) -> None:
+    usual = drive(world, policy)
+    with without("_stays_behind", MainPass, lambda *_: False):
+        other = drive(world, policy)
+    assert usual.starts == other.starts
+    assert usual.events == other.events
+
+
 def looked_at(world: World, depth: int) -> World:
     """The same under a default_queue_depth."""
     name = "SchedulerParameters="

@@ -178,15 +178,16 @@ class MainPass:
         return job.queued
 
     def _behind(self, record: Record) -> None:
-        job = record.job
+        job, queue = record.job, self.state.queue
         if job.sub.het is not None:
             return  # nobody but backfill looks at it
         single = len(job.partitions) == 1
         if job.reason in _MAY_BECOME_PRIORITY or (job.reason in _PARTITION_KEPT_IT and single):
             self.state.set_reason(job, Reason.PRIORITY)
-            self.state.queue.fresh.pop(job.id, None)
+            if single or record.key == max(each.key for each in queue.jobs[job.id]):  # others may yet refuse it
+                queue.fresh.pop(job.id, None)
         elif job.reason == Reason.PRIORITY and single:  # as it said when it was submitted
-            self.state.queue.fresh.pop(job.id, None)
+            queue.fresh.pop(job.id, None)
 
     def _settle_rest(self, at: int) -> bool:
         """Every partition with records is blocked: what is left can only get its reason set.
