@@ -51,8 +51,9 @@ class InStep:
     """What the replay decided: jobs and their node lists by id, times on slurmctld's clock.
 
     `recording` is what was replayed, begun where it is explained best on slurmctld's clock. `held` is what each job had
-    of its nodes. `reordered` are the seconds in which not everything came before the pass, `unexplained` those that no
-    order explains; both since the recording began.
+    of its nodes, as far as all is explained: a job that began later met other jobs than the recorded ones. `reordered`
+    are the seconds in which not everything came before the pass, `unexplained` those that no order explains; both since
+    the recording began.
     """
 
     recording: Recording
@@ -120,7 +121,8 @@ def _explain(recording: Recording, limit: int | None, *, reconsider: bool = True
         else:
             chosen, run = found
     seconds, odd = ([t - recording.epoch for t in sorted(times)] for times in ({*chosen, *run.crossed}, unexplained))
-    return InStep(recording, run.jobs, run.nodes, run.held, seconds, odd)
+    explained = {k: alloc for k, alloc in run.held.items() if not unexplained or run.began[k] < min(unexplained)}
+    return InStep(recording, run.jobs, run.nodes, explained, seconds, odd)
 
 
 _Found = tuple[dict[int, int], "_Run"]  # the orders chosen and the walk they make

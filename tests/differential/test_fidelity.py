@@ -159,6 +159,14 @@ def test_cpus_that_no_recording_names_are_found_out_later(monkeypatch: pytest.Mo
     assert _explain(step.recording, limit=1) is None
 
 
+def test_what_jobs_had_of_nodes_is_told_as_far_as_all_is_explained() -> None:
+    """After a wrong decision jobs meet other ones on their nodes, so that what they have there is not what was."""
+    step = replay_in_step(read_recording(BUNDLED / "mixed.backfill.run3.json"))
+    first = min(step.unexplained)
+    assert step.held.keys() == {j.id for j in step.recording.jobs if j.start < first}
+    assert 0 < len(step.held) < len(step.recording.jobs)
+
+
 def wrong(name: str, **parameters: str) -> Recording:
     recording = read_recording(BUNDLED / f"{name}.json")
     cluster = recording.cluster
