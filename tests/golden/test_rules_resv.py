@@ -76,6 +76,31 @@ def test_reservations_first_part() -> None:
     assert w.refused["r1"] == "Requested reservation is invalid"  # gone by itself
 
 
+def test_sbatch_says_at_once_that_reserved_nodes_are_not_for_a_job() -> None:
+    """Whoever is ahead of it: what is not reserved before its limit could not serve it, were it free."""
+    w = world()
+    w.tell(CreateReservation(reserve("r1", 1800, 60, "bob", "n[1-2]")), 1)
+    w.sbatch("-J fill -N4 -n16 -t 20", 1200, at=2)
+    w.until(10)
+    w.sbatch("-J head -N4 -n16 -t 5", 60, at=10)
+    w.sbatch("-J named -w n1 -t 60", 60, at=11)
+    w.sbatch("-J wide -N3 -n3 -t 60", 60, at=11)
+    w.sbatch("-J short -w n1 -t 5", 60, at=11)
+    w.sbatch("-J inside -w n1 -t 60 --reservation=r1", 60, at=11, user="bob")
+    w.sbatch("-J other -N2 -t 60", 60, at=11)
+    expected = {
+        "named": LONG_WAIT,
+        "wide": LONG_WAIT,
+        "short": "Priority",
+        "inside": "Reservation",
+        "other": "Priority",
+    }
+    w.until(11)
+    assert w.reasons("named wide short inside other") == expected
+    w.until(75)  # passes later: they keep what they said
+    assert w.reasons("named wide short inside other") == expected
+
+
 def test_reservations_of_cores_flexible_and_maintenance() -> None:
     """reservations, second part."""
     w = world(start=422)

@@ -115,7 +115,8 @@ class Admission:
             if limits is not None:
                 self._show_limits(limits, job)
             plain = sub.array_task_id is None and sub.het is None  # sbatch looks for nodes for no others
-            if self.state.unusable and job.queued and plain and not self.state.event_driven:
+            lacking = self.state.unusable or self.state.reserved.all
+            if lacking and job.queued and plain and not self.state.event_driven:
                 self._pending_reasons.show_unavailable(job)
             if not self.state.event_driven:
                 if sub.het is None:

@@ -226,7 +226,7 @@ class Controller:
         self.view = View(state, test, self.eligibility.arrays, solves, self.watts)
         wishes = Wishes(state, self.watts, self.reshaping)
         self.host = PolicyHost(state, self.view, test, runs, self.resizes, solves, wishes)
-        pending_reasons = PendingReasons(state, self.partition_limits, self.node_states)
+        pending_reasons = PendingReasons(state, self.partition_limits, self.node_states, self.reservations.access)
         self.main = MainScheduler(
             WalkParts(state, test, runs, pending_reasons, waiting.dequeue, self.host.in_order, self.eligibility.arrays)
         )

@@ -8,6 +8,7 @@ from slurmsim.bitmap import Bitmap, runs
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.core.placement.free_state import Supposed
 from slurmsim.core.records.job_queue import Record
+from slurmsim.core.reservations.access import OPEN
 from slurmsim.states import Reason
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from slurmsim.core.placement.compiled_request import CompiledRequest
     from slurmsim.core.queue.partition_limits import PartitionLimits
     from slurmsim.core.records.job import Job
+    from slurmsim.core.reservations.access import ReservationAccess
     from slurmsim.core.state.controller_state import ControllerState
 
 
@@ -28,8 +30,12 @@ MOST_REMEMBERED = 4096
 class PendingReasons:
     """Names what stands between a job and its nodes."""
 
-    def __init__(self, state: ControllerState, partition_limits: PartitionLimits, node_states: NodeStates) -> None:
+    def __init__(
+        self, state: ControllerState, partition_limits: PartitionLimits, node_states: NodeStates,
+        reserved: ReservationAccess,
+    ) -> None:  # fmt: skip
         self.state, self._partition_limits, self._node_states = state, partition_limits, node_states
+        self._reserved = reserved
         # whether compiled requests could be served by the nodes that were up when last asked
         self._up_then: Bitmap = 0
         self._served: dict[CompiledRequest, bool] = {}
@@ -82,9 +88,10 @@ class PendingReasons:
         return self._taken
 
     def show_unavailable(self, job: Job) -> None:
-        """sbatch's own test of `job`, now queued: it names the nodes that are down if the others could not serve it.
+        """sbatch's own test of `job`, now queued: it says so if what is neither down nor reserved could not serve it.
 
-        Nothing is said about jobs in the way, or of a limit that is named already. Array tasks are not tested.
+        Nodes that are down are named, reserved ones are not. Nothing is said about jobs in the way, or of a limit that
+        is named already. Array tasks are not tested.
         """
         state = self.state
         record = max(state.queue.jobs[job.id], key=lambda record: record.partition.tier)
@@ -94,9 +101,12 @@ class PendingReasons:
             or job.reason in LIMIT_REASONS
         ):
             return
-        up = state.table.up
-        if request.candidates & ~up and state.selector.possible(request) and not self._could_run(request, up):
-            state.set_reason(job, self._not_available(record, up))
+        usable = state.table.up
+        if state.reserved.all and record.reservation is None:
+            found = self._reserved.examine(record, state.now, job.time_limit_s)
+            usable &= found.nodes if found.verdict == OPEN else state.table.everything
+        if request.candidates & ~usable and state.selector.possible(request) and not self._could_run(request, usable):
+            state.set_reason(job, self._not_available(record, usable))
 
     def show_busy(self, job: Job) -> None:
         """sbatch's own test of `job` fails where jobs that share with nobody leave it too few nodes to look at.

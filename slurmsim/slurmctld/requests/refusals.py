@@ -65,6 +65,8 @@ _GRES_KEYS = ("tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket
 def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> None:
     """Refuse what the core never sees. Raises SubmitError with Slurm's text."""
     get = asked.get
+    if not get("allocate"):
+        check_gres(cluster, asked)  # sbatch looks at them before it asks
     nice = int(get("nice") or 0)
     if nice < 0 and not cluster.is_operator(person):
         raise SubmitError(BAD_NICE)
@@ -117,9 +119,7 @@ def _check_partitions(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
 
 
 def _check_first(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
-    """What is wrong before a partition is: GRES, which sbatch looks at before it asks, and unknown nodes."""
-    if not asked.get("allocate"):
-        check_gres(cluster, asked)
+    """What is wrong before a partition is: nodes that are not known."""
     known = cluster.controller.state.table.index
     if any(name not in known for key in ("req_nodes", "exc_nodes") for name in names_of(asked.get(key))):
         raise SubmitError(BAD_NODES)

@@ -85,3 +85,11 @@ def test_where_a_job_goes_is_asked_before_what_it_wants(tmp_path: Path, wrong: d
 )
 def test_but_some_things_are_asked_even_before(tmp_path: Path, wrong: dict[str, Any], said: str) -> None:
     assert refusal(tmp_path, CONF, {**wrong, "partition": "nono"}) == said
+
+
+def test_sbatch_looks_at_gres_before_anybody_asks_who_may_run_where(tmp_path: Path) -> None:
+    """salloc asks first (22.05)."""
+    conf, bad = CONF.replace("Default=YES", "Default=YES RootOnly=YES"), {"tres_per_job": "gres:gpu:1"}
+    denied = refusal(tmp_path, conf, {})
+    assert refusal(tmp_path, conf, bad) == "Invalid generic resource (gres) specification"
+    assert refusal(tmp_path, conf, {**bad, "allocate": True}) == denied
