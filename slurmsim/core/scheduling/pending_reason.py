@@ -126,10 +126,10 @@ class PendingReasons:
             if request.required & nodes & (closed | ~state.table.idle & self._in_the_way(request)):
                 continue
             nodes &= ~closed
-            if (nodes & state.table.idle).bit_count() >= request.min_nodes:
+            if _enough(request, nodes & state.table.idle):
                 return
             nodes &= ~self._in_the_way(request)
-            if nodes.bit_count() >= request.min_nodes or request.candidates.bit_count() < request.min_nodes:
+            if _enough(request, nodes) or not _enough(request, request.candidates):
                 return
         self.show_until_a_pass(job, Reason.RESOURCES)
 
@@ -195,3 +195,10 @@ class PendingReasons:
             return f"{Reason.REQ_NODE_NOT_AVAIL}, May be reserved for other job"
         names = state.cluster.namer.runs(runs(missing))
         return f"{Reason.REQ_NODE_NOT_AVAIL}, UnavailableNodes:{names}"
+
+
+def _enough(request: CompiledRequest, nodes: Bitmap) -> bool:
+    """Whether `nodes` are as many as `request` needs, side by side if it wants them so."""
+    if not request.contiguous:
+        return nodes.bit_count() >= request.min_nodes
+    return any(length >= request.min_nodes for _, length in runs(nodes))

@@ -40,6 +40,18 @@ def test_nodes_that_others_share_are_no_reason_yet() -> None:
     assert w.reason("second") == "Priority"
 
 
+def test_nodes_side_by_side_must_be_left_by_jobs_that_share_with_nobody() -> None:
+    w = watched()
+    w.sbatch("-J run -w n2 --exclusive -t 60", 3000, at=0)
+    w.sbatch("-J beside -N3 -n24 -t 60", 3000, at=0)
+    w.sbatch("-J first -N4 -n32 -t 60", 60, at=20)
+    w.sbatch("-J three -N3 --contiguous -t 5", 60, at=40)
+    w.sbatch("-J two -N2 --contiguous -t 5", 60, at=40)
+    w.sbatch("-J anywhere -N3 -t 5", 60, at=40)
+    w.until(40)
+    assert w.reasons("three two anywhere") == {"three": "Resources", "two": "Priority", "anywhere": "Priority"}
+
+
 def test_a_node_that_is_named_and_closed_is_busy_however_many_others_are_free() -> None:
     w = watched()
     w.sbatch("-J run -w n2 --exclusive -t 60", 3000, at=0)
