@@ -307,6 +307,9 @@ def show_reservation(session: Session, words: list[str]) -> None:
 
 def show_runaway(session: Session, words: list[str]) -> None:
     """Jobs the database takes for running although they are not: there are none."""
+    if not session.io.client.call("ping")["operator"]:
+        session.io.error("sacctmgr: error: You must have an AdminLevel>=Operator to fix runaway jobs")
+        raise Stop(1)
     cluster = session.list("cluster")[0]["cluster"]
     session.io.out(f"Runaway Jobs: No runaway jobs found on cluster {cluster}\n")
 

@@ -33,9 +33,13 @@ BUSY = "Requested nodes are busy"
 DOWN = "Partition in DOWN state"
 _TOO_LARGE = {"22.05": False, "24.11": True, "26.05": False}
 """Whether an allocation of more nodes than its partition has is refused."""
+_NOT_NOW = "Requested partition configuration not available now"
+_LIMITS = (Reason.PARTITION_CONFIG, Reason.PARTITION_NODE_LIMIT, Reason.PARTITION_TIME_LIMIT)
+_LIMITS_FIRST = {"22.05": True, "24.11": False}
+"""Whether ``--immediate`` names a limit of the partition, whoever is ahead."""
 _SAID = {
-    "PartitionNodeLimit": "Requested partition configuration not available now",
-    "PartitionTimeLimit": "Requested partition configuration not available now",
+    "PartitionNodeLimit": _NOT_NOW,
+    "PartitionTimeLimit": _NOT_NOW,
     "PartitionDown": "Required partition not available (inactive or drain)",
     "PartitionInactive": "Required partition not available (inactive or drain)",
     "JobHeldUser": "Job is held",
@@ -70,6 +74,8 @@ def answer(cluster: LiveCluster, live: LiveJob) -> dict[str, Any]:
     kept = [keeps_out(core, p, request) for p, request in zip(core.partitions, core.requests, strict=True)]
     reason = str(kept[0] if kept and all(kept) else core.reason)
     if int(live.asked.get("immediate") or 0) == 1:
+        if reason in _LIMITS and row(_LIMITS_FIRST, cluster.release):
+            return _fail(cluster, live, found, _NOT_NOW)
         before = [r for records in cluster.controller.state.queue.jobs.values() for r in records if r.job is not core]
         first = any(r.partition is core.partition and r.priority > core.priority for r in before)
         down = reason == Reason.PARTITION_DOWN and _has_nodes(cluster, core)

@@ -111,7 +111,7 @@ class _Jobs:
                 raise unreadable from None
             if not self._operator(person):
                 raise Refusal(DENIED, 2002)
-        if named.array not in self.cluster.arrays and not named.records:
+        if not named.records and not self.cluster.find(job_id.partition("_")[0]):
             raise unreadable
         if named.part_of_het_job:
             raise Refusal(*het_jobs.NOT_WHOLE)

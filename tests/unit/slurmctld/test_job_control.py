@@ -87,6 +87,12 @@ def test_what_resume_says_of_a_job_that_is_not_there(cluster: Engine) -> None:
         assert says(cluster, "suspend_job", person, job_id="99", op="resume") == "Unexpected message received"
 
 
+def test_a_task_of_a_job_that_is_no_array_is_not_there(cluster: Engine) -> None:
+    for op, job_id in (("suspend", "1_4"), ("suspend", "2_0"), ("resume", "5_1")):
+        found = do(cluster, "suspend_job", job_id=job_id, op=op)
+        assert found["responses"] == [[job_id, "Invalid job id specified"]]
+
+
 @pytest.mark.parametrize(
     ("job", "text"),
     [("1", ""), ("2", "Requested operation is presently disabled"), ("99", "Invalid job id specified")],
@@ -163,6 +169,14 @@ def test_an_immediate_allocation_in_a_partition_that_is_down(cluster: Engine) ->
         do(cluster, "kill", job_id=job_id, signal=9)
     found = do(cluster, "submit", ALICE, job={**job, "allocate": True, "held": True})
     assert found["refused"] == "Partition in DOWN state"
+
+
+@pytest.mark.parametrize("more", [{"num_tasks": 500, "min_cpus": 500}, {"partition": "brief", "time_limit": 60}])
+def test_an_immediate_allocation_that_is_too_much_for_its_partition(cluster: Engine, more: dict[str, Any]) -> None:
+    """Whoever is ahead of it: 22.05 tests limits of the partition before it asks."""
+    do(cluster, "create_partition", partition={"name": "brief", "nodes": "ALL", "max_time": 5})
+    job = {"name": "s", "work_dir": "/tmp", "num_tasks": 1, "immediate": 1, "allocate": True, "held": True, **more}
+    assert do(cluster, "submit", ALICE, job=job)["refused"] == "Requested partition configuration not available now"
 
 
 @pytest.mark.parametrize(("more", "reason"), [({}, "Priority"), ({"array_inx": "1-2"}, "None")])
