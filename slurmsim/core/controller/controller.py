@@ -176,6 +176,7 @@ class Controller:
         self.eligibility = Eligibility(
             state, (waiting, runs), self.accounting, min_job_age=cluster.option("MinJobAge"), kill_invalid=kill_invalid
         )
+        self.found_cpus.record_of = self.eligibility.arrays.record_of
         self.licenses = Licenses(state, waiting)
         self.deadlines = Deadlines(state, runs)
         self.switch_wait = SwitchWait(state, self.accounting)

@@ -4,12 +4,13 @@ Backfill tries every job that may start, to know when it could. What it would ge
 its own has all their CPUs, one that shares takes whole cores. These count instead of the CPUs asked for in the size of
 the job, when its priority is next worked out (priority_multifactor.c, set_priority_factors), and against limits where
 no nodes are free (select_nodes). A main pass that found nodes for a job a limit held leaves the same behind.
+The waiting tasks of an array are one record, so what was found for one of them counts for all.
 Mirrors _job_test of src/plugins/select/cons_common/job_test.c (22.05) and its callers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import to_indices
@@ -29,10 +30,16 @@ class FoundCpus:
     ----------
     state, accounting, plugin
         Whose jobs; `wanted` when CPUs found can matter: to limits, or to a priority by size.
+
+    Attributes
+    ----------
+    record_of
+        The jobs that wait in one record of slurmctld with a job, it among them.
     """
 
     def __init__(self, state: ControllerState, accounting: AccountingParts, plugin: Basic | Multifactor) -> None:
         self.state, self._accounting, self._plugin = state, accounting, plugin
+        self.record_of: Callable[[Job], Iterable[Job]] = _alone
         self.news: dict[int, int] = {}  # by job found since priorities were worked out: the CPUs that counted then
         self._waiting: dict[int, Job] | None = None  # who is in it is told by the queue, so that nobody keeps it
 
@@ -88,11 +95,13 @@ class FoundCpus:
 
     def found(self, job: Job, n_cpus: int) -> None:
         """A test found nodes with so many CPUs for `job`."""
-        self.waiting.pop(job.id, None)
-        if job.tried_cpus != n_cpus:
-            self.news.setdefault(job.id, job.tried_cpus)
-            job.tried_cpus = n_cpus
-            self.state.queue.edited(job)
+        for one in self.record_of(job):
+            self.waiting.pop(one.id, None)
+            if one.tried_cpus != n_cpus:
+                self.news.setdefault(one.id, one.tried_cpus)
+                one.tried_cpus = n_cpus
+                if one.queued:
+                    self.state.queue.edited(one)
 
     def _cpus_found(self, record: Record) -> int:
         """What the record's job would get on nodes that are alike; else what it is planned on, or asks for."""
@@ -108,3 +117,7 @@ class FoundCpus:
                 n_units = max(n_units, -(-request.n_tasks // request.tasks_per_node))
             return n_units * each
         return table.cpus_on(job.planned_nodes) if request.whole and job.planned_nodes else request.min_cpus
+
+
+def _alone(job: Job) -> Iterable[Job]:
+    return (job,)

@@ -68,6 +68,13 @@ class JobArrays:
         array.tasks[job.sub.array_task_id] = job.id
         array.live += 1
 
+    def record_of(self, job: Job) -> list[Job]:
+        """The jobs that wait in one record of slurmctld with `job`, it among them: tasks nothing has split off."""
+        if job.rank < UNSPLIT:
+            return [job]
+        tasks = map(self.state.jobs.get, self.by_id[job.array_key].tasks.values())
+        return [task for task in tasks if task is not None and task.rank >= UNSPLIT and task.state == JobState.PENDING]
+
     # -- the throttle -----------------------------------------------------------------------------------------------
 
     def has_room(self, job: Job) -> bool:

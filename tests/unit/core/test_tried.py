@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from unit.core.world import World, simple
 
-from slurmsim.core.records.messages import AlterJob, AlterPartition, Requeue
+from slurmsim.core.records.messages import AlterJob, AlterPartition, Hold, Requeue
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
 
 SIZES = """PriorityType=priority/multifactor
@@ -49,6 +49,17 @@ def test_builtin_looks_at_the_first_jobs_only() -> None:
         w.sbatch(f"-J {name} -N2 --exclusive -t 10", run=100)
     w.until(61)
     assert [w[name].priority for name in ("b", "c", "d")] == [500, 500, 312]
+
+
+def test_what_is_found_for_a_task_counts_for_all_that_are_one_record_with_it() -> None:
+    w = world("builtin", SIZES + "SchedulerParameters=bf_max_job_test=1,bf_interval=10\n")
+    w.sbatch("-J full -N4 --exclusive -t 10", run=500)
+    w.sbatch("-J a -N2 --exclusive -t 10 -a 0-3", run=100)
+    w.until(1)
+    w.tell(Hold(w.id("a_3")))  # has a record of its own
+    w.until(61)
+    assert [w[f"a_{task}"].priority for task in range(3)] == [500, 500, 500]
+    assert w["a_3"].tried_cpus == 0
 
 
 def test_a_requeued_job_is_as_new() -> None:
