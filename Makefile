@@ -48,6 +48,7 @@ nightly: test-compiled ## test-compiled; kernels under sanitizers; fuzzers and p
 	@SLURMSIM_SCHEDULES=100000 $(BIN)/python -m pytest -s tests/properties/test_power_schedules.py
 	@SLURMSIM_KILLS=1000 $(BIN)/python -m pytest -s tests/live/test_kill.py
 	@SLURMSIM_STOPS=1000 $(BIN)/python -m pytest -s tests/live/test_stopping.py
+	@SLURMSIM_WAITS=1000 $(BIN)/python -m pytest -s tests/live/test_why_live.py -k same_session
 	@$(BIN)/python -m pytest -n 2 -m slow
 
 bench: ## the benchmarks, one file a claim of the README (logs: SLURMSIM_DATA=folder)
