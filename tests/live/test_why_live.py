@@ -214,7 +214,7 @@ def _asked_while_it_waited(folder: Path, seed: int, jobs: int) -> list[str]:
     with frozen(cpus_per_node=4) as c:
         for _ in range(jobs):
             minutes = rng.randrange(5, 120)
-            words = ["-n", str(rng.randrange(1, 10)), "-t", str(minutes)]
+            words = ["-N1-4", "-n", str(rng.randrange(1, 10)), "-t", str(minutes)]  # sacct tells no -N from -N1
             c.run(["sbatch", *words, "--wrap", f"sleep {rng.randrange(1, minutes * 60)}"], check=True)
             c.step(rng.randrange(0, 300))
             waiting = [job.job_id for job in c.jobs() if job.state == "PENDING"]

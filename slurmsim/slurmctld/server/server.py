@@ -33,21 +33,20 @@ from slurmsim.slurmctld.history.history import History
 from slurmsim.slurmctld.history.noting import note_decisions
 from slurmsim.slurmctld.history.state_folder import StateFolder
 from slurmsim.slurmctld.processes.allocation_clients import Holders
-from slurmsim.slurmctld.processes.simulated import is_real
 from slurmsim.slurmctld.processes.solver import NOTHING, Solver
 from slurmsim.slurmctld.requests.nodes import administrators_only
 from slurmsim.slurmctld.requests.request_shapes import BAD_NUMBER, BAD_REQUEST, check_arguments, check_message
 from slurmsim.slurmctld.requests.shapes import Malformed
-from slurmsim.slurmctld.server.call_log import CallLog
 from slurmsim.slurmctld.server.clock import FAST, FROZEN, REAL, RUNNING, Clock
+from slurmsim.slurmctld.server.command_book import CommandBook
 from slurmsim.slurmctld.server.connections import Connections
 from slurmsim.slurmctld.server.daemon_status import daemon_status
 from slurmsim.slurmctld.server.fault_mark import FaultMark
 from slurmsim.slurmctld.server.idle import is_idle, runs_something_real
 from slurmsim.slurmctld.server.outgoing import Answer, Outgoing
 from slurmsim.slurmctld.server.people import Person
-from slurmsim.slurmctld.server.recorder import Recorder
 from slurmsim.slurmctld.server.trouble_log import TroubleLog
+from slurmsim.slurmctld.server.who_may_ask import owners_business
 
 IDLE_S = 3600.0
 BATCH = 512  # requests carried out before they are written and answered
@@ -113,9 +112,9 @@ class Server:
         self._noted = clock.now()  # the last instant the journal speaks of
         self.failed = False
         self.lasting = True  # somebody may start it again
-        self.log, self.trouble, self._fault_mark = CallLog(folder), TroubleLog(), FaultMark(folder)
+        self.trouble, self._fault_mark = TroubleLog(), FaultMark(folder)
         self._fault_mark.show(engine.faults.for_commands)
-        self.recorder = Recorder(folder)
+        self._book = CommandBook(folder, clock, history, lambda: self.engine.last_id)
         self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls,
                      "status": self._status, "snapshot": self._snapshot,
                      "news": self._tell_news, "record": self._record, "record_begin": self._record_begin}  # fmt: skip
@@ -172,8 +171,7 @@ class Server:
                 self._compaction.at_stop(self.engine, self.clock)
             self.journal.close()
         self.engine.storage.store.close()
-        self.log.close()
-        self.recorder.close()
+        self._book.close()
         self._socket.close()
         self.folder.hang_up()
 
@@ -239,7 +237,7 @@ class Server:
         person = self.engine.people.by_uid(uid)
         user = message.get("user")
         asked = Asked(message, self.engine.people.by_name(str(user)) if user else person, future)
-        refusal = self._owners_business(message, uid)
+        refusal = owners_business(self.engine, message, uid)
         if refusal is not None:
             future.set_result({"refused": [2002, refusal]})
             return asked
@@ -252,22 +250,6 @@ class Server:
         self._waiting.append(asked)
         self._work.set()
         return asked
-
-    def _owners_business(self, message: dict[str, Any], uid: int) -> str | None:
-        """Why a peer who is not the cluster's owner is not even asked; None: as any user of a Slurm."""
-        owner, user = self.engine.owner, message.get("user")
-        if uid == owner:
-            return None
-        if (user and uid) or message.get("call") in ("ended", "solved"):  # root may be anybody; these are ours
-            return DENIED
-        call, arguments = message.get("call"), message.get("args") or {}
-        if call not in ("submit", "update_crontab") or (user and not uid) or not self.engine.runs_jobs:
-            return None
-        jobs = [arguments["job"]] if call == "submit" else [entry["job"] for entry in arguments["jobs"]]
-        if arguments.get("will_run") or not any(map(is_real, jobs)):
-            return None
-        name = self.engine.people.by_uid
-        return f"{DENIED}: scripts run as {name(owner).name} here, and not as {name(uid).name}"
 
     def _leave(self, asked: Asked) -> None:
         """Nobody waits for that answer any more."""
@@ -663,38 +645,18 @@ class Server:
         return daemon_status(self.folder.path, self.engine, self.clock, self.journal, time.monotonic() - self._began)
 
     def _log_call(self, arguments: dict[str, Any], person: Person) -> Answer:
-        words = arguments.get("argv")
-        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise Refusal("argv is a list of words")
-        self.log.add(
-            {"user": person.name, "at": self.clock.now(), "argv": words, "rc": int(arguments.get("rc") or 0),
-             "seconds": float(arguments.get("seconds") or 0.0),
-             **({"faults": arguments["faults"]} if arguments.get("faults") else {})}
-        )  # fmt: skip
-        if arguments.get("kept"):
-            self.recorder.add(
-                {**arguments["kept"], "user": person.name, "argv": words, "rc": int(arguments.get("rc") or 0),
-                 "ended": self.clock.now(), "faults": arguments.get("faults") or []}
-            )  # fmt: skip
-        return {}
+        return self._book.log_call(arguments, person)
 
     def _record(self, arguments: dict[str, Any], person: Person) -> Answer:
         self._owner_only(person)
-        if arguments["action"] == "start":
-            history = self._history
-            self.recorder.start(arguments["path"], self.clock.now(), person.name, self.engine.last_id, history.header,
-                                history.configuration.texts)  # fmt: skip
-        found = {"path": self.recorder.path, "commands": self.recorder.count, "jobs": self.engine.last_id}
-        if arguments["action"] == "stop":
-            self.recorder.stop()
-        return found
+        return self._book.record(arguments, person)
 
     def _record_begin(self, arguments: dict[str, Any], person: Person) -> Answer:
-        return self.recorder.begin(self.clock.now())
+        return self._book.record_begin()
 
     def _calls(self, arguments: dict[str, Any], person: Person) -> Answer:
         self._owner_only(person)
-        return {"calls": self.log.calls(arguments.get("command"))}
+        return self._book.calls(arguments)
 
 
 def run_server(server: Server, ready: Callable[[], None] | None = None) -> int:
