@@ -19,6 +19,7 @@ from left_out_cycles import left_out_cycles
 from random_worlds import read_conf
 
 from slurmsim import compiled
+from slurmsim.core.placement import selector
 from slurmsim.core.placement.selector import Selector
 from slurmsim.core.scheduling.main_pass import MainPass
 from slurmsim.core.scheduling.policy_view import View
@@ -75,6 +76,18 @@ def test_leaving_those_alone_who_wait_on_as_they_did(policy: str, world: World) 
         other = drive(world, policy)
     assert usual.starts == other.starts
     assert usual.events == other.events
+
+
+@pytest.mark.skipif(compiled(), reason="constants of compiled modules cannot be replaced")
+@SLURM
+@given(world=worlds(parameters=BACKFILL))
+def test_whether_the_kernel_is_asked_before_a_place_is_looked_for(policy: str, world: World) -> None:
+    usual = drive(world, policy)
+    for often in (0, 1 << 60):  # never, and always
+        with mock.patch.object(selector, "FOUND_IN_TURN", often):
+            other = drive(world, policy)
+        assert usual.starts == other.starts
+        assert usual.events == other.events
 
 
 def looked_at(world: World, depth: int) -> World:

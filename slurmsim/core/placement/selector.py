@@ -21,6 +21,8 @@ from slurmsim.core.records.node_table import Allocation, NodeTable
 from slurmsim.core.records.value import Value
 
 NEVER = 1 << 60
+FOUND_IN_TURN = 4
+"""After so many looks that all found a place the kernel is not asked first."""
 Trim = Callable[[FreeState, int], FreeState]
 
 
@@ -92,6 +94,7 @@ class Selector(Placer):
         self._forecasts: dict[tuple[CompiledRequest, Bitmap, bool], Forecast | None] = {}
         self._states: list[Supposed] = []
         self.shares = Shares(table)
+        self._found_in_turn = 0  # looks for a place
 
     def fits(self, request: CompiledRequest, within: Bitmap | None = None) -> bool:
         """Whether the request could start now (inside `within` when given)."""
@@ -104,11 +107,19 @@ class Selector(Placer):
         self, request: CompiledRequest, free: FreeState, within: Bitmap | None = None, *, rough: bool = False,
         later: bool = False, prefer: Bitmap = 0, heavier: Bitmap = 0,
     ) -> Allocation | None:  # fmt: skip
-        """As `Placer.place`; where the kernel knows that there is no place none is looked for."""
-        plain = free is self.table and not (request.by_count or prefer or heavier)
-        if plain and not later and self.shares.serves(request, self) and not self.fits(request, within):
+        """As `Placer.place`; where the kernel knows that there is no place none is looked for.
+
+        To tell it what is free costs as much as a look, so it is not asked while one after the other finds a place.
+        """
+        plain = free is self.table and not (request.by_count or prefer or heavier or later)
+        asks = plain and self._found_in_turn < FOUND_IN_TURN and self.shares.serves(request, self)
+        if asks and not self.fits(request, within):
+            self._found_in_turn = 0
             return None
-        return super().place(request, free, within, rough=rough, later=later, prefer=prefer, heavier=heavier)
+        found = super().place(request, free, within, rough=rough, later=later, prefer=prefer, heavier=heavier)
+        if plain:
+            self._found_in_turn = 0 if found is None else self._found_in_turn + 1
+        return found
 
     def future(
         self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, *,
