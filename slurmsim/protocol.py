@@ -178,9 +178,12 @@ class Client:
         return Client(self.folder, self.user, None, self.patience_s)
 
     def post(self, name: str, **arguments: Any) -> int:
-        """Ask without waiting for the answer; the descriptor it can be read from. Raises Unreachable."""
+        """Ask without waiting for the answer; the descriptor it can be read from. Raises Unreachable and Refusal."""
+        message = pack({"call": name, "args": arguments, "user": self.user})
+        if len(message) - _LENGTH > MAX_REQUEST:  # the daemon would hang up, and look as if it were away
+            raise Refusal(f"a request of {len(message):,} bytes; slurmsim takes {MAX_REQUEST:,} at most")
         try:
-            self._send(pack({"call": name, "args": arguments, "user": self.user}))
+            self._send(message)
         except OSError as error:
             self.close()
             raise Unreachable(str(error), "send") from None

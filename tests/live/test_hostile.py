@@ -141,6 +141,15 @@ def test_thousands_of_connections_and_slow_readers(folder: Path) -> None:
     assert answers(folder) < 5
 
 
+def test_what_is_too_large_is_refused_before_it_is_sent() -> None:
+    """The daemon hangs up on it, which would look as if there were none."""
+    with slurmsim.cluster(frozen=True) as c:
+        client = Client(str(c.folder))
+        with pytest.raises(Refusal, match=r"a request of 16,777,[0-9]{3} bytes; slurmsim takes 16,777,216 at most"):
+            client.call("users", names=["x" * MAX_REQUEST])
+        assert client.call("hello")
+
+
 @pytest.mark.parametrize("sent", [0, 1 << 20, 14 << 20])
 def test_who_announces_much_and_stalls_holds_nobody_up(folder: Path, sent: int) -> None:
     stalled = []
