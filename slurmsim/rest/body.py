@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slurmsim.rest.messages import Rejected, refused_status
+
+if TYPE_CHECKING:
+    from slurmsim.rest.calls import Call
 
 NO_PATH = (9200, "Unable to resolve path")
 NO_TABLE = (9209, "Data parser expected a dictionary or object")
@@ -92,6 +95,18 @@ class Body:
         shown = f": {json.dumps(value)}" if self.version > 40 and not isinstance(value, (list, dict)) else ""
         self.warn(f"Expected OpenAPI type={wanted} (Slurm type={slurms}) but got OpenAPI type={outer} "
                   f"(Slurm type={inner}){shown}", f"#{path}")  # fmt: skip
+
+
+def read_body(
+    call: Call, rows: Table, name: str, qos: Callable[[], Iterable[str]] = tuple
+) -> tuple[Body, dict[str, Any]]:
+    """The body of a request and its fields; none stands for an empty one. Raises Rejected, with the warnings so far."""
+    body = Body(call.release, call.version, qos)
+    try:
+        return body, body.table({} if call.body is None else call.body, "/", rows, name)
+    except Rejected as rejected:
+        rejected.warnings = body.warnings
+        raise
 
 
 def kind_of(value: Any) -> tuple[str, str]:

@@ -35,6 +35,10 @@ class Call:
         """Slurm's number of a refusal: the daemon's, else the one with that text."""
         return refusal.number or numbers(self.release).get(refusal.text.rsplit("\n", 1)[-1], -1)
 
+    def error_of(self, refusal: Refusal) -> tuple[int, str]:
+        """Number and text of a refusal as Slurm has them."""
+        return self.number_of(refusal), refusal.text.rsplit("\n", 1)[-1]
+
     def rejected_parameters(self, source: str) -> Rejected:
         """What is said of path or query that cannot be read."""
         return Rejected("Rejecting request. Failure parsing parameters", *BAD_QUERY, source, 422)

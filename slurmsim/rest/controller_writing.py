@@ -18,6 +18,7 @@ from slurmsim.rest.body import (
     Table,
     number,
     plain_number,
+    read_body,
     rows_of,
     skipped,
     string_list,
@@ -26,7 +27,7 @@ from slurmsim.rest.body import (
     within,
     words,
 )
-from slurmsim.rest.messages import BAD_QUERY, Found, Rejected
+from slurmsim.rest.messages import BAD_QUERY, NOT_MODELLED, Found, Rejected
 
 if TYPE_CHECKING:
     from slurmsim.rest.calls import Call
@@ -47,7 +48,7 @@ _NODE: Table = {
     "extra": Row(text), "features": Row(texts), "features_act": Row(texts), "gres": Row(text),
     "weight": Row(number),
 }  # fmt: skip
-_NODE_REFUSED = frozenset(("address", "cpu_bind", "hostname", "reason_uid", "resume_after", "cert_token",
+NODE_REFUSED = frozenset(("address", "cpu_bind", "hostname", "reason_uid", "resume_after", "cert_token",
                            "instance_id", "instance_type", "topology_str"))  # fmt: skip
 _FLAGS = {
     name: name for name in (
@@ -66,31 +67,17 @@ _RESERVATION: Table = {
 }  # fmt: skip
 
 
-def _read(call: Call, rows: Table, name: str) -> tuple[Body, Record]:
-    body = Body(call.release, call.version, tuple)
-    try:
-        return body, body.table({} if call.body is None else call.body, "/", rows, name)
-    except Rejected as rejected:
-        rejected.warnings = body.warnings
-        raise
-
-
-def _error(call: Call, refusal: Refusal) -> tuple[int, str]:
-    return call.number_of(refusal), refusal.text.rsplit("\n", 1)[-1]
-
-
 # -- nodes ------------------------------------------------------------------------------------------------------------
 
 
 def update_nodes(call: Call) -> Found:
     """POST nodes: one change of many nodes."""
     source = "_update_nodes"
-    refused = sorted(_NODE_REFUSED & call.body.keys()) if isinstance(call.body, dict) else []
+    refused = sorted(NODE_REFUSED & call.body.keys()) if isinstance(call.body, dict) else []
     if refused:
-        raise Rejected(f"{', '.join(refused)}: not modelled by slurmsim", 2036,
-                       "Requested operation not supported on this system", source)  # fmt: skip
+        raise Rejected(f"{', '.join(refused)}: not modelled by slurmsim", *NOT_MODELLED, source)
     try:
-        body, found = _read(call, {**_NODE, **_META}, "UPDATE_NODE_MSG")
+        body, found = read_body(call, {**_NODE, **_META}, "UPDATE_NODE_MSG")
     except Rejected as rejected:
         raise _with_state(call, rejected) from None
     names = [name for one in found.pop("name", ()) for name in _hosts(one)]
@@ -103,7 +90,7 @@ def update_nodes(call: Call) -> Found:
         try:
             call.client.call("update_node", names=name, **asked)
         except Refusal as refusal:
-            raise Rejected(f"Failure to update node {name}", *_error(call, refusal), source) from None
+            raise Rejected(f"Failure to update node {name}", *call.error_of(refusal), source) from None
     return Found({}, warnings=body.warnings)
 
 
@@ -131,20 +118,21 @@ def _hosts(name: str) -> list[str]:
 
 def post_reservation(call: Call) -> Found:
     """POST reservation: made, or changed where it is there."""
-    body, found = _read(call, {**_RESERVATION, **_META}, "RESERVATION_DESC_MSG")
-    return _told(body, [_put_reservation(call, found)])
+    body, found = read_body(call, {**_RESERVATION, **_META}, "RESERVATION_DESC_MSG")
+    return _told(body, [_put_reservation(call, found, _names(call))])
 
 
 def post_reservations(call: Call) -> Found:
     """POST reservations: as `post_reservation`, one after the other."""
     source, empty = "_parse_resv_desc_list", "No reservation descriptions specified in reservations array"
     table: Table = {"reservations": Row(rows_of(_RESERVATION, "RESERVATION_DESC_MSG")), **_META}
-    body, found = _read(call, table, "OPENAPI_RESERVATION_MOD_REQ")
+    body, found = read_body(call, table, "OPENAPI_RESERVATION_MOD_REQ")
     if "reservations" not in found:
         raise Rejected(empty, *BAD_QUERY, source, 422)
     if not found["reservations"]:
         body.warn(empty, source)
-    return _told(body, [_put_reservation(call, one) for one in found["reservations"]])
+    there = _names(call)
+    return _told(body, [_put_reservation(call, one, there) for one in found["reservations"]])
 
 
 def _told(body: Body, made: list[Record]) -> Found:
@@ -154,13 +142,13 @@ def _told(body: Body, made: list[Record]) -> Found:
     return Found({"reservations": made}, warnings=body.warnings)
 
 
-def _put_reservation(call: Call, found: Record) -> Record:
-    """Make or change one; how it is told. Raises Rejected."""
+def _put_reservation(call: Call, found: Record, there: set[str]) -> Record:
+    """Make one that is not `there`, or change it; how it is told. Raises Rejected."""
     name = found.get("name")
     if not name:
         raise Rejected("Reservation must be given.", *INVALID_RESERVATION, "_mod_reservation")
     request = _request(found)
-    new = name.lower() not in _names(call)
+    new = name.lower() not in there
     if new:
         wrong = wrong_in(request, call.release)
         if wrong:
@@ -170,8 +158,9 @@ def _put_reservation(call: Call, found: Record) -> Record:
         call.client.call(f"{verb}_reservation", reservation=request)
     except Refusal as refusal:
         doing = "creating" if new else "updating"
-        raise Rejected(f"Error {doing} reservation  {name}", *_error(call, refusal),
+        raise Rejected(f"Error {doing} reservation  {name}", *call.error_of(refusal),
                        f"slurm_{verb}_reservation") from None  # fmt: skip
+    there.add(name.lower())
     return _described(found)
 
 
@@ -266,7 +255,7 @@ def post_partitions(call: Call) -> Found:
     """POST partitions: each made, or changed where it is there."""
     table: Table = {"partitions": Row(rows_of(_PARTITION, _P), True), **_META}
     try:
-        body, found = _read(call, table, "OPENAPI_PARTITION_RESP")
+        body, found = read_body(call, table, "OPENAPI_PARTITION_RESP")
     except Rejected as rejected:
         raise _and_rejecting(call, rejected, "query", "_partitions_mod") from None
     there = {str(name) for name in call.client.call("partitions", fields=["name"], show_all=True)["columns"]["name"]}
@@ -283,7 +272,7 @@ def post_partitions(call: Call) -> Found:
         try:
             call.client.call(f"{verb}_partition", partition=request)
         except Refusal as refusal:
-            raise Rejected(f"Failed to {verb} partition {name} with description at index {at}", *_error(call, refusal),
+            raise Rejected(f"Failed to {verb} partition {name} with description at index {at}", *call.error_of(refusal),
                            f"slurm_{verb}_partition") from None  # fmt: skip
     return Found({}, warnings=body.warnings)
 
@@ -305,7 +294,7 @@ def requeue_jobs(call: Call) -> Found:
     """POST jobs/requeue: those named, up to the first that cannot be."""
     source = "op_handler_jobs_requeue"
     table: Table = {"jobs": Row(texts), "flags": Row(words(_REQUEUE_FLAGS)), **_META}
-    body, found = _read(call, table, "OPENAPI_JOBS_REQUEUE_REQ")
+    body, found = read_body(call, table, "OPENAPI_JOBS_REQUEUE_REQ")
     if not found.get("jobs"):
         raise Rejected("Query missing JobIds", 2017, INVALID_JOB, source, 404)
     more = {"hold": True} if "hold" in (found.get("flags") or ()) else {}
@@ -315,7 +304,7 @@ def requeue_jobs(call: Call) -> Found:
         try:
             call.client.call("requeue_job", job_id=name, **more)
         except Refusal as refusal:
-            error = _error(call, refusal)
+            error = call.error_of(refusal)
             status = 404 if error[0] == 2017 else None
             raise Rejected(f"Requeue JobId={name} failed", *error, source, status, {"status": []}) from None
     return Found({"status": []}, warnings=body.warnings)
@@ -325,7 +314,7 @@ def hostlist(call: Call) -> Found:
     """POST hostlist: the short form of some names."""
     source = "_convert_hostnames_hostlist"
     try:
-        body, found = _read(call, {"hostnames": Row(texts, True), **_META}, "OPENAPI_HOSTNAMES_REQ_RESP")
+        body, found = read_body(call, {"hostnames": Row(texts, True), **_META}, "OPENAPI_HOSTNAMES_REQ_RESP")
     except Rejected as rejected:
         raise _and_rejecting(call, rejected, "request", source) from None
     return Found({"hostlist": compress(found["hostnames"])}, warnings=body.warnings)
@@ -335,7 +324,7 @@ def hostnames(call: Call) -> Found:
     """POST hostnames: all names of a short form."""
     source = "_convert_hostnames_hostlist"
     try:
-        body, found = _read(call, {"hostlist": Row(text, True), **_META}, "OPENAPI_HOSTLIST_REQ_RESP")
+        body, found = read_body(call, {"hostlist": Row(text, True), **_META}, "OPENAPI_HOSTLIST_REQ_RESP")
         names = list(expand(found["hostlist"]))
     except HostlistError:
         wrong = Rejected(f"Invalid hostlist string: {found['hostlist']}", 9216, "Request to parse invalid data",

@@ -11,7 +11,7 @@ from slurmsim.rest.body import Body
 from slurmsim.rest.body import flag as read_flag
 from slurmsim.rest.commands import found_by
 from slurmsim.rest.database_writing import UNNAMED, failed, named, nothing
-from slurmsim.rest.messages import Found, Rejected
+from slurmsim.rest.messages import NOT_MODELLED, Found, Rejected
 
 if TYPE_CHECKING:
     from slurmsim.rest.calls import Call
@@ -296,5 +296,5 @@ def config(call: Call) -> Found:
 
 def _denied(call: Call) -> tuple[int, str]:
     if call.client.call("hello")["operator"]:
-        return 2036, "Requested operation not supported on this system"
+        return NOT_MODELLED
     return _DENIED

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.protocol import DENIED, Refusal
 from slurmsim.release_changes import since
 from slurmsim.rest import database_tables as tables
-from slurmsim.rest.body import Body, Table
-from slurmsim.rest.messages import BAD_QUERY, Found, Rejected
+from slurmsim.rest.body import Body, Table, read_body
+from slurmsim.rest.messages import BAD_QUERY, NOT_MODELLED, Found, Rejected
 
 if TYPE_CHECKING:
     from slurmsim.rest.calls import Call
@@ -22,7 +22,6 @@ Record = dict[str, Any]
 ACTIVE = (7001, "Job(s) active, cancel job(s) before remove")
 DEFAULT = (7009, "You can not remove the default account of a user")
 EMPTY = (2162, "Empty list")
-NOT_MODELLED = (2036, "Requested operation not supported on this system")
 MANY = (9210, "Request matched more than one object to modify. Modifications must only apply to a single object. Try "
               "adding more properties to make update match a unique object.")  # fmt: skip
 UNNAMED = (9211, "Request matched more than one object to query. Request is limited to query of a single matching "
@@ -55,12 +54,7 @@ def body_of(call: Call, table: Table, name: str) -> tuple[Body, Record]:
     def qos() -> list[str]:
         return [pair[0] for pair in call.client.call("qos_ids")["ids"]]
 
-    body = Body(call.release, call.version, qos)
-    try:
-        return body, body.table({} if call.body is None else call.body, "/", table, name)
-    except Rejected as rejected:
-        rejected.warnings = body.warnings
-        raise
+    return read_body(call, table, name, qos)
 
 
 def change(call: Call, action: str, **arguments: Any) -> Record:
@@ -76,7 +70,7 @@ def each(call: Call, function: str, source: str, objects: list[Record], make: Ca
         try:
             make(one)
         except Refusal as refusal:
-            raise failed(call, function, (call.number_of(refusal), refusal.text.rsplit("\n", 1)[-1]), source) from None
+            raise failed(call, function, call.error_of(refusal), source) from None
 
 
 # -- accounts, users, associations ------------------------------------------------------------------------------------
@@ -182,8 +176,9 @@ def post_users_association(call: Call) -> Found:
 def _new_users(call: Call, asked: Record, said: Record, wckeys: list[str]) -> tuple[str, bool]:
     """What slurmdbd says it adds, and whether that is anything."""
     cluster = _cluster(call)
-    accounts = {one["account"] for one in _known(call, "association") if not one["user"]}
-    there = {(one["account"], one["user"] or "", one["partition"] or "") for one in _known(call, "association")}
+    associations = _known(call, "association")
+    accounts = {one["account"] for one in associations if not one["user"]}
+    there = {(one["account"], one["user"] or "", one["partition"] or "") for one in associations}
     known = {one["user"] for one in _known(call, "user")}
     names = [name for name in asked["names"] if name not in known]
     lines, after = [], []

@@ -13,6 +13,7 @@ from slurmsim.releases import row
 JSON, YAML, TEXT = "application/json", "application/yaml", "text/plain"
 YAML_TYPES = frozenset({YAML, "application/x-yaml", "text/yaml"})
 BAD_QUERY = (9000, "Query empty or not RFC7320 compliant")
+NOT_MODELLED = (2036, "Requested operation not supported on this system")
 NOT_FOUND = {
     "24.11": "Unable find requested URL. Please view /openapi/v3 for API reference.",
     "26.05": "Unable to find requested URL endpoint. Please query the '/openapi/v3' endpoint or visit "

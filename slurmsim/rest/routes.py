@@ -15,7 +15,7 @@ from slurmsim.rest import controller_writing as controller
 from slurmsim.rest import database, reading, submitting, writing
 from slurmsim.rest import database_writing as write
 from slurmsim.rest.calls import Call
-from slurmsim.rest.messages import Found, Rejected
+from slurmsim.rest.messages import NOT_MODELLED, Found, Rejected
 
 PLUGINS = frozenset({"slurmctld", "slurmdbd", "util"})
 _NEVER = 99
@@ -51,8 +51,7 @@ def refused(method: str, plugin: str, path: str, first: int = 0, last: int = _NE
 
     def answer(call: Call) -> Found:
         what = f"{method} /{plugin}/{path}"
-        raise Rejected(f"{what} is not modelled by slurmsim", 2036, "Requested operation not supported on this system",
-                       "slurmsim", 501)  # fmt: skip
+        raise Rejected(f"{what} is not modelled by slurmsim", *NOT_MODELLED, "slurmsim", 501)
 
     return Route(method, plugin, path, answer, "Not modelled: refused.", first=first, last=last, source="slurmsim")
 

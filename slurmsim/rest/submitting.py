@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 from slurmsim.rest import job_description
-from slurmsim.rest.messages import BAD_QUERY, Found, Rejected
+from slurmsim.rest.messages import BAD_QUERY, NOT_MODELLED, Found, Rejected
 
 if TYPE_CHECKING:
     from slurmsim.rest.calls import Call
@@ -20,7 +20,6 @@ Job = dict[str, Any]
 _NO_FOLDER = (2063, "Job cannot be submitted without the current working directory specified.")
 _FAILED, _SUBMIT = "Batch job submission failed", "slurm_submit_batch_job()"
 _ALLOCATION, _ALLOCATE = "Job allocation request failed", "slurm_allocate_resources_blocking()"
-_NOT_MODELLED = (2036, "Requested operation not supported on this system")
 
 
 def fields(call: Call, body: Any, source: str) -> dict[str, Any]:
@@ -36,8 +35,7 @@ def description(call: Call, body: Any, source: str) -> tuple[dict[str, Any], lis
     except job_description.Wrong as wrong:
         raise Rejected(f'Unable to parse field "{wrong}"', *BAD_QUERY, source, 400) from None
     if refused:
-        raise Rejected(f"{', '.join(sorted(refused))}: not modelled by slurmsim", 2036,
-                       "Requested operation not supported on this system", source)  # fmt: skip
+        raise Rejected(f"{', '.join(sorted(refused))}: not modelled by slurmsim", *NOT_MODELLED, source)
     warnings = [
         {"description": f'Ignoring unknown field "{name}" of type {kind} in DATA_PARSER_JOB_DESC_MSG',
          "source": f"#/job/{name}/"}
@@ -47,8 +45,7 @@ def description(call: Call, body: Any, source: str) -> tuple[dict[str, Any], lis
 
 
 def refused(call: Call, refusal: Refusal, description: str, source: str, **entries: Any) -> Rejected:
-    text = refusal.text.rsplit("\n", 1)[-1]
-    return Rejected(description, call.number_of(refusal), text, source, entries=entries)
+    return Rejected(description, *call.error_of(refusal), source, entries=entries)
 
 
 def _request(call: Call, described: Any, script: str | None, failed: tuple[str, str]) -> tuple[Job, list[Any]]:
@@ -103,7 +100,7 @@ def allocate(call: Call) -> Found:
     if described is not None and components is not None:
         raise Rejected('Specify only one "job" or "hetjob" fields but never both', *BAD_QUERY, source, 422)
     if components is not None:
-        raise Rejected("hetjob: heterogeneous allocations are not modelled by slurmsim over REST", *_NOT_MODELLED,
+        raise Rejected("hetjob: heterogeneous allocations are not modelled by slurmsim over REST", *NOT_MODELLED,
                        source, 501)  # fmt: skip
     if described is None:
         word = "Specifying" if since(call.release, "refusals_are_unprocessable") else "Specifing"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.commands.json.versions import number
 from slurmsim.protocol import DENIED, Refusal
 from slurmsim.rest import job_description
-from slurmsim.rest.messages import BAD_QUERY, Found, Rejected
+from slurmsim.rest.controller_writing import NODE_REFUSED
+from slurmsim.rest.messages import BAD_QUERY, NOT_MODELLED, Found, Rejected
 from slurmsim.rest.submitting import description, fields, refused
 
 if TYPE_CHECKING:
@@ -83,8 +84,7 @@ def _flags(call: Call, told: Any, source: str) -> list[str]:
         raise call.rejected_parameters(source)
     refused = set(found) - _FULL.keys() - {"NO_SIBLING_JOBS", "FEDERATION_REQUEUE", "ARRAY_TASK"}
     if refused:
-        raise Rejected(f"flags {', '.join(sorted(refused))}: not modelled by slurmsim", 2036,
-                       "Requested operation not supported on this system", source)  # fmt: skip
+        raise Rejected(f"flags {', '.join(sorted(refused))}: not modelled by slurmsim", *NOT_MODELLED, source)
     return found
 
 
@@ -120,8 +120,7 @@ def kill_jobs(call: Call) -> Found:
     filters = {key: str(body[key]) for key in _FILTERS if body.get(key)}
     refused = [key for key in ("nodes", "user_id") if body.get(key)]
     if refused:
-        raise Rejected(f"{', '.join(refused)}: not modelled by slurmsim", 2036,
-                       "Requested operation not supported on this system", source)  # fmt: skip
+        raise Rejected(f"{', '.join(refused)}: not modelled by slurmsim", *NOT_MODELLED, source)
     if filters:
         wanted = _fitting(call, filters, wanted)
     problems = [one for job_id in wanted if (one := _kill(call, job_id, number_, flags)) is not None]
@@ -159,8 +158,6 @@ def requeue(call: Call) -> Found:
 
 _NODE_FIELDS = {"comment": "comment", "extra": "extra", "features": "features", "features_act": "features_act",
                 "gres": "gres", "reason": "reason"}  # fmt: skip
-_NODE_REFUSED = frozenset(("address", "cpu_bind", "hostname", "name", "reason_uid", "resume_after", "cert_token",
-                           "instance_id", "instance_type", "topology_str"))  # fmt: skip
 
 
 def update_node(call: Call) -> Found:
@@ -172,9 +169,8 @@ def update_node(call: Call) -> Found:
     for key, value in body.items():
         if value is None:
             continue
-        if key in _NODE_REFUSED:
-            raise Rejected(f"{key}: not modelled by slurmsim", 2036, "Requested operation not supported on this system",
-                           source)  # fmt: skip
+        if key == "name" or key in NODE_REFUSED:
+            raise Rejected(f"{key}: not modelled by slurmsim", *NOT_MODELLED, source)
         try:
             if key == "state":
                 words = value if isinstance(value, list) else [value]

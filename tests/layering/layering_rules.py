@@ -49,6 +49,7 @@ LAYERS: dict[str, Layer] = {
             for name in (
                 "errors",
                 "states",
+                "colons",
                 "hostlist",
                 "light",
                 "numerals",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from slurmsim.colons import parts_of
 from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS_SETTINGS, Settings
 from slurmsim.commands.sacctmgr.words import Session, word_of
 from slurmsim.light import pattern
@@ -36,7 +37,7 @@ class Line:
 
     def __init__(self, number: int, text: str, kind: str | None, rest: str) -> None:
         self.number, self.text, self.kind = number, text, kind
-        self._parts = _split(rest)
+        self._parts, _ = parts_of(rest)
         self.name = self._parts[0].strip().strip("\"'")
         self.settings = Settings(QOS_SETTINGS if kind == "QOS" else ASSOCIATION)
 
@@ -80,19 +81,3 @@ def lines_of(text: str) -> Iterator[Line]:
         match = _LINE.fullmatch(line)
         if match is not None:
             yield Line(number, raw.strip(), _KINDS.get(match[1].lower()), match[2])
-
-
-def _split(text: str) -> list[str]:
-    """Parts between colons that stand in no quotes."""
-    parts, current, quote = [], "", ""
-    for letter in text:
-        if quote:
-            quote = "" if letter == quote else quote
-        elif letter in "'\"":
-            quote = letter
-        elif letter == ":":
-            parts.append(current)
-            current = ""
-            continue
-        current += letter
-    return [*parts, current]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 
+from slurmsim.colons import parts_of
 from slurmsim.config.accounting.draft import ROOT, Draft, fail
 from slurmsim.config.findings import Place
 
@@ -79,21 +80,9 @@ def _lines(text: str) -> list[tuple[str, int]]:
 
 def _options(text: str, place: Place) -> tuple[str, list[tuple[str, str]]]:
     """The quoted name and the ``key=value`` options that follow it; colons inside quotes do not separate."""
-    parts: list[str] = []
-    current, quote = "", ""
-    for letter in text:
-        if quote:
-            quote = "" if letter == quote else quote
-        elif letter in "'\"":
-            quote = letter
-        elif letter == ":":
-            parts.append(current)
-            current = ""
-            continue
-        current += letter
+    parts, quote = parts_of(text)
     if quote:
-        fail(place, "", f"a quote is not closed in {current[:40]!r}", f"another {quote}")
-    parts.append(current)
+        fail(place, "", f"a quote is not closed in {parts[-1][:40]!r}", f"another {quote}")
     name = _unquote(parts[0])
     if not name:
         fail(place, "", "no name is given", "KIND - 'name'")

@@ -95,6 +95,8 @@ class FoundCpus:
 
     def found(self, job: Job, n_cpus: int) -> None:
         """A test found nodes with so many CPUs for `job`."""
+        if job.tried_cpus == n_cpus and job.id not in self.waiting:
+            return  # as for all of its record
         for one in self.record_of(job):
             self.waiting.pop(one.id, None)
             if one.tried_cpus != n_cpus:

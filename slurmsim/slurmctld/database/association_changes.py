@@ -316,17 +316,21 @@ class Change(ABC):
     def modify_qos(self, arguments: Mapping[str, Any]) -> list[str]:
         self.need_operator()
         found = self.chosen_qos(arguments["cond"])
-        for name in found:
+        self.say_of_qos(found, arguments)
+        if found:
+            where = " || ".join(f"name='{name}'" for name in found)
+            self.notes.append(("Modify QOS", f"({where})", _settings_text(arguments.get("settings") or ())))
+        return found
+
+    def say_of_qos(self, names: Iterable[str], arguments: Mapping[str, Any]) -> None:
+        """Give QOS the description and the settings asked for. Raises Refusal."""
+        for name in names:
             item = self.draft.qos[name]
             if arguments.get("description"):
                 item.aside["description"] = str(arguments["description"])
             self.set_qos(item, arguments.get("settings") or ())
         if preemption_loop(self.draft):
             raise Refusal(PREEMPTION_LOOP)
-        if found:
-            where = " || ".join(f"name='{name}'" for name in found)
-            self.notes.append(("Modify QOS", f"({where})", _settings_text(arguments.get("settings") or ())))
-        return found
 
     def chosen_qos(self, cond: Mapping[str, Any]) -> list[str]:
         ids = [int(i) for i in cond.get("ids") or ()]

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.config.accounting.build import preemption_loop
-from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.database.association_changes import HERE, PREEMPTION_LOOP, Change
+from slurmsim.slurmctld.database.association_changes import HERE, Change
 from slurmsim.slurmctld.database.association_database import AccountFacts, UserFacts
 
 if TYPE_CHECKING:
@@ -79,9 +77,8 @@ def put_user(change: Change, arguments: Arguments) -> list[str]:
         facts.admin_level = str(arguments["admin_level"])
     if arguments.get("default_wckey"):
         facts.default_wckey = str(arguments["default_wckey"])
-    account = arguments.get("default_account")
-    if account and any(key[0] == account and key[1] == name for key in change.draft.associations):
-        change.draft.set_default(name, str(account), HERE)
+    if arguments.get("default_account"):
+        default_if_there(change, {"object": name, "account": arguments["default_account"]})
     return [name]
 
 
@@ -93,12 +90,7 @@ def put_qos(change: Change, arguments: Arguments) -> list[str]:
         item = change.draft.add_qos(name, HERE)
         item.aside["description"] = str(arguments.get("description") or "")
         change.notes.append(("Add QOS", name, f"description='{item.aside['description']}'"))
-    item = change.draft.qos[name]
-    if arguments.get("description"):
-        item.aside["description"] = str(arguments["description"])
-    change.set_qos(item, arguments.get("settings") or ())
-    if preemption_loop(change.draft):
-        raise Refusal(PREEMPTION_LOOP)
+    change.say_of_qos([name], arguments)
     return [name]
 
 
