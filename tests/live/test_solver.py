@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -168,6 +169,31 @@ def test_kill_9_during_a_solve_loses_nothing(conf: Path, folder: Path) -> None:
     assert sorted(states().values()) == ["COMPLETED", "PENDING", "RUNNING", "RUNNING", "RUNNING"]
     client.call("clock", action="until-idle")
     assert states() == dict.fromkeys(range(1, 6), "COMPLETED")
+
+
+def test_an_answer_of_the_same_turn_is_not_missed(conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step that waits for a solve, and the answer right behind it: nothing comes later that would wake anybody."""
+    monkeypatch.setenv("SLURMSIM_TEST_ASKED", os.devnull)
+    solve_with(monkeypatch, "strange_solvers:endless")
+    with slurmsim.cluster(conf=conf, frozen=True) as c:
+        contested(c)
+        server = c._server
+        assert server is not None and server._loop is not None
+        first, second = Client(str(c.folder)), Client(str(c.folder))
+        first.post("clock", action="step", seconds=FIRST_S + 1)
+        wait_until(lambda: server.engine.controller.solves.awaited)
+        number = server.engine.controller.solves.asked
+        first.close()  # who asked first waits no more
+        wait_until(lambda: not server._parked)
+        step = Client(str(c.folder))
+        assert step.call("hello") and second.call("hello")
+        server._loop.call_soon_threadsafe(time.sleep, 0.5)  # both are there when it looks again
+        ready = step.post("clock", action="step", seconds=1)
+        time.sleep(0.1)
+        second.post("solved", number=number, answer="null")
+        second.receive()
+        assert select.select([ready], [], [], 60)[0]
+        assert step.receive()["now"] == c.now
 
 
 def test_no_solve_outlives_its_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -377,6 +377,8 @@ class Server:
         if real is not None and not self.engine.network.decided:  # nothing runs that is not known to run
             pending = real.take()
         answers = [(future, answer) for one, answer in answered if (future := self._park(one, answer)) is not None]
+        # what came behind in this turn may be what they wait for: a solver's answer, the end of a script
+        self._more |= any(one.jobs is None and one in self._parked for one, _ in answered[:-1][: len(batch)])
         self._outgoing.add(self.journal.noted, answers, pending)
         self._in_turn = False
         self._go_on_writing()
