@@ -268,6 +268,11 @@ CHANGES: dict[str, Change] = {
     "busy_nodes_planned": Change(
         "24.11", "scontrol, sinfo", "Nodes with jobs and idle CPUs are marked PLANNED, too, where backfill keeps them."
     ),
+    "arrays_start_with_their_first": Change(
+        "24.11",
+        "scontrol, squeue",
+        "The estimate of an array's record is that of its first waiting task; it was that of the last one planned.",
+    ),
     "resume_after": Change("24.11", "scontrol", "`show node` has ResumeAfterTime."),
     "suspend_time_of_nodes": Change("26.05", "scontrol", "`show node` has SuspendTime."),
     "exclusive_topology": Change("24.11", "scontrol", "`show partition` has ExclusiveTopo."),
@@ -347,7 +352,7 @@ CHANGES: dict[str, Change] = {
         "24.11", "scontrol", "A reservation of nothing is told to name TRES; burst buffers and licenses were named."
     ),
     "node_range_refused": Change(
-        "24.11", "scontrol", "NumNodes with a range that runs backwards has a message of its own."
+        "24.11", "scontrol", "A range of NumNodes that runs backwards is refused by the command; slurmctld refused it."
     ),
     "reserved_cores_at_once": Change(
         "24.11", "scontrol", "CoreIDs of a new reservation are told at once; they were after the next look, every 5 s."

@@ -562,7 +562,7 @@ class _Cycle:
         """Plan the tasks of an array that ``%N`` keeps out of the queue, like `record`, the last of those in it.
 
         slurmctld counts only tasks that run: as long as another may start, it makes plans for all of them. Their record
-        shows where the last of them goes.
+        shows where the last of them goes, and when.
         """
         view, limits, key = self.view, self.view.limits, record.job.array_key
         limit = self._limit(record)
@@ -578,7 +578,7 @@ class _Cycle:
             if self.licenses is not None:
                 self.licenses.take(record, found.first, found.last)
             if self.p.watched:
-                yield Plan(record, record.job.planned_start, found.nodes, promise=False)
+                yield Plan(record, found.start, found.nodes, promise=False)
 
     def _started_until(self, limit: int) -> int:
         """What a job of `limit` seconds started now holds in the node space."""

@@ -162,11 +162,8 @@ def _nodes(request: Request, value: str, name: str) -> dict[str, Any]:
         request.session.error(f'"{value}" is not a valid requested node count')
         raise Abort
     least, most = found
-    if most is not None and most < least:
-        request.session.error(
-            f"Invalid node count specification: {value}" if since(request.session.release, "node_range_refused")
-            else f'"{value}" is not a valid requested node count'
-        )  # fmt: skip
+    if most is not None and most < least and since(request.session.release, "node_range_refused"):
+        request.session.error(f"Invalid node count specification: {value}")  # before, slurmctld found it out
         raise Abort
     return {"min_nodes": least} if most is None else {"min_nodes": least, "max_nodes": most}
 

@@ -68,9 +68,11 @@ class JobAlterations:
             parts.limits.submitted(job)
         self._waiting.deadlines.register(job)
         if job.begin is not None and job.begin > state.now:
-            job.eligible_time = None
             if parts.accrual is not None:
                 parts.accrual.held(job)
+            elif job.accrue_time is None:  # where nothing limits it, its age goes on
+                job.accrue_time = job.eligible_time
+            job.eligible_time = None
         if job.reason == Reason.BAD_CONSTRAINTS:
             state.set_reason(job, Reason.NONE)
         reason = job.reason

@@ -224,9 +224,11 @@ class Waiting(QueueWay):
         job.split()
         if self._accounting.accrual is not None:
             self._accounting.accrual.held(job)
+        elif job.accrue_time is None:  # where nothing limits it, its age goes on
+            job.accrue_time = job.eligible_time
         if self._accounting.limits is not None:
             self._accounting.limits.held_back(job)
-        job.priority = 0
+        job.priority, job.eligible_time = 0, None  # it is eligible anew once it is released
         self.state.set_reason(job, Reason.HELD_ADMIN if fact.admin else Reason.HELD_USER)
         self.state.record("HOLD", job)
 

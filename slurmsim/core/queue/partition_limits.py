@@ -20,6 +20,12 @@ _ENFORCED: dict[str, str] = {
 }
 
 
+def by_tier(job: Job) -> list[tuple[Partition, Any]]:
+    """The partitions of `job` and what it asks of each, those of the highest tier first (priority_sort_part_tier)."""
+    pairs = list(zip(job.partitions, job.requests, strict=True))
+    return pairs if len(pairs) == 1 else sorted(pairs, key=lambda pair: -pair[0].tier)
+
+
 class PartitionLimits:
     """What keeps a job out of a partition."""
 
@@ -116,6 +122,15 @@ class PartitionLimits:
         if partition.state == "UP" and not too_long:
             request.limits_met.add(job.time_limit_s)
         return None
+
+    def listed(self, job: Job, *, shortened: bool = False) -> str | None:
+        """What `job`, of several partitions, says once a queue has been built; None: what it said before.
+
+        Each partition is asked by its turn, and the last one has the last word: its limit, or nothing where only
+        others keep the job out (build_job_queue, job_limits_check).
+        """
+        held = [self.limit_reason(job, p, r, shortened=shortened) for p, r in by_tier(job)]
+        return None if not any(held) else held[-1] or Reason.NONE
 
     def _too_small(self, job: Job, request: Any) -> bool:
         """Whether a job asks one of its several partitions for fewer nodes than it gives (_part_access_check).

@@ -153,7 +153,9 @@ class Multifactor:
         """When `job` began to accrue age; None before."""
         if self.accrue_always:
             return job.submit_time
-        return job.accrue_time if self.limited_accrual else job.eligible_time
+        if self.limited_accrual or job.accrue_time is not None:
+            return job.accrue_time
+        return job.eligible_time
 
     def qos_factor(self, job: Job) -> float:
         """Priority of the job's QOS over the highest of all."""

@@ -25,6 +25,10 @@ OVERRUN_S = (0, 60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 180000, 360
 UNSPLIT = 2**32  # added to the index of a task that still is in the record of its array
 
 
+AS_ASKED = -1
+"""`Job.foremost` where its submission found nodes in none of its partitions."""
+
+
 class Job:
     """One job or array task from submission to its final state.
 
@@ -33,15 +37,15 @@ class Job:
     from being eligible: unmet dependencies by id. `submit_time` is renewed by a requeue, as slurmctld does, and
     `first_submit` never. Of the present run, `suspended_s` are the seconds it was suspended (up to `suspended_at`, when
     that happened again), `preempt_time` when it was told to make way; `preempt_start` is when
-    it last made others do so; `likely_nodes` is how many nodes were found when only a limit held it. `branch` is its
-    association and `qos_spec` its QOS, None without accounting data;
+    it last made others do so; `likely_nodes` is how many nodes were last found for it, if that is known. `branch` is
+    its association and `qos_spec` its QOS, None without accounting data;
     `bars` has the partitions that do not take its account or QOS, None when all do.
     """
 
     __slots__ = (
         "account", "accrue_time", "alloc", "array_key", "array_limit", "bars", "begin", "branch", "claims",
         "corrections", "deadline", "depth", "eligible_time", "end_limit", "end_time", "exit_code",
-        "first_submit", "held_since", "id", "key", "licenses", "likely_nodes", "limit_fixed", "n_cpus",
+        "first_submit", "foremost", "held_since", "id", "key", "licenses", "likely_nodes", "limit_fixed", "n_cpus",
         "n_nodes", "name", "nodes", "order", "partition", "partitions", "planned_nodes", "planned_start",
         "predicted_s", "preempt_start", "preempt_time", "priority", "qos", "qos_spec", "queued", "rank",
         "reason", "request", "requests", "reservation", "reservation_name", "reservations", "restarts",
@@ -92,6 +96,7 @@ class Job:
         self.corrections = 0  # how often that has proved too short in the present run
         self.tried_cpus = 0  # of the whole nodes it has been planned on: they count in its priority
         self.likely_nodes = 0
+        self.foremost: int | None = None  # of several partitions the one its submission found nodes in, AS_ASKED: none
         self.scheduler = ""
         self.depth = 0
         self.waits_for: list[tuple[str, int, int]] = []

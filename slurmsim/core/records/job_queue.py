@@ -76,7 +76,7 @@ class Record:
         """Adopt `priority` (of this job in this partition) and the order key that follows from it."""
         job = self.job
         self.priority = priority
-        tier, last = -self.partition.tier, self.partition.index
+        tier, last = -self.partition.tier, job.partitions.index(self.partition)  # as the job names them
         r = self.reservation
         if r is not None:
             tier -= RESERVED_FIRST

@@ -11,9 +11,20 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap
+from slurmsim.core.queue.likely_nodes import FORGOTTEN, expected
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.reservations.access import MAINTENANCE_TEXT
-from slurmsim.core.scheduling.may_start import AHEAD, DEADLINE, ENOUGH, LICENSES, LIMITS, MAIN, MAY, NAMED
+from slurmsim.core.scheduling.may_start import (
+    AHEAD,
+    DEADLINE,
+    ENOUGH,
+    LICENSES,
+    LIMITS,
+    MAIN,
+    MAY,
+    NAMED,
+    PARTITION,
+)
 from slurmsim.core.state.triggers import number
 from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason
 
@@ -32,6 +43,7 @@ _key = attrgetter("key")
 _MAY_BECOME_PRIORITY = (Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT)
 _PARTITION_KEPT_IT = (Reason.PARTITION_NODE_LIMIT, Reason.PARTITION_TIME_LIMIT, Reason.PARTITION_CONFIG)
 """What its only partition held against a job, and does no more if it is asked who is before it."""
+_SAID_BY_PARTITIONS = (*_PARTITION_KEPT_IT, Reason.PARTITION_DOWN, Reason.PARTITION_INACTIVE)
 
 
 class WalkParts:
@@ -103,6 +115,8 @@ class MainPass:
         blocked = self.blocked
         if self.test.preemption is not None:
             self.test.preemption.in_progress.clear()
+        if not self.one_each and self.state.spec.watched:
+            self._list_those_of_several_partitions()
         fresh = self.state.queue.fresh
         plain = not (self.s.part_depth or self.reordered or self.test.preemption is not None)
         for at, record in enumerate(self.records):
@@ -138,6 +152,16 @@ class MainPass:
             elif self.s.max_start and self.started >= self.s.max_start:
                 return False
         return not self.cut and (self.limit is None or self.examined <= self.limit)
+
+    def _list_those_of_several_partitions(self) -> None:
+        """The queue is built anew: a partition that keeps a job out says so, and the next one that does not, not."""
+        for record in self.records:
+            job = record.job
+            if len(job.partitions) == 1 or job.state != JobState.PENDING:
+                continue
+            said = self.test.partition_limits.listed(job)
+            if said is not None and (said != Reason.NONE or job.reason in _SAID_BY_PARTITIONS):
+                self.state.set_reason(job, said)
 
     # -- who is not looked at ---------------------------------------------------------------------------------------
 
@@ -257,6 +281,8 @@ class MainPass:
             if record.request.switches:
                 self.test.switch_wait.look(record.job)
             self._held(record, text)
+        elif rule == PARTITION and len(record.job.partitions) > 1 and self.state.spec.watched:
+            return  # there is no record of it: what its list of partitions says has been said
         elif rule not in (DEADLINE, NAMED):  # it has ended; it says so already
             self.state.set_reason(record.job, text)
             if rule == ENOUGH:
@@ -301,6 +327,8 @@ class MainPass:
             outcome = self.s.pending_reasons.classify(record, self.usable)
         if outcome == Reason.RESOURCES:
             state.set_reason(job, Reason.RESOURCES)
+            if job.likely_nodes == FORGOTTEN:
+                job.likely_nodes = expected(state, job, preempts=self.test.preemption is not None)
             if own is None or request.required.bit_count() >= request.min_nodes:
                 self._block(record, exempt=True)
             elif len(self.blocked_reservations) < MAX_BLOCKED_RESERVATIONS:

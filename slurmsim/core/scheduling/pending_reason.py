@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from slurmsim.bitmap import Bitmap, runs
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.core.placement.free_state import Supposed
+from slurmsim.core.queue.partition_limits import by_tier
+from slurmsim.core.records.job import AS_ASKED
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.reservations.access import OPEN
 from slurmsim.states import Reason
@@ -113,12 +115,21 @@ class PendingReasons:
 
         Or not all of those it names; or where nodes for one user alone have jobs of others.
         It says so whoever is ahead of it, and also of a job that waits for another job or a time, which says that
-        again in the next pass.
+        again in the next pass. Of several partitions that of the highest tier is looked at first: where one has nodes
+        for it the look ends, and else the last says what it says.
         """
         state = self.state
         if not self._watched or job.reason not in _BEFORE_THE_TEST:
             return
-        for partition, request in zip(job.partitions, job.requests, strict=True):
+        outcome, several = "", len(job.partitions) > 1
+        for partition, request in by_tier(job):
+            held = self._partition_limits.limit_reason(job, partition, request) if several else None
+            if held is not None:
+                outcome = held
+                continue
+            if several and not _enough(request, request.candidates):
+                continue  # it could never serve
+            outcome = Reason.RESOURCES
             nodes = request.candidates & state.table.up
             if partition.state != "UP":
                 return
@@ -127,11 +138,15 @@ class PendingReasons:
                 continue
             nodes &= ~closed
             if _enough(request, nodes & state.table.idle):
+                job.foremost = partition.index
                 return
             nodes &= ~self._in_the_way(request)
             if _enough(request, nodes) or not _enough(request, request.candidates):
+                job.foremost = partition.index
                 return
-        self.show_until_a_pass(job, Reason.RESOURCES)
+        if outcome:
+            job.foremost = AS_ASKED
+            self.show_until_a_pass(job, outcome)
 
     def show_limit(self, job: Job) -> None:
         """sbatch's own test of `job` ends at a limit of its only partition, whichever it is (_select_nodes_parts).

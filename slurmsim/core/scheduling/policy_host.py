@@ -190,14 +190,19 @@ class PolicyHost:
     def _mark(self) -> None:
         """A cycle of backfill ends with a mark on the nodes it keeps for somebody, which stays until the next one.
 
-        And those who wait, but not in the queue, have no nodes they were planned on any more. Mirrors `_handle_planned`
-        and `_clear_job_estimates` (backfill.c).
+        And those who wait, but not in the queue, have no nodes they were planned on any more, nor a start. Mirrors
+        `_handle_planned` and `_clear_job_estimates` (backfill.c). A cycle that finds nobody forgets nothing.
         """
         if self.policy.watched and getattr(self.policy, "last_cycle", None) == self.state.now:
             self.mark_planned()
-            for job in self.state.jobs.values():
-                if job.planned_nodes and job.state == JobState.PENDING and not job.queued:
-                    job.planned_nodes = 0
+            for job in self.state.jobs.values() if self.state.queue.jobs else ():
+                if job.state == JobState.PENDING and not job.queued:
+                    job.planned_start, job.planned_nodes = None, 0
+            for records in self.state.queue.jobs.values():
+                if len(records) > 1 and records[0].job.state == JobState.PENDING:
+                    said = self._test.partition_limits.listed(records[0].job, shortened=True)
+                    if said is not None:
+                        self.state.set_reason(records[0].job, said)
 
     def mark_planned(self) -> None:
         """Mark what is kept now; of nodes with jobs only those with idle CPUs."""

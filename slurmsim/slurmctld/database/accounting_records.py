@@ -16,7 +16,7 @@ from slurmsim.slurmctld.engine.live_job import task_list
 from slurmsim.slurmctld.processes.step import BATCH, ENDED, EXTERN, NAMES, Step, derived_code
 from slurmsim.slurmctld.processes.steps import node_list
 from slurmsim.slurmctld.requests import het_jobs
-from slurmsim.states import FINAL_STATES, JobState, Reason
+from slurmsim.states import FINAL_STATES, JobState, Reason, is_held
 
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
@@ -61,7 +61,7 @@ def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobReco
         mem_cpu=core.request.mem_cpu, mem_node=core.request.mem_node, tres_req=_asked_tres(cluster, core),
         tres_alloc=_given_tres(cluster, core) | _energy(cluster, core, over=end > 0) if started else {},
         priority=first.priority, flags=_flags(live, core, started),
-        reason=_reason(cluster, core),
+        reason=_reason(cluster, live, core),
         constraints=live.asked.get("features") or None,
         resv_name=(core.reservation_name or core.sub.reservation or None), resv_id=_resv_id(cluster, core),
         restarts=core.restarts, asked=live.asked, admin_comment=live.asked.get("admin_comment") or None,
@@ -154,20 +154,29 @@ def _flags(live: LiveJob, core: Job, started: bool) -> tuple[str, ...]:
     return ("SchedBackfill" if str(core.scheduler).lower() == "backfill" else "SchedMain", "StartRecieved")
 
 
-def _reason(cluster: LiveCluster, core: Job) -> str:
+def _reason(cluster: LiveCluster, live: LiveJob, core: Job) -> str:
     """The last thing it waited for that is neither its turn nor nodes, as slurmdbd was told (state_reason_prev_db)."""
     if core.start_time is None and since(cluster.release, "reason_told_with_start"):
-        return Reason.NONE
+        return Reason.NONE if is_held(core.reason) else live.held_with or Reason.NONE  # a release tells of it, too
     described = str(core.reason).startswith("Nodes required")  # Resources, in more words
     if core.state == JobState.PENDING and core.reason not in _BRIEF_REASONS and not described:
         return str(core.reason).partition(",")[0]
-    if core.sub.hold:
-        return Reason.HELD_USER
+    if _kept_by_its_array(live, core):
+        return Reason.ARRAY_TASK_LIMIT
+    if live.held_with or core.sub.hold:
+        return live.held_with or Reason.HELD_USER
     if core.sub.dependency and (core.eligible_time or 0) > core.submit_time:  # else it was met before any pass looked
         return Reason.DEPENDENCY
     if core.sub.begin is not None or core.restarts:
         return Reason.BEGIN_TIME
     return Reason.NONE
+
+
+def _kept_by_its_array(live: LiveJob, core: Job) -> bool:
+    """Whether the task, which began, had before it as many as its array lets run."""
+    if live.array is None or not core.array_limit or core.start_time is None or core.restarts:
+        return False
+    return sum(index < (live.task or 0) for index in live.array.tasks) >= core.array_limit
 
 
 def _resv_id(cluster: LiveCluster, core: Job) -> int:

@@ -335,10 +335,6 @@ class LiveCluster:
         """Passes of the main scheduler so far, and when backfill came last: who has seen the jobs there are."""
         return self.controller.main.passes, self.last_cycle
 
-    def last_evaluated(self, core: Job) -> int:
-        """When a scheduler last looked at the pending job, as far as is kept."""
-        return max(self.controller.main.last_pass, core.submit_time, self.last_cycle if core.queued else 0)
-
     @property
     def last_cycle(self) -> int:
         """When backfill last walked over the queue; 0: never."""

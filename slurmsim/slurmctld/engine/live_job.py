@@ -64,10 +64,12 @@ class LiveJob:
         Its steps of all runs, in order of creation, running or over.
     planned_before_hold
         When it was expected to start, and when it was held.
+    held_with
+        The reason it was last held with, which slurmdbd goes on to tell; empty: it never was.
     mail
         Messages to whoever looks after its tasks.
     entered_after
-        Passes of the main scheduler before it was submitted, and when backfill had come last.
+        Passes of the main scheduler before it was submitted or released, and when backfill had come last.
     edited_at, resized_at
         When an update last cleared its reason, which no scheduler may have looked at since; when it was resized.
     requeued_at
@@ -100,6 +102,7 @@ class LiveJob:
     record_of: tuple[LiveJob, ...] = ()
     emptied: bool = False
     client_gone: bool = False
+    held_with: str = ""
     _core: Job | None = None
 
     @property

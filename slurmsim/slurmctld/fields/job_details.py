@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim import sluid
 from slurmsim.core.accounting.partition_access import NOT_IN_GROUP
+from slurmsim.core.queue.likely_nodes import FORGOTTEN
 from slurmsim.hostlist import compress
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.fields.core_ids import cpu_ids
@@ -16,6 +17,7 @@ from slurmsim.slurmctld.processes.output_files import shown_file
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
+    from slurmsim.core.records.job import Job
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
     from slurmsim.slurmctld.engine.live_job import Row
 
@@ -51,14 +53,23 @@ def node_count(row: Row, cluster: LiveCluster) -> int:
     """Nodes it has; of one that never ran how many a pass found for it, or its CPUs and tasks need (node_cnt_wag)."""
     core = row.core
     waits = core.state == JobState.PENDING or core.start_time is None
-    if waits and core.likely_nodes:
+    if waits and core.likely_nodes > 0:
         return int(core.likely_nodes)
-    if not waits or core.request.asked.max_nodes:
-        return int(core.n_nodes)
     most = max(cluster.most_cpus(core.partition.spec), 1)
     asked = core.sub.request
+    if waits and core.likely_nodes == FORGOTTEN and not core.restarts:  # else that of the run before is known
+        return _of_whole_tasks(core, most)
+    if not waits or (asked.max_nodes and not asked.use_min_nodes):
+        return int(core.n_nodes)
     of_tasks = -(-asked.n_tasks // asked.tasks_per_node) if asked.tasks_per_node else 0
     return max(int(core.n_nodes), -(-int(core.request.min_cpus) // most), of_tasks)
+
+
+def _of_whole_tasks(core: Job, most: int) -> int:
+    """Nodes its tasks need where a node has `most` CPUs; the CPUs an update asked for beside them do not count."""
+    asked = core.sub.request
+    per_node = asked.tasks_per_node or max(most // max(asked.cpus_per_task, 1), 1)
+    return max(int(core.n_nodes), -(-(asked.n_tasks or asked.tasks) // per_node))
 
 
 def _most_nodes(row: Row, cluster: LiveCluster) -> int:
@@ -68,7 +79,7 @@ def _most_nodes(row: Row, cluster: LiveCluster) -> int:
     named = row.job.asked.get("req_nodes") and not row.job.asked.get("max_nodes")
     if pending and (named or not most) and since(cluster.release, "tasks_limit_nodes"):
         most = _nodes_of_tasks(row)
-    if pending and since(cluster.release, "most_nodes_of_held_jobs") and _untried(row, cluster):
+    if pending and since(cluster.release, "most_nodes_of_held_jobs") and untried(row, cluster):
         return max(most, node_count(row, cluster))
     request = core.sub.request
     tasks = request.n_tasks or request.tasks_per_node * request.min_nodes
@@ -87,7 +98,7 @@ def _nodes_of_tasks(row: Row) -> int:
     return -(-(tasks or per_node) // per_node) if per_node else tasks
 
 
-def _untried(row: Row, cluster: LiveCluster) -> bool:
+def untried(row: Row, cluster: LiveCluster) -> bool:
     """Whether nobody has looked for nodes, which says how many there will be (node_cnt_wag), and tasks alone tell.
 
     Jobs that came held are not tried, nor are those whose reservation has not begun; those over a limit of jobs, of a
@@ -104,11 +115,11 @@ def _untried(row: Row, cluster: LiveCluster) -> bool:
     return untold and not request.tasks_per_node and request.cpus_per_task == 1
 
 
-def _tasks_unknown(row: Row, cluster: LiveCluster) -> bool:
-    """Whole nodes without a word on tasks: one each while it waits, and nobody can say if it never ran."""
+def tasks_unknown(row: Row, cluster: LiveCluster) -> bool:
+    """Without a word on tasks: one a node while it waits, and nobody can say if it never ran (pack_job)."""
     asked, core = row.job.asked, row.core
     never_ran = core.state != JobState.PENDING and core.start_time is None
-    return asked.get("shared") == "exclusive" and not asked.get("num_tasks") and never_ran
+    return not (asked.get("num_tasks") or core.sub.request.tasks_per_node) and never_ran
 
 
 def _placed(row: Row, cluster: LiveCluster) -> list[list[Any]]:
@@ -200,7 +211,7 @@ DETAILS: dict[str, Callable[[Row, LiveCluster], Any]] = {
     "resize_time": lambda r, c: r.job.resized_at,
     "preemptable_time": _preemptable,
     "max_nodes_asked": _most_nodes,
-    "tasks_unknown": _tasks_unknown,
+    "tasks_unknown": tasks_unknown,
     "ntasks_per_socket": _plain("ntasks_per_socket"),
     "ntasks_per_core": _plain("ntasks_per_core"),
     "cpu_ids": _placed,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.bitmap import to_indices
 from slurmsim.core.accounting.partition_access import NOT_IN_GROUP
 from slurmsim.core.queue.priority import Basic, Multifactor
-from slurmsim.core.records.job import ONE_YEAR_S
+from slurmsim.core.records.job import AS_ASKED, ONE_YEAR_S
 from slurmsim.hostlist import compress
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.engine.live_job import Array, LiveJob, Row, task_list
@@ -23,7 +23,8 @@ from slurmsim.slurmctld.fields.data_parser_fields import job_flags
 from slurmsim.slurmctld.fields.dependencies import dependency_text
 from slurmsim.slurmctld.fields.gpu_fields import FIELDS as GPU_FIELDS
 from slurmsim.slurmctld.fields.gres_ids import gres_details
-from slurmsim.slurmctld.fields.job_details import DETAILS, allocated_at_once, node_count
+from slurmsim.slurmctld.fields.job_details import DETAILS, allocated_at_once, node_count, tasks_unknown
+from slurmsim.slurmctld.fields.looks import begins_to_accrue, last_evaluated, looked_last
 from slurmsim.slurmctld.processes.output_files import shown_file
 from slurmsim.slurmctld.processes.simulated import is_real
 from slurmsim.slurmctld.processes.step import ENDED, derived_code
@@ -34,9 +35,11 @@ from slurmsim.tres import format_tres
 if TYPE_CHECKING:
     from slurmsim.bitmap import Bitmap
     from slurmsim.core.records.job import Job
+    from slurmsim.core.records.partition import Partition
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 
 NOT_SET = -1
+_NO_VAL = 0xFFFFFFFE
 _RAN = (JobState.RUNNING, JobState.SUSPENDED)
 # reasons that slurmctld keeps as a description beside the code
 _LONG = {
@@ -83,11 +86,20 @@ def _shown_start(row: Row, cluster: LiveCluster) -> int:
         return int(core.end_time)
     before_hold = row.job.planned_before_hold if is_held(core.reason) else None
     forgotten = before_hold is not None and cluster.now >= next_backfill(cluster, before_hold[1])
-    if core.planned_start is not None and not forgotten:
-        return int(core.planned_start)
+    planned = _planned_start(row, cluster)
+    if planned is not None and not forgotten:
+        return planned
     if not since(cluster.release, "held_job_loses_its_start") and before_hold is not None and not forgotten:
         return before_hold[0]
     return int(core.begin) if core.begin is not None and core.begin > cluster.now else 0
+
+
+def _planned_start(row: Row, cluster: LiveCluster) -> int | None:
+    """Of an array that of the last task planned in 22.05, whose record it is written to for each task anew."""
+    if row.tasks and not since(cluster.release, "arrays_start_with_their_first"):
+        found = (task.core.planned_start for task in reversed(row.tasks) if task.core.planned_start is not None)
+        return next((int(start) for start in found), None)
+    return None if row.core.planned_start is None else int(row.core.planned_start)
 
 
 def next_backfill(cluster: LiveCluster, after: int) -> int:
@@ -99,15 +111,17 @@ def next_backfill(cluster: LiveCluster, after: int) -> int:
 
 
 def _eligible(r: Row, cluster: LiveCluster) -> int:
-    """Since when it may start; an array's first pass has to have asked."""
+    """Since when it may start; a pass has to have asked, but for a job that could when it came."""
     if r.core.id in cluster.controller.state.queue.unasked and r.core.never_asked:
         return 0
+    if r.job.entered_after == cluster.looks and (r.core.eligible_time or 0) > r.core.submit_time:
+        return 0  # what kept it out is over, and nobody has asked
     return r.core.eligible_time or r.core.begin or 0
 
 
 def _accrue(r: Row, cluster: LiveCluster) -> int:
     """Since when it accrues age: from the first pass that looks at it on."""
-    if _rejected(r) or (r.core.start_time is None and r.job.entered_after == cluster.looks) or allocated_at_once(r):
+    if _rejected(r) or allocated_at_once(r) or (r.core.start_time is None and begins_to_accrue(r, cluster)):
         return 0
     first_pass = r.job.array is not None and r.core.start_time == r.core.eligible_time
     by_backfill = r.core.scheduler == "Backfill" and not r.core.array_limit
@@ -373,24 +387,48 @@ def _partition_names(row: Row, cluster: LiveCluster) -> str:
         return str(core.partition.name)
     if len(core.partitions) == 1:
         return str(core.partitions[0].name)
-    open_ = all(p.state == "UP" for p in core.partitions)  # the submission's look for nodes puts them in order
-    names = [p.name for p in (sorted(core.partitions, key=lambda p: -p.tier) if open_ else core.partitions)]
+    names = [p.name for p in _partitions_in_order(core)]
     asked = core.eligible_time is not None or core.reason == Reason.BEGIN_TIME
     barred = core.bars is not None and all(p.index in core.bars for p in core.partitions)
     looked = bool(core.priority) and asked and core.partition.state == "UP" and not barred
     return ",".join(dict.fromkeys(names) if looked and since(cluster.release, "partitions_once") else names)
 
 
+def _partitions_in_order(core: Job) -> list[Partition]:
+    """That in which its submission found nodes comes first; where it found none, or is not known, see there."""
+    if core.foremost == AS_ASKED or any(p.state != "UP" for p in core.partitions):
+        return list(core.partitions)
+    if core.foremost is None:
+        return sorted(core.partitions, key=lambda p: -p.tier)
+    return sorted(core.partitions, key=lambda p: p.index != core.foremost)
+
+
 def _priority(row: Row, cluster: LiveCluster) -> int:
-    """Its priority; of a job that waits outside the queue, too, as of the last calculation (_decay_thread)."""
+    """Its priority; of a job that waits outside the queue, too, as of the last calculation (_decay_thread).
+
+    Of several partitions that of the first, and after a pass that of the record looked at last.
+    """
     core, plugin = row.core, cluster.controller.priority
+    if core.queued and len(core.partitions) > 1:
+        records = cluster.controller.state.queue.jobs[core.id]
+        first = _partitions_in_order(core)[0]
+        if row.job.entered_after == cluster.looks:
+            return int(next((record.priority for record in records if record.partition is first), core.priority))
+        kept_out = cluster.controller.partition_limits.limit_reason
+        walked = [one for one in records if kept_out(core, one.partition, one.request) is None]
+        return int(max(walked or records, key=lambda record: record.key).priority)
     if core.state != JobState.PENDING or core.queued or not core.priority or not isinstance(plugin, Multifactor):
         return int(core.priority)
     return min(cluster.controller.waiting.priorities(core))
 
 
 def _tasks(row: Row, cluster: LiveCluster) -> int:
-    """Its tasks, named or so many a node; else one on each node it asks for, and once it has nodes on each of those."""
+    """Its tasks, named or so many a node; else one on each node it asks for, and once it has nodes on each of those.
+
+    NO_VAL where nobody can say any more.
+    """
+    if tasks_unknown(row, cluster):
+        return _NO_VAL
     request = row.core.sub.request
     counted = request.n_tasks or request.tasks_per_node
     if (row.job.resized_at or row.core.start_time is not None) and not counted:
@@ -421,18 +459,8 @@ def _scheduler(row: Row, cluster: LiveCluster) -> str:
     core = row.core
     if core.state != JobState.PENDING:
         return core.scheduler or "Main"
-    looked = looked_last(core, cluster)
+    looked = looked_last(row.job, cluster)
     return f"{looked}:*" if looked == "Backfill" else looked
-
-
-def looked_last(core: Any, cluster: LiveCluster) -> str:
-    """Which scheduler was the last to look at the job, which waits."""
-    cycle, controller = cluster.last_cycle, cluster.controller
-    seen = core.queued and max(controller.main.last_pass, core.submit_time) < cycle
-    limits = controller.partition_limits
-    if seen and limits.limit_reason(core, core.partition, core.request, shortened=True) is not None:
-        seen = False  # what a partition's limit keeps out is on the list of no scheduler
-    return "Backfill" if seen else "Main"
 
 
 FIELDS: dict[str, Getter] = {
@@ -464,7 +492,7 @@ FIELDS: dict[str, Getter] = {
     "pre_sus_time": lambda r, c: r.job.ran_before_suspension,
     "suspend_time": lambda r, c: r.job.suspended_or_resumed,
     "suspended_s": lambda r, c: c.controller.suspension.seconds(r.core) if r.core.suspended_at else r.core.suspended_s,
-    "last_sched_eval": lambda r, c: r.core.start_time or _last_of_its_array(r) or c.last_evaluated(r.core),
+    "last_sched_eval": lambda r, c: r.core.start_time or _last_of_its_array(r) or last_evaluated(r.job, c),
     "scheduler": _scheduler,
     "nodes": _nodes,
     "sched_nodes": _planned_nodes,

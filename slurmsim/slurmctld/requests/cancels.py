@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.core.records.messages import Cancel, Fact, JobEnded
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.slurmctld.engine.live_job import LiveJob
-from slurmsim.slurmctld.fields.job_fields import looked_last, waits_for
+from slurmsim.slurmctld.fields.job_fields import waits_for
+from slurmsim.slurmctld.fields.looks import looked_last
 from slurmsim.slurmctld.processes import steps
 from slurmsim.slurmctld.processes.script_ends import name_signal
 from slurmsim.slurmctld.processes.simulated import is_real
@@ -82,7 +83,7 @@ def _cancel(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> 
     if any(live.core.state == JobState.PENDING and not het_jobs.leads(live) for live in alive) and len(found) == 1:
         raise Refusal(*het_jobs.NOT_WHOLE)
     waits = [live for live in alive if live.core.state == JobState.PENDING]
-    waited = {live: (waits_for(live, cluster), looked_last(live.core, cluster)) for live in waits}
+    waited = {live: (waits_for(live, cluster), looked_last(live, cluster)) for live in waits}
     array_cancel.take_out(cluster, alive, whole="_" not in str(arguments["job_id"]) and not running)
     for live in alive:
         live.cancelled_by = person.uid

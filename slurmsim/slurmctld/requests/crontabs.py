@@ -14,7 +14,8 @@ from slurmsim.core.records.messages import Cancel
 from slurmsim.cron import Cron, CronError, of
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.engine.live_job import LiveJob
-from slurmsim.slurmctld.fields.job_fields import looked_last, waits_for
+from slurmsim.slurmctld.fields.job_fields import waits_for
+from slurmsim.slurmctld.fields.looks import looked_last
 from slurmsim.slurmctld.requests.recurring import recurs, stop, words
 from slurmsim.slurmctld.server.people import Person
 from slurmsim.states import JobState
@@ -104,7 +105,7 @@ class Crontabs:
         """These jobs' table is gone."""
         cluster = self._cluster
         waits = [live for live in jobs if live.core.state == JobState.PENDING]
-        waited = [(live, waits_for(live, cluster), looked_last(live.core, cluster)) for live in waits]
+        waited = [(live, waits_for(live, cluster), looked_last(live, cluster)) for live in waits]
         for live in jobs:
             stop(live)
         cluster.network.tell(cluster.now, [Cancel(live.core.id) for live in waits])

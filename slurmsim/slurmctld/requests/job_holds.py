@@ -33,6 +33,9 @@ def hold_record(cluster: LiveCluster, record: Record, kind: str, person: Person)
             raise Refusal(DENIED, 2002)
         # a job that is not held has its priority set back by operators alone
         fact = Release if operator or is_held(core.reason) else RankAnew
+        for one in record.jobs:
+            if is_held(one.core.reason):
+                one.entered_after = cluster.looks
         cluster.network.tell(cluster.now, [fact(one.core.id) for one in record.jobs])
         reasons_go(cluster, record.jobs)
         return
@@ -40,5 +43,6 @@ def hold_record(cluster: LiveCluster, record: Record, kind: str, person: Person)
     for one in record.jobs:
         planned = one.core.planned_start
         one.planned_before_hold = (planned, cluster.now) if planned else None
+        one.held_with = Reason.HELD_ADMIN if admin else Reason.HELD_USER
     if core.priority or operator or not is_held(core.reason):
         cluster.network.tell(cluster.now, [Hold(one.core.id, admin=admin) for one in record.jobs])

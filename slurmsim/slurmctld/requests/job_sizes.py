@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from slurmsim.core.queue.likely_nodes import FORGOTTEN
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.engine.live_job import Row
 from slurmsim.slurmctld.fields.gpu_fields import pn_min_cpus
-from slurmsim.slurmctld.fields.job_details import node_count
+from slurmsim.slurmctld.fields.job_details import node_count, untried
 from slurmsim.slurmctld.fields.job_fields import tres_asked
 from slurmsim.slurmctld.requests.job_change import ALL_NODES, BAD_NODE_COUNT, Update
 
@@ -53,7 +54,13 @@ def counts(u: Update) -> None:
 
 
 def sizes(u: Update) -> None:
-    """Note the numbers asked for."""
+    """Note the numbers asked for.
+
+    What was found for the job before goes on to be shown, unless its TRES change.
+    """
+    core = u.core
+    if u.pending and not core.likely_nodes and not _COUNTED.isdisjoint(u.asked) and not untried(Row(u.live), u.cluster):
+        core.likely_nodes = node_count(Row(u.live), u.cluster)
     for name in ("min_cpus", "max_cpus", "pn_min_cpus", "cpus_per_task"):
         if u.get(name) is not None:
             u.need_pending()
@@ -92,7 +99,7 @@ def tasks_per_node(u: Update) -> None:
     keep_cpus_a_node(u)
     if since(u.cluster.release, "tasks_raise_cpus_a_node"):
         u.new["pn_min_cpus_settled"] = max(u.new["pn_min_cpus_settled"], int(u.get("ntasks_per_node")))
-    if u.pending:
+    if u.pending and u.core.likely_nodes != FORGOTTEN:
         u.core.likely_nodes = node_count(Row(u.live), u.cluster)
     if u.get("num_tasks") is None:
         request = u.core.sub.request

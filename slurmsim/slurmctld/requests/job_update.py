@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.core.queue.likely_nodes import FORGOTTEN
 from slurmsim.core.records.job import ONE_YEAR_S
 from slurmsim.core.records.messages import (
     RankAnew,
@@ -73,7 +74,7 @@ def update(cluster: LiveCluster, record: Record, job: Mapping[str, Any], person:
             work.new["tres_settled"] = work.tres_before  # of a refused update numbers stay, but not what they come to
     elif work.tres_changed:
         for live in record.jobs:
-            live.core.likely_nodes = 0  # found for what it asked before
+            live.core.likely_nodes = FORGOTTEN  # what was found was for what it asked before
     try:
         if failed is None or work.new or work.facts:
             work.apply()

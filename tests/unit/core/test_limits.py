@@ -127,7 +127,7 @@ def test_a_changed_time_limit_changes_what_is_owed() -> None:
 
 def test_submitted_to_several_partitions_counts_in_the_qos_of_all_until_it_runs() -> None:
     w = world(None, None, Qos("part", limits=Limits(grp_submit_jobs=1)))
-    w.sbatch("-p pq,main -J a -n16 -t 5", 300, at=0)
+    w.sbatch("-p main,pq -J a -n16 -t 5", 300, at=0)
     w.sbatch("-p pq -J b -n1 -t 5", 50, at=1)
     w.sbatch("-p pq -J c -n1 -t 5", None, at=5)
     w.until(6)

@@ -1,0 +1,47 @@
+"""Who looked at a waiting job last, and what shows only once somebody has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmsim.states import is_held
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.engine.live_job import LiveJob, Row
+
+
+def looked_last(live: LiveJob, cluster: LiveCluster) -> str:
+    """Which scheduler was the last to look at the job, which waits."""
+    core, cycle, controller = live.core, cluster.last_cycle, cluster.controller
+    seen = _seen_by_backfill(live, cycle) and live.entered_after != cluster.looks
+    seen = seen and max(controller.main.last_pass, core.submit_time) < cycle
+    limits = controller.partition_limits
+    if seen and limits.limit_reason(core, core.partition, core.request, shortened=True) is not None:
+        seen = False  # what a partition's limit keeps out is on the list of no scheduler
+    return "Backfill" if seen else "Main"
+
+
+def last_evaluated(live: LiveJob, cluster: LiveCluster) -> int:
+    """When a scheduler last looked at the job, which waits, as far as is kept."""
+    cycle = cluster.last_cycle
+    by_backfill = cycle if _seen_by_backfill(live, cycle) else 0
+    return max(cluster.controller.main.last_pass, live.core.submit_time, by_backfill)
+
+
+def begins_to_accrue(row: Row, cluster: LiveCluster) -> bool:
+    """Whether it may start since its submission, its release or an update, and no pass has looked since."""
+    core, live = row.core, row.job
+    if cluster.controller.accounting.accrual is None and core.accrue_time is not None:
+        return False  # it goes on as before
+    if live.entered_after == cluster.looks:
+        return True
+    looked = max(cluster.controller.main.last_pass, cluster.last_cycle)
+    return core.eligible_time == live.edited_at > max(core.submit_time, looked)
+
+
+def _seen_by_backfill(live: LiveJob, cycle: int) -> bool:
+    """Whether the `cycle` of backfill saw it: it is in the queue, or was held or changed later and had a plan."""
+    core, held = live.core, live.planned_before_hold
+    left = max(live.edited_at, held[1] if held is not None and is_held(core.reason) else 0)
+    return core.queued or (core.planned_start is not None and left >= cycle)
