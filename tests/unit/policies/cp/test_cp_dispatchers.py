@@ -134,9 +134,9 @@ def crowd(jobs: int) -> dict[str, Any]:
 
 
 def test_a_model_that_the_default_limit_has_no_time_for_is_not_built() -> None:
-    """From 110 jobs on 64 nodes on; with a limit that is given it is, and without a list schedule in hand."""
-    large, given = (asked(crowd(110), "cp_eurora", model="wt", **limit) for limit in ({}, {"limit": 0.001}))
-    assert large["variables"] == 110 + 110 * 64 > 7000
+    """From 77 jobs on 64 nodes on; with a limit that is given it is, and without a list schedule in hand."""
+    large, given = (asked(crowd(77), "cp_eurora", model="wt", **limit) for limit in ({}, {"limit": 0.001}))
+    assert large["variables"] == 77 + 77 * 64 > 5000
     assert large["status"] == "fallback" and not large["asked"] and large["solver_variables"] == 0
     assert large["objective"] == large["hint_objective"] and "not asked" in large["note"]
     assert given["asked"] and given["note"] == "" and given["objective"] <= large["objective"]
@@ -144,9 +144,9 @@ def test_a_model_that_the_default_limit_has_no_time_for_is_not_built() -> None:
 
 def test_the_solves_of_a_composite_share_the_time_of_one_model() -> None:
     """Where models are large; makespan is proven by a bound here, so late jobs and tardiness under bounds are asked."""
-    pure = asked(crowd(90), "cp_eurora", model="wt")
-    composite = asked(crowd(90), "cp_eurora", model="wt_mks_nl")
-    assert 4000 < pure["variables"] < 7000 and pure["solves"] == 1 and composite["solves"] == 2
+    pure = asked(crowd(70), "cp_eurora", model="wt")
+    composite = asked(crowd(70), "cp_eurora", model="wt_mks_nl")
+    assert 4000 < pure["variables"] < 5000 and pure["solves"] == 1 and composite["solves"] == 2
     assert 0.003 < composite["deterministic_time"] < pure["deterministic_time"]
 
 
