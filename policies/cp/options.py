@@ -60,13 +60,14 @@ def _whole(least: int, most: int = 2**31 - 1) -> Any:
     return parse
 
 
-def interval_limit(given: float | str, variables: int) -> float:
+def interval_limit(given: float | str, variables: int, share: int = 1) -> float:
     """Deterministic seconds of a first call for an interval model of so many variables.
 
     A deterministic second of it is 2 to 25 seconds of CPU below 300 variables, 13 to 28 at 800 and 37 to 49 at 2,000,
-    so a limit that is the same for all would end small ones after some milliseconds, without a proof.
+    so a limit that is the same for all would end small ones after some milliseconds, without a proof. A call that has
+    one of `share` parts of an activation has as much of the least, which is what large models have.
     """
-    return min(0.1, max(0.005, 10 / max(1, variables))) if isinstance(given, str) else given
+    return min(0.1, max(0.005 / share, 10 / max(1, variables))) if isinstance(given, str) else given
 
 
 def _common(limit: float | str) -> dict[str, PolicyOption]:

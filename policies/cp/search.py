@@ -49,6 +49,7 @@ class Effort:
     linearization_level: int = 0
     fixed_search: bool = False  # decide as the model's decision strategies say, which are the paper's
     guard_s: float | None = None
+    presolve: bool = True
 
 
 @dataclass(slots=True)
@@ -94,6 +95,7 @@ def _call(model: ScheduleModel, effort: Effort, limit: float, found: Found) -> N
     # What costs seconds before the search begins without counting as deterministic time: a third of these models' CPU.
     told.symmetry_level = told.cp_model_probing_level = 0
     told.max_presolve_iterations = 1
+    told.cp_model_presolve = effort.presolve
     if effort.fixed_search:
         told.search_branching = told.FIXED_SEARCH
     if effort.guard_s is not None:

@@ -68,14 +68,11 @@ class Task:
         alone = criteria.value(self.instance, criterion, starts)
         return max(alone, criteria.least_makespan(self.instance)) if criterion == criteria.MKS else alone
 
-    def too_long(self, reading: float, effort: Effort) -> bool:
-        """Whether a model takes longer to be read in, `reading` deterministic seconds, than any call of `effort` has.
-
-        Only where there is a hint to fall back on; the note says it.
-        """
-        if not self.options["hint"] or reading < max(effort.limits.each()):
+    def too_large(self, effort: Effort) -> bool:
+        """Whether `effort` has no time for a model of this size (`options.interval_limit`); the note says it."""
+        if effort.limits.first > 0:
             return False
-        self.note = f"the solver was not asked: reading the model in takes longer than its limit ({reading:.3f})"
+        self.note = "the solver was not asked: with so many variables limit=auto has no time for it"
         return True
 
     def search(self, model: ScheduleModel, effort: Effort) -> Found:
@@ -130,18 +127,16 @@ class Stage:
     bound: int | None
 
 
-def solve_one(
-    task: Task, criterion: str, hint: Plan, make: Callable[[], ScheduleModel], effort: Effort, reading: float = 0.0
-) -> Stage:
+def solve_one(task: Task, criterion: str, hint: Plan, make: Callable[[], ScheduleModel], effort: Effort) -> Stage:
     """Minimise `criterion`; nothing worse than `hint`, and no solver if that meets the lower bound.
 
-    If everything that waits can start now, the hint is such a plan for every criterion. A model that takes `reading`
-    deterministic seconds to be read in, and has no more in any call, is not built: the hint is the answer.
+    If everything that waits can start now, the hint is such a plan for every criterion. Without time for a model of
+    this size it is not built: the hint is the answer.
     """
     lower = task.lower_bound(criterion)
     if task.value(criterion, hint) <= lower:
         return Stage(hint, Status.OPTIMAL, lower)
-    if task.too_long(reading, effort):
+    if task.too_large(effort):
         return Stage(hint, Status.FALLBACK, lower)
     model = make()
     model.objective.minimise(criterion)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim import __version__
+from slurmsim.campaign.sources import own_digest, packages_digest
 from slurmsim.campaign.tasks import Task
 from slurmsim.campaign.workers import run_tasks
 from slurmsim.errors import SlurmSimError
@@ -133,7 +134,8 @@ def _definition(cell: Any) -> dict[str, Any]:
     content = {
         name: _digest(value) for name, value in fields.items() if isinstance(value, str) and os.path.isfile(value)
     }
-    return json.loads(json.dumps({**fields, "content": content, "slurmsim": __version__}))
+    source = packages_digest("slurmsim_policies", __package__)
+    return json.loads(json.dumps({**fields, "content": content, "slurmsim": [__version__, own_digest(), source]}))
 
 
 def _digest(path: str) -> str:

@@ -6,7 +6,7 @@ import ast
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
@@ -24,15 +24,33 @@ def own_digest() -> str:
 
     Formats and generators of slurmsim's workloads are part of it; policies are known by `source_digest`.
     """
-    root = Path(__file__).parent.parent
+
+    def counts(name: str) -> bool:
+        package, room, *rest = name.split("/")
+        elsewhere = room in NO_PART or (room == "campaign" and rest[0] not in OF_A_CELL)
+        return package != _OURS or not elsewhere
+
+    return _digest((name, file) for name, file in _sources(_OURS, "slurmsim_workloads") if counts(name))
+
+
+@cache
+def packages_digest(*packages: str) -> str:
+    """SHA-256 over the whole source of these packages."""
+    return _digest(_sources(*packages))
+
+
+def _sources(*packages: str) -> Iterator[tuple[str, Path]]:
+    for package in packages:
+        folder = _folder_of(package)
+        for file in sorted(folder.rglob("*.py")):
+            yield f"{package}/{file.relative_to(folder).as_posix()}", file
+
+
+def _digest(files: Iterable[tuple[str, Path]]) -> str:
     digest = hashlib.sha256()
-    for package in (root, _folder_of("slurmsim_workloads")):
-        for file in sorted(package.rglob("*.py")):
-            room, *rest = file.relative_to(package).parts
-            if package is root and (room in NO_PART or (room == "campaign" and rest[0] not in OF_A_CELL)):
-                continue
-            content = file.read_bytes()
-            digest.update(f"{room}/{'/'.join(rest)}\0{len(content)}\0".encode() + content)
+    for name, file in files:
+        content = file.read_bytes()
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()
 
 

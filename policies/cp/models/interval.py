@@ -96,16 +96,15 @@ class IntervalModel(ScheduleModel):
         self.cp.add_decision_strategy(there, cp_model.CHOOSE_FIRST, cp_model.SELECT_MAX_VALUE)
 
     def _hint_places(self, plan: Plan) -> None:
+        hint = self.cp.proto.solution_hint  # at once: there are thousands
         for i, job in self.waiting():
-            for node, there in self._copies[i].items():
-                units = plan.layout[job.id].get(node, 0)
-                for j, (present, _) in enumerate(there):
-                    self.cp.add_hint(present, j < units)
+            units = plan.layout[job.id]
+            copies = self._copies[i].items()
+            hint.vars.extend([present.index for _, there in copies for present, _ in there])
+            hint.values.extend([int(j < units.get(node, 0)) for node, there in copies for j in range(len(there))])
 
     def _read_places(self, solver: cp_model.CpSolver, plan: Plan) -> None:
+        found = list(solver.response_proto.solution)
         for i, job in self.waiting():
-            units = {
-                node: sum(solver.boolean_value(present) for present, _ in there)
-                for node, there in self._copies[i].items()
-            }
+            units = {node: sum(found[present.index] for present, _ in there) for node, there in self._copies[i].items()}
             plan.layout[job.id] = {node: n for node, n in units.items() if n}

@@ -1,4 +1,4 @@
-"""Many runs of one experiment: what happens to the others when one fails."""
+"""Many runs of one experiment: what is kept of them, and what happens to the others when one fails."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from slurmsim.bench import runs
 from slurmsim.bench.runs import Cell, run_all
 from slurmsim.errors import SlurmSimError
 from slurmsim.trace.reader import Trace
@@ -51,3 +52,18 @@ def test_another_log_in_the_same_place_is_run_anew(tmp_path: Path) -> None:
     assert kept.read_bytes() == first
     log.write_text(line.format(1) + line.format(2))
     assert run_all(cells, counted, tmp_path, workers=1)["one"]["rows"] == 2
+
+
+@pytest.mark.parametrize("changed", ["own_digest", "packages_digest"])
+def test_what_another_source_found_is_found_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str) -> None:
+    log = tmp_path / "log.swf"
+    log.write_text("1 0 -1 60 1 -1 -1 1 60 -1 1 1 1 -1 1 -1 -1 -1\n")
+    cells = [Cell("one", "fcfs", 0, log=str(log), nodes=2, cpus_per_node=1)]
+    run_all(cells, counted, tmp_path, workers=1)
+    kept = tmp_path / "runs" / "one.json"
+    first = kept.stat().st_mtime_ns
+    run_all(cells, counted, tmp_path, workers=1)
+    assert kept.stat().st_mtime_ns == first
+    monkeypatch.setattr(runs, changed, lambda *_: "another")
+    run_all(cells, counted, tmp_path, workers=1)
+    assert kept.stat().st_mtime_ns > first

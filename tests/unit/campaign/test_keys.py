@@ -138,7 +138,8 @@ def test_the_source_of_slurmsim_counts_as_far_as_cells_depend_on_it(
         file = tmp_path / "slurmsim" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("x = 1\n")
-    monkeypatch.setattr(sources, "__file__", str(tmp_path / "slurmsim" / "campaign" / "sources.py"))
+    usual = sources._folder_of
+    monkeypatch.setattr(sources, "_folder_of", lambda name: tmp_path / name if name == "slurmsim" else usual(name))
 
     def digest() -> str:
         own_digest.cache_clear()

@@ -127,12 +127,27 @@ def test_without_a_hint_and_time_the_list_schedule_is_fallen_back_on() -> None:
     assert answer["solves"] == 4  # one and three more while there is no solution
 
 
-def test_a_model_that_cannot_be_read_in_is_not_built() -> None:
-    """Within 1e-9 deterministic seconds nothing is found; within 0.05 it is."""
-    small, whole = (asked(contested(), "cp_eurora", model="wt", limit=limit) for limit in (1e-9, 0.05))
-    assert small["status"] == "fallback" and not small["asked"] and small["solver_variables"] == 0
-    assert small["objective"] == small["hint_objective"] and "not asked" in small["note"]
-    assert whole["asked"] and whole["note"] == "" and whole["objective"] <= small["objective"]
+def crowd(jobs: int) -> dict[str, Any]:
+    """64 nodes, on each of which one job fits at a time; every third job lasts ten times as long."""
+    waiting = [{"core": 3, "duration": 100 if n % 3 else 1000, "q": -n, "ewt": 30} for n in range(jobs)]
+    return plain_from(made([{"count": 64, "core": 4}], waiting))
+
+
+def test_a_model_that_the_default_limit_has_no_time_for_is_not_built() -> None:
+    """From 77 jobs on 64 nodes on; with a limit that is given it is, and without a list schedule in hand."""
+    large, given = (asked(crowd(77), "cp_eurora", model="wt", **limit) for limit in ({}, {"limit": 0.001}))
+    assert large["variables"] == 77 + 77 * 64 > 5000
+    assert large["status"] == "fallback" and not large["asked"] and large["solver_variables"] == 0
+    assert large["objective"] == large["hint_objective"] and "not asked" in large["note"]
+    assert given["asked"] and given["note"] == "" and given["objective"] <= large["objective"]
+
+
+def test_the_solves_of_a_composite_share_the_time_of_one_model() -> None:
+    """Where models are large; makespan is proven by a bound here, so late jobs and tardiness under bounds are asked."""
+    pure = asked(crowd(70), "cp_eurora", model="wt")
+    composite = asked(crowd(70), "cp_eurora", model="wt_mks_nl")
+    assert 4000 < pure["variables"] < 5000 and pure["solves"] == 1 and composite["solves"] == 2
+    assert 0.003 < composite["deterministic_time"] < pure["deterministic_time"]
 
 
 def test_the_solver_is_not_asked_when_everything_can_start() -> None:
@@ -178,7 +193,8 @@ def test_small_models_are_given_more_time() -> None:
              for given in ({"limit": 0.005}, {}, {"limit": "auto"})]  # fmt: skip
     assert spent[0] < 0.01 < 0.05 < spent[1] == spent[2]
     assert [interval_limit("auto", n) for n in (0, 36, 100, 500, 2000, 90_000)] == [0.1, 0.1, 0.1, 0.02, 0.005, 0.005]
-    assert interval_limit(0.3, 36) == 0.3
+    assert interval_limit(0.3, 36) == interval_limit(0.3, 36, share=4) == 0.3
+    assert [interval_limit("auto", n, share=4) for n in (100, 2000, 4000, 90_000)] == [0.1, 0.005, 0.0025, 0.00125]
 
 
 def test_composites_that_cannot_be_fall_back_on_a_pure_solution() -> None:
