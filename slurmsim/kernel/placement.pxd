@@ -20,7 +20,7 @@ cdef class Nodes:
     cdef public int64_t min_nodes, target_nodes, most_nodes, min_cpus, least, core
     cdef public int64_t[::1] cpus, mem, grain, weight, now_cpus, now_mem, now_open, free_cpus, free_mem, open, inside, offered, now_jobs, jobs_there
     cdef public int64_t[::1] ends, whole, begins, touched, held, held_cpus, held_mem
-    cdef public int64_t[::1] node, left, weigh, gone, taken, chosen
+    cdef public int64_t[::1] node, left, weigh, gone, taken, chosen, given
     cdef public int64_t[::1] set_first, set_end, set_cpus, set_count, set_weight
     cpdef void restart(self, int64_t[::1] free_cpus, int64_t[::1] free_mem, int64_t[::1] free_gres,
                        int64_t[::1] is_open, int64_t[::1] jobs) noexcept
@@ -34,7 +34,8 @@ cdef class Nodes:
     cpdef bint fits(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
     cpdef int64_t future(self, int64_t[::1] reach, int64_t[::1] asked, int64_t linear, bint exact) noexcept
     cdef void _present(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
-    cdef int64_t _share(self, int64_t node, int64_t[::1] asked) noexcept
+    cpdef bint place(self, int64_t[::1] reach, int64_t[::1] asked, int64_t[::1] free_cpus, int64_t[::1] free_mem) noexcept
+    cdef int64_t _share(self, int64_t node, int64_t cpus, int64_t mem, int64_t[::1] asked) noexcept
     cdef int64_t _offer(self, int64_t node, int64_t[::1] asked) noexcept
     cpdef int64_t enough_after(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
     cdef int64_t _at_ends(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
@@ -45,6 +46,7 @@ cdef class Nodes:
     cdef bint _touches(self, int64_t k) noexcept
     cdef int64_t _next(self, int64_t at) noexcept
     cdef int64_t _release(self, int64_t first, int64_t last, int64_t[::1] asked) noexcept
+    cdef bint _tries(self, int64_t[::1] asked) noexcept
     cdef bint _attempt(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
     cdef void _offers(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
     cdef bint _evaluate(self, int64_t alive) noexcept

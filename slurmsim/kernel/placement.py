@@ -36,8 +36,8 @@ class Nodes:
 
     Attributes
     ----------
-    chosen, n_chosen
-        The nodes of the last request that fitted, in no order.
+    chosen, given, n_chosen
+        The nodes of the last request that fitted, ascending, and the CPUs taken of each.
     """
 
     def __init__(self, cpus: array[int], mem: array[int], grain: array[int], weight: array[int], n_kinds: int) -> None:
@@ -71,7 +71,7 @@ class Nodes:
         self.rem_cpus = self.rem_max = self.rem_nodes = self.min_rem = self.room_nodes = 0
         self.min_nodes = self.target_nodes = self.most_nodes = self.min_cpus = self.least = self.core = 0
         self.exclusive = False
-        self.chosen = zeros(n)
+        self.chosen, self.given = zeros(n), zeros(n)
         self.n_chosen = 0
 
     def restart(
@@ -155,6 +155,22 @@ class Nodes:
         """Whether a request fits now on the nodes `reach`, which ascend."""
         self._present(reach, asked)
         return self._attempt(reach, asked)
+
+    def place(self, reach: array[int], asked: array[int], free_cpus: array[int], free_mem: array[int]) -> bool:
+        """Whether a share without GRES fits on the nodes `reach`, which ascend and are open to it.
+
+        What is free of all nodes is told here, and nothing else that was told of the present counts.
+        """
+        n = total = 0
+        for i in range(len(reach)):
+            node = reach[i]
+            cpus = self._share(node, free_cpus[node], free_mem[node], asked)
+            if cpus:
+                self.node[n], self.left[n], self.weigh[n], self.gone[n] = node, cpus, self.weight[node], 0
+                total += cpus
+                n += 1
+        self.n_left = n
+        return n > 0 and n >= asked[MIN_NODES_] and total >= asked[MIN_CPUS_] and self._tries(asked)
 
     def _present(self, reach: array[int], asked: array[int]) -> None:
         """What is free of the nodes `reach`, and what they offer the request, is as it is now."""
@@ -322,6 +338,13 @@ class Nodes:
         if not self.n_offering or not self._enough_offered(asked):
             return False
         self._offers(reach, asked)
+        return self._tries(asked)
+
+    def _tries(self, asked: array[int]) -> bool:
+        """Whether the request fits on the candidates; then `chosen` are its nodes."""
+        self.min_nodes, self.target_nodes, self.most_nodes = asked[MIN_NODES_], asked[TARGET_NODES_], asked[MAX_NODES_]
+        self.min_cpus, self.least, self.exclusive = asked[MIN_CPUS_], asked[LEAST_CPUS_], asked[EXCLUSIVE_] != 0
+        self.core = self.grain[self.node[0]]
         alive = self.n_left
         if self._evaluate(alive):
             return True
@@ -361,15 +384,16 @@ class Nodes:
             self.node[n], self.left[n], self.weigh[n], self.gone[n] = node, self.offered[node], weight, 0
             n += 1
         self.n_left = n
-        self.min_nodes, self.target_nodes, self.most_nodes = asked[MIN_NODES_], asked[TARGET_NODES_], asked[MAX_NODES_]
-        self.min_cpus, self.least, self.exclusive = asked[MIN_CPUS_], asked[LEAST_CPUS_], asked[EXCLUSIVE_] != 0
-        self.core = self.grain[self.node[0]]
 
     def _offer(self, node: int, asked: array[int]) -> int:
         """CPUs a node can offer the request (`Placer._usable`, `gres.offer`); 0: none."""
         if not self.open[node] or (asked[EXCLUSIVE_] and self.jobs_there[node]):
             return 0
-        cpus = self.cpus[node] if asked[EXCLUSIVE_] else self._share(node, asked)
+        cpus = (
+            self.cpus[node]
+            if asked[EXCLUSIVE_]
+            else self._share(node, self.free_cpus[node], self.free_mem[node], asked)
+        )
         if cpus and asked[N_DEMANDS_]:
             if self._near(node, asked) < 0:
                 return 0
@@ -380,10 +404,9 @@ class Nodes:
                 cpus = tasks * asked[PER_TASK_]
         return cpus
 
-    def _share(self, node: int, asked: array[int]) -> int:
-        """CPUs of a node that are free for the request, as its memory goes; 0: too few."""
+    def _share(self, node: int, cpus: int, mem: int, asked: array[int]) -> int:
+        """Of the free CPUs of a node those that are for the request, as its free memory goes; 0: too few."""
         mem_cpu, mem_node, whole_tasks = asked[MEM_CPU_], asked[MEM_NODE_], asked[WHOLE_TASKS_]
-        cpus, mem = self.free_cpus[node], self.free_mem[node]
         if cpus < asked[NEED_CPUS_] or cpus <= 0:  # as most are, and divisions are dear
             return 0
         if asked[MEM_ALL_]:
@@ -446,7 +469,7 @@ class Nodes:
         self.n_chosen = 0
         for p in range(self.n_left):
             if self.taken[p]:
-                self.chosen[self.n_chosen] = self.node[p]
+                self.chosen[self.n_chosen], self.given[self.n_chosen] = self.node[p], self.left[p]
                 self.n_chosen += 1
         return True
 

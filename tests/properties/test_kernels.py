@@ -86,9 +86,9 @@ def test_planning_anywhere(form: str, world: World, release: str) -> None:
 
 
 @FORMS
-@given(seed=st.integers(0, 10**9))
-def test_placing_shares(form: str, seed: int) -> None:
-    same(shared_world(seed), form)
+@given(seed=st.integers(0, 10**9), release=st.sampled_from(RELEASES))
+def test_placing_shares(form: str, seed: int, release: str) -> None:
+    same(shared_world(seed), form, release=release)
 
 
 @FORMS

@@ -475,17 +475,19 @@ def _take_from(chosen: _Set, taking: Taking) -> bool:
 
 
 def distribute(
-    ask: Ask, taken: list[int], cpus_per_task: int, tasks_per_node: int, grain: list[int], tasks: int = 0,
-    gpu_cpus: int = 0,
+    min_cpus: int, least: int, taken: list[int], cpus_per_task: int, tasks_per_node: int, grain: list[int],
+    tasks: int = 0, gpu_cpus: int = 0,
 ) -> list[int]:  # fmt: skip
-    """CPUs each chosen node finally gives; `taken` in node order, `grain` the smallest share of each node.
+    """CPUs each chosen node finally gives, of a request for `min_cpus` in all and at least `least` of each node.
+
+    `taken` are in node order, `grain` is the smallest share of each node.
 
     One task to every node first, then rounds over the nodes in order, one task each where there is room, then up to
     whole shares (dist_tasks.c, block distribution). `tasks`: so many are dealt, where that is not as many as there
     may be on these nodes. `gpu_cpus`: CPUs the job's GPUs bring.
     """
     hosts = len(taken)
-    total = max(hosts * max(1, tasks_per_node), ask.min_cpus, hosts * ask.pn_min_cpus, gpu_cpus)
+    total = max(hosts * max(1, tasks_per_node), min_cpus, hosts * least, gpu_cpus)
     if tasks:
         total = tasks * cpus_per_task
     if cpus_per_task == 1 and not tasks_per_node and sum(taken) == total:
@@ -500,8 +502,7 @@ def distribute(
         short = tasks_to_deal - sum(room)
         if short > 0 and not tasks_per_node:  # CPUs enough, but not for whole tasks on every node: the first get more
             dealt = [d + (short + hosts - 1 - i) // hosts for i, d in enumerate(dealt)]
-        least = 0 if tasks else ask.pn_min_cpus
-        given = [min(max(t * cpus_per_task, least), a) for t, a in zip(dealt, taken, strict=True)]
+        given = [min(max(t * cpus_per_task, 0 if tasks else least), a) for t, a in zip(dealt, taken, strict=True)]
     return [-(-g // share) * share for g, share in zip(given, grain, strict=True)]
 
 

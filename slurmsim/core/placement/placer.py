@@ -352,7 +352,7 @@ class Placer:
             return None
         if rough:
             return Allocation(from_indices(sorted(taken)), request.whole, len(taken), 0, 0, 0)
-        return self._allocation(request, free, ask, taken)
+        return self._allocation(request, free, taken)
 
     def _take_first(
         self, request: CompiledRequest, ask: Ask, idx: IntArray, cpus: IntArray, weights: IntArray, required: set[int]
@@ -425,7 +425,7 @@ class Placer:
             return [int(i) for i in idx[np.lexsort((-idx, weight))]]
         return None
 
-    def _allocation(self, request: CompiledRequest, free: FreeState, ask: Ask, taken: dict[int, int]) -> Allocation:
+    def _allocation(self, request: CompiledRequest, free: FreeState, taken: dict[int, int]) -> Allocation:
         table = self.table
         nodes = sorted(taken)
         idx = np.array(nodes, np.int64)
@@ -436,7 +436,10 @@ class Placer:
         dealt = request.asked.n_tasks if self.deals_tasks and request.tasks_per_node else 0
         brought = gpu_cpus(request.gres, len(nodes))
         each = [taken[n] for n in nodes]
-        given = distribute(ask, each, request.cpus_per_task, request.tasks_per_node, grain, dealt, brought)
+        given = distribute(
+            request.min_cpus, request.least_cpus, each, request.cpus_per_task, request.tasks_per_node, grain, dealt,
+            brought,
+        )  # fmt: skip
         cpus = table.cpus[idx] if request.all_cores else np.array(given, np.int64)
         mem: int | IntArray = request.mem_node
         if request.mem_all:

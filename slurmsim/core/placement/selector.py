@@ -10,12 +10,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from slurmsim.bitmap import Bitmap
+from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import FreeState, Supposed
 from slurmsim.core.placement.node_release_times import NodeReleaseTimes
-from slurmsim.core.placement.placer import Placer
+from slurmsim.core.placement.placer import UNBIASED, Bias, Placer
 from slurmsim.core.placement.shares import Shares
+from slurmsim.core.placement.sharing import Taken
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.node_table import Allocation, NodeTable
 from slurmsim.core.records.value import Value
@@ -100,6 +101,8 @@ class Selector(Placer):
         """Whether the request could start now (inside `within` when given)."""
         if request.by_count or not self.shares.serves(request, self):
             return super().fits(request, within)
+        if self.shares.serves_now(request, self):
+            return self.place(request, self.table, within, rough=True) is not None
         mask = request.candidates & self.table.up
         return self.shares.fits(request, self._indices(mask if within is None else mask & within), self)
 
@@ -107,11 +110,12 @@ class Selector(Placer):
         self, request: CompiledRequest, free: FreeState, within: Bitmap | None = None, *, rough: bool = False,
         later: bool = False, prefer: Bitmap = 0, heavier: Bitmap = 0,
     ) -> Allocation | None:  # fmt: skip
-        """As `Placer.place`; where the kernel knows that there is no place none is looked for.
+        """As `Placer.place`; where the kernel knows that there is no place for whole nodes or GRES none is looked for.
 
         To tell it what is free costs as much as a look, so it is not asked while one after the other finds a place.
         """
         plain = free is self.table and not (request.by_count or prefer or heavier or later)
+        plain = plain and not self.shares.serves_now(request, self)
         asks = plain and self._found_in_turn < FOUND_IN_TURN and self.shares.serves(request, self)
         if asks and not self.fits(request, within):
             self._found_in_turn = 0
@@ -120,6 +124,22 @@ class Selector(Placer):
         if plain:
             self._found_in_turn = 0 if found is None else self._found_in_turn + 1
         return found
+
+    def choose_among(
+        self, request: CompiledRequest, free: FreeState, mask: Bitmap, busy: Taken | None, rough: bool, later: bool,
+        bias: Bias,
+    ) -> Allocation | None:  # fmt: skip
+        """As `Placer.choose_among`; of what is free now the kernel says it, where it can."""
+        if free is not self.table or bias is not UNBIASED or not self.shares.serves_now(request, self):
+            return super().choose_among(request, free, mask, busy, rough, later, bias)
+        if mask.bit_count() < request.min_nodes:
+            return None
+        taken = self.shares.place(request, self._indices(mask))
+        if taken is None:
+            return None
+        if rough:
+            return Allocation(from_indices(list(taken)), False, len(taken), 0, 0, 0)
+        return self._allocation(request, free, taken)
 
     def future(
         self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, *,

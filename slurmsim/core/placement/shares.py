@@ -14,6 +14,7 @@ from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.node_table import IntArray, NodeTable
 from slurmsim.kernel import compiled, load
+from slurmsim.kernel.placement import MAX_NODES_
 
 COMPILED = compiled("placement")
 
@@ -59,11 +60,27 @@ class Shares:
             return False
         if selector.serial_last and request.min_cpus == request.min_nodes == 1:
             return False
-        return not (selector.first_node_serves and request.max_nodes == 1) and request.columns is not None
+        asked = request.columns
+        return asked is not None and not (selector.first_node_serves and asked[MAX_NODES_] == 1)
 
     def fits(self, request: CompiledRequest, reach: IntArray, selector: Selecting) -> bool:
         """Whether `request` could start now on the nodes `reach`, which are up."""
         return bool(self._with_free(selector).fits(reach, request.columns))
+
+    def serves_now(self, request: CompiledRequest, selector: Selecting) -> bool:
+        """Whether the kernel can say which share of nodes `request` gets of what is free."""
+        return not (request.whole or request.gres) and self.serves(request, selector)
+
+    def place(self, request: CompiledRequest, reach: IntArray) -> dict[int, int] | None:
+        """Nodes of `reach`, all of which are open, and CPUs taken of each, of what is free now; None: it does not fit.
+
+        For requests that `serves_now`. To tell the kernel what is free costs nothing here: it looks itself.
+        """
+        table, nodes = self.table, self._known()
+        if not nodes.place(reach, request.columns, table.free_cpus, table.free_mem):
+            return None
+        n = nodes.n_chosen
+        return dict(zip(nodes.chosen[:n], nodes.given[:n], strict=True))
 
     def future(
         self, request: CompiledRequest, reach: IntArray, running: Sequence[tuple[int, int, Job]], exact: bool,
@@ -111,10 +128,10 @@ class Shares:
                     nodes.has(kind, _column(np.full(alloc.n_nodes, count) if isinstance(count, int) else count))
         return nodes
 
-    def _with_free(self, selector: Selecting) -> Any:
-        """The kernel's nodes, with what is free now."""
-        table = self.table
+    def _known(self) -> Any:
+        """The kernel's nodes, with what never changes of them."""
         if self._nodes is None:
+            table = self.table
             self._nodes = load("placement").Nodes(
                 _column(table.cpus),
                 _column(table.mem),
@@ -122,16 +139,21 @@ class Shares:
                 _column(table.weight),
                 len(table.gres_kinds),
             )
+        return self._nodes
+
+    def _with_free(self, selector: Selecting) -> Any:
+        """The kernel's nodes, with what is free now."""
+        table, nodes = self.table, self._known()
         if self._current != selector.forgotten:
             self._current = selector.forgotten
             self._told = -1
             is_open = to_bools(table.idle | table.mixed, table.n)
             jobs = np.where(to_bools(table.mixed, table.n), table.n_jobs, ~to_bools(table.idle, table.n))
-            self._nodes.restart(
+            nodes.restart(
                 _column(table.free_cpus), _column(table.free_mem), _column(table.free_gres), _column(is_open),
                 _column(jobs),
             )  # fmt: skip
-        return self._nodes
+        return nodes
 
 
 def _column(values: npt.NDArray[Any]) -> array[int]:

@@ -136,13 +136,14 @@ def test_in_a_given_order() -> None:
 def test_distribute(
     wanted: Ask, taken: list[int], cpus_per_task: int, per_node: int, grain: int, given: list[int]
 ) -> None:
-    assert distribute(wanted, taken, cpus_per_task, per_node, [grain] * len(taken)) == given
+    found = distribute(wanted.min_cpus, wanted.pn_min_cpus, taken, cpus_per_task, per_node, [grain] * len(taken))
+    assert found == given
 
 
 @given(st.lists(st.integers(1, 16), min_size=1, max_size=6), st.integers(1, 60))
 def test_distribute_gives_each_node_something_and_no_more_than_taken(taken: list[int], cpus: int) -> None:
     cpus = min(max(cpus, len(taken)), sum(taken))
-    given_cpus = distribute(ask(len(taken), cpus), taken, 1, 0, [1] * len(taken))
+    given_cpus = distribute(cpus, 1, taken, 1, 0, [1] * len(taken))
     assert sum(given_cpus) == cpus
     assert all(1 <= g <= t for g, t in zip(given_cpus, taken, strict=True))
 

@@ -7,7 +7,7 @@ import pytest
 from world import World, simple
 
 from slurmsim.bitmap import runs
-from slurmsim.core.placement.best_fit import Ask, distribute
+from slurmsim.core.placement.best_fit import distribute
 from slurmsim.core.records.messages import CreateReservation, Hold
 from slurmsim.core.records.release_rules import rules_of
 from slurmsim.model.reservation import ReservationSpec
@@ -88,9 +88,8 @@ def test_any_of_several_licenses() -> None:
 
 def test_cpus_for_the_tasks_there_are() -> None:
     """``-N3 -n10 -c2 --ntasks-per-node=4``: 24.11 deals the ten tasks out."""
-    ask = Ask(3, 3, 3, 20, False, 8, 1, False, 8, False)
-    assert distribute(ask, [8, 8, 8], 2, 4, [1, 1, 1]) == [8, 8, 8]
-    assert distribute(ask, [8, 8, 8], 2, 4, [1, 1, 1], 10) == [8, 6, 6]
+    assert distribute(20, 8, [8, 8, 8], 2, 4, [1, 1, 1]) == [8, 8, 8]
+    assert distribute(20, 8, [8, 8, 8], 2, 4, [1, 1, 1], 10) == [8, 6, 6]
     assert [rules_of(release).deals_tasks for release in RELEASES] == [False, True, False]
 
 
