@@ -375,7 +375,8 @@ def _partition_names(row: Row, cluster: LiveCluster) -> str:
         return str(core.partitions[0].name)
     open_ = all(p.state == "UP" for p in core.partitions)  # the submission's look for nodes puts them in order
     names = [p.name for p in (sorted(core.partitions, key=lambda p: -p.tier) if open_ else core.partitions)]
-    asked = core.eligible_time is not None or core.reason == Reason.BEGIN_TIME
+    waits = core.reason == Reason.BEGIN_TIME or (core.sub.dependency and core.sub.array_task_id is None)
+    asked = core.eligible_time is not None or waits
     barred = core.bars is not None and all(p.index in core.bars for p in core.partitions)
     looked = bool(core.priority) and asked and core.partition.state == "UP" and not barred
     return ",".join(dict.fromkeys(names) if looked and since(cluster.release, "partitions_once") else names)
