@@ -87,6 +87,12 @@ CHANGES: dict[str, Change] = {
     ),
     "all_is_no_field": Change("24.11", "sinfo", "`-O all` complains about the word `all`, and still shows all fields."),
     "ten_digits": Change("24.11", "sinfo", "Disk space and weight are cut after ten digits; it was after seven."),
+    "memory_makes_mixed": Change(
+        "24.11", "sinfo, scontrol", "A node is MIXED where jobs have memory alone, as a suspended one; it was IDLE."
+    ),
+    "mixed_fails": Change(
+        "26.05", "sinfo", "A node in state FAIL is `failing` also with jobs on a part of it; it was `fail`."
+    ),
     # -- sprio, sdiag, sreport --------------------------------------------------------------------------------------
     "table_without_jobs": Change(
         "24.11",
@@ -161,6 +167,11 @@ CHANGES: dict[str, Change] = {
     "exit_code_above_127": Change("26.05", "sacct", "Exit codes from 128 on are told as they are; 128 was taken off."),
     "streams_of_steps": Change("26.05", "sacct", "StdErr, StdIn and StdOut are told of steps, too."),
     "reason_by_letter": Change("26.05", "sacct", "`-R` is short for `--reason`; only the long form was known."),
+    "ended_rows_stay": Change(
+        "26.05",
+        "sacct",
+        "The row of a job that is requeued after its end stays as it was; it became REQUEUED, ended by the requeue.",
+    ),
     # -- sacctmgr ---------------------------------------------------------------------------------------------------
     "existing_accounts_named": Change(
         "24.11", "sacctmgr", "`add account` names accounts that exist; it said that nothing new was added."
@@ -313,6 +324,13 @@ CHANGES: dict[str, Change] = {
         "26.05", "scontrol", "The message about an unknown entity ends without a blank."
     ),
     # -- scontrol otherwise -----------------------------------------------------------------------------------------
+    "lists_of_who_may_not": Change(
+        "24.11",
+        "scontrol",
+        "`users-=` and `accounts-=` of a reservation refuse who is not in its list, and `+=` takes out of a list of who"
+        " may not use it.",
+    ),
+    "updated_tasks_reach_nodes": Change("26.05", "scontrol", "An update to fewer tasks than nodes is refused."),
     "colon_without_blank": Change("26.05", "scontrol", "No blank follows the colon of errors that `-Q` hides."),
     "unknown_cluster_is_fatal": Change(
         "24.11", "most commands", "`-M` of an unknown cluster ends with a fatal error, too."

@@ -34,13 +34,17 @@ class Show:
         The cluster's name if it was asked for by name.
     exclusive
         How a partition whose jobs have their nodes to themselves shares them.
+    mixed_fails
+        A node that fails is FAILING also with jobs on a part of it.
     """
 
-    __slots__ = ("cluster", "convert", "dates", "digits", "exclusive")
+    __slots__ = ("cluster", "convert", "dates", "digits", "exclusive", "mixed_fails")
 
-    def __init__(self, dates: Dates, *, convert: bool, digits: int, cluster: str | None, exclusive: str) -> None:
+    def __init__(
+        self, dates: Dates, *, convert: bool, digits: int, cluster: str | None, exclusive: str, mixed_fails: bool
+    ) -> None:
         self.dates, self.convert, self.digits, self.cluster = dates, convert, digits, cluster
-        self.exclusive = exclusive
+        self.exclusive, self.mixed_fails = exclusive, mixed_fails
 
 
 def _least(show: Show, low: int | None, high: int | None) -> str:
@@ -150,12 +154,12 @@ def _user_long(_: Show, name: str | None, uid: int | None, total: int) -> str:
     return "Unknown" if name is None else f"{name}({uid})"
 
 
-def _state_compact(_: Show, base: str | None, flags: Sequence[str] | None) -> str:
-    return "n/a" if base is None else node_state_text.compact(base, flags or ()).lower()
+def _state_compact(show: Show, base: str | None, flags: Sequence[str] | None) -> str:
+    return "n/a" if base is None else node_state_text.compact(base, flags or (), mixed_fails=show.mixed_fails).lower()
 
 
-def _state_long(_: Show, base: str | None, flags: Sequence[str] | None) -> str:
-    return "n/a" if base is None else node_state_text.long(base, flags or ()).lower()
+def _state_long(show: Show, base: str | None, flags: Sequence[str] | None) -> str:
+    return "n/a" if base is None else node_state_text.long(base, flags or (), mixed_fails=show.mixed_fails).lower()
 
 
 def _state_complete(_: Show, base: str | None, flags: Sequence[str] | None) -> str:
@@ -179,6 +183,7 @@ def _column(header: str, *fields: str, render: object = None, **more: object) ->
 
 
 _STATE = ("first:state", "first:state_flags")
+_SHARE = ("part:over_subscribe", "part:max_share")
 _AI = ("n:alloc", "n:idle")
 _AIOT = (*_AI, "n:other", "n:total")
 _SCT = ("low:sockets", "high:sockets", "low:cores", "high:cores", "low:threads", "high:threads")
@@ -217,8 +222,10 @@ COLUMNS: tuple[Column, ...] = (
       group="hostnames"),
     C("NODELIST", "list:name", render=_text, letter="N", names=("nodelist",), header_uncut=True),
     C("NODES", "n:total", letter="D", names=("nodes",)),
-    C("OVERSUBSCRIBE", "part:over_subscribe", "part:max_share", render=_oversubscribe, letter="h",
-      names=("oversubscribe", "share"), group="oversubscribe"),
+    C("OVERSUBSCRIBE", *_SHARE, render=_oversubscribe, letter="h", names=("oversubscribe", "share"),
+      group="oversubscribe", until="24.11"),
+    C("OVERSUBSCRIBE", *_SHARE, render=_oversubscribe, letter="h", names=("oversubscribe",), since="24.11"),
+    C("OVERSUBSCRIBE", *_SHARE, render=_oversubscribe, names=("share",), group="oversubscribe", since="24.11"),
     C("PARTITION", "part:name", "part:default", render=_partition, letter="P", names=("partition",),
       group="partition"),
     C("PARTITION", "part:name", letter="R", names=("partitionname",), group="partition"),

@@ -205,7 +205,8 @@ def _print_table(asked: Asked, layout: Layout, values: Table, labels: list[str],
     dates = Dates(io.environ, now, unset="Unknown")
     digits = 10 if since(asked.release, "ten_digits") else 7
     exclusive = "NO" if since(asked.release, "exclusive_of_partitions") else "EXCLUSIVE"
-    show = Show(dates, convert=asked.convert, digits=digits, cluster=asked.clusters, exclusive=exclusive)
+    show = Show(dates, convert=asked.convert, digits=digits, cluster=asked.clusters, exclusive=exclusive,
+                mixed_fails=since(asked.release, "mixed_fails"))  # fmt: skip
     layout = _starred(layout, widths)
     if not asked.no_header:
         io.out(print_fields.header(layout, widths) + "\n")

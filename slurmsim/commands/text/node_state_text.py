@@ -62,21 +62,23 @@ def complete(base: str, flags: Sequence[str]) -> str:
     return "+".join((base, *listed_flags(flags)))
 
 
-def long(base: str, flags: Sequence[str]) -> str:
+def long(base: str, flags: Sequence[str], *, mixed_fails: bool = False) -> str:
     """The long form in capitals: ``DRAINED*``."""
-    word, suffix = shown(base, tuple(flags))
+    word, suffix = shown(base, tuple(flags), mixed_fails)
     return word + suffix
 
 
-def compact(base: str, flags: Sequence[str]) -> str:
+def compact(base: str, flags: Sequence[str], *, mixed_fails: bool = False) -> str:
     """The compact form in capitals: ``DRAIN*``."""
-    word, suffix = shown(base, tuple(flags))
+    word, suffix = shown(base, tuple(flags), mixed_fails)
     return _COMPACT.get(word, word) + suffix
 
 
 @lru_cache(maxsize=256)
-def shown(base: str, flags: tuple[str, ...]) -> tuple[str, str]:
+def shown(base: str, flags: tuple[str, ...], mixed_fails: bool = False) -> tuple[str, str]:
     """The word and the sign behind it.
+
+    With `mixed_fails` a node that fails is FAILING also with jobs on a part of it (26.05).
 
     >>> shown("IDLE", ("DRAIN", "NOT_RESPONDING")), shown("MIXED", ("PLANNED",)), shown("IDLE", ("RESERVED",))
     (('DRAINED', '*'), ('MIXED', '-'), ('RESERVED', ''))
@@ -96,7 +98,7 @@ def shown(base: str, flags: tuple[str, ...]) -> tuple[str, str]:
     if "DRAIN" in flags:
         return ("DRAINING" if completing or busy else "DRAINED"), suffix
     if "FAIL" in flags:
-        return ("FAILING" if completing or base == "ALLOCATED" else "FAIL"), silent
+        return ("FAILING" if completing or base == "ALLOCATED" or (mixed_fails and busy) else "FAIL"), silent
     if base == "ALLOCATED":
         return base, suffix or ("+" if completing else "")
     if base == "DOWN":

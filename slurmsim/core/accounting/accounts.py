@@ -21,6 +21,7 @@ from slurmsim.states import Reason
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
     from slurmsim.core.records.partition import Partition
+    from slurmsim.core.records.release_rules import ReleaseRules
     from slurmsim.model.submission import Submission
 
 INVALID_ACCOUNT = "Invalid account or account/partition combination specified"
@@ -89,34 +90,46 @@ class Accounts:
                                       field=f"PartitionName={p.name} QOS", expected="a QOS they define")  # fmt: skip
                 p.qos = tree.qos[p.spec.qos.lower()]
 
-    def admit(self, job: Job) -> None:
+    def admit(self, job: Job, rules: ReleaseRules) -> None:
         """Find association, account and QOS of a new job and note them on it. Raises SubmitError with Slurm's text."""
-        found = self.standing(job.sub, job.partitions)
+        found = self.standing(job.sub, job.partitions, rules)
         job.branch, job.account, job.qos_spec, job.bars = found.branch, found.account, found.qos, found.bars
         if found.qos is not None:
             job.qos = found.qos.name
 
-    def standing(self, sub: Submission, partitions: tuple[Partition, ...]) -> Standing:
+    def standing(self, sub: Submission, partitions: tuple[Partition, ...], rules: ReleaseRules) -> Standing:
         """Association, account and QOS of a submission to `partitions`. Raises SubmitError with Slurm's text."""
         key = (sub.user, sub.account, partitions, sub.qos)
         found = self._found.get(key)
         if found is None:
-            found = self._found[key] = self._find(sub, partitions)
+            found = self._found[key] = self._find(sub, partitions, rules)
         return found
 
-    def _find(self, sub: Submission, partitions: tuple[Partition, ...]) -> Standing:
+    def _find(self, sub: Submission, partitions: tuple[Partition, ...], rules: ReleaseRules) -> Standing:
         branch, account = self._association(sub.user, sub.account.lower(), partitions)
         qos = self._qos(branch, sub.qos.lower())
-        named = branch.spec.account if branch is not None else ""
-        return Standing(branch, account, qos, bars_of(partitions, named, qos))
+        return Standing(branch, account, qos, self._bars(partitions, branch, qos, rules))
 
     def forget(self) -> None:
         """Partitions have changed: what was found for submissions no longer holds."""
         self._found.clear()
 
-    def bars_of(self, job: Job) -> Bars | None:
+    def bars_of(self, job: Job, rules: ReleaseRules) -> Bars | None:
         """The partitions of an admitted job that do not take its account or QOS, as they are now."""
-        return bars_of(job.partitions, job.branch.spec.account if job.branch is not None else "", job.qos_spec)
+        return self._bars(job.partitions, job.branch, job.qos_spec, rules)
+
+    def _bars(
+        self, partitions: Iterable[Partition], branch: Branch | None, qos: Qos | None, rules: ReleaseRules
+    ) -> Bars | None:
+        """Those of `partitions` that do not take a job, None when all do."""
+        barred = _barred_association if rules.lists_associations else _barred_account
+        if rules.lists_associations and not self.enforce.associations:
+            branch = None
+        found = {}
+        for p in partitions:
+            if (bar := _bar(p, barred(p, branch), qos)) is not None:
+                found[p.index] = bar
+        return found or None
 
     def _association(self, user: str, asked: str, partitions: tuple[Partition, ...]) -> tuple[Branch | None, str]:
         tree, first = self.tree, partitions[0].name
@@ -165,28 +178,38 @@ def _default_qos(branch: Branch | None, allowed: tuple[str, ...] | None) -> str:
     return allowed[0] if allowed is not None and len(allowed) == 1 else ""
 
 
-def bars_of(partitions: Iterable[Partition], account: str, qos: Qos | None) -> Bars | None:
-    """Those of `partitions` that do not take a job, None when all do."""
-    return {p.index: bar for p in partitions if (bar := _bar(p, account, qos)) is not None} or None
-
-
 def bars_without_accounts(partitions: Iterable[Partition]) -> Bars | None:
     """The same where no database knows an account or QOS: lists of QOS name none there is, and so keep nobody out."""
     barred = {p.index: _barred("account", p.name, "", p.spec.allow_accounts, ()) for p in partitions}
     return {index: Bar(text, INVALID_ACCOUNT, False) for index, text in barred.items() if text} or None
 
 
-def _bar(partition: Partition, account: str, qos: Qos | None) -> Bar | None:
-    """Why `partition` does not take jobs of this account ("" none) and QOS, or None (partition_mgr.c).
+def _bar(partition: Partition, by_account: str, qos: Qos | None) -> Bar | None:
+    """Why `partition` does not take jobs of an account, for this reason or "", and QOS, or None (partition_mgr.c).
 
     The waiting job shows what is wrong with its QOS first, the refused one what is wrong with its account.
     """
     spec = partition.spec
-    by_account = _barred("account", partition.name, account, spec.allow_accounts, spec.deny_accounts)
     by_qos = _barred("QOS", partition.name, qos.name if qos is not None else "", spec.allow_qos, spec.deny_qos)
     if not by_account and not by_qos:
         return None
     return Bar(by_qos or by_account, INVALID_ACCOUNT if by_account else INVALID_QOS, bool(by_qos))
+
+
+def _barred_account(partition: Partition, branch: Branch | None) -> str:
+    """Why `partition` does not take an account, by its name; "" if it does."""
+    spec, account = partition.spec, branch.spec.account if branch is not None else ""
+    return _barred("account", partition.name, account, spec.allow_accounts, spec.deny_accounts)
+
+
+def _barred_association(partition: Partition, branch: Branch | None) -> str:
+    """The same by its association (None: nobody asks), which counts with the accounts above it."""
+    spec = partition.spec
+    listed = {name.lower() for name in spec.allow_accounts or spec.deny_accounts}
+    if branch is None or not listed:
+        return ""
+    named = any(each.spec.account.lower() in listed for each in branch.path)
+    return Reason.PARTITION_CONFIG if named != bool(spec.allow_accounts) else ""
 
 
 def _barred(what: str, partition: str, name: str, allowed: tuple[str, ...], denied: tuple[str, ...]) -> str:

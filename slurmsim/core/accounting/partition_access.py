@@ -132,7 +132,7 @@ class PartitionAccess:
         When the first of several does not, and the job names no maximum of nodes, slurmctld never works out its
         minimum: it then exceeds the nodes of every partition.
         """
-        if self.accountless:
+        if self.accountless and not self.state.rules.lists_associations:
             bars = bars_without_accounts(partitions)
         late = self._groups_late
         found: dict[int, Bar] = {}
@@ -169,6 +169,6 @@ class PartitionAccess:
     def look_again(self, job: Job) -> None:
         """Whom its partitions take and let in is asked again for `job`, which waits."""
         accounts = self._accounting.accounts
-        job.bars = accounts.bars_of(job) if accounts is not None else None
+        job.bars = accounts.bars_of(job, self.state.rules) if accounts is not None else None
         if self.closed:
             self.heed(job)

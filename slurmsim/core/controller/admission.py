@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -110,7 +111,8 @@ class Admission:
             else:
                 self._waiting.consider(job)
             asked = job.queued and sub.array_task_id is None and sub.het is None and not self.state.event_driven
-            if asked and job.reason == Reason.NONE and not is_top(self.state.queue, job):
+            by_tier = self.state.rules.tops_by_tier
+            if asked and job.reason == Reason.NONE and not is_top(self.state.queue, job, by_tier=by_tier):
                 self.state.set_reason(job, Reason.PRIORITY)
             if limits is not None:
                 self._show_limits(limits, job)
@@ -145,7 +147,7 @@ class Admission:
     def let_in(self, job: Job) -> None:
         """Whether its account, QOS and partitions let `job` in at all. Raises SubmitError."""
         if self._accounting.accounts is not None:
-            self._accounting.accounts.admit(job)
+            self._accounting.accounts.admit(job, self.state.rules)
             self._qos_flags.heed(job)
         if self.access.closed:
             self.access.heed(job)
@@ -171,7 +173,7 @@ class Admission:
         if any(p.state in CLOSED for p in partitions):
             return  # which is said first, where none is left
         accounts = self._accounting.accounts
-        bars = accounts.standing(sub, partitions).bars if accounts is not None else None
+        bars = accounts.standing(sub, partitions, self.state.rules).bars if accounts is not None else None
         self.access.refuse(partitions, self.access.bars_of(sub, partitions, bars))
 
     def _is_plain(self, job: Job) -> bool:
@@ -184,11 +186,17 @@ class Admission:
         return bool(plain and job.time_limit_s in request.limits_met)
 
     def _show_bar(self, job: Job) -> None:
-        """What is wrong with its account or QOS is told at once, even of a job that is held (select_nodes)."""
-        if not (job.queued or job.sub.hold):
+        """What is wrong with its account or QOS is told at once, even of a job that is held (select_nodes).
+
+        Of several partitions those are asked that come before the first with nodes for it, which only a job for idle
+        nodes has to look for any further.
+        """
+        if not (job.queued or job.sub.hold) or job.bars is None:
             return  # the pass will say what else it waits for
-        found = [bar for p in job.partitions if (bar := (job.bars or {}).get(p.index)) is not None and bar.text]
-        shut_out = [bar for bar in found if bar.text.startswith(NOT_IN_GROUP)]
+        bars, order = job.bars, sorted(job.partitions, key=lambda p: -p.tier)
+        found = [bar for p in order if (bar := bars.get(p.index)) is not None and bar.text]
+        asked = order if job.request.exclusive else itertools.takewhile(lambda p: p.index in bars, order)
+        shut_out = [bar for p in asked if (bar := bars.get(p.index)) and bar.text.startswith(NOT_IN_GROUP)]
         if len(found) == len(job.partitions) or shut_out:
             self.state.set_reason(job, (shut_out or found)[0].text)
 

@@ -264,6 +264,7 @@ class Controller:
         # facts that come one after the other come after the cycle of their second, if it was due without them
         if apart and now > state.now and self.host.is_due(now):
             self.note(now, [])
+            self.recalculation.run_if_due(now)
             self.host.run_if_due(now)
             before = state.actions
         self.note(now, facts)
@@ -271,6 +272,7 @@ class Controller:
             self.main.run_if_due(now)
         elif state.reserved.all:
             self._reserved_jobs.serve()
+        self.recalculation.run_if_due(now)
         if not apart:
             self.host.run_if_due(now)
         if before:
@@ -431,7 +433,7 @@ class Controller:
             self.predictions.correct(now)
         if self.shortage is not None:
             self.shortage.settle()
-        if now >= self.recalculation.next_at:
+        if not self.recalculation.after_passes:
             self.recalculation.run_if_due(now)
 
     # -- checks -------------------------------------------------------------------------------------------------------

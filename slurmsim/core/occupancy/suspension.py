@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_bools, to_bools
-from slurmsim.core.placement.free_state import Supposed
+from slurmsim.core.placement.free_state import FreeState, Supposed
 from slurmsim.core.placement.gres import usable
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import Continue, Pause
@@ -163,21 +163,35 @@ class Suspension:
     def place(self, request: CompiledRequest, state: Supposed, within: Bitmap | None) -> Allocation | None:
         """Place in `state`, where a node counts as idle when nobody has CPUs of it, whatever memory is in use."""
         if request.whole:
-            table = self.state.table
-            empty = to_bools(state.mixed, table.n) & (state.free_cpus == table.cpus)
-            if request.mem_all:
-                empty &= state.free_mem == table.mem
-            else:
-                empty &= state.free_mem >= (request.mem_cpu * table.cpus if request.mem_cpu else request.mem_node)
-            if request.gres:
-                have = usable(request.gres, state.free_gres, np.arange(table.n), request.mem_gpu, state.free_mem)
-                empty &= self.state.selector.offer(request, np.arange(table.n), have, table.cpus)[0] > 0
-            state.idle |= from_bools(empty)
+            self._let_in(request, state)
         return self.state.selector.place(request, state, within)
+
+    def _let_in(self, request: CompiledRequest, state: Supposed) -> None:
+        """Nodes of `state` whose CPUs nobody has are idle to whole nodes' requests, if the rest of them is enough."""
+        table = self.state.table
+        empty = to_bools(state.mixed, table.n) & (state.free_cpus == table.cpus)
+        if request.mem_all:
+            empty &= state.free_mem == table.mem
+        else:
+            empty &= state.free_mem >= (request.mem_cpu * table.cpus if request.mem_cpu else request.mem_node)
+        if request.gres:
+            have = usable(request.gres, state.free_gres, np.arange(table.n), request.mem_gpu, state.free_mem)
+            empty &= self.state.selector.offer(request, np.arange(table.n), have, table.cpus)[0] > 0
+        state.idle |= from_bools(empty)
+
+    def keeps_from(self, request: CompiledRequest) -> bool:
+        """Whether somebody suspended keeps memory alone, of nodes that `request` wants whole."""
+        return request.whole and any(self.state.parked.values())
+
+    def let_in(self, request: CompiledRequest, free: FreeState) -> FreeState:
+        """`free` as `request`, for whole nodes, may use it beside those who are suspended."""
+        state = free.copy() if isinstance(free, Supposed) else Supposed(self.state.table)
+        self._let_in(request, state)
+        return state
 
     def beside(self, request: CompiledRequest, within: Bitmap | None) -> Allocation | None:
         """Whole nodes on which nothing runs, but somebody is suspended who keeps memory; None if none will do."""
-        if not request.whole or not any(self.state.parked.values()):
+        if not self.keeps_from(request):
             return None
         alloc = self.place(request, Supposed(self.state.table), within)
         if alloc is None:

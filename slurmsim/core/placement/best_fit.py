@@ -7,6 +7,7 @@ Mirrors select/cons_tres job_test.c (22.05): `choose` is choose_nodes with its r
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -335,9 +336,16 @@ class Taking:
                      else self.rem_nodes)  # fmt: skip
 
 
+_NO_WEIGHT, _ANY_WEIGHT = -1, -2
+
+
 @dataclass(slots=True)
 class _Set:
-    """A maximal run of neighbouring usable nodes of one weight."""
+    """A run of neighbouring usable nodes of one weight, the last one's.
+
+    Required nodes count for nothing. One before the others still marks the set (`required`), whatever its own weight,
+    where nothing was before it; behind nodes of another weight it ends their set and marks none.
+    """
 
     nodes: list[int]
     cpus: int
@@ -348,28 +356,31 @@ class _Set:
 
 def _sets(ask: Ask, left: dict[int, int], weight: dict[int, int], required: set[int]) -> list[_Set]:
     found: list[_Set] = []
-    current: _Set | None = None
+    current = _Set([], 0, 0, _ANY_WEIGHT)
     last = -2
     for node in left:  # table order
-        usable = left[node] >= ask.node_floor and left[node] > 0
-        if current is not None and (node != last + 1 or (weight[node] != current.weight and not ask.contiguous
-                                                         and node not in required)):  # fmt: skip
-            current = None
-        last = node
-        if not usable and node not in required:
-            current, last = None, -2
+        usable = (left[node] >= ask.node_floor and left[node] > 0) or node in required
+        following: int | None = None
+        if node != last + 1 or not usable:
+            following = _ANY_WEIGHT
+        elif current.weight not in (_ANY_WEIGHT, weight[node]) and not ask.contiguous:
+            following = _NO_WEIGHT if current.count else current.weight
+        if following is not None:
+            if current.count:
+                found.append(current)
+            current = _Set([], 0, 0, following)
+        last = node if usable else -2
+        if not usable:
             continue
-        if current is None:
-            current = _Set([], 0, 0, weight[node])
-            found.append(current)
-        current.nodes.append(node)
         if node in required:
             if current.required is None:
                 current.required = node
-        else:
-            current.cpus += left[node]
-            current.count += 1
-    return [s for s in found if s.count]
+            continue
+        current.nodes.append(node)
+        current.cpus += left[node]
+        current.count += 1
+        current.weight = weight[node]
+    return [*found, current] if current.count else found
 
 
 def _sufficient(found: _Set, taking: Taking) -> bool:
@@ -447,8 +458,8 @@ def _take_from(chosen: _Set, taking: Taking) -> bool:
     left, taken = taking.left, taking.taken
     nodes = chosen.nodes
     if chosen.required is not None:
-        at = nodes.index(chosen.required)
-        for node in nodes[at + 1 :] + nodes[:at][::-1]:
+        at = bisect_left(nodes, chosen.required)
+        for node in nodes[at:] + nodes[:at][::-1]:
             if node not in taken and left[node] > 0:
                 taking.take(node)
                 if taking.max_nodes <= 0 or taking.done:

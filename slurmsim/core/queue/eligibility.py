@@ -272,8 +272,14 @@ class Eligibility:
             for waiting in tuple(self.dependents.get(key, ())):
                 self._again(waiting)
 
+    def would_wait(self, job: Job, dependency: str) -> bool:
+        """Whether `job`, which is not in the queue, would wait for `dependency`. Raises SubmitError as `register`."""
+        return self._judged(job, *self._parse(job, dependency)) is not Outcome.MET
+
     def _judge(self, job: Job) -> Outcome:
-        terms, any_one = self._terms[job.id]
+        return self._judged(job, *self._terms[job.id])
+
+    def _judged(self, job: Job, terms: tuple[Term, ...], any_one: bool) -> Outcome:
         outcomes = []
         for term in terms:
             if term.kind == "singleton":

@@ -33,6 +33,8 @@ class Recalculation:
     ----------
     next_at
         When it runs next.
+    after_passes
+        Its run of a second comes after the main scheduler's pass and before a cycle of backfill.
     shares
         Fair-share factors; None where PriorityWeightFairshare is 0.
     on_period
@@ -45,7 +47,9 @@ class Recalculation:
     Notes
     -----
     The first run is at slurmctld's start, the others follow in steps of the period. In a cluster somebody watches it is
-    a second later, as the thread that makes them begins behind slurmctld's loops (0.6 s in 22.05, asked).
+    a second later in 22.05, as the thread that makes them begins behind slurmctld's loops (0.6 s, asked). Since 24.11
+    it begins before backfill does (a millisecond, asked), so that a cycle of the same second knows what it found; the
+    main scheduler's passes come with the turn of the second, before both.
     """
 
     def __init__(
@@ -54,7 +58,9 @@ class Recalculation:
         self.state, self._accounting, self._found_cpus = state, accounting, found_cpus
         self.plugin = plugin
         self.period_s = self.plugin.period_s
-        self.next_at = FAR if self.period_s is None else state.start_time + state.spec.watched
+        self.after_passes = state.spec.watched and state.rules.recalculates_first
+        late = state.spec.watched and not self.after_passes
+        self.next_at = FAR if self.period_s is None else state.start_time + late
         self.shares: FairTree | Classic | None = None
         self.columns: QueueColumns | None = None
         self.on_period: list[Callable[[int, int], None]] = []

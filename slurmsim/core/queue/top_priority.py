@@ -1,4 +1,4 @@
-"""Whether anybody is before a job that comes (_top_priority in src/slurmctld/job_mgr.c, 22.05).
+"""Whether anybody is before a job that comes (_top_priority in src/slurmctld/job_mgr.c, 22.05 and 24.11).
 
 A job behind another shows Priority from the start, and an allocation behind another does not start within its request.
 """
@@ -6,8 +6,11 @@ A job behind another shows Priority from the start, and an allocation behind ano
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
+from slurmsim.bitmap import Bitmap
 from slurmsim.states import Reason
 
 if TYPE_CHECKING:
@@ -19,12 +22,17 @@ _PARTITION = frozenset(
 )
 
 
-def is_top(queue: JobQueue, job: Job) -> bool:
-    """Whether no job in `queue` that nothing else keeps waiting has a higher priority than `job`.
+def is_top(queue: JobQueue, job: Job, *, by_tier: bool = False) -> bool:
+    """Whether no job in `queue` that nothing else keeps waiting is before `job`.
 
-    In slurmctld the partition matters only between jobs of two reservations: others stand before a job wherever
-    they wait.
+    With `by_tier` (since 24.11) those are whose partition has a higher tier, or an equal one and they precede it, if
+    their partitions share nodes with its own. Otherwise it is those of higher priority, and the partition matters only
+    between jobs of two reservations.
     """
+    return _is_top_by_tier(queue, job) if by_tier else _is_top_by_priority(queue, job)
+
+
+def _is_top_by_priority(queue: JobQueue, job: Job) -> bool:
     for pool in queue.pools:
         records, keys = pool.records, pool.keys
         at = 0
@@ -40,10 +48,39 @@ def is_top(queue: JobQueue, job: Job) -> bool:
     return True
 
 
+def _is_top_by_tier(queue: JobQueue, job: Job) -> bool:
+    """A job of several partitions counts with the lowest tier of them where it comes, the highest where it waits."""
+    mine = _place(job, min(p.tier for p in job.partitions))
+    nodes = _nodes(job)
+    for pool in queue.pools:
+        for record in pool.records:
+            other = record.job
+            if other is job:
+                continue
+            before = _place(other, max(p.tier for p in other.partitions)) < mine
+            if not before and not (queue.fifo or other.turn or record.reservation or len(other.partitions) > 1):
+                break  # and so are all behind it
+            if before and _may_start(other) and other.sub.reservation == job.sub.reservation and nodes & _nodes(other):
+                return False
+    return True
+
+
+def _place(job: Job, tier: int) -> tuple[int, int, int, int, int]:
+    return -tier, -job.priority, job.submit_time, job.array_key, job.rank
+
+
+def _nodes(job: Job) -> Bitmap:
+    return reduce(or_, (p.mask for p in job.partitions))
+
+
+def _may_start(job: Job) -> bool:
+    """Whether nothing is known that keeps `job` from starting."""
+    return not (job.reason in _PARTITION or job.reason.startswith(("Assoc", "QOS", Reason.REQ_NODE_NOT_AVAIL)))
+
+
 def _stands_before(other: Job, job: Job) -> bool:
     """Whether `other`, of higher priority, could start for all slurmctld knows, where `job` could."""
-    reason = other.reason
-    if reason in _PARTITION or reason.startswith(("Assoc", "QOS", Reason.REQ_NODE_NOT_AVAIL)):
+    if not _may_start(other):
         return False
     if other.sub.reservation == job.sub.reservation:
         return True

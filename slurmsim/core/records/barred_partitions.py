@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from slurmsim.core.records.value import Value
+from slurmsim.states import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,11 @@ class Bar(Value):
     refusal: str
     by_qos: bool
     reason: str = ""
+
+    @property
+    def mute(self) -> bool:
+        """Whether only the submission shows it, as PartitionConfig; passes leave the job the reason it has."""
+        return self.text == Reason.PARTITION_CONFIG
 
 
 Bars = Mapping[int, Bar]  # by index of the partition

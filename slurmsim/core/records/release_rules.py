@@ -39,11 +39,18 @@ class ReleaseRules(Value):
         ``-L a|b`` asks for any one of them.
     groups_late
         Without EnforcePartLimits AllowGroups is asked about when a job is to start, not at its submission.
+    lists_associations
+        A partition's AllowAccounts and DenyAccounts are lists of associations: those below them count, nobody is kept
+        out where associations are not enforced, and the reason is PartitionConfig, told at submission only. They were
+        names of accounts, and the reason a sentence (part_policy_valid_acct, partition_mgr.c).
     one_separator
         Dependencies joined by both ``,`` and ``?`` are refused.
     recalculates_always
         The priority thread runs without slurmdbd as well (priority_p_thread_start). What it finds then is that a job
         with nodes of its own, once backfill has tried it, counts with all their CPUs.
+    recalculates_first
+        The priority thread begins before backfill's does, and so is before it in every second both have something to
+        do; it began behind slurmctld's loops.
     tests_from_try
         Backfill's future test is about the instant it tries: jobs that end before are gone from the beginning, and none
         are taken away that end after the next try. Plans end with a slot of bf_resolution, rounded up, and there is one
@@ -64,6 +71,9 @@ class ReleaseRules(Value):
         (_get_one_res, job_test.c).
     spreads_by_weight
         --spread-job takes nodes of every weight, one each at least (_eval_nodes_spread).
+    tops_by_tier
+        Whether somebody is before a job that comes is a matter of partition tiers first, among jobs whose partitions
+        share nodes; it was one of priorities alone (_top_priority, job_mgr.c).
     waits_where_down
         A submission to a partition that is down waits there; whether its nodes could ever serve it was asked at once.
     reserves_as_for_jobs
@@ -91,6 +101,7 @@ class ReleaseRules(Value):
     license_choice: bool = False
     one_separator: bool = False
     recalculates_always: bool = False
+    recalculates_first: bool = False
     tests_from_try: bool = False
     ends_where_chosen: bool = False
     minimum_extended: bool = False
@@ -99,6 +110,8 @@ class ReleaseRules(Value):
     first_node_serves: bool = False
     spreads_by_weight: bool = False
     groups_late: bool = False
+    lists_associations: bool = False
+    tops_by_tier: bool = False
     waits_where_down: bool = False
     reserves_as_for_jobs: bool = False
     reserves_idle_first: bool = False
@@ -117,9 +130,12 @@ _ROWS = {
         serves_whole_tasks=True,
         drained_unnamed=True,
         groups_late=True,
+        lists_associations=True,
         recalculates_always=True,
+        recalculates_first=True,
         tests_from_try=True,
         plans_within_throttle=True,
+        tops_by_tier=True,
         waits_where_down=True,
         reserves_as_for_jobs=True,
         reservations_open_to_root=True,
@@ -136,7 +152,9 @@ _ROWS = {
         license_choice=True,
         one_separator=True,
         groups_late=True,
+        lists_associations=True,
         recalculates_always=True,
+        recalculates_first=True,
         tests_from_try=True,
         ends_where_chosen=True,
         minimum_extended=True,
@@ -144,6 +162,7 @@ _ROWS = {
         tasks_reach_nodes=True,
         first_node_serves=True,
         spreads_by_weight=True,
+        tops_by_tier=True,
         waits_where_down=True,
         reserves_as_for_jobs=True,
         reservations_open_to_root=True,

@@ -168,8 +168,9 @@ def count_nodes(
     """The first nodes in table order that are up and neither reserved nor used then; with IGNORE_JOBS used ones too.
 
     MAINT and OVERLAP may fall back on reserved nodes, MAINT on unavailable ones. Counts are served largest first. As
-    slurmctld does, fewer nodes than wanted are accepted when at least one is found. `wanted` more nodes for one that
-    there is need not be idle to be preferred: it is enough that some of their CPUs are.
+    slurmctld does, fewer nodes than wanted are accepted when at least one is found, but not where they are looked for
+    as for a job. `wanted` more nodes for one that there is need not be idle to be preferred: it is enough that some of
+    their CPUs are.
     """
     pools = _pools(state, spec, flags, base)
     picked = 0
@@ -204,6 +205,8 @@ def _pools(state: ControllerState, spec: ReservationSpec, flags: frozenset[str],
 def _pick(
     state: ControllerState, spec: ReservationSpec, flags: frozenset[str], pool: Bitmap, count: int, *, grows: bool
 ) -> Bitmap:
+    if state.rules.reserves_as_for_jobs and count > pool.bit_count():
+        return 0
     count = min(count, pool.bit_count())
     if not count:
         return 0

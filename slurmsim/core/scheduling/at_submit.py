@@ -35,7 +35,7 @@ class AtSubmit:
             return
         if job.sub.het is not None:
             return  # components start together, by backfill
-        ahead = not is_top(state.queue, job)
+        ahead = not is_top(state.queue, job, by_tier=state.rules.tops_by_tier)
         for record in state.queue.jobs.get(job.id, ()):
             rule, text = self._test.refusal(record, SUBMISSION, ahead=ahead)
             if rule != MAY:

@@ -16,6 +16,7 @@ from slurmsim.core.records.job_queue import Record
 from slurmsim.core.reservations.access import MAINTENANCE_TEXT
 from slurmsim.core.scheduling.may_start import (
     AHEAD,
+    BAR,
     DEADLINE,
     ENOUGH,
     LICENSES,
@@ -24,6 +25,7 @@ from slurmsim.core.scheduling.may_start import (
     MAY,
     NAMED,
     PARTITION,
+    mute,
 )
 from slurmsim.core.state.triggers import number
 from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason
@@ -206,7 +208,8 @@ class MainPass:
         if job.sub.het is not None:
             return  # nobody but backfill looks at it
         single = len(job.partitions) == 1
-        if job.reason in _MAY_BECOME_PRIORITY or (job.reason in _PARTITION_KEPT_IT and single):
+        kept_it = job.reason in _PARTITION_KEPT_IT and single and not mute(record)
+        if job.reason in _MAY_BECOME_PRIORITY or kept_it:
             self.state.set_reason(job, Reason.PRIORITY)
             if single or record.key == max(each.key for each in queue.jobs[job.id]):  # others may yet refuse it
                 queue.fresh.pop(job.id, None)
@@ -283,7 +286,7 @@ class MainPass:
             self._held(record, text)
         elif rule == PARTITION and len(record.job.partitions) > 1 and self.state.spec.watched:
             return  # there is no record of it: what its list of partitions says has been said
-        elif rule not in (DEADLINE, NAMED):  # it has ended; it says so already
+        elif rule not in (DEADLINE, NAMED) and not (rule == BAR and mute(record)):  # it has ended; it says so already
             self.state.set_reason(record.job, text)
             if rule == ENOUGH:
                 self._block(record, exempt=False)

@@ -139,6 +139,12 @@ SUBMISSION = Asker(
 )  # fmt: skip
 
 
+def mute(record: Record) -> bool:
+    """Whether nobody but the submission says that the record's partition does not take the job."""
+    bars = record.job.bars
+    return bars is not None and (bar := bars.get(record.partition.index)) is not None and bar.mute
+
+
 class StartTest:
     """The test, and the parts it asks.
 

@@ -10,7 +10,7 @@ from slurmsim.core.placement.layout import malformed
 from slurmsim.core.placement.units import units_of
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
-from slurmsim.core.scheduling.may_start import BACKFILL, DEADLINE, LIMITS, MAY, POLICY, StartTest
+from slurmsim.core.scheduling.may_start import BACKFILL, BAR, DEADLINE, LIMITS, MAY, POLICY, StartTest, mute
 from slurmsim.core.scheduling.policy_view import View
 from slurmsim.core.scheduling.solves import Solves
 from slurmsim.core.scheduling.together import Refusal, Wanted, find_all
@@ -332,6 +332,8 @@ class PolicyHost:
                 return False
             if rule != MAY:
                 held = text if rule == LIMITS else held
+                if rule == BAR and self._by is BACKFILL and not mute(record):  # as a pass does (select_nodes)
+                    state.set_reason(job, text)
                 continue
             limit = test.granted(record, self._by) if decision.time_limit_s is None else decision.time_limit_s
             within = state.table.everything if decision.within is None else decision.within

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from slurmsim.core.accounting.limits import Limits
     from slurmsim.core.occupancy.suspension import Suspension
     from slurmsim.core.occupancy.watts import Watts
+    from slurmsim.core.placement.compiled_request import CompiledRequest
+    from slurmsim.core.placement.selector import Trim
     from slurmsim.core.queue.job_array import JobArrays
     from slurmsim.core.scheduling.may_start import StartTest
     from slurmsim.core.scheduling.solves import Solves
@@ -230,13 +232,13 @@ class View:
 
     def earliest_possible(self, record: Record) -> int:
         """An instant before which no plan can let the record's job start, as far as counting nodes tells."""
-        if self._test.preemption is not None:
+        if self._test.preemption is not None or self._test.suspension.keeps_from(record.request):
             return self.state.now
         return self.state.selector.earliest_by_count(record.request, self.state.occupants(), self.state.now)
 
     def too_few_by(self, record: Record, within: Bitmap, time: int) -> bool:
         """Whether counting is enough to tell that the future test on `within` would name an instant after `time`."""
-        if self._test.preemption is not None:
+        if self._test.preemption is not None or self._test.suspension.keeps_from(record.request):
             return False
         return self.state.selector.too_few_by(record.request, self.state.occupants(), within, time)
 
@@ -244,6 +246,8 @@ class View:
         """Whether the record's job would fit now on the nodes of `within`."""
         state = self.state
         if state.selector.could_start(record.request, within):
+            return True
+        if self._test.suspension.beside(record.request, within) is not None:
             return True
         preemption = self._test.preemption
         return preemption is not None and preemption.could(record, within)
@@ -274,7 +278,14 @@ class View:
         preemption = self._test.preemption
         if preemption is not None:
             return preemption.future(record, within, trim, about)
+        if self._test.suspension.keeps_from(record.request):
+            trim = self._beside_suspended(record.request, trim)
         return state.selector.future(record.request, state.occupants(), state.now, within, trim=trim, about=about)
+
+    def _beside_suspended(self, request: CompiledRequest, trim: Trim | None) -> Trim:
+        """What of each supposition whole nodes may be given of, after `trim`: also where suspended jobs keep memory."""
+        let_in = self._test.suspension.let_in
+        return lambda free, gone: let_in(request, trim(free, gone) if trim is not None else free)
 
     @property
     def preempts(self) -> bool:
@@ -297,8 +308,10 @@ class View:
         return None if self._test.preemption is not None else whole_nodes(self.state)
 
     def shared_nodes(self) -> SharedNodes | None:
-        """The nodes, where the kernel places shares of them and nobody makes way; None elsewhere."""
-        return None if self._test.preemption is not None else shared_nodes(self.state)
+        """The nodes, where the kernel places shares of them, nobody makes way and no suspended job keeps memory."""
+        if self._test.preemption is not None or any(self.state.parked.values()):
+            return None
+        return shared_nodes(self.state)
 
     # -- layouts
 

@@ -108,7 +108,8 @@ class Storage:
     def requeued(self, run: Job, ended: Job | None = None) -> None:
         """A run ended in a requeue (or a size in another): it keeps a row of its own.
 
-        `ended` is what it was before if it was over already: its exit code stays.
+        `ended` is what it was before if it was over already: its exit code stays, and what is told of its end where
+        the requeue changes nothing of that.
         """
         live = self.cluster.jobs.get(run.id)
         if live is None:
@@ -121,7 +122,7 @@ class Storage:
         self.earlier.setdefault(run.id, []).append(record)
         if "energy" in record.tres_alloc:
             self._metered[run.id] = self._metered.get(run.id, 0) + record.tres_alloc["energy"]
-        if self.completed is not None:
+        if self.completed is not None and (ended is None or ended.state != run.state):
             self.completed(record)
         before = self.first(live)
         original = before.original or before.db_index

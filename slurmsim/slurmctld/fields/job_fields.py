@@ -388,7 +388,8 @@ def _partition_names(row: Row, cluster: LiveCluster) -> str:
     if len(core.partitions) == 1:
         return str(core.partitions[0].name)
     names = [p.name for p in _partitions_in_order(core)]
-    asked = core.eligible_time is not None or core.reason == Reason.BEGIN_TIME
+    waits = core.reason == Reason.BEGIN_TIME or (core.sub.dependency and core.sub.array_task_id is None)
+    asked = core.eligible_time is not None or waits
     barred = core.bars is not None and all(p.index in core.bars for p in core.partitions)
     looked = bool(core.priority) and asked and core.partition.state == "UP" and not barred
     return ",".join(dict.fromkeys(names) if looked and since(cluster.release, "partitions_once") else names)

@@ -11,6 +11,7 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.partition import Partition
 from slurmsim.model.node import NodeSpec
 from slurmsim.numerals import is_number
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.engine.live_job import task_ranges
 from slurmsim.slurmctld.engine.raw_configuration import SLURMD_PORT
 from slurmsim.slurmctld.fields.gres_ids import gres_used
@@ -58,14 +59,15 @@ def used_memory(i: int, cluster: LiveCluster) -> int:
 
 
 def state(i: int, cluster: LiveCluster) -> str:
-    """Base state: DOWN, IDLE, MIXED or ALLOCATED; MIXED is worked out from CPUs, as slurmctld's clients do."""
+    """Base state: DOWN, IDLE, MIXED or ALLOCATED; MIXED is worked out as slurmctld's clients do."""
     controller = cluster.controller
     bit = 1 << i
     if controller.node_states.down & bit:
         return "DOWN"
     used = used_cpus(i, cluster)
     if not used:
-        return "IDLE"
+        kept_some = since(cluster.release, "memory_makes_mixed") and used_memory(i, cluster)
+        return "MIXED" if kept_some else "IDLE"
     return "ALLOCATED" if used >= int(controller.state.table.cpus[i]) else "MIXED"
 
 
@@ -143,10 +145,8 @@ def _capacity(i: int, cluster: LiveCluster) -> str:
 
 
 def _given(i: int, cluster: LiveCluster) -> str:
-    used, memory = used_cpus(i, cluster), used_memory(i, cluster)
-    if not used:
-        return ""
-    return format_tres({"cpu": used, "mem": memory} if memory else {"cpu": used})
+    given = {"cpu": used_cpus(i, cluster), "mem": used_memory(i, cluster)}  # a suspended job keeps its memory alone
+    return format_tres({name: count for name, count in given.items() if count})
 
 
 def _gres(i: int, cluster: LiveCluster) -> str | None:

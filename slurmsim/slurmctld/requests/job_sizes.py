@@ -80,7 +80,9 @@ def sizes(u: Update) -> None:
     _node_counts(u)
     if u.get("num_tasks") is not None:
         u.need_pending()
-        if int(u.get("num_tasks")) < 1:
+        reach = since(u.cluster.release, "updated_tasks_reach_nodes")
+        least = int(u.new.get("min_nodes", u.core.request.min_nodes)) if reach else 1
+        if int(u.get("num_tasks")) < max(least, 1):
             raise Refusal("Task count specification invalid")
         u.set("num_tasks")
 

@@ -179,8 +179,9 @@ class _Jobs:
         live.core.priority = before.priority  # until it is worked out anew, when its time has come
         network.live[before.id] = live
         live.cancelled_by = None
-        run = copy(before)  # its row tells of the requeue from now on, as if it had run until now
-        run.state, run.end_time = REQUEUED, self.cluster.now
+        run = copy(before)
+        if not since(self.cluster.release, "ended_rows_stay"):  # its row tells as if it had run until now
+            run.state, run.end_time = REQUEUED, self.cluster.now
         self.cluster.storage.requeued(run, ended=before)
 
     # -- the rest ---------------------------------------------------------------------------------------------------

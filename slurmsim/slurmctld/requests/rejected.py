@@ -24,7 +24,7 @@ def keep_rejected(
     controller = cluster.controller
     try:
         sub = submission(shown, asked, person.name, cluster.now, bool(cluster.spec.option("JobRequeue")))
-        sub.dependency = ""
+        dependency, sub.dependency = cluster.core_ids(sub.dependency), ""
         sub.request = replace(sub.request, exclude=(), node_list=(), constraint="")
         try:
             partitions, requests = controller.state.cluster.compiled(sub)
@@ -33,14 +33,16 @@ def keep_rejected(
             partitions, requests = controller.state.cluster.compiled(sub)
         core = Job(sub, partitions, requests, cluster.now)
         if controller.accounting.accounts is not None:
-            controller.accounting.accounts.admit(core)
+            controller.accounting.accounts.admit(core, controller.state.rules)
         controller.waiting.set_time_limit(core)
+        waits = sub.hold or bool(dependency and controller.eligibility.would_wait(core, dependency))
     except SubmitError:
         return None
     core.partition = sorted(partitions, key=lambda p: -p.tier)[-1]  # the last one that was tried
     core.priority = min(controller.priority.submit(core, cluster.now))
     core.state, core.reason, core.exit_code = JobState.FAILED, Reason.BAD_CONSTRAINTS, "0:1"
-    core.eligible_time = core.end_time = cluster.now
+    core.end_time = cluster.now
+    core.eligible_time = None if waits else max(sub.begin or 0, cluster.now)  # who waited for others never was
     if asked.get("array_inx"):
         return _array(core, shown, asked, person, order, int(cluster.spec.option("MaxArraySize")))
     live = LiveJob(asked, shown, person, order)

@@ -71,6 +71,9 @@ class _Reservations:
             accounts = self.cluster.controller.accounting.accounts
             if kind == "accounts" and accounts is not None and not self._account(bare):
                 raise Refusal(BAD_ACCOUNT)
+        alters = names and before and all(word[0] in "+-" for word in names)
+        if alters and since(self.cluster.release, "lists_of_who_may_not"):
+            return _altered(names, before, "Invalid user id" if kind == "users" else BAD_ACCOUNT)
         return self._merged(names, before)
 
     @staticmethod
@@ -252,3 +255,20 @@ class _Reservations:
         self._tell(DeleteReservation(name))
         self.cluster.reservation_texts.pop(name, None)
         return {}
+
+
+def _altered(names: list[str], before: tuple[str, ...], refusal: str) -> tuple[str, ...]:
+    """The list `before` without, or with, each of `names`; one of who may not use it keeps `-` before its names.
+
+    Raises Refusal for who is to be taken out of a list he is not in (_handle_add_remove_names, reservation.c, 24.11).
+    """
+    barred = before[0].startswith("-")
+    found = [one.removeprefix("-") for one in before]
+    wanted = [(word[1:], (word[0] == "-") != barred) for word in names]
+    for name, out in wanted:
+        if out:
+            if name not in found:
+                raise Refusal(refusal)
+            found.remove(name)
+    found += dict.fromkeys(name for name, out in wanted if not out and name not in found)
+    return tuple(f"-{name}" if barred else name for name in found)

@@ -26,7 +26,7 @@ def will_run(cluster: LiveCluster, sub: Submission, shown: int) -> dict[str, Any
     partitions, requests = controller.state.cluster.compiled(sub)
     job = Job(sub, partitions, requests, cluster.now)
     if controller.accounting.accounts is not None:
-        controller.accounting.accounts.admit(job)
+        controller.accounting.accounts.admit(job, controller.state.rules)
     controller.waiting.set_time_limit(job)
     if controller.accounting.limits is not None:
         controller.accounting.limits.admit(job)

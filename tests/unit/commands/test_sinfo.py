@@ -216,6 +216,11 @@ def test_states(state: str, flags: tuple[str, ...], compact: str, long: str) -> 
     assert printed("-h -o %t|%T", node("n1", state, *flags)) == [f"{compact}|{long}"]
 
 
+@pytest.mark.parametrize(("release", "says"), [("22.05", "fail"), ("24.11", "fail"), ("26.05", "failing")])
+def test_a_node_that_fails_with_jobs_on_a_part_of_it(release: str, says: str) -> None:
+    assert printed("-h -o %T", node("n1", "MIXED", "FAIL", alloc_cpus=3), release=release) == [says]
+
+
 def test_partly_used_nodes_are_mixed_unless_drained() -> None:
     used = node("n1", "ALLOCATED", alloc_cpus=3)
     planned = node("n2", "ALLOCATED", "PLANNED", alloc_cpus=3)
@@ -306,6 +311,14 @@ def test_limits_and_sizes() -> None:
         "infinite|n/a|3|UNLIMITED|YES:4|yes|all|all",
     ]
     assert printed("--noconvert -h -o %s", node("n1"), partitions=(p,)) == ["2-2048"]
+
+
+def test_partitions_that_share_in_several_ways_have_a_line_each_if_asked_for_by_the_old_word() -> None:
+    parts = (partition("p", "n1", over_subscribe="FORCE", max_share=2), partition("q", "n1"))
+    for release, apart in (("22.05", True), ("24.11", False), ("26.05", False)):
+        for words in ("-h -o %h", "-h -O OverSubscribe:.8", "-h -O share:.8"):
+            lines = printed(words, node("n1"), partitions=parts, release=release)
+            assert len(lines) == 1 + (apart or "share" in words), (release, words)
 
 
 def test_reasons() -> None:

@@ -219,3 +219,42 @@ def test_disable_root_jobs() -> None:
     w.until(60)
     assert w.refused == {"a": NO_ROOT, "d": NO_ROOT}
     assert [w.state(name) for name in "bc"] == ["COMPLETED", "COMPLETED"]
+
+
+NESTED = Accounting(
+    (*DATA.associations, Association("lab", parent="sci"), Association("lab", "dave", is_default=True)), DATA.qos
+)
+
+
+def newer(user: str, line: str, enforce: str = "associations") -> World:
+    """A job under LISTS in a newer release, half a minute on."""
+    more = f"AccountingStorageEnforce={enforce}" if enforce else ""
+    w = World(simple(4, 4, more) + OWN + LISTS, "backfill", accounting=NESTED, release="26.05")
+    w.sbatch(f"-J j {line} -t 5", 300, user=user)
+    w.until(30)
+    return w
+
+
+@pytest.mark.parametrize(("user", "line", "starts"), [
+    ("dave", "-p aa", True),  # lab is below sci
+    ("dave", "-p da", True),
+    ("carol", "-p aa", False),
+    ("carol", "-p da", False),
+])  # fmt: skip
+def test_lists_of_accounts_are_of_associations_since_24_11(user: str, line: str, starts: bool) -> None:
+    w = newer(user, line)
+    assert (w.start("j") is not None, w.reason("j")) == (starts, "None" if starts else "PartitionConfig")
+
+
+def test_who_enforces_no_associations_lets_everybody_in_since_24_11() -> None:
+    assert newer("zed", "-p aa", "").start("j") is not None
+
+
+def test_only_the_submission_says_that_an_account_is_kept_out_since_24_11() -> None:
+    conf = simple(4, 4, "AccountingStorageEnforce=associations") + LISTS
+    w = World(conf, "backfill", accounting=DATA, release="26.05")
+    w.sbatch("-J first -p aa,main -N4 --exclusive -t 5", 40, user="carol")
+    w.sbatch("-J late -p aa -d afterany:1 -t 5", 40, user="carol", at=1)
+    w.sbatch("-J both -p aa -t 5", 40, user="carol", at=1)
+    w.until(100)
+    assert w.reasons("late both") == {"late": "None", "both": "PartitionConfig"}

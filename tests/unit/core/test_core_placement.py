@@ -88,10 +88,11 @@ def test_lighter_nodes_first() -> None:
 
 
 def test_weight_parts_neighbours_unless_contiguous() -> None:
-    """Nodes 0 and 1 differ in weight: two sets. --contiguous sees one."""
+    """Nodes 0 and 1 differ in weight: two sets. --contiguous sees one, which counts with the weight of its last."""
     free, weight = {0: 4, 1: 4, 3: 4}, {0: 1, 1: 5, 3: 1}
     assert take(ask(2, exclusive=True), free, weight) == {0: 4, 3: 4}
-    assert take(ask(2, exclusive=True, contiguous=True), free, weight) == {0: 4, 1: 4}
+    assert take(ask(2, exclusive=True, contiguous=True), free, {0: 5, 1: 1, 3: 1}) == {0: 4, 1: 4}
+    assert take(ask(2, exclusive=True, contiguous=True), free, weight) is None, "node 3 is lighter, and alone"
     assert take(ask(2, exclusive=True, contiguous=True), {0: 4, 2: 4}) is None
 
 
@@ -101,6 +102,21 @@ def test_required_nodes_first_then_their_neighbours_upwards() -> None:
     assert take(ask(2, 2), free, required={5}) == {5: 1, 4: 1}
     assert take(ask(1, 2), free, required={3}) == {3: 2}
     assert take(ask(1, 2), {0: 4}, required={3}) is None
+
+
+@pytest.mark.parametrize(
+    ("free", "weight", "required", "second"),
+    [
+        ((0, 2, 3), {0: 1, 2: 5, 3: 9}, 2, 3),  # its heavier neighbour, and not the lightest node
+        ((0, 1, 2), {0: 1, 1: 5, 2: 9}, 1, 0),  # behind a node of another weight it marks no set
+        ((0, 2, 3), {0: 1, 2: 5, 3: 5}, 2, 3),
+        ((0, 1, 3), {0: 1, 1: 1, 3: 1}, 1, 0),
+    ],
+)
+def test_the_neighbours_of_a_required_node(
+    free: tuple[int, ...], weight: dict[int, int], required: int, second: int
+) -> None:
+    assert set(take(ask(2, 2), dict.fromkeys(free, 4), weight, {required}) or ()) == {required, second}
 
 
 def test_too_few_nodes_or_cpus() -> None:

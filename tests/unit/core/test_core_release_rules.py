@@ -10,6 +10,7 @@ from slurmsim.bitmap import runs
 from slurmsim.core.placement.best_fit import distribute
 from slurmsim.core.records.messages import CreateReservation, Hold
 from slurmsim.core.records.release_rules import rules_of
+from slurmsim.model.accounting import Accounting, Association
 from slurmsim.model.reservation import ReservationSpec
 
 RELEASES = ("22.05", "24.11", "26.05")
@@ -224,3 +225,22 @@ def test_which_nodes_a_new_reservation_gets() -> None:
         w.until(7)
         found.append(w.controller.state.cluster.namer.runs(runs(w.controller.state.reserved.all[0].nodes)))
     assert found == ["n1", "n3", "n1"]
+
+
+def test_a_reservation_of_more_nodes_than_there_are() -> None:
+    found = []
+    for release in RELEASES:
+        w = World(simple(2, 4), "backfill", release=release)
+        w.tell(CreateReservation(ReservationSpec("r", 7200, 10800, users=("alice",), node_counts=(3,))), 1)
+        w.until(2)
+        found.append([r.nodes.bit_count() for r in w.controller.state.reserved.all])
+    assert found == [[2], [], []]
+
+
+def test_the_priority_thread_begins_before_backfill() -> None:
+    """Where somebody looks; elsewhere it begins with the rest."""
+    data = Accounting((Association("root"), Association("sci", parent="root"), Association("sci", "alice")), ())
+    for release, at in (("22.05", 1), ("24.11", 0), ("26.05", 0)):
+        more = "PriorityType=priority/multifactor\nAccountingStorageType=accounting_storage/slurmdbd"
+        w = World(simple(1, more=more), "backfill", plan_all=True, accounting=data, release=release)
+        assert w.controller.recalculation.next_at == at

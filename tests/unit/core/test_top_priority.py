@@ -76,3 +76,53 @@ def test_the_columns_of_the_queue_know_when_an_array_was_asked() -> None:
     w.until(100)
     assert w.state("arr_1") == "PENDING"
     w.controller.recalculation.check()
+
+
+TIERS = "PartitionName=high Nodes=n[1-2] PriorityTier=9\nPartitionName=low Nodes=ALL PriorityTier=0\n"
+TIERS += "PartitionName=apart Nodes=n4\nPartitionName=here Nodes=n[1-3]\n"
+
+
+@pytest.mark.parametrize(("waits", "comes", "says"), [
+    ("main", "high", ["Priority", "None", "None"]),  # its tier is the higher one
+    ("low", "main", ["Priority", "None", "None"]),
+    ("high", "main", ["Priority", "Priority", "Priority"]),
+    ("apart", "here", ["Priority", "None", "None"]),  # no node is in both
+    ("main,low", "main", ["Priority", "Priority", "Priority"]),  # the highest of its tiers
+    ("main", "high,main", ["Priority", "Priority", "Priority"]),  # the lowest
+])  # fmt: skip
+def test_tiers_of_partitions_since_24_11(waits: str, comes: str, says: list[str]) -> None:
+    found = []
+    for release in ("22.05", "24.11", "26.05"):
+        w = World(simple() + TIERS, "backfill", release=release)
+        w.controller.state.triggers.ticks = True
+        w.sbatch("-J full -N4 --exclusive -t 60 --priority 90", 900, at=3)
+        w.sbatch(f"-J other -p {waits} -N1 --exclusive -t 60 --priority 60", 60, at=8)
+        w.until(19)
+        w.sbatch(f"-J mine -p {comes} -N1 --exclusive -t 60 --priority 50", 60, at=20)
+        w.until(20)
+        found.append(w.reason("mine"))
+    assert found == says
+
+
+def test_of_equal_priority_the_earlier_is_before_since_24_11() -> None:
+    for release, reason in (("22.05", "None"), ("24.11", "Priority")):
+        w = World(simple(), "backfill", release=release)
+        w.controller.state.triggers.ticks = True
+        w.sbatch("-J full -N4 --exclusive -t 60 --priority 70", 900, at=3)
+        w.sbatch("-J other -N1 -t 60 --priority 50", 60, at=8)
+        w.until(19)
+        w.sbatch("-J mine -N1 -t 60 --priority 50", 60, at=20)
+        w.until(20)
+        assert w.reason("mine") == reason
+
+
+def test_a_higher_tier_is_before_whatever_its_priority_since_24_11() -> None:
+    for release, reason in (("22.05", "None"), ("26.05", "Priority")):
+        w = World(simple() + TIERS, "backfill", release=release)
+        w.controller.state.triggers.ticks = True
+        w.sbatch("-J full -N4 --exclusive -t 60 --priority 70", 900, at=3)
+        w.sbatch("-J other -p high -N1 -t 60 --priority 5", 60, at=8)
+        w.until(19)
+        w.sbatch("-J mine -N1 -t 60 --priority 50", 60, at=20)
+        w.until(20)
+        assert w.reason("mine") == reason
