@@ -110,6 +110,9 @@ CHANGES: dict[str, Change] = {
     "default_qos_is_an_error": Change(
         "24.11", "sacctmgr", "A default QOS that may not be used is an error of the request; it was only told."
     ),
+    "coordinators_once": Change(
+        "24.11", "sacctmgr", "Who coordinates an account and one above it is shown once; it was twice."
+    ),
     "associations_by_account": Change(
         "24.11", "sacctmgr", "`add user` of several accounts gives numbers account by account; it went by user."
     ),
@@ -202,6 +205,9 @@ CHANGES: dict[str, Change] = {
     ),
     "new_users_checked_first": Change(
         "24.11", "sacctmgr", "`add user` shows what it adds once that is known to be allowed."
+    ),
+    "default_qos_named_twice": Change(
+        "26.05", "sacctmgr", "`add user` gives the reason of a refusal for the default QOS twice."
     ),
     "who_may_add_told": Change("26.05", "sacctmgr", "A refused `add user` says who may add."),
     "nothing_modified_is_an_error": Change(

@@ -24,8 +24,10 @@ def line(text: str, node: str, now: float, release: str) -> str:
 
 def cancelled(entity: str, node: str, now: float, why: str, release: str) -> str:
     """The line that says why ``JOB 9`` or ``STEP 9.0`` was ended; `why` is the job's final state, or REQUEUED."""
-    because = _WHY.get(why, row(_CANCELLED, release))
-    return line(f"*** {entity} ON {node} CANCELLED AT {stamp(now)}{because} ***", node, now, release)
+    what = f"CANCELLED AT {stamp(now)}{_WHY.get(why, row(_CANCELLED, release))}"
+    if why == "FAILED":
+        what = "FAILED (non-zero exit code or other failure mode)"
+    return line(f"*** {entity} ON {node} {what} ***", node, now, release)
 
 
 def stamp(now: float) -> str:

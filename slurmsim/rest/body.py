@@ -30,10 +30,11 @@ Reader = Callable[["Body", Any, str], Any]
 
 @dataclass(frozen=True)
 class Row:
-    """A field of a table."""
+    """A field of a table; `first` is the first version that knows it."""
 
     read: Reader
     required: bool = False
+    first: int = 0
 
 
 Table = Mapping[str, Row]
@@ -76,6 +77,7 @@ class Body:
             kind = kind_of(value)[1]
             raise self.fail(f"Rejecting {kind} when dictionary expected", NO_TABLE, path)
         found: dict[str, Any] = {}
+        rows = {key: row for key, row in rows.items() if row.first <= self.version}
         for key, row in rows.items():
             one = value.get(key)
             if one is not None:
@@ -232,6 +234,14 @@ _TRES = frozenset({"cpu", "mem", "energy", "node", "billing", "fs", "vmem", "pag
 def within(rows: Table, name: str) -> Row:
     """A table in a table."""
     return Row(shaped(lambda body, value, path: body.table(value, path, rows, name), rows))
+
+
+def since_version(version: int, name: str, read: Reader) -> Reader:
+    """A field that versions before take for a table without fields."""
+    empty = within({}, name).read
+    return shaped(
+        lambda body, value, path: (read if body.version >= version else empty)(body, value, path), SHAPES.get(read)
+    )
 
 
 def rows_of(rows: Table, name: str) -> Reader:

@@ -21,6 +21,7 @@ from slurmsim.rest.body import (
     plain_number,
     rows_of,
     shaped,
+    since_version,
     skipped,
     text,
     texts,
@@ -168,7 +169,7 @@ QOS: Table = {
                 "per": within({"qos": Row(one("GrpWall")), "job": Row(one("MaxWallDurationPerJob"))}, _Q),
             }, _Q),
             "jobs": within({
-                "count": Row(one("GrpSubmitJobs")),
+                "count": Row(since_version(42, _Q, one("GrpSubmitJobs"))),
                 "active_jobs": within({
                     "per": within({
                         "account": Row(one("MaxJobsPerAccount")), "user": Row(one("MaxJobsPerUser")),
@@ -186,7 +187,7 @@ QOS: Table = {
             "tres": within({
                 "total": Row(counts("GrpTRES")),
                 "minutes": within({
-                    "total": Row(counts("GrpTRESRunMins")),
+                    "total": Row(counts("GrpTRESRunMins"), first=42),
                     "per": within({
                         "qos": Row(counts("GrpTRESMins")), "job": Row(counts("MaxTRESMinsPerJob")),
                         "account": Row(counts("MaxTRESRunMinsPerAccount")),

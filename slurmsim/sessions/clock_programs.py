@@ -1,4 +1,4 @@
-"""``sleep`` and ``timeout`` by a cluster's clock: what scripts find on PATH where a session is asked again.
+"""``sleep``, ``timeout`` and ``date`` by a cluster's clock: what scripts find on PATH where a session is asked again.
 
 Run under the names of the ordinary programs, which whoever installs them puts on PATH before the real ones.
 """
@@ -48,6 +48,19 @@ def sleep(words: list[str]) -> int:
     return 0
 
 
+def date(words: list[str]) -> int:
+    """The program ``date``; of other instants than the present the machine's own tells."""
+    from slurmsim.protocol import Client, Unreachable
+
+    if not any(word.startswith(("-d", "--date", "-f", "--file", "-r", "--reference", "-s", "--set")) for word in words):
+        client = Client(os.environ["SLURMSIM_CLUSTER_DIR"], None, None)
+        with suppress(Unreachable):
+            words = ["-d", f"@{client.call('ping')['now']}", *words]
+    here = os.path.dirname(os.path.abspath(sys.argv[0]))
+    folders = [folder for folder in os.environ.get("PATH", "").split(":") if os.path.abspath(folder) != here]
+    os.execvpe("date", ["date", *words], {**os.environ, "PATH": ":".join(folders)})
+
+
 def timeout(words: list[str]) -> int:
     """The program ``timeout [-s SIGNAL] SECONDS COMMAND…``."""
     number = signal.SIGTERM
@@ -79,10 +92,13 @@ def timeout(words: list[str]) -> int:
     return 124
 
 
+PROGRAMS = {"sleep": sleep, "timeout": timeout, "date": date}
+
+
 def install(folder: Path) -> None:
     """Put the programs into `folder`."""
     imports = str(Path(__file__).parents[2])
-    for name in ("sleep", "timeout"):
+    for name in PROGRAMS:
         path = folder / name
         path.write_text(_PROGRAM.format(python=sys.executable, imports=imports, name=name))
         path.chmod(0o755)
@@ -90,6 +106,6 @@ def install(folder: Path) -> None:
 
 def main(name: str) -> NoReturn:
     """Run as the program `name`."""
-    code = {"sleep": sleep, "timeout": timeout}[name](sys.argv[1:])
+    code = PROGRAMS[name](sys.argv[1:])
     sys.stdout.flush()
     os._exit(code)

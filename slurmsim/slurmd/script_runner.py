@@ -94,15 +94,16 @@ class Executor:
         except (ProcessLookupError, PermissionError):
             pass
 
-    def terminate(self, core_id: int, restarts: int) -> None:
-        """CONT and TERM, as slurmd begins to end a job."""
+    def terminate(self, core_id: int, restarts: int, *, awake: bool = False) -> None:
+        """CONT and TERM, as slurmd begins to end a job; `awake`: it has got CONT."""
         place = self._place(core_id, restarts)
         with contextlib.suppress(OSError):  # its supervisor looks for it
             if (place / _GO).exists():
                 (place / _GO).rename(place / _STOP)  # takes no room
             elif place.exists():
                 (place / _STOP).touch()
-        self.signal(core_id, restarts, signal.SIGCONT)
+        if not awake:
+            self.signal(core_id, restarts, signal.SIGCONT)
         self.signal(core_id, restarts, signal.SIGTERM)
 
     def note(self, path: str, text: str) -> None:
@@ -188,8 +189,7 @@ class Executor:
         for run in list(self.runs()):
             while self.pid(*run) is None and not self.lost(*run) and time.monotonic() < last:
                 time.sleep(0.002)
-            if self.status(*run) is None:
-                self.kill(*run)
+            self.kill(*run)
 
     def runs(self) -> Iterator[tuple[int, int]]:
         """(core id, restarts) of every run there is a folder of."""

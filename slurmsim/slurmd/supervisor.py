@@ -98,14 +98,12 @@ def _run(folder: str, spec: dict[str, Any]) -> tuple[int, int]:
     if os.path.exists(os.path.join(folder, "stop")):
         os.kill(child, signal.SIGTERM)
     _, status = os.waitpid(child, 0)
-    if not os.path.exists(os.path.join(folder, "stop")):
-        _kill(child)
     with open(started, "rb") as news:
         return (LAUNCH_FAILED if news.read() else status), child
 
 
 def _linger(group: int) -> None:
-    """What the script left behind goes with it; of a job that was ended from outside it has its time until KillWait."""
+    """What the script left behind is the daemon's to end: sruns may have tasks whose end takes time."""
     last = time.monotonic() + LINGER_S
     with contextlib.suppress(ProcessLookupError, PermissionError):
         while time.monotonic() < last:

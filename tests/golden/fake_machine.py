@@ -1,7 +1,8 @@
 """The machine that recorded sessions ran on, played by this one: its clock, its host name, its users.
 
 Run as ``python -S fake_machine.py NAME ARGUMENT…`` under the names of ordinary programs, which the driver puts on PATH
-before the real ones: ``sleep`` and ``timeout`` go by the cluster's clock, ``hostname`` and ``id`` answer as there.
+before the real ones: ``sleep``, ``timeout`` and ``date`` go by the cluster's clock, ``hostname`` and ``id`` answer as
+there.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
-from slurmsim.sessions.clock_programs import sleep, timeout
+from slurmsim.sessions.clock_programs import PROGRAMS
 
-SHIMS = ("sleep", "timeout", "hostname", "id", "whoami")
+SHIMS = (*PROGRAMS, "hostname", "id", "whoami")
 
 
 def hostname(words: list[str]) -> int:
@@ -50,7 +51,7 @@ def install(folder: str, imports: list[str]) -> None:
 def main(name: str) -> NoReturn:
     """Run as the program `name`."""
     programs: dict[str, Callable[[list[str]], int]] = {
-        "sleep": sleep, "timeout": timeout, "hostname": hostname, "id": user, "whoami": user,
+        **PROGRAMS, "hostname": hostname, "id": user, "whoami": user,
     }  # fmt: skip
     code = programs[name](sys.argv[1:])
     sys.stdout.flush()

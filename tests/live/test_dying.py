@@ -14,6 +14,7 @@ from processes import daemons, wait_until
 
 import slurmsim
 from slurmsim.live import daemon
+from slurmsim.slurmctld.processes import leftovers
 
 CONF = """\
 ClusterName=tux
@@ -73,7 +74,10 @@ def test_a_script_that_traps_term(cluster: slurmsim.Cluster, run: Callable[[str]
     assert run(NODES) == "n1 comp\n"
     assert "JobState=COMPLETING" in (shown := run("scontrol show job 1")) and "ExitCode=0:0" in shown
     let_go(tmp_path)
-    wait_until(lambda: not run(QUEUE).startswith("1 "))
+    wait_until(lambda: "1.batch|FAILED|" in run(STEPS))
+    assert run(QUEUE).startswith("1 CG")  # until slurmd looks the next time
+    cluster.step(1)
+    assert not run(QUEUE).startswith("1 ")
     assert run(STEPS).splitlines()[:2] == [
         "1|CANCELLED by 0|0:0|2026-01-05T08:00:05", "1.batch|FAILED|7:0|2026-01-05T08:00:10",
     ]  # fmt: skip
@@ -94,6 +98,99 @@ def test_a_script_that_ignores_term_and_a_requeue(
     wait_until(lambda: run(QUEUE) == "1 PD  BeginTime\n")
     assert run(NODES) == "n1 idle\n"
     assert "1.batch|CANCELLED|0:9|2026-01-05T08:00:13" in run(f"{STEPS} -D")
+
+
+MANY = CONF.replace("NodeName=n1", "NodeName=n[1-3]")
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """Where there are tasks that ignore TERM, and some that go when somebody has written to ``go``."""
+    (tmp_path / "slurm.conf").write_text(MANY)
+    os.mkfifo(tmp_path / "go")
+    for name, text in (("ignores", IGNORES.replace("began", "began1")), ("traps", TRAPS.replace("began", "began2"))):
+        (tmp_path / name).write_text(f"#!/bin/bash\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    return tmp_path
+
+
+def both(folder: Path) -> Callable[[], bool]:
+    return lambda: (folder / "began1").exists() and (folder / "began2").exists()
+
+
+def test_steps_that_take_time_to_die_keep_their_nodes(programs: Path) -> None:
+    with slurmsim.cluster(conf=programs / "slurm.conf", jobs="run", frozen=True, start=START) as c:
+        run = lambda command: c.run(command, cwd=programs, check=True).stdout  # noqa: E731
+        of = lambda node, program: f"srun -N1 -n1 -w {node} ./{program} & "  # noqa: E731
+        run(f"sbatch -N3 -n3 -o out --wrap '{of('n1', 'ignores')}{of('n2', 'traps')}wait'")
+        c.step(3)
+        wait_until(both(programs))
+        one, two = sorted(run("squeue -h -s -o '%i %N'").splitlines()[:2], key=lambda line: line[-1])
+        assert (one[-2:], two[-2:]) == ("n1", "n2")
+        ignores, traps = one.split()[0], two.split()[0]
+        run("scancel 1")
+        wait_until(lambda: "1.batch|CANCELLED|0:15|" in run(STEPS))
+        assert run(QUEUE).split()[:3] == ["1", "CG", "n[1-2]"]
+        assert run(NODES).splitlines() == ["n1 comp", "n2 comp", "n3 idle"]  # there was nothing of it on n3
+        assert sorted(run("squeue -h -s -o %i").split()) == ["1.0", "1.1"]
+        assert "1|CANCELLED by 0|0:0|" in run(STEPS) and f"{ignores}|CANCELLED|0:0|" in run(STEPS)
+        c.step(2)
+        let_go(programs)
+        wait_until(lambda: f"{traps}|FAILED|7:0|2026-01-05T08:00:05" in run(STEPS))
+        assert run(NODES).splitlines()[:2] == ["n1 comp", "n2 comp"]  # slurmd looks once a second
+        c.step(1)
+        assert run(NODES).splitlines()[:2] == ["n1 comp", "n2 idle"]
+        assert run(QUEUE).split()[:3] == ["1", "CG", "n1"]
+        c.step(7)  # KillWait is over
+        wait_until(lambda: run(QUEUE) == "")
+        assert f"{ignores}|CANCELLED|0:9|2026-01-05T08:00:13" in run(STEPS)
+        said = (programs / "out").read_text().splitlines()
+        assert {"srun: error: n1: task 0: Killed", "srun: error: n2: task 0: Exited with exit code 7"} <= set(said)
+        assert sum(" JOB 1 ON n1 CANCELLED AT " in line for line in said) == 1
+        assert sum(f" STEP {ignores} ON n1 CANCELLED AT " in line for line in said) == 1
+
+
+def test_a_step_the_script_has_not_waited_for(programs: Path) -> None:
+    with slurmsim.cluster(conf=programs / "slurm.conf", jobs="run", frozen=True, start=START) as c:
+        run = lambda command: c.run(command, cwd=programs, check=True).stdout  # noqa: E731
+        run("sbatch -o out --wrap 'srun -N1 -n1 ./ignores & while [ ! -e began1 ]; do sleep 0.05; done; exit 4'")
+        c.step(3)
+        wait_until(lambda: "1|FAILED|4:0|" in run(STEPS))
+        assert "1.batch|FAILED|4:0|" in run(STEPS) and "1.0|FAILED|0:0|" in run(STEPS)
+        assert run(QUEUE) == "1 CG n1 NonZeroExitCode\n"
+        c.step(10)
+        wait_until(lambda: run(QUEUE) == "")
+        assert "1.0|CANCELLED|0:9|" in run(STEPS)
+        assert " STEP 1.0 ON n1 FAILED (non-zero exit code or other failure mode) ***" in (programs / "out").read_text()
+
+
+def test_a_step_whose_srun_was_killed_is_over(programs: Path) -> None:
+    with slurmsim.cluster(conf=programs / "slurm.conf", jobs="run", frozen=True, start=START) as c:
+        srun = subprocess.Popen(["srun", "-N1", "-n1", "./ignores"], cwd=programs, stderr=subprocess.DEVNULL)
+        c.step(5)
+        wait_until((programs / "began1").exists)
+        srun.kill()
+        srun.wait()
+        wait_until(lambda: "1.0|CANCELLED|0:9|" in c.run(STEPS).stdout)
+        c.run("scancel 1", check=True)
+        assert c.run(QUEUE).stdout == ""
+
+
+def test_when_slurmd_looks() -> None:
+    assert [leftovers.seen_after(s, 30) for s in (0, 1, 9, 10, 11, 20, 21, 29, 30, 35)] == [
+        0, 2, 10, 11, 21, 21, 30, 30, 30, 35
+    ]  # fmt: skip
+    assert [leftovers.seen_after(s, 5) for s in (0, 3, 4, 5)] == [0, 4, 5, 5]
+
+
+def test_a_script_that_is_signalled_says_so_once(
+    cluster: slurmsim.Cluster, run: Callable[[str], str], tmp_path: Path
+) -> None:
+    run(f'sbatch -o out --wrap "{IGNORES}"')
+    cluster.step(3)
+    wait_until(begun(tmp_path))
+    run("scancel -b -s CONT 1; scancel -b -s TERM 1; scancel -b -s TERM 1")
+    assert (tmp_path / "out").read_text().count("*** JOB 1 ON n1 CANCELLED AT 2026-01-05T08:00:03 ***") == 1
 
 
 @pytest.mark.parametrize(("term", "seconds"), [("4", 4), ("1:00", 10)])  # KillWait ends it

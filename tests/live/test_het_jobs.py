@@ -211,7 +211,7 @@ def test_the_script_runs_once_and_knows_of_all(tmp_path: Path) -> None:
     said = tmp_path / "said"
     script = f"env | grep ^SLURM_ >>{said}.part; mv {said}.part {said}"
     with slurmsim.cluster(nodes=3, rate=20) as c:
-        c.run(["sbatch", "-n2", "-J", "a", ":", "-N2", "-p", "debug", "--wrap", script], check=True)
+        c.run(["sbatch", "-n2", "-J", "a", "-o", "/dev/null", ":", "-N2", "-p", "debug", "--wrap", script], check=True)
         last = time.monotonic() + 30
         while not said.exists() and time.monotonic() < last:
             time.sleep(0.05)
@@ -300,6 +300,19 @@ def test_steps_of_several_components_last_through_a_restart() -> None:
         assert sorted(c.run("squeue -h -s -o %i").stdout.split()) == ["1.0", "2.0", "2.1"]
         c.run("scancel 1", check=True)
         assert {job.state for job in c.jobs()} == {"CANCELLED"}
+
+
+def test_each_component_reads_an_input_of_its_own(tmp_path: Path) -> None:
+    for name in ("a", "b", "n8", "n9"):  # 22.05 counts the tasks before a component's twice
+        (tmp_path / name).write_text(f"of {name}\n" * 50_000 if name == "a" else f"of {name}\n")
+    with slurmsim.cluster(nodes=3, cpus_per_node=2, rate=50) as c:
+        count = "sh -c 'sort | uniq -c'"
+        ran = c.run(f"srun -l -n2 -N1 -i a {count} : -n2 -i b {count} : -n2 -i n%t cat", cwd=tmp_path)
+        assert sorted(" ".join(line.split()) for line in ran.stdout.splitlines()) == [
+            "0: 50000 of a", "1: 50000 of a", "2: 1 of b", "3: 1 of b", "4: of n8", "5: of n9"
+        ]  # fmt: skip
+        ran = c.run("srun -n1 cat : -n1 -i b cat : -n1 -i none cat", cwd=tmp_path, input="typed\n")
+        assert sorted(ran.stdout.splitlines()) == ["of b", "typed"]
 
 
 def test_components_of_a_step_share_an_ordinary_allocation() -> None:

@@ -19,6 +19,7 @@ from slurmsim.cli import main
 from slurmsim.commands import recorded
 from slurmsim.live.cluster import Cluster
 from slurmsim.protocol import Refusal
+from slurmsim.sessions import clock_programs
 from slurmsim.sessions.session_file import read
 
 MORNING = "2026-01-05T08:00:00Z"
@@ -258,3 +259,12 @@ def test_lines_hold_nothing_but_what_the_page_says(session: Path) -> None:
         "n", "began", "ended", "user", "cwd", "umask", "argv", "environ", "files", "stdin", "stdout", "stderr", "rc",
         "cut", "faults",
     }  # fmt: skip
+
+
+def test_date_goes_by_the_clock_of_the_cluster() -> None:
+    with slurmsim.cluster(frozen=True, start="2026-01-05T08:00:00Z") as c:
+        clock_programs.install(c.folder / "bin")
+        assert c.run("date -u +%FT%T").stdout == "2026-01-05T08:00:00\n"
+        c.step(90)
+        assert "08:01:30" in c.run("date -u").stdout
+        assert c.run("date -u -d @7 +%s").stdout == "7\n"

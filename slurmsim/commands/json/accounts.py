@@ -57,9 +57,13 @@ def _tres(counts: dict[str, int]) -> list[Record]:
     return openapi_sacct.tres_list(dict(counts), "")
 
 
+def _coordinators(direct: list[str], inherited: list[str]) -> list[Record]:
+    return [{"name": name, "direct": name in direct} for name in sorted({*direct, *inherited})]
+
+
 def _account(r: Record, release: str, version: int) -> Record:
     return {
-        "associations": [], "coordinators": [{"name": name, "direct": True} for name in r["coordinators"]],
+        "associations": [], "coordinators": _coordinators(r["coordinators"], r["coordinators_above"]),
         "description": r["description"], "name": r["account"], "organization": r["organization"], "flags": [],
     }  # fmt: skip
 
@@ -68,7 +72,7 @@ def _user(r: Record, release: str, version: int) -> Record:
     default = {"qos": 0} if version >= 44 else {}
     return {
         "administrator_level": [_LEVELS.get(r["admin_level"], "None")], "associations": [],
-        "coordinators": [{"name": name, "direct": True} for name in r["coordinates"]],
+        "coordinators": _coordinators(r["coordinates"], r["coordinates_below"]),
         "default": {**default, "account": r["default_account"] or "", "wckey": r["default_wckey"] or ""},
         "flags": ["NONE"], "name": r["user"], "old_name": "", "wckeys": [],
     }  # fmt: skip
@@ -115,8 +119,6 @@ def _qos(r: Record, release: str, version: int) -> Record:
         "active_jobs": {"per": {"account": _limit(r["max_jobs_pa"]), "user": _limit(r["max_jobs_pu"])}},
         "per": {"account": _limit(r["max_submit_pa"]), "user": _limit(r["max_submit_pu"])},
     }
-    if version <= 41:
-        del jobs["count"]
     minutes = {
         "total": _tres(r["grp_tres_run_mins"]),
         "per": {
@@ -124,6 +126,8 @@ def _qos(r: Record, release: str, version: int) -> Record:
             "account": _tres(r["max_tres_run_mins_pa"]), "user": _tres(r["max_tres_run_mins_pu"]),
         },
     }  # fmt: skip
+    if version <= 41:
+        del jobs["count"], minutes["total"]
     per = {
         "account": _tres(r["max_tres_pa"]), "job": _tres(r["max_tres"]), "node": _tres(r["max_tres_per_node"]),
         "user": _tres(r["max_tres_pu"]),

@@ -6,6 +6,8 @@ name is ``Whole:N``, which may be shortened to N characters.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from slurmsim.commands.text.dashed_table import DATE, NUMBER, TEXT
 from slurmsim.light import NamedTuple
 from slurmsim.releases import has
@@ -158,6 +160,7 @@ FIELDS: tuple[F, ...] = (
     F("Where:2", "where", "Where", 20, TEXT),)  # fmt: skip
 
 
+@lru_cache(4096)  # each line of a file that is loaded has the same words
 def matches(word: str, names: str) -> bool:
     """Whether `word` is one of `names`, or a beginning of one that is long enough (xstrncasecmp with MAX).
 

@@ -12,6 +12,7 @@ from slurmsim.tres import parse_tres
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     Record = dict[str, Any]
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _COLUMNS = ("Share", "GrpTRESMins", "GrpTRESRunMins", "GrpTRES", "GrpJobs", "GrpJobsAccrue", "GrpMem", "GrpNodes",
             "GrpSubmit", "GrpWall", "MaxTRESMins", "MaxTRES", "MaxTRESPerNode", "MaxJobs", "MaxSubmit", "MaxNodes",
             "MaxWall", "QOS", "DefaultQOS")  # fmt: skip
+_MOST_NAMES = 10_000
 _RULE = "-" * 51 + "\n\n"
 _LONG_RULE = "-" * 62 + "\n\n"
 _QOS_COLUMNS = ("Name%20", "Priority", "GraceTime", "Preempt", "PreemptExemptTime", "PreemptMode", "Flags%40",
@@ -62,7 +64,7 @@ class Changes:
 
     def requests(self) -> list[Record]:
         """What the database is asked, defaults last: accounts they are in have to be there."""
-        return self._asked + self._of_users
+        return together(self._asked) + self._of_users
 
     # -- lines --------------------------------------------------------------------------------------------------------
 
@@ -110,7 +112,7 @@ class Changes:
     def user(self, line: Line, account: str, partition: str, default: str, level: str, coordinates: list[str]) -> None:
         """A user in `account`."""
         name = line.name
-        self._person(name, default or account, default, level, coordinates)
+        self._person(name, account, default, level, coordinates)
         record = self._there.get((account, name, partition))
         if record is None:
             self._rows["user"].append({"account": account, "user": name, **self._row(line)})
@@ -122,19 +124,20 @@ class Changes:
             cond = {"accounts": [account], "users": [name], "partitions": [partition]}
             self._asked.append({"action": "modify_associations", "kind": "user", "cond": cond, "settings": settings})
 
-    def _person(self, name: str, shown: str, default: str, level: str, coordinates: list[str]) -> None:
+    def _person(self, name: str, account: str, default: str, level: str, coordinates: list[str]) -> None:
         facts = self._users.get(name)
         known = self._new_users.get(name)
         if facts is None and known is None:
             self._new_users[name] = {
-                "user": name, "default_account": shown, "admin_level": level or "Not Set",
+                "user": name, "default_account": default or account, "admin_level": level or "Not Set",
                 "coordinates": ",".join(coordinates),
             }  # fmt: skip
         old = None if facts is None else facts["default_account"]
         if facts is not None and default and default != old:
             self._tell("Changed Default Account", "User", name, f"{old or '(null)':>8} -> {default}")
             facts["default_account"] = default
-        if default:
+        first = facts is None and known is None  # whose first account is the default one
+        if default and not (first and default == account):
             self._of_users.append({"action": "default_if_there", "object": name, "account": default})
         if level and level != ("None" if facts is None else facts["admin_level"]):
             if facts is not None:
@@ -323,3 +326,20 @@ def _qos_row(new: Record) -> Record:
             if field in (limit.option, limit.option.replace("PU", "PerUser").replace("PA", "PerAccount")):
                 row[limit.key] = _read(limit, text) if limit.kind != "factor" else float(text)
     return row
+
+
+def together(asked: Sequence[Record]) -> list[Record]:
+    """New users who follow each other and differ in nothing but their name are one request: so many fit into one.
+
+    >>> [one["names"] for one in together([{"action": "add_user", "names": [name], "settings": []} for name in "abc"])]
+    [['a', 'b', 'c']]
+    """
+    found: list[Record] = []
+    for one in asked:
+        last = found[-1] if found else {}
+        alike = one["action"] == "add_user" and {**one, "names": None} == {**last, "names": None}
+        if alike and len(last["names"]) < _MOST_NAMES:
+            last["names"].extend(one["names"])
+        else:
+            found.append({**one, "names": list(one["names"])} if one["action"] == "add_user" else one)
+    return found

@@ -243,6 +243,8 @@ def _modify_cluster(session: Session, words: list[str]) -> None:
     conditions, changed = _read(session, words, where, set_)
     if not _ready(session, conditions, changed):
         return
+    if lines := settings.lines():
+        session.io.out(" Setting\n  Default Limits:\n" + "".join(f"{line}\n" for line in lines))
     arguments = {"action": "modify_associations", "kind": "cluster", "cond": cond, "settings": settings.found}
     if _modified(session, "Modified cluster defaults for associations", arguments):
         _commit_all(session, [arguments])

@@ -134,10 +134,10 @@ class Settings:
 
         (Those the caller calls unknown besides; of a QOS they are passed over. A default QOS counts as given.)
         """
-        rows = [s for s in self.table if matches(word.name, _names(s, session))]
-        if not rows or not word.equals:
+        row = next((s for s in self.table if matches(word.name, _names(s, session))), None)
+        if row is None or not word.equals:
             return False
-        return self._add(session, rows[0], word) or self.table is not ASSOCIATION or rows[0].kind == QOS_ONE
+        return self._add(session, row, word) or self.table is not ASSOCIATION or row.kind == QOS_ONE
 
     def _add(self, session: Session, s: S, word: Word) -> bool:
         value = word.value.strip("\"'")

@@ -87,7 +87,7 @@ def show_account(session: Session, words: list[str]) -> None:
         return _dump(session, "accounts", records)
     getters = ASSOCIATION | {
         "acct": of("account"), "desc": of("description"), "org": of("organization"),
-        "coords": lambda r: ",".join(r["coordinators"]),
+        "coords": lambda r: ",".join(_coordinators(r, session.release)),
     }  # fmt: skip
     if with_assoc:
         # as they stand in the database's tree: the last child first
@@ -151,7 +151,8 @@ def show_user(session: Session, words: list[str]) -> None:
         return _dump(session, "users", records)
     getters = ASSOCIATION | {
         "user": of("user"), "dacct": lambda r: r["default_account"] or "", "admin": of("admin_level"),
-        "dwckey": lambda r: r["default_wckey"] or "", "coords": lambda r: ",".join(r["coordinates"]),
+        "dwckey": lambda r: r["default_wckey"] or "",
+        "coords": lambda r: ",".join(sorted([*r["coordinates"], *r["coordinates_below"]])),
     }  # fmt: skip
     if with_assoc:
         known = associations(session, {k: v for k, v in asked.cond.items() if k in PAIRS}, asked.flags)
@@ -397,3 +398,9 @@ def _dump(session: Session, key: str, records: list[dict[str, Any]]) -> None:
         dump(session, key, records, session.argv)
     except FAILED_CALLS as error:
         session.wrong(f"sacctmgr: error: {error}")
+
+
+def _coordinators(record: Mapping[str, Any], release: str) -> list[str]:
+    """Who looks after an account, itself or one it is in; in older releases who does both is there twice."""
+    both = [*record["coordinators"], *record["coordinators_above"]]
+    return sorted(set(both) if since(release, "coordinators_once") else both)

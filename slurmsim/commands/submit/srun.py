@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 
 from slurmsim.commands.io import run_command, text_of
 from slurmsim.commands.submit.allocating import NO_STATUS, AllocatingCall, Interrupted, interruptible
@@ -28,6 +29,7 @@ from slurmsim.releases import row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from slurmsim.commands.io import Io
@@ -78,12 +80,9 @@ class _Call(AllocatingCall):
             raise
         finally:
             for life in lives:
-                ended = {"job_id": life.facts["job_id"], "step_id": life.step["step_id"]}
-                if "het_comp" in life.facts:
-                    ended["het_comp"] = life.facts["het_comp"]
-                self._insist("step_end", status=life.status or 0, **ended)
+                _insist(partial(life.report, life.status or 0, self.io.client))
             if own:
-                self._insist("complete_job", job_id=facts["job_id"], status=status)
+                _insist(partial(self.io.client.call, "complete_job", job_id=facts["job_id"], status=status))
         return os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
 
     def _life(self, part: Part, facts: dict[str, Any], before: list[StepLife], own: bool) -> StepLife:
@@ -107,18 +106,6 @@ class _Call(AllocatingCall):
         except BadFile as bad:
             self.say.error(str(bad))
             raise Stop(self.error_code) from None
-
-    def _insist(self, name: str, **arguments: Any) -> None:
-        """Tell the daemon, also when it is away for a while."""
-        last = time.monotonic() + _INSIST_S
-        while time.monotonic() < last:
-            with suppress(Refusal):
-                try:
-                    self.io.client.call(name, **arguments)
-                except Unreachable:
-                    time.sleep(0.5)
-                    continue
-            return
 
     # -- the allocation ---------------------------------------------------------------------------------------------
 
@@ -205,6 +192,19 @@ class _Call(AllocatingCall):
         patient.close()
         self.say.info(row(_CREATED, self.cluster.release).format(job=job_id, step=step["step_id"]))
         return step
+
+
+def _insist(tell: Callable[[], object]) -> None:
+    """Tell the daemon something, also when it is away for a while."""
+    last = time.monotonic() + _INSIST_S
+    while time.monotonic() < last:
+        with suppress(Refusal):
+            try:
+                tell()
+            except Unreachable:
+                time.sleep(0.5)
+                continue
+        return
 
 
 if __name__ == "__main__":

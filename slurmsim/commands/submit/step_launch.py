@@ -58,15 +58,13 @@ class Launch:
         self.facts, self.step = common_facts(self.lives) if several else (self.lives[0].facts, self.lives[0].step)
         for life in self.lives:
             life.tasks = self._tasks(life)
-        sources = [self._set_up_streams(life) for life in self.lives]
-        if len(set(sources)) > 1:
-            self.say.error("inputs that differ between components are not modelled")
-            raise Stop(1)
+        for life in self.lives:
+            self._set_up_streams(life)
         self.io.stdout.flush()
         self.io.stderr.flush()
         tasks = [task for life in self.lives for task in life.tasks]
         self.runner = Runner(
-            tasks, max(sources[0], 0), self._finished, self._failed, self._signalled, pty=bool(self.chosen.get("pty"))
+            tasks, self._finished, self._failed, self._signalled, self._lost, pty=bool(self.chosen.get("pty"))
         )
         for life in self.lives:
             life.runner = self.runner
@@ -119,15 +117,15 @@ class Launch:
             self.say.error(str(bad))
             raise Stop(1) from None
 
-    def _set_up_streams(self, life: StepLife) -> int:
-        """Open the files of one component's tasks; the descriptor input comes from."""
+    def _set_up_streams(self, life: StepLife) -> None:
+        """Open the files of one component's tasks."""
         source, streams = self._streams(life)
         for task in life.tasks:
+            task.source = source
             task.files = self._files(life, task, streams, source)
-        return source
 
     def _streams(self, life: StepLife) -> tuple[int, list[Target]]:
-        """Where input comes from (a descriptor; -1: a file for each), and the targets of the three streams."""
+        """The descriptor shared input comes from, and the targets of the three streams."""
         chosen, count = life.chosen, sum(life.step["tasks"])
         out = target(chosen.get("std_out"), count)
         error = target(chosen.get("std_err"), count) if chosen.get("std_err") is not None else out
@@ -200,6 +198,10 @@ class Launch:
     def _finished(self, node: int, numbers: list[int], status: int) -> None:
         life = self._life(node)
         life.finished(node - life.first_node, [number - life.first_task for number in numbers], status)
+
+    def _lost(self) -> None:
+        for life in self.lives:
+            life.report(signal.SIGKILL, self.io.client.patient())
 
     # -- signals ----------------------------------------------------------------------------------------------------
 

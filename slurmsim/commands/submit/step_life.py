@@ -10,6 +10,7 @@ import selectors
 import signal
 import time
 from contextlib import suppress
+from functools import partial
 
 from slurmsim import stepd_notices
 from slurmsim.numerals import ranges
@@ -18,12 +19,14 @@ from slurmsim.releases import row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from slurmsim.commands.io import Io
     from slurmsim.commands.submit.part import Part
     from slurmsim.commands.submit.task_runner import Runner, Task
     from slurmsim.commands.text.messages import Messages
+    from slurmsim.protocol import Client
 
 
 _ABORT_S = 2
@@ -31,6 +34,8 @@ _EXEC_LATE = {"22.05": True, "26.05": False}
 """Whether "execve(): …" comes after the news of the task's end."""
 _TERMINATING = {"22.05": "launch/slurm: _step_signal: Terminating", "24.11": "Terminating"}
 _AGAIN_S = 1.0
+_STEPD_S = 0.045
+"""Real seconds in which srun hears of the end of its job, CONT and TERM before slurmstepd says anything."""
 _REQUEUE_GRACE_S = 0.5
 
 
@@ -80,6 +85,7 @@ class StepLife:
         self._aborted = self._told = self._first = self._terminated = False
         self.cancelled = False
         self._over = self._noticed = False
+        self._to_notice: Callable[[], None] | None = None
         self._killed_by = 0
 
     def close(self) -> None:
@@ -96,6 +102,13 @@ class StepLife:
         """Signal its tasks."""
         self.runner.send(number, self.tasks)
 
+    def report(self, status: int, client: Client) -> None:
+        """Tell the daemon how it ended. Raises Refusal and Unreachable."""
+        component = {"het_comp": self.facts["het_comp"]} if "het_comp" in self.facts else {}
+        client.call(
+            "step_end", job_id=self.facts["job_id"], step_id=self.step["step_id"], status=int(status), **component
+        )
+
     # -- news of tasks ----------------------------------------------------------------------------------------------
 
     def failed(self, task: Task, number: int) -> None:
@@ -109,6 +122,8 @@ class StepLife:
 
     def finished(self, node: int, numbers: list[int], status: int) -> None:
         """Tasks of one node ended alike."""
+        if self._to_notice is not None:
+            self._to_notice()
         what = f"{self.step['nodes'][node]}: {'task' if len(numbers) == 1 else 'tasks'} {ranges(numbers)}"
         if os.WIFEXITED(status):
             code = os.WEXITSTATUS(status)
@@ -185,17 +200,29 @@ class StepLife:
 
     def _end(self, number: int, why: str = "CANCELLED", now: float | None = None) -> None:
         """The step is ended from outside: slurmstepd says so, and the tasks get a signal."""
-        if not self._noticed:
-            self._noticed = True
-            if now is None:
-                with suppress(Refusal, Unreachable):
-                    now = float(self.io.client.call("ping")["now"])
-            entity = f"STEP {self.facts['job_id']}.{self.step['step_id']}"
-            node = self.step["nodes"][0]
-            self.say.plain(stepd_notices.cancelled(entity, node, now or time.time(), why, self.release))
+        if self._to_notice is None:
+            self._notice(why, now)
         if number == signal.SIGTERM:
             self.send(signal.SIGCONT)
         self.send(number)
+
+    def _notice_after(self, seconds: float, why: str, now: float) -> None:
+        """slurmstepd is to say why the step is ended in so many seconds, or when a task is over."""
+        if seconds and not self._noticed and not self._to_notice:
+            self._to_notice = partial(self._notice, why, now)
+            self.runner.after(seconds, self._to_notice)
+
+    def _notice(self, why: str, now: float | None) -> None:
+        if self._noticed:
+            return
+        self._noticed, self._to_notice = True, None
+        if now is None:
+            with suppress(Refusal, Unreachable):
+                now = float(self.io.client.call("ping")["now"])
+        entity = f"STEP {self.facts['job_id']}.{self.step['step_id']}"
+        node = self.step["nodes"][0]
+        label = "" if not self.tasks or self.tasks[0].label is None else f"{self.first_task:{self.tasks[0].label}d}: "
+        self.say.plain(label + stepd_notices.cancelled(entity, node, now or time.time(), why, self.release))
 
     # -- the daemon -------------------------------------------------------------------------------------------------
 
@@ -223,6 +250,8 @@ class StepLife:
         self._after = int(answer["after"])
         for letter in answer["mail"]:
             if letter["kind"] == "signal":
+                if letter["signal"] in (signal.SIGTERM, signal.SIGKILL):
+                    self._notice("CANCELLED", float(answer["now"]))
                 self.send(int(letter["signal"]))
             elif letter["kind"] == "end" or letter["step"] is None:
                 self._told_over(str(letter["why"]), float(answer["now"]), letter["kind"] == "over")
@@ -236,8 +265,12 @@ class StepLife:
         gentle = job or why == "TIMEOUT"
 
         def end() -> None:
-            self._say_aborted()
+            if job:
+                self._say_aborted()
+                self._notice_after(_STEPD_S if self.facts["batch"] else 0, why, now)
             self._end(signal.SIGTERM if gentle else signal.SIGKILL, why, now)
+            if why != "TIMEOUT":
+                self._say_aborted()
 
         if why in ("REQUEUED", "PENDING"):  # a task may have asked for it, and is to see the answer first
             self.runner.after(_REQUEUE_GRACE_S, end)

@@ -12,6 +12,7 @@ import signal
 import time
 from contextlib import suppress
 
+from slurmsim.commands.submit.task_input import TaskInput
 from slurmsim.light import dataclass, field
 
 TYPE_CHECKING = False
@@ -35,6 +36,8 @@ class Task:
     ----------
     files
         Descriptors for its input, output and errors; -1 for a pipe of srun's.
+    source
+        Descriptor srun reads what comes through such a pipe from.
     folder
         Where it works; None: where srun does.
     label
@@ -48,6 +51,7 @@ class Task:
     folder: str | None = None
     label: int | None = None
     files: list[int] = field(default_factory=lambda: [0, 1, 2])
+    source: int = 0
     pid: int = 0
     status: int | None = None
 
@@ -68,28 +72,27 @@ class Runner:
     ----------
     tasks
         In order of their numbers.
-    source
-        Descriptor that all tasks with a pipe for input read from.
     finished
         Told of tasks that ended with the same status on one node: (node, numbers, status).
     failed
         Told of a task that could not be started: (task, error number).
     signalled
         Told of each signal that srun gets.
+    lost
+        Called, in a process of its own, when srun was killed and so were its tasks.
     """
 
     def __init__(
-        self, tasks: Sequence[Task], source: int,
+        self, tasks: Sequence[Task],
         finished: Callable[[int, list[int], int], None], failed: Callable[[Task, int], None],
-        signalled: Callable[[int], None], *, pty: bool = False,
+        signalled: Callable[[int], None], lost: Callable[[], None], *, pty: bool = False,
     ) -> None:  # fmt: skip
-        self.tasks, self.source = tasks, source
-        self._finished, self._failed, self._signalled, self._pty = finished, failed, signalled, pty
+        self.tasks = tasks
+        self._finished, self._failed, self._signalled, self._lost, self._pty = finished, failed, signalled, lost, pty
         self.ready = selectors.DefaultSelector()
         self._ended: list[Task] = []
         self._ended_at = 0.0
-        self._inputs: dict[int, int] = {}  # task -> our end of its input
-        self._pending = b""
+        self._inputs: dict[int, TaskInput] = {}  # by what is read
         self._guard = -1
         self._timers: list[tuple[float, Callable[[], None]]] = []
 
@@ -108,11 +111,8 @@ class Runner:
             self._start(task)
         if not self._pty:
             self._guard = self._watch()
-        if self._inputs:
-            with suppress(PermissionError):  # a plain file: always ready
-                self.ready.register(self.source, selectors.EVENT_READ, self._read_input)
-                return
-            self._copy_file()
+        for one in self._inputs.values():
+            one.start()
 
     def _start(self, task: Task) -> None:
         ours: list[int] = []
@@ -121,16 +121,17 @@ class Runner:
             if descriptor >= 0:
                 ends.append(descriptor)
                 continue
-            reader, writer = os.pipe()
-            ends.append(reader if k == 0 else writer)
-            ours.append(ends[-1])
             if k == 0:
-                os.set_blocking(writer, False)
-                self._inputs[task.number] = writer
+                if task.source not in self._inputs:
+                    self._inputs[task.source] = TaskInput(task.source, self.ready, self.after)
+                ends.append(self._inputs[task.source].pipe(task.number))
             else:
+                reader, writer = os.pipe()
+                ends.append(writer)
                 label = b"" if task.label is None else f"{task.number:{task.label}d}: ".encode()
                 target = -2 - descriptor  # -2: nowhere else than srun's own
                 self.ready.register(reader, selectors.EVENT_READ, (Stream(target, label), reader))
+            ours.append(ends[-1])
         told, tell = os.pipe()
         task.pid = os.fork()
         if not task.pid:
@@ -190,6 +191,7 @@ class Runner:
                 signal.signal(number, signal.SIG_IGN)
             if not os.read(kept, 1):
                 self.send(signal.SIGKILL)
+                self._lost()
         finally:
             os._exit(0)
 
@@ -259,7 +261,8 @@ class Runner:
                     task.status = status
                     self._ended.append(task)
                     self._ended_at = time.monotonic()
-                    self._close_input(task.number)
+                    if task.source in self._inputs:
+                        self._inputs[task.source].close(task.number)
         alone = all(task.status is not None for task in self.tasks)
         if self._ended and (alone or time.monotonic() >= self._ended_at + _TOGETHER_S):
             self._tell()
@@ -299,43 +302,3 @@ class Runner:
         with suppress(OSError):
             while text:
                 text = text[os.write(descriptor, text) :]
-
-    def _read_input(self) -> None:
-        try:
-            chunk = os.read(self.source, _CHUNK)
-        except OSError:
-            chunk = b""
-        if chunk:
-            self._feed(chunk)
-            return
-        self.ready.unregister(self.source)
-        for number in list(self._inputs):
-            self._close_input(number)
-
-    def _copy_file(self) -> None:
-        """An input that is a plain file: what fits into the pipes now, the rest when there is room."""
-        chunk = self._pending or os.read(self.source, _CHUNK)
-        self._pending = b""
-        if not chunk:
-            for number in list(self._inputs):
-                self._close_input(number)
-            return
-        self._feed(chunk)
-        self.after(0.0, self._copy_file)
-
-    def _feed(self, chunk: bytes) -> None:
-        """The same bytes for every task that still reads."""
-        for number, descriptor in list(self._inputs.items()):
-            left = chunk
-            os.set_blocking(descriptor, True)
-            try:
-                while left:
-                    left = left[os.write(descriptor, left) :]
-            except OSError:
-                self._close_input(number)
-
-    def _close_input(self, number: int) -> None:
-        descriptor = self._inputs.pop(number, None)
-        if descriptor is not None:
-            with suppress(OSError):
-                os.close(descriptor)

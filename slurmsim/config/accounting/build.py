@@ -36,8 +36,9 @@ def build(draft: Draft, source: str) -> Accounting:
     allowed: dict[str, tuple[str, ...] | None] = {}
     defaults: dict[str, str] = {}
     found = [_association(key, draft, allowed, defaults) for key in order]
+    members = {key[:2] for key in order}
     for user, (account, place) in draft.defaults.items():
-        if not any(key[1] == user and key[0] == account for key in order):
+        if (account, user) not in members:
             fail(place, "DefaultAccount", f"user {user} is not in account {account!r}", "an account of the user")
     return Accounting(tuple(found), qos, source)
 

@@ -1,14 +1,15 @@
 """Nodes that are COMPLETING: a job has ended there, and its processes or its epilog have not.
 
 How long that takes is no decision of slurmctld; whoever drives the controller states it, or says so when it is over.
-Processes of a job that ended by itself are gone; of one that was ended from outside they have until KillWait after
-SIGTERM. The epilog follows. Until it is done no job starts on any part of these nodes, and whoever depends on the job
-waits (node_scheduler.c, job_mgr.c, 22.05). Limits, licenses and fair share let go of the job when it ends.
+Processes of a job that ended by itself are gone, unless steps of it are known to be left; of one that was ended from
+outside they have until KillWait after SIGTERM. The epilog follows. Until it is done no job starts on any part of these
+nodes, and whoever depends on the job waits (node_scheduler.c, job_mgr.c, 22.05). Limits, licenses and fair share let go
+of the job when it ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap
@@ -44,7 +45,8 @@ class Completing:
     nodes
         Those that are completing now.
     lasts
-        How long the processes of a job take to die at most, seconds, where it is known of that job; 0 where it is not.
+        How long the processes of a job that ends in a state take to die at most, seconds, where it is known of that
+        job; 0 where it is not.
         That they are gone sooner may be told (`ProcessesGone`).
     cleaned
         Told of a job whose nodes are clean: the job, which nodes were idle, and whether it was over.
@@ -57,7 +59,7 @@ class Completing:
         self._wait_s = int(state.spec.option("CompleteWait"))
         self.nodes: Bitmap = 0
         self._left: dict[tuple[int, int], Left] = {}  # by job and run
-        self.lasts: Callable[[Job], int] = _unknown
+        self.lasts: Callable[[Job, str], int] = _unknown
         self.cleaned: Callable[[Job, Bitmap, bool], None] = _nobody
 
     def seconds(self, job: Job, state: str) -> int:
@@ -65,8 +67,8 @@ class Completing:
         if state == JobState.NODE_FAIL:
             return 0
         if state in BY_THEMSELVES:
-            return self.epilog_s
-        return self.epilog_s + (self.lasts(job) or self.term_s)
+            return self.epilog_s + self.lasts(job, state)
+        return self.epilog_s + (self.lasts(job, state) or self.term_s)
 
     def leave(self, job: Job, seconds: int, freed: Bitmap, *, over: bool) -> None:
         """`job` leaves its nodes now, `freed` of them idle; they are clean in so many seconds, or when that is told."""
@@ -76,39 +78,54 @@ class Completing:
         self.state.timers.set(now + seconds, self._clean)
 
     def on_gone(self, fact: ProcessesGone) -> None:
-        """The processes of a run are gone; its epilog follows."""
+        """The processes of a run are gone; its epilog follows. Of some nodes alone they can be where there is none."""
         now = self.state.now
         run = fact.job_id, fact.restarts
         left = self._left.get(run)
-        if left is not None and left[0] > now + self.epilog_s:
+        if left is None or left[0] <= now + self.epilog_s:
+            return
+        until, since, nodes, job, freed, over = left
+        clean = nodes if fact.nodes is None else nodes & fact.nodes
+        if clean == nodes:
             self._left[run] = (now + self.epilog_s, *left[1:])
             self.state.timers.set(now + self.epilog_s, self._clean)
+        elif clean and not self.epilog_s:
+            self._left[run] = until, since, nodes & ~clean, job, freed & ~clean, over
+            self._vacated([(job, freed & clean, False)])
 
     def of(self, job_id: int, run: int) -> Bitmap:
         """Nodes which that run of a job has left and not cleared."""
         left = self._left.get((job_id, run))
         return 0 if left is None else left[2]
 
+    def since(self, job_id: int, run: int) -> int | None:
+        """When that run of a job left its nodes; None if they are clean."""
+        left = self._left.get((job_id, run))
+        return None if left is None else left[1]
+
     def _clean(self) -> None:
         now = self.state.now
         clean = [run for run, left in self._left.items() if left[0] <= now]
         if not clean:
             return
-        vacated = [self._left.pop(run) for run in clean]
+        self._vacated([self._left.pop(run)[3:] for run in clean])
+
+    def _vacated(self, clean: Sequence[tuple[Job, Bitmap, bool]]) -> None:
+        """Nodes are clean: of which jobs, which of them are idle, and whether the job was over."""
         self.nodes = 0
         for left in self._left.values():
             self.nodes |= left[2]
         self.state.selector.forget_future()
         self.state.generation += 1
-        for left in vacated:
-            self.cleaned(left[3], left[4], left[5])
+        for job, freed, over in clean:
+            self.cleaned(job, freed, over)
 
     def held_until(self) -> int:
         """CompleteWait: no job starts anywhere before this instant; the present or one that is past for no wait."""
         return max((min(left[0], left[1] + self._wait_s) for left in self._left.values()), default=0)
 
 
-def _unknown(job: Job) -> int:
+def _unknown(job: Job, state: str) -> int:
     """Nothing is known of its processes."""
     return 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.job import Job
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.node import Gres
@@ -26,11 +27,15 @@ class JobEnded:
 
 @dataclass(slots=True)
 class ProcessesGone:
-    """The last process of a run that was told to end is gone: its nodes need not wait for it any more."""
+    """The last process of a run that was told to end is gone: its nodes need not wait for it any more.
+
+    `nodes`: it is gone from these alone; None: from all.
+    """
 
     order: ClassVar[int] = 0
     job_id: int
     restarts: int
+    nodes: Bitmap | None = None
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ from slurmsim.protocol import DENIED, Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.database import association_records as records
 from slurmsim.slurmctld.database.association_database import AccountFacts, Database, UserFacts
+from slurmsim.slurmctld.database.inheritors import inheritors
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
@@ -30,6 +31,7 @@ NO_DATABASE = "You are not running a supported accounting_storage plugin"
 JOBS_ACTIVE = "Job(s) active, cancel job(s) before remove"
 PREEMPTION_LOOP = "QOS Preemption loop detected"
 DEFAULT_ACCOUNT = "You can not remove the default account of a user"
+NO_DEFAULT_QOS = "This request would make it so some associations would not have access to their default qos."
 HERE = Place()
 
 
@@ -141,6 +143,8 @@ class Change(ABC):
                 if key in self.draft.associations or (account, "", "") not in self.draft.associations:
                     continue
                 self.set_association(self.draft.add(key, HERE), arguments.get("settings") or ())
+                if since(self.cluster.release, "default_qos_is_an_error"):
+                    self._need_default_qos(key)
                 self.notes.append(("Add Associations", "", f"acct='{account}', user='{name}'"))
                 found.append(name)
         for name in arguments["names"]:
@@ -153,6 +157,13 @@ class Change(ABC):
             if default or name not in self.draft.defaults:
                 self.draft.set_default(name, str(default or accounts[0]), HERE)
         return found
+
+    def _need_default_qos(self, key: Key) -> None:
+        """Its default QOS, be it inherited, must be one it may use. Raises Refusal."""
+        defaults = (item.values.get("default_qos") for item in records.path(self.db, key, self.draft))
+        default = next(filter(None, defaults), None)
+        if default and default not in records.qos_of(self.db, key, self.draft)[0]:
+            raise Refusal(NO_DEFAULT_QOS)
 
     def add_qos(self, arguments: Mapping[str, Any]) -> list[str]:
         self.need_operator()
@@ -232,6 +243,9 @@ class Change(ABC):
                 users = sorted(one for one in self.draft.associations if one[0] == key[0] and one[1])
                 found += [self.text(one) for one in users]
             self.set_association(self.draft.associations[key], settings)
+            if kind != "user":
+                heirs = inheritors(self.draft, key, settings, self.cluster.release, self.told_of)
+                found += [self.text(one, told=True) for one in heirs]
         if any(name == "DefaultQOS" for name, _, _ in settings):
             barred = self.without_default(keys)
             if barred:
@@ -258,8 +272,8 @@ class Change(ABC):
                 found.append(f"DefQOS = {default:<10} {self.text(key)}")
         return found
 
-    def text(self, key: Key) -> str:
-        """An association as the database tells of it."""
+    def text(self, key: Key, *, told: bool = False) -> str:
+        """An association as the database tells of it; `told`: because of one above it."""
         account, user, partition = key
         cluster = self.db.cluster
         if user:
@@ -267,6 +281,8 @@ class Change(ABC):
             return f"C = {cluster:<10} A = {account:<20} U = {user:<9}{tail}"
         if key == ROOT:
             return f"C = {cluster:<10} A = {account}"
+        if told:
+            return f"C = {cluster:<10} A = {account:<20}"
         return f"C = {cluster:<10} A = {account} of {self.parent(key)}"
 
     def modify_users(self, arguments: Mapping[str, Any]) -> Answer | list[str]:

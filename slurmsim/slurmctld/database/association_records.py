@@ -17,19 +17,19 @@ _TRES = ("grp_tres", "grp_tres_mins", "grp_tres_run_mins", "max_tres", "max_tres
 _COUNTS = ("grp_jobs", "grp_jobs_accrue", "grp_submit_jobs", "max_jobs", "max_jobs_accrue", "max_submit_jobs",
            "min_prio_thresh")  # fmt: skip
 _TIMES = ("grp_wall_s", "max_wall_s")
-_INHERITED = ("max_jobs", "max_jobs_accrue", "max_submit_jobs", "min_prio_thresh", "max_wall_s", "max_tres",
+INHERITED = ("max_jobs", "max_jobs_accrue", "max_submit_jobs", "min_prio_thresh", "max_wall_s", "max_tres",
               "max_tres_per_node", "max_tres_mins")  # fmt: skip
 _OF_QOS = ("max_tres_pu", "max_tres_pa", "max_tres_run_mins_pu", "max_tres_run_mins_pa", "max_jobs_pu", "max_jobs_pa",
            "max_submit_pu", "max_submit_pa", "max_jobs_accrue_pu", "max_jobs_accrue_pa", "min_tres")  # fmt: skip
 
 
-def above(db: Database, key: Key) -> Key | None:
-    """The account an association is in."""
+def above(db: Database, key: Key, draft: Draft | None = None) -> Key | None:
+    """The account an association is in, as in a `draft` of changes, if one is given."""
     if key == ROOT:
         return None
     if key[1]:
         return key[0], "", ""
-    return str(db.draft.associations[key].values.get("parent") or "root"), "", ""
+    return str((draft or db.draft).associations[key].values.get("parent") or "root"), "", ""
 
 
 def in_order(db: Database) -> Iterator[Key]:
@@ -75,7 +75,7 @@ def path(db: Database, key: Key, draft: Draft | None = None) -> list[Item]:
     at: Key | None = key
     while at is not None:
         found.append((draft or db.draft).associations[at])
-        at = above(db, at)
+        at = above(db, at, draft)
     return found
 
 
@@ -123,7 +123,7 @@ def association(db: Database, key: Key, span: tuple[int, int] = (0, 0), *, own: 
         record["def_qos"] = next((i.values["default_qos"] for i in items if i.values.get("default_qos")), None)
     for name in (*_TRES, *_COUNTS, *_TIMES):
         value = values.get(f"limits.{name}")
-        if name in _INHERITED and not own:
+        if name in INHERITED and not own:
             value = _inherited(items, f"limits.{name}", tres=name in _TRES)
         record[name] = dict(value or {}) if name in _TRES else value
     return record
@@ -192,10 +192,26 @@ def user(db: Database, name: str) -> Record:
     """One user, without associations."""
     facts = db.users[name]
     coordinates = [account for account, f in sorted(db.accounts.items()) if name in f.coordinators]
+    below = [
+        account for account in sorted(db.accounts)
+        if account not in coordinates and name in coordinators_above(db, account)
+    ] if coordinates else []  # fmt: skip
     return {
         "user": name, "default_account": db.draft.defaults.get(name, ("",))[0] or None,
         "admin_level": facts.admin_level, "default_wckey": facts.default_wckey or None, "coordinates": coordinates,
+        "coordinates_below": below,
     }  # fmt: skip
+
+
+def coordinators_above(db: Database, name: str) -> list[str]:
+    """Who looks after an account because of those it is in."""
+    found: set[str] = set()
+    at = above(db, (name, "", "")) if (name, "", "") in db.draft.associations else None
+    while at is not None:
+        facts = db.accounts.get(at[0])
+        found |= set(facts.coordinators if facts is not None else ())
+        at = above(db, at)
+    return sorted(found)
 
 
 def account(db: Database, name: str) -> Record:
@@ -203,5 +219,5 @@ def account(db: Database, name: str) -> Record:
     facts = db.accounts[name]
     return {
         "account": name, "description": facts.description, "organization": facts.organization,
-        "coordinators": sorted(facts.coordinators),
+        "coordinators": sorted(facts.coordinators), "coordinators_above": coordinators_above(db, name),
     }  # fmt: skip

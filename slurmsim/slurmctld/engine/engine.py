@@ -26,10 +26,10 @@ from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.slurmctld.engine.live_network import LiveNetwork
 from slurmsim.slurmctld.engine.request_interning import Same
 from slurmsim.slurmctld.faults.registry import Faults
-from slurmsim.slurmctld.processes import script_ends, solver_answers, steps
+from slurmsim.slurmctld.processes import leftovers, script_ends, solver_answers, steps
 from slurmsim.slurmctld.processes.job_timers import JobTimers
 from slurmsim.slurmctld.processes.real_jobs import RealJobs
-from slurmsim.slurmctld.processes.simulated import is_real, term_s
+from slurmsim.slurmctld.processes.simulated import is_real
 from slurmsim.slurmctld.requests import (
     allocations,
     array_cancel,
@@ -60,8 +60,6 @@ REQUESTS = (
     solver_answers, allocations, jobs, nodes, partitions, rereading, reservations, shows,
     job_counts,
 )  # fmt: skip
-DEATH_S = 5
-"""Seconds after KILL at which processes count as gone though nobody has said so."""
 KEPT_REQUESTS = 1000
 """Compiled requests that are kept, beside those of jobs."""
 
@@ -83,11 +81,6 @@ class Engine(LiveCluster):
         Batch jobs really run, unless they say how long they are to be simulated.
     run_time
         Seconds a simulated job runs, from its request; -1 when something else ends it.
-
-    Attributes
-    ----------
-    dies_slowly
-        Jobs keep their nodes until their processes are gone.
     """
 
     def __init__(
@@ -117,7 +110,6 @@ class Engine(LiveCluster):
         _introduce(self.controller, people, owner)
         self.controller.completing.lasts = self._lasts
         self._seen_pass = 0
-        self.dies_slowly = True
         self.same: Same = Same()
         self.real: RealJobs | None = None
         self.storage: Storage = Storage(self)
@@ -186,6 +178,7 @@ class Engine(LiveCluster):
                 self.real.launch(live)
         elif live.core.alloc is not None:
             steps.over(self, live, live.core)
+            leftovers.left(self, live, live.core.restarts)
         if what == "ended":
             self.last_end = int(live.core.end_time or self.now)
             self.forgetting.over(live.core.id, self.last_end)
@@ -212,6 +205,7 @@ class Engine(LiveCluster):
             if run.state not in BY_THEMSELVES:  # a job that recurs, or is requeued for its exit code
                 self._kill_processes(live, run)
             steps.over(self, live, run)
+            leftovers.left(self, live, run.restarts)
             self.storage.requeued(run)
 
     def _resized(self, run: Job) -> None:
@@ -224,14 +218,10 @@ class Engine(LiveCluster):
                 self.real.terminate(live, run)
             self.timers.kill_script_later(run)
 
-    def _lasts(self, job: Job) -> int:
-        """How long processes of `job` take to die at most; the end of real ones is told to us (`script_ends`)."""
-        live, kill_wait = self.jobs.get(job.id), int(self.spec.option("KillWait"))
-        if live is None or not self.dies_slowly:
-            return 0
-        if self.runs_jobs and is_real(live.asked):
-            return kill_wait + DEATH_S
-        return min(term_s(live.asked), kill_wait)
+    def _lasts(self, job: Job, state: str) -> int:
+        """How long processes of `job` take to die at most; the end of real ones is told to us."""
+        live = self.jobs.get(job.id)
+        return 0 if live is None or not self.dies_slowly else leftovers.lasts(self, live, state)
 
     def _after_turn(self, now: int) -> None:
         """The first pass takes arrays apart whose tasks wait for the corresponding ones of another."""

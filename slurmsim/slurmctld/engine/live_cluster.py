@@ -71,6 +71,9 @@ class Timers(Protocol):
     def kill_tasks_later(self, live: LiveJob, step: int | None) -> None:
         """KILL to the tasks of a step, None: of all, when KillWait is over."""
 
+    def clean_at(self, instant: int, live: LiveJob, run: int, nodes: Bitmap) -> None:
+        """From that instant on these nodes of a run that was ended are clean."""
+
     def miss_client(self, live: LiveJob) -> None:
         """The job fails when slurmctld has tried for a while to tell its client that it has started."""
 
@@ -79,6 +82,9 @@ class Processes(Protocol):
     """What others need of jobs that really run (`slurmsim.slurmctld.processes.real_jobs.RealJobs`)."""
 
     executor: Executor
+
+    def tell(self, live: LiveJob, number: int, *, script_only: bool) -> None:
+        """Signal the script of a job that runs, or all its processes."""
 
 
 def _nobody(live: LiveJob) -> None:
@@ -105,6 +111,8 @@ class LiveCluster:
 
     Attributes
     ----------
+    dies_slowly
+        Jobs keep their nodes until their processes are gone.
     storage, timers
         Set by `Engine`: they hold the cluster themselves.
     real
@@ -144,6 +152,7 @@ class LiveCluster:
         self.controller: Controller = network.controller
         self.jobs: dict[int, LiveJob] = jobs
         self._run_time, self.runs_jobs = run_time, runs_jobs
+        self.dies_slowly = True
         self.changed: Callable[[LiveJob], None] = _nobody
         self.conf_path, self.host = "/etc/slurm/slurm.conf", "localhost"
         self.arrays: dict[int, Array] = {}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.bitmap import to_indices
 from slurmsim.core.accounting.partition_access import NOT_IN_GROUP
+from slurmsim.core.occupancy.completing import BY_THEMSELVES
 from slurmsim.core.queue.priority import Basic, Multifactor
 from slurmsim.core.records.job import AS_ASKED, ONE_YEAR_S
 from slurmsim.hostlist import compress
@@ -260,7 +261,8 @@ def _dying(row: Row, cluster: LiveCluster) -> Bitmap:
 
 def _exit_code(row: Row, cluster: LiveCluster) -> int:
     core = row.core
-    text = "0:0" if _dying(row, cluster) else str(core.exit_code)
+    told_to_go = core.state not in BY_THEMSELVES and _dying(row, cluster)
+    text = "0:0" if told_to_go else str(core.exit_code)
     simulated = not (cluster.runs_jobs and is_real(row.job.asked))
     if simulated and core.state in (JobState.TIMEOUT, JobState.NODE_FAIL) and text == "0:0":
         text = "0:15"  # its processes were told to go
@@ -270,7 +272,7 @@ def _exit_code(row: Row, cluster: LiveCluster) -> int:
 
 def _nodes(row: Row, cluster: LiveCluster) -> str:
     alloc = row.core.alloc
-    if alloc is None and (dying := _dying(row, cluster)):
+    if dying := _dying(row, cluster):  # those that are clean are not named any more
         table = cluster.controller.state.table
         return compress([table.names[i] for i in to_indices(dying).tolist()])
     return cluster.controller.state.cluster.node_list(alloc) if alloc is not None else ""

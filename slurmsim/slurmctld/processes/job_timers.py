@@ -12,11 +12,12 @@ import signal
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.messages import JobEnded
 from slurmsim.core.state.controller_state import LIMIT_SCAN_S
 from slurmsim.releases import row
 from slurmsim.slurmctld.engine.live_job import LiveJob
-from slurmsim.slurmctld.processes import steps
+from slurmsim.slurmctld.processes import leftovers, steps
 from slurmsim.slurmctld.processes.step import Step
 from slurmsim.slurmctld.requests import cancels
 from slurmsim.states import JobState
@@ -95,6 +96,7 @@ class JobTimers:
     def _step_is_over_limit(self, timer: Timer) -> None:
         live, step = timer.value
         if step.end is None:
+            step.state = JobState.TIMEOUT
             steps.post(self._cluster, live, {"kind": "end", "step": step.number, "why": "TIMEOUT"})
             self.kill_tasks_later(live, step.number)
 
@@ -105,6 +107,19 @@ class JobTimers:
     def _kill_tasks(self, timer: Timer) -> None:
         live, step = timer.value
         steps.post(self._cluster, live, {"kind": "signal", "step": step, "signal": int(signal.SIGKILL)})
+        if step is None:
+            for run in steps.killed(self._cluster, live):
+                self._at(self._cluster.now + leftovers.DEATH_S, self._kill_script, live.core.id, run)
+
+    def clean_at(self, instant: int, live: LiveJob, run: int, nodes: Bitmap) -> None:
+        """From that instant on these nodes of a run that was ended are clean."""
+        if instant <= self._cluster.now:
+            leftovers.gone(self._cluster, live, run, nodes)
+        else:
+            self._at(instant, self._clean, live, run, nodes)
+
+    def _clean(self, timer: Timer) -> None:
+        leftovers.gone(self._cluster, *timer.value)
 
     # -- scripts ----------------------------------------------------------------------------------------------------
 
@@ -113,8 +128,7 @@ class JobTimers:
         self._at(self._kill_wait(), self._kill_script, run.id, run.restarts)
 
     def _kill_script(self, timer: Timer) -> None:
-        if self._cluster.real is not None:
-            self._cluster.real.executor.kill(*timer.value)
+        leftovers.kill(self._cluster, *timer.value)
 
 
 def _ahead(live: LiveJob) -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmsim import sluid, stepd_notices
@@ -16,6 +18,7 @@ from slurmsim.errors import OutputError
 from slurmsim.release_changes import since
 from slurmsim.releases import row
 from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.processes import leftovers
 from slurmsim.slurmctld.processes.output_files import file_name
 from slurmsim.slurmctld.processes.simulated import is_real
 from slurmsim.slurmctld.processes.step_places import lay_out
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 
 REQUEUE_GRACE_S = 0.5
+TOLD_S = 0.015
+"""Real seconds in which an srun hears of what it is told: it says so before the next thing is told."""
 END_ROOM = 1024
 """Bytes of the journal that are kept for the end of each run: a full disk does not keep ends from being recorded."""
 Run = tuple[int, int]
@@ -55,6 +60,7 @@ class RealJobs:
     def __init__(self, cluster: LiveCluster, executor: Executor, reserve: Callable[[int], None]) -> None:
         self.cluster, self.executor, self._reserve = cluster, executor, reserve
         self._waiting: list[LiveJob] = []
+        self._noticed: set[Run] = set()  # in whose output is said how they were ended
         self._later: dict[Run, tuple[asyncio.TimerHandle, Callable[[], None]]] = {}  # what waits to be told to end
         executor.forget_unborn()
         self._begun: set[Run] = set(executor.runs())  # whose end has not been told
@@ -107,6 +113,7 @@ class RealJobs:
 
     def _forget(self, run: Run) -> None:
         self.executor.forget(*run)
+        self._noticed.discard(run)
         self._begun.discard(run)
         self._told.discard(run)
         self._left.pop(run, None)
@@ -148,25 +155,56 @@ class RealJobs:
     def terminate(self, live: LiveJob, run: Job) -> None:
         """End a run: say so in its output, then TERM; KILL comes when KillWait is over.
 
-        A requeue is often asked for from within: that command is to see its answer first.
+        A requeue is often asked for from within: that command is to see its answer first. The script's sruns hear of
+        the end of their job, then CONT, and only then what slurmstepd does.
         """
-        node, path, why = self._node(run), self._file(live, "std_err", run), str(run.state)
-        notice = stepd_notices.cancelled(f"JOB {live.id}", node, self.cluster.now, why, self.cluster.release)
+        why = str(run.state)
+        notice = self._notice(live, run, why)
+        key = run.id, run.restarts
 
-        def end() -> None:
-            self._later.pop((run.id, run.restarts), None)
-            if path is not None and self.executor.pid(run.id, run.restarts) is not None:
-                self.executor.note(path, notice)
-            self.executor.terminate(run.id, run.restarts)
+        def end(*, awake: bool = False) -> None:
+            self._later.pop(key, None)
+            notice()
+            self.executor.terminate(*key, awake=awake)
 
-        try:
-            loop = asyncio.get_running_loop() if why == "REQUEUED" else None
-        except RuntimeError:  # the daemon is starting: nobody waits for an answer
-            loop = None
-        if loop is not None:
-            self._later[run.id, run.restarts] = loop.call_later(REQUEUE_GRACE_S, end), end
+        def go_on() -> None:
+            self.executor.signal(*key, signal.SIGCONT)
+            self._wait(key, TOLD_S, partial(end, awake=True), partial(end, awake=True))
+
+        steps = leftovers.steps_of(live, run.restarts)
+        if why == "REQUEUED" or steps:
+            grace = (REQUEUE_GRACE_S if why == "REQUEUED" else 0) + (TOLD_S if steps else 0)
+            self._wait(key, grace, go_on if steps else end, end)
         else:
             end()
+
+    def _wait(self, run: Run, seconds: float, then: Callable[[], None], at_once: Callable[[], None]) -> None:
+        """Do `then` in so many real seconds; `at_once` what is to be done if the clock is moved before."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # the daemon is starting: nobody waits for an answer
+            at_once()
+            return
+        self._later[run] = loop.call_later(seconds, then), at_once
+
+    def _notice(self, live: LiveJob, run: Job, why: str) -> Callable[[], None]:
+        """slurmstepd says in the output of a script that runs that its job is ended."""
+        node, path, key = self._node(run), self._file(live, "std_err", run), (run.id, run.restarts)
+        text = stepd_notices.cancelled(f"JOB {live.id}", node, self.cluster.now, why, self.cluster.release)
+
+        def notice() -> None:
+            if path is not None and key not in self._noticed and self.executor.pid(*key) is not None:
+                self._noticed.add(key)
+                self.executor.note(path, text)
+
+        return notice
+
+    def tell(self, live: LiveJob, number: int, *, script_only: bool) -> None:
+        """Signal the script of a job that runs, or all its processes. slurmstepd says that it was told to end."""
+        core = live.core
+        if number in (signal.SIGTERM, signal.SIGKILL):
+            self._notice(live, core, "")()
+        self.executor.signal(core.id, core.restarts, number, script_only=script_only)
 
     def end_now(self) -> None:
         """Somebody moves the clock: what waits for its moment to be told to end has had it."""
@@ -325,6 +363,6 @@ def ended(core: Job, restarts: int, status: int) -> tuple[JobEnded, bool]:
     """The fact of a wait status, and whether the script never ran."""
     if status == LAUNCH_FAILED:
         return JobEnded(core.id, JobState.FAILED, f"0:{LAUNCH_FAILED}", restarts), True
-    signal, code = status & 0x7F, status >> 8 & 0xFF
-    state = JobState.COMPLETED if not signal and not code else JobState.FAILED
-    return JobEnded(core.id, state, f"{code}:{signal}", restarts), False
+    number, code = status & 0x7F, status >> 8 & 0xFF
+    state = JobState.COMPLETED if not number and not code else JobState.FAILED
+    return JobEnded(core.id, state, f"{code}:{number}", restarts), False

@@ -7,12 +7,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from slurmsim.core.records.messages import ProcessesGone
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.releases import row
 from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 from slurmsim.slurmctld.engine.live_job import LiveJob
-from slurmsim.slurmctld.processes import steps
+from slurmsim.slurmctld.processes import leftovers, steps
 from slurmsim.slurmctld.processes.real_jobs import ended
 from slurmsim.slurmctld.server.people import Person
 from slurmsim.states import JobState
@@ -30,6 +29,8 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], 
 def _ended(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
     live = cluster.jobs.get(int(arguments["core_id"]))
     if live is None:
+        if cluster.real is not None:
+            cluster.real.executor.kill(int(arguments["core_id"]), int(arguments["restarts"]))
         raise Refusal(INVALID_JOB)
     if person.uid not in (live.person.uid, cluster.owner):
         raise Refusal(DENIED)
@@ -39,9 +40,9 @@ def _ended(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> d
     running = core.state in (JobState.RUNNING, JobState.SUSPENDED)
     if core.state in _KILLED and run == core.restarts and status:
         core.exit_code = fact.exit_code
-    cluster.network.tell(cluster.now, [fact, ProcessesGone(core.id, run)])
-    if cluster.real is not None and (core.restarts > run or not running):
-        cluster.real.executor.kill(core.id, run)  # what the script of a run that was ended has left behind
+    cluster.network.tell(cluster.now, [fact])
+    if core.restarts > run or core.state not in (JobState.RUNNING, JobState.SUSPENDED):
+        leftovers.look(cluster, live, run)
     if running and live.over:
         if unlaunched:
             core.reason = "JobLaunchFailure"

@@ -30,7 +30,7 @@ class Step:
     start, end
         Seconds since the epoch; None while it runs.
     state
-        ``RUNNING``, then ``COMPLETED``, ``FAILED`` or ``CANCELLED``.
+        ``RUNNING``, then ``COMPLETED``, ``FAILED`` or ``CANCELLED``; ``TIMEOUT`` from when its own limit was reached.
     exit_code
         A wait status, or `NO_STATUS`.
     cancelled_by
@@ -76,6 +76,8 @@ class Step:
             return
         self.supposed = False
         self.end, self.exit_code = now if self.end is None else self.end, status
+        if self.state == JobState.TIMEOUT:
+            return
         if status == NO_STATUS or status & 0x7F:
             self.state = JobState.CANCELLED
         else:

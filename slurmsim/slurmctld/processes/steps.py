@@ -15,6 +15,7 @@ from slurmsim.core.records.job import Job
 from slurmsim.hostlist import compress, expand
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.processes import leftovers
 from slurmsim.slurmctld.processes.simulated import is_real
 from slurmsim.slurmctld.processes.step import BATCH, EXTERN, NO_STATUS, Step
 from slurmsim.slurmctld.processes.step_places import BUSY, Room, place_step, task_ids
@@ -172,6 +173,8 @@ def end(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> d
             continue
         if step.number == int(arguments["step_id"]) and (step.end is None or step.supposed):
             step.finish(cluster.now, int(arguments["status"]))
+            if live.over or live.core.restarts > step.run:
+                leftovers.look(cluster, live, step.run)
     cluster.changed(live)
     return {}
 
@@ -195,7 +198,7 @@ def began(cluster: LiveCluster, live: LiveJob) -> None:
 
 
 def over(cluster: LiveCluster, live: LiveJob, run: Job) -> None:
-    """A run of a job ended: so did its steps. A script that really runs reports for itself."""
+    """A run of a job ended: so did its steps. A script that really runs reports for itself, and srun for its tasks."""
     code, _, number = str(run.exit_code).partition(":")
     status = int(code) << 8 | int(number or 0)
     ended_by_itself = run.state in (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
@@ -213,12 +216,21 @@ def over(cluster: LiveCluster, live: LiveJob, run: Job) -> None:
                 step.finish(cluster.now, TERMINATED)
         elif step.number == EXTERN:
             step.finish(cluster.now, 0)
-        else:
+        elif run.state == JobState.NODE_FAIL or not cluster.dies_slowly:
             # a signal that ended the script went to its steps, too
             step.finish(cluster.now, int(number or 0) or int(signal.SIGKILL) if ended_by_itself else TERMINATED)
             step.supposed = True  # its srun may know better
     post(cluster, live, {"kind": "over", "step": None, "why": str(run.state), "run": run.restarts})
     cluster.timers.kill_tasks_later(live, None)
+
+
+def killed(cluster: LiveCluster, live: LiveJob) -> list[int]:
+    """KillWait is over for steps of ended runs: their tasks got KILL, whoever may tell of it. Which runs those are."""
+    found = [step for step in running(live) if step.asked and (live.over or live.core.restarts > step.run)]
+    for step in found:
+        step.finish(cluster.now, int(signal.SIGKILL))
+        step.supposed = True
+    return sorted({step.run for step in found})
 
 
 def batch_over(live: LiveJob, now: int, run: int, status: int) -> None:
@@ -321,7 +333,7 @@ FIELDS: dict[str, Callable[[LiveCluster, LiveJob, Step], Any]] = {
     "num_nodes": lambda c, j, s: len(s.nodes),
     "num_tasks": lambda c, j, s: sum(s.tasks),
     "num_cpus": lambda c, j, s: sum(s.cpus),
-    "state": lambda c, j, s: str(s.state),
+    "state": lambda c, j, s: JobState.RUNNING if s.end is None else str(s.state),
     "start_time": lambda c, j, s: s.start,
     "run_time": _run_time,
     "time_limit": _time_limit,
@@ -349,7 +361,9 @@ FIELDS: dict[str, Callable[[LiveCluster, LiveJob, Step], Any]] = {
 
 
 def listed(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Columns of the asked fields of all running steps; with ``job_id`` (and ``step_id``) of one job.
+    """Columns of the asked fields of all running steps, also of jobs that take time to end.
+
+    With ``job_id`` (and ``step_id``) those of one job.
 
     Raises Refusal for a job that nobody knows.
     """
@@ -359,7 +373,7 @@ def listed(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]
         if not jobs:
             raise Refusal(INVALID_JOB, 2017)
     jobs = sorted(jobs, key=lambda live: live.order)
-    pairs = [(live, step) for live in jobs if live.core.state in ALIVE for step in running(live)]
+    pairs = [(live, step) for live in jobs for step in running(live)]
     if arguments.get("step_id") is not None:
         pairs = [(live, step) for live, step in pairs if step.number == int(arguments["step_id"])]
     columns = {}

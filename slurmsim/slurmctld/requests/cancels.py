@@ -120,7 +120,7 @@ def _signal(cluster: LiveCluster, jobs: Sequence[LiveJob], number: int, batch: b
             steps.send(cluster, live, number)
         if cluster.real is not None and is_real(live.asked):
             if batch or full:  # else it is for steps alone
-                cluster.real.executor.signal(core.id, core.restarts, number, script_only=batch)
+                cluster.real.tell(live, number, script_only=batch)
         elif number == signal.SIGKILL:
             facts.append(JobEnded(core.id, JobState.FAILED, f"0:{number}", core.restarts))
             dead.append(live)

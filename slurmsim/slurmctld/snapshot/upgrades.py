@@ -10,7 +10,8 @@ a part of the engine stays what it is in a new one. What refers to other records
 | 3 | 0.4.0 | partitions that take no jobs of root, features that are active |
 | 4 | 0.5.0 | layouts, solves, predictions, faults; objects' state lies with their part; shapes are requests |
 | 5 | 0.6.0 | recurring jobs, whole tasks of a node |
-| 6 | before 0.7.0 | WCKeys, what jobs were held with |
+| 6 | before 0.7.0 | WCKeys |
+| 7 | before 0.7.0 | what jobs were held with, and their foremost partition |
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
         "queue entry": {"single": False},  # looked at one by one
     },
     5: {"submission": {"cron": ""}, "shape": {"task_cpus": LATER}},
-    6: {"job": {"foremost": None}, "live job": {"held_with": ""}},
+    6: {},
+    7: {"job": {"foremost": None}, "live job": {"held_with": ""}},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {

@@ -114,5 +114,6 @@ class _Client:
                 "uid": self.person.uid,
                 "cluster": "tux",
                 "slurm_version": self.cluster.release,
+                "operator": self.cluster.engine.is_operator(self.person),
             }
         return self.cluster.call(name, self.person, arguments)

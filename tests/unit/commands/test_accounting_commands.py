@@ -114,6 +114,58 @@ def test_only_administrators_and_coordinators_change_things(cluster: Cluster) ->
     assert "Add Accounts|bob|" in cluster.text("sacctmgr -nP list transactions format=action,actor,where")
 
 
+BELOW = {
+    "22.05": ["tux root", "tux chem bob", "tux root root"],
+    "24.11": ["tux root", "tux root root", "tux chem", "tux physics"],
+    "26.05": ["tux root", "tux root root", "tux chem", "tux chem bob", "tux physics"],
+}
+
+
+@pytest.mark.parametrize("release", BELOW)
+def test_whom_new_limits_of_an_account_are_told_to(cluster: Cluster, release: str) -> None:
+    cluster.release = cluster.engine.release = release
+    cluster.text("sacctmgr -i modify user alice set maxjobs=7")
+    shown = cluster.text("sacctmgr -i modify cluster tux set maxjobs=9 fairshare=3")
+    head, told = shown.split(" Modified cluster defaults for associations...\n")
+    assert head.split() == ["Setting", "Default", "Limits:", "Fairshare", "=", "3", "MaxJobs", "=", "9"]
+    words = [" ".join(line.replace("=", "").split()[1::2]) for line in told.splitlines()]
+    assert words == BELOW[release]
+    of_account = cluster.text("sacctmgr -i modify account physics set maxtres=cpu=5")
+    assert [line.split()[-1] for line in of_account.splitlines()[1:]] == ["root", "alice"]
+    again = cluster.text("sacctmgr -i modify account physics set maxjobs=3 grpjobs=4")  # alice has one of her own
+    assert [line.split()[-1] for line in again.splitlines()[1:]] == ["root"]
+
+
+@pytest.mark.parametrize(("release", "twice"), [("22.05", "alice,alice"), ("24.11", "alice")])
+def test_coordinators_of_accounts_below(cluster: Cluster, release: str, twice: str) -> None:
+    cluster.release = cluster.engine.release = release
+    cluster.text("sacctmgr -i add account optics parent=physics")
+    cluster.text("sacctmgr -i add account lenses parent=optics")
+    cluster.text("sacctmgr -i add coordinator account=physics,lenses names=alice")
+    shown = cluster.text("sacctmgr -nP show account format=account,coordinators withcoord").split()
+    assert shown == ["chem|", f"lenses|{twice}", "optics|alice", "physics|alice", "root|"]
+    assert "alice|lenses,optics,physics" in cluster.text("sacctmgr -nP show user format=user,coordinators withcoord")
+    code, _, error = cluster.run("sacctmgr -i add user bob account=optics", "alice")
+    assert (code, error) == (0, "")
+    assert cluster.run("sacctmgr -i add user alice account=chem", "alice")[0] == 1
+    if release != "22.05":
+        (optics,) = json.loads(cluster.text("sacctmgr show account optics --json withcoord"))["accounts"]
+        assert optics["coordinators"] == [{"name": "alice", "direct": False}]
+
+
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+def test_a_new_user_may_use_the_default_qos(cluster: Cluster, release: str) -> None:
+    cluster.release = cluster.engine.release = release
+    cluster.text("sacctmgr -i modify account chem set defaultqos=normal")
+    code, out, error = cluster.run("sacctmgr -i add user alice account=chem qos=high")
+    if release == "22.05":
+        assert (code, error) == (0, "")
+        return
+    said = "This request would make it so some associations would not have access to their default qos."
+    twice = f" ({said})" if release == "26.05" else ""
+    assert (code, out + error) == (1, f" error: Problem adding user associations: {said}{twice}\n")
+
+
 def test_the_journal_makes_the_database_and_the_rows_again(cluster: Cluster) -> None:
     cluster.text("sacctmgr -i modify user bob set maxjobs=1")
     for user in ("alice", "bob", "bob"):

@@ -1,0 +1,72 @@
+"""sacctmgr load: new users who differ in nothing but their name are one request, and get what they would get alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from engine_client import Cluster
+
+from slurmsim.commands.sacctmgr.load_records import together
+from slurmsim.protocol import MAX_REQUEST
+
+FILE = """\
+Cluster - 'tux'
+Parent - 'root'
+Account - 'physics':Description='p':Organization='o'
+Account - 'chem':Description='c':Organization='o'
+Parent - 'physics'
+User - 'alice':DefaultAccount='chem':Fairshare=2
+User - 'bob':DefaultAccount='physics':Fairshare=2
+User - 'carol':DefaultAccount='physics':Fairshare=3
+User - 'dave':DefaultAccount='physics':Fairshare=3
+Parent - 'chem'
+User - 'alice':DefaultAccount='chem':Fairshare=3
+"""
+
+
+def add(name: str, account: str = "a", settings: tuple[tuple[str, str, str], ...] = ()) -> dict[str, object]:
+    return {
+        "action": "add_user", "names": [name], "accounts": [account], "partitions": [""], "settings": list(settings),
+    }  # fmt: skip
+
+
+def test_what_is_one_request() -> None:
+    other = {"action": "put_user", "object": "u", "admin_level": "None"}
+    asked = [
+        add("u"),
+        add("v"),
+        other,
+        add("w"),
+        add("x", "b"),
+        add("y", "b", (("Fairshare", "", "2"),)),
+        add("z", "b"),
+    ]
+    found = together(asked)
+    assert [one.get("names") for one in found] == [["u", "v"], None, ["w"], ["x"], ["y"], ["z"]]
+    assert [one["names"] for one in asked if one is not other] == [[name] for name in "uvwxyz"]
+
+
+def test_hundred_thousands_fit_into_one_message() -> None:
+    asked = [add(f"user{k:06}", f"account{k // 500}", (("Fairshare", "", "1"),)) for k in range(400_000)]
+    assert len(json.dumps(together(asked))) < MAX_REQUEST
+
+
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+def test_what_users_of_a_file_get(tmp_path: Path, release: str) -> None:
+    cluster = Cluster(tmp_path, release=release)
+    (tmp_path / "users.cfg").write_text(FILE)
+    code, _, error = cluster.run(f"sacctmgr -i load {tmp_path}/users.cfg")
+    assert code == 0, error
+    (changes,) = [entry[4]["changes"] for entry, _ in cluster.asked if entry[1] == "account_change"]
+    assert [one["names"] for one in changes if one["action"] == "add_user"] == [
+        ["alice", "bob"], ["carol", "dave"], ["alice"]
+    ]  # fmt: skip
+    shown = cluster.text("sacctmgr -nP show assoc format=id,account,user,share").split()
+    users = sorted(shown, key=lambda line: int(line.split("|")[0]))
+    assert [line.split("|", 1)[1] for line in users if line.split("|")[2] not in ("", "root")] == [
+        "physics|alice|2", "physics|bob|2", "physics|carol|3", "physics|dave|3", "chem|alice|3"
+    ]  # fmt: skip
+    defaults = cluster.text("sacctmgr -nP show user format=user,defaultaccount").split()
+    assert defaults == ["alice|chem", "bob|physics", "carol|physics", "dave|physics", "root|root"]
