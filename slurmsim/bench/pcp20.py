@@ -14,7 +14,7 @@ from typing import Any
 from slurmsim.bench.eurora_data import LOG as EURORA_LOG
 from slurmsim.bench.names import parse_names
 from slurmsim.bench.pcp20_work import PREDICTORS, InstanceCell, RunCell, predictors, work
-from slurmsim.bench.pcp20_workloads import KIT_FILE, LOGS
+from slurmsim.bench.pcp20_workloads import KIT_FILE, LOGS, WITHOUT_USERS
 from slurmsim.bench.runs import Progress, work_all
 from slurmsim.errors import ConfigError
 from slurmsim.metrics.estimate import Estimate
@@ -38,8 +38,9 @@ SAVED_BY = {"eurora": "pcp19", "kit": "pcp20"}
 
 
 def schedulers(part: str) -> dict[str, str]:
-    """Those of a part on quality: the logs have no names of jobs, which D needs."""
-    return {name: policy for name, policy in SCHEDULERS.items() if part == "quality-mix" or not name.endswith(".D")}
+    """Those of a part on quality whose predictor its jobs have the fields for."""
+    without = _without(part.partition("-")[2])
+    return {name: policy for name, policy in SCHEDULERS.items() if name.partition(".")[2] not in without}
 
 
 def parse_parts(text: str) -> tuple[str, ...]:
@@ -118,7 +119,10 @@ def run_cells(parts: Sequence[str], sizes: Sizes, data: Path, folder: Path) -> l
             saved = str(folder / "instances" / name)
             found.append(RunCell(f"{part}-saved", policy=policy, save=saved, most=sizes.instances, **on_system))  # type: ignore[arg-type]
         elif kind == "systems":
-            for letter, option in _predictors_on(name).items():
+            without = _without(name)
+            for letter, option in predictors().items():
+                if letter in without:
+                    continue
                 for policy in DISPATCHERS:
                     words = f"{policy}:{option}" if option else policy
                     found.append(RunCell(f"{part}-{policy}{letter and '.' + letter}", policy=words, **on_system))  # type: ignore[arg-type]
@@ -132,10 +136,11 @@ def run_cells(parts: Sequence[str], sizes: Sizes, data: Path, folder: Path) -> l
     return found
 
 
-def _predictors_on(system: str) -> dict[str, str]:
-    """Neither system's jobs have names, so D cannot be had; Eurora's have no users, so L2 cannot either."""
-    without = {"D", "L2"} if system == "eurora" else {"D"}
-    return {letter: option for letter, option in predictors().items() if letter not in without}
+def _without(workload: str) -> frozenset[str]:
+    """Letters of the predictors that need what jobs of a system or log do not have: D their names, L2 their users."""
+    if workload == "mix":
+        return frozenset()
+    return frozenset({"D", "L2"} if workload in WITHOUT_USERS else {"D"})
 
 
 def _is_here(system: str, data: Path | None) -> bool:

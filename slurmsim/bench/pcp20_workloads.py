@@ -2,7 +2,8 @@
 
 Neither of the paper's two workloads is here: Eurora's 400,000 jobs are not public, and KIT's log is not among our data.
 So Eurora is 5,930 real jobs of five of its days, and KIT is its machine under the jobs of another one, cut to its size.
-No job of either, nor of the logs, has a name; predictions from data are tried on jobs that are made up.
+No job of either, nor of the logs, has a name; predictions from data are tried on jobs that are made up. Eurora's and
+Theta's have no users either.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ LOGS = {
     "theta": ("ALCF-Theta-2022.swf.gz", 34, 128),
 }  # fmt: skip
 """File, nodes, and how many of the machine's nodes are one of them: Theta's smallest job has 128, its machine 4,360."""
+WITHOUT_USERS = frozenset({"eurora", "theta"})
 KIT_FILE = "CEA-Curie-2011-sample.swf.gz"
 CURIE_CORES = 16
 KIT_MOST_NODES = 64

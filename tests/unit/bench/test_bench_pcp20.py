@@ -93,6 +93,23 @@ def test_files(out: Path) -> None:
     assert MISSING in text and "list scheduling" in text and "predictor=real" in text
 
 
+def test_a_log_without_users_goes_without_their_predictor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = "".join(f"{n} {20 * n} -1 60 128 -1 -1 128 200 -1 1 -1 -1 -1 1 1 -1 -1\n" for n in range(1, 9))
+    (tmp_path / LOGS["theta"][0]).write_bytes(gzip.compress(f"; MaxNodes: 4360\n; MaxProcs: 4360\n{jobs}".encode()))
+    give_up_soon(monkeypatch)
+    found = experiment(tmp_path / "out", tmp_path, parts=["quality-theta"], sizes=Sizes(window=8, first=0, seeds=1))
+    assert set(schedulers("quality-theta")) == {
+        "easy",
+        "conservative",
+        "backfill",
+        "list",
+        "pcp20",
+        "cp_classes",
+        "pcp20.R",
+    }
+    assert len(found.cells) == 7
+
+
 def test_saved_instances_are_judged_and_counted(out: Path) -> None:
     files = sorted((out / "instances" / "eurora").iterdir())
     assert 0 < len(files) <= 2
