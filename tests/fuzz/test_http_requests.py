@@ -9,6 +9,8 @@ import json
 import os
 import random
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
 import pytest
@@ -27,6 +29,7 @@ from slurmsim.rest.server import make_service
 
 TABLES = (*database_tables.BODIES.values(), *controller_writing.BODIES.values())
 COUNT = int(os.environ.get("SLURMSIM_MUTATIONS", "3000"))
+PATIENCE_S = 2
 REFUSED = {"24.11": 500, "26.05": 422}
 UNREADABLE = {22, 9202, 9207, 9209, 9210, 9211, -1}
 """Errors of the parser of data, which are status 500 in 26.05, too."""
@@ -122,9 +125,21 @@ def test_no_request_breaks_the_server(release: str, capfd: pytest.CaptureFixture
 def _storm(cluster: Cluster, release: str) -> None:
     service = make_service(str(cluster.folder))
     maker = Maker(7)
-    for _ in range(COUNT):
-        request = maker.request()
-        judge(request, service.answer(request), release)
+    with ThreadPoolExecutor(1) as thread:
+        for _ in range(COUNT):
+            request = maker.request()
+            judge(request, _answered(request, thread.submit(service.answer, request), cluster), release)
     answer = service.answer(Request("GET", f"/slurm/v0.0.{service.versions[-1]}/ping"))
     assert answer.status == 200 and b'"responding": true' in answer.body
     service.close()
+
+
+def _answered(request: Request, answer: Future[Answer], cluster: Cluster) -> Answer:
+    """Only an allocation may wait: for its nodes, or its end."""
+    try:
+        return answer.result(PATIENCE_S)
+    except FutureTimeout:
+        assert cluster.run(["scancel", "-u", "root"]).returncode == 0
+        late = answer.result(60)
+        assert request.path.endswith("/job/allocate"), request
+        return late
