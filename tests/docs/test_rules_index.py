@@ -21,7 +21,7 @@ def test_every_row_names_modules_and_tests_that_exist() -> None:
     assert len(ROWS) > 40
     for rule, modules, tests, _recording in ROWS:
         for name in re.findall(r"`([^`]+)`", modules):
-            folder = ROOT if name.startswith("policies/") else ROOT / "slurmsim" / "core"
+            folder = ROOT if name.startswith(("policies/", "slurmsim/")) else ROOT / "slurmsim" / "core"
             assert list(folder.glob(f"{name}.py")), f"{rule}: no module {name}"
         for name in re.findall(r"`([^`]+)`", tests):
             path = ROOT / f"{name}.py" if name.startswith("tests/") else ROOT / "tests" / "golden" / f"{name}.py"

@@ -99,8 +99,8 @@ def nearly(name: str, output: str) -> str:
     """
     if name == "sshare":
         return "\n".join("|".join(line.split("|")[:4]) for line in output.splitlines())
-    if name == "squeue":  # the priority of who waits follows the rules of today
-        output = re.sub(r"\|\d+(?=\|N/A\|N/A\|)", "|", output)
+    if name == "squeue":  # priority and plan of who waits follow the rules of today
+        output = re.sub(r"(\|PENDING\|.*)\|\d+\|[^|]*\|[^|]*\|", r"\1||||", output)
     return re.sub(r"T08:0[34]:(?:0[23]|4[234]|2[34])\b", "T", output)
 
 
