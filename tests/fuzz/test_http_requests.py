@@ -14,6 +14,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
 import pytest
+import yaml
 
 import slurmsim
 from slurmsim.live.cluster import Cluster
@@ -106,12 +107,17 @@ class Maker:
 
 def judge(request: Request, answer: Answer, release: str) -> None:
     """What every answer must be."""
-    errors = json.loads(answer.body).get("errors", []) if answer.content_type.endswith("json") and answer.body else []
+    errors = _errors(answer) if answer.status >= 400 else []
     unreadable = answer.status == 500 and errors and errors[0]["error_number"] in UNREADABLE
     assert unreadable or answer.status in STATUSES | {REFUSED[release]}, (request, answer)
     assert b"internal error" not in answer.body and b"Traceback" not in answer.body, (request, answer)
-    if answer.content_type == "application/json" and answer.body:
+    if answer.content_type in ("application/json", "application/yaml") and answer.body:
         assert (answer.status < 400) or errors, (request, answer)
+
+
+def _errors(answer: Answer) -> list[dict[str, Any]]:
+    read = {"application/json": json.loads, "application/yaml": yaml.safe_load}.get(answer.content_type)
+    return [] if read is None or not answer.body else read(answer.body).get("errors", [])
 
 
 @pytest.mark.parametrize("release", ["24.11", "26.05"])
