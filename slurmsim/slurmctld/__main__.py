@@ -6,6 +6,7 @@ folder's lock, and where to tell how far the start is.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -16,10 +17,14 @@ from slurmsim.slurmctld.history.state_folder import StateFolder
 from slurmsim.slurmctld.server.start import serve
 from slurmsim.slurmctld.server.starter import Starter
 
+GC_THRESHOLD = 50_000
+"""Allocations between looks for dead cycles: an answer about 10,000 jobs makes as many, all alive until it is sent."""
+
 
 def main() -> int:
     """Serve until told to stop."""
     os.umask(0o077)
+    gc.set_threshold(GC_THRESHOLD, 10, 10)
     folder, header, lock, pipe = sys.argv[1:]
     try:
         starter = Starter(int(pipe))
