@@ -207,14 +207,15 @@ def _schedule(rows: list[Any]) -> dict[str, Any]:
     started = start >= 0
     length = np.maximum(length, 1)
     submit, wait, length, start = submit[started], (start - submit)[started], length[started], start[started]
-    edges = np.linspace(submit.min(initial=0), start.max(initial=1), SAMPLES + 1)
+    begin = int(submit.min()) if len(submit) else 0  # a log begins at any time
+    edges = np.linspace(begin, start.max(initial=begin + 1), SAMPLES + 1)
     inside = [np.clip(np.minimum(start, hi) - np.maximum(submit, lo), 0, None).sum()
               for lo, hi in pairwise(edges)]  # fmt: skip
     return {
         "jobs": len(wait), "never_started": int((~started).sum()), "mean_wait_s": float(wait.mean()),
         "bounded_slowdown": float(np.maximum(1, (wait + length) / np.maximum(length, 10)).mean()),
         "slowdown": float(((wait + length) / length).mean()),
-        "queue": float(wait.sum() / max(1, edges[-1] - edges[0])),
+        "queue": float(wait.sum() / (edges[-1] - edges[0])),
         "queue_over_time": [float(n / (edges[1] - edges[0])) for n in inside],
     }  # fmt: skip
 

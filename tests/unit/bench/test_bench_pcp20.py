@@ -23,6 +23,7 @@ from slurmsim.campaign.tasks import Done, Spent, Task
 from slurmsim.cli import main
 from slurmsim.errors import InputError, PolicyError
 from slurmsim.policy import PolicyOption, load_policy
+from slurmsim.trace.schema import JOBS
 from slurmsim_policies.cp.checker import problems
 from slurmsim_policies.cp.options import OPTIONS
 from slurmsim_policies.cp.plain import instance_from
@@ -108,6 +109,17 @@ def test_a_log_without_users_goes_without_their_predictor(tmp_path: Path, monkey
         "pcp20.R",
     }
     assert len(found.cells) == 7
+
+
+def test_the_mean_queue_is_that_of_the_run_whenever_it_begins() -> None:
+    def row(submit: int, start: int | None) -> tuple[Any, ...]:
+        return tuple({"submit": submit, "start": start, "run_time_s": 10}.get(name) for name in JOBS)
+
+    found = pcp20_work._schedule(
+        [row(10**9, 10**9), row(10**9, 10**9 + 30), row(10**9 + 10, 10**9 + 40), row(10**9, None)]
+    )
+    assert (found["queue"], found["mean_wait_s"], found["never_started"]) == (1.5, 20, 1)
+    assert sum(found["queue_over_time"]) / len(found["queue_over_time"]) == pytest.approx(1.5)
 
 
 def test_saved_instances_are_judged_and_counted(out: Path) -> None:
