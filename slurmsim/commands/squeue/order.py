@@ -161,9 +161,9 @@ def _job_keys(table: Table, letter: str, show: Show) -> list[Any]:
 
 def _keys(table: Table, by: _Key) -> list[Any]:
     if len(by.fields) == 1:
-        return each_once(by.key, table[by.fields[0]])
+        return each_once(lambda values: [by.key(value) for value in values], table[by.fields[0]])
     rows = list(zip(*(table[field] for field in by.fields), strict=True))
-    return each_once(lambda row: by.key(*row), rows)
+    return each_once(lambda rows: [by.key(*row) for row in rows], rows)
 
 
 def _by_start(table: Table, rows: list[int], now: int, backwards: bool) -> list[int]:

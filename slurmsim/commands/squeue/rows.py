@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from slurmsim.commands.text import array_text
 from slurmsim.commands.text.job_state_text import FLAGS
+from slurmsim.commands.text.print_fields import alike
 from slurmsim.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
+    from typing import Any
 
     from slurmsim.commands.text.print_fields import Table
 
@@ -63,7 +65,13 @@ class Wanted(NamedTuple):
 def take(table: Table, rows: Iterable[int]) -> Table:
     """The chosen rows, in that order, as a table of its own."""
     chosen = list(rows)
-    return {field: list(map(values.__getitem__, chosen)) for field, values in table.items()}
+    return {field: _taken(values, chosen) for field, values in table.items()}
+
+
+def _taken(values: list[Any], chosen: list[int]) -> list[Any]:
+    if len(chosen) <= len(values) and alike(values):
+        return values[: len(chosen)]
+    return list(map(values.__getitem__, chosen))
 
 
 def choose_jobs(table: Table, count: int, wanted: Wanted) -> Table:

@@ -227,9 +227,14 @@ def lines(layout: Layout, common: Any, table: Table, count: int, widths: Mapping
         if column is not None:
             if widths:
                 width = widths.get(column.header, width)
-            flags, column_texts = _fitted(column, width, right, column_values(column, common, table))
+            column_texts = column_values(column, common, table)
+            same = _are_one(column_texts)
+            flags, column_texts = _fitted(column, width, right, column_texts[:1] if same else column_texts)
+            if same:
+                flags = (flags % column_texts[0]).replace("%", "%%")
+            else:
+                texts.append(column_texts)
             form.append(flags)
-            texts.append(column_texts)
         form.append(suffix.replace("%", "%%"))
     template = "".join(form)
     if not texts:
@@ -238,29 +243,42 @@ def lines(layout: Layout, common: Any, table: Table, count: int, widths: Mapping
 
 
 def column_values(column: Column, common: Any, table: Table) -> list[str]:
-    """The texts of one column, as wide as they are."""
+    """The texts of one column, as wide as they are; one text for all rows if these are alike."""
+    fields = [table[field] for field in column.fields]
+    n = len(fields[0])
+    if n > 1 and all(map(alike, fields)):
+        return column_values(column, common, {name: table[name][:1] for name in column.fields}) * n
     if column.render is None:
-        values = table[column.fields[0]]
-        return [NULL if value is None else value if value.__class__ is str else str(value) for value in values]
+        return [NULL if value is None else value if value.__class__ is str else str(value) for value in fields[0]]
     render = column.render
-    if len(column.fields) == 1:
-        return each_once(lambda value: render(common, value), table[column.fields[0]])
-    rows = list(zip(*(table[field] for field in column.fields), strict=True))
-    return each_once(lambda row: render(common, *row), rows)
+    if len(fields) == 1:
+        return each_once(lambda values: [render(common, value) for value in values], fields[0])
+    return each_once(lambda rows: [render(common, *row) for row in rows], list(zip(*fields, strict=True)))
 
 
-def each_once(make: Callable[[Any], Any], values: Sequence[Any]) -> list[Any]:
-    """What `make` makes of each value; equal ones are made once, as of thousands of jobs most columns say few things.
+def alike(values: Sequence[Any]) -> bool:
+    """Whether all rows say the same, as of thousands of jobs most columns do; 1 and True are not the same."""
+    return values.count(values[0]) == len(values) and len(set(map(type, values))) == 1 if values else True
+
+
+def _are_one(texts: Sequence[str]) -> bool:
+    """Whether it is one text in all rows; equal ones may differ in what cuts them (`NULL`, `Uncut`)."""
+    return len(set(map(id, texts))) == 1
+
+
+def each_once(make: Callable[[Sequence[Any]], list[Any]], values: Sequence[Any]) -> list[Any]:
+    """What `make` makes of all values; equal ones are made once, as many rows say few things.
 
     A look at the first tells whether they repeat; some, as lists are, cannot be told apart so.
     """
     try:
         if len(set(values[:_LOOK])) <= _LOOK // 2 < len(values):
-            known = {value: make(value) for value in set(values)}
+            distinct = list(set(values))
+            known = dict(zip(distinct, make(distinct), strict=True))
             return [known[value] for value in values]
     except TypeError:
         pass
-    return [make(value) for value in values]
+    return make(values)
 
 
 def _fitted(column: Column, width: int, right: bool, texts: list[str]) -> tuple[str, list[str]]:
