@@ -65,6 +65,10 @@ class Admission:
         """
         if sub.job_id in self.state.jobs:
             raise SubmitError(f"Job id {sub.job_id} is in use")
+        if sub.reservation and not sub.partitions:
+            own = self.state.reserved.partition_of(sub.reservation)
+            if own is not None:
+                sub = replace(sub, partitions=(own.name,))
         partitions, requests = self.state.cluster.compiled(sub)
         if len(partitions) > 1 and not again:
             left = tuple(p.name for p in partitions if p.state not in CLOSED)  # _get_job_parts

@@ -160,6 +160,11 @@ class ReservationLists:
         """The reservation of that name."""
         return next((r for r in self.all if r.name == name), None)
 
+    def partition_of(self, name: str) -> Partition | None:
+        """That of a job in this reservation which names none; None: the default one (_get_job_parts)."""
+        found = self.find(name) if name else None
+        return None if found is None else found.partition
+
     def active(self, now: int, *, maintenance: bool = False) -> Bitmap:
         """Nodes reserved whole now; with `maintenance` only those under MAINT."""
         mask = 0

@@ -108,8 +108,6 @@ def _check_partitions(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
     except SubmitError:
         _check_first(cluster, asked)
         raise
-    if not asked.get("partition") and asked.get("reservation"):
-        return  # its own, if it has one
     if not all(one.state in CLOSED for one in found):
         return
     _check_first(cluster, asked)

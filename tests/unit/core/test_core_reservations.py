@@ -123,6 +123,19 @@ def test_all_nodes_or_a_partition() -> None:
     assert w.start("b") in range(400, 431)
 
 
+def test_a_job_that_names_no_partition_goes_to_its_reservations() -> None:
+    conf = f"{HEAD}NodeName=n[1-4]\nPartitionName=a Nodes=n[1-2] Default=YES\nPartitionName=b Nodes=n[3-4] MinNodes=2\n"
+    w = World(conf, "backfill")
+    create(w, "own", 100, 400, "n[3-4]", partition="b")
+    create(w, "none", 100, 400, "n1")
+    w.sbatch("--reservation=own -J in -N2 -t 1", 30, at=50, user="bob")
+    w.sbatch("--reservation=own -p a -J named -t 1", 30, at=50, user="bob")
+    w.sbatch("--reservation=none -J usual -t 1", 30, at=50, user="bob")
+    w.until(200)
+    assert [w[name].partition.name for name in ("in", "named", "usual")] == ["b", "a", "a"]
+    assert (w.nodes("in"), w.nodes("usual")) == ("n[3-4]", "n1") and w.start("named") is None
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_who_may_go_in_and_who_must_stay_out(policy: str) -> None:
     w = World(simple(4), policy)

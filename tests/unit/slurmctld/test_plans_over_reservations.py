@@ -14,6 +14,7 @@ import pytest
 from engine_calls import ALICE, ROOT, do, show, wait
 
 from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.server.start import make_engine, new_header
 
 START = 1_767_600_000  # a whole minute
@@ -26,6 +27,7 @@ SchedulerParameters=bf_interval=5,bf_resolution=60
 DefMemPerCPU=100
 NodeName=n[1-4] Sockets=2 CoresPerSocket=4 RealMemory=16000
 PartitionName=batch Nodes=ALL Default=YES MaxTime=1-00:00:00
+PartitionName=big Nodes=ALL MinNodes=2
 """
 
 
@@ -40,10 +42,10 @@ def cluster(tmp_path: Path) -> Engine:
     return e
 
 
-def submit(e: Engine, minutes: int, whole: int = 0, **asked: Any) -> str:
+def submit(e: Engine, minutes: int, whole: int = 0, person: Person = ALICE, **asked: Any) -> str:
     nodes = {"min_nodes": whole, "max_nodes": whole, "shared": "exclusive"} if whole else {}
     job = {"name": "j", "script": "#!/bin/sh\nsleep 9999\n", "work_dir": "/tmp", "time_limit": minutes, "min_cpus": 1}
-    return str(do(e, "submit", ALICE, job={**job, **nodes, **asked})["job_id"])
+    return str(do(e, "submit", person, job={**job, **nodes, **asked})["job_id"])
 
 
 def reserve(e: Engine, name: str, after: int, minutes: int, nodes: str) -> None:
@@ -91,3 +93,13 @@ def test_nobody_starts_over_a_reservation_though_he_is_planned_there(cluster: En
     wait(cluster, 60 * 61)
     assert show(cluster, four, "job_state", "state_reason")[0] != "RUNNING"
     assert plan(cluster, four)[0] >= 150
+
+
+def test_a_job_of_a_reservation_goes_to_its_partition_and_has_as_many_nodes_as_that_wants(cluster: Engine) -> None:
+    """An unseen session: a job of one task, with no word about nodes."""
+    reserve(cluster, "r1", 90, 60, "n1")
+    assert show(cluster, submit(cluster, 1, person=ROOT, reservation="r1"), "partition", "num_nodes") == ["batch", 1]
+    do(cluster, "update_reservation", ROOT, reservation={"name": "r1", "partition": "big"})
+    assert show(cluster, submit(cluster, 1, person=ROOT, reservation="r1"), "partition", "num_nodes") == ["big", 2]
+    named = submit(cluster, 1, person=ROOT, reservation="r1", partition="batch")
+    assert show(cluster, named, "partition") == ["batch"]
