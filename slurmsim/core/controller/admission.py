@@ -121,6 +121,8 @@ class Admission:
             if limits is not None:
                 self._show_limits(limits, job)
             plain = sub.array_task_id is None and sub.het is None  # sbatch looks for nodes for no others
+            if plain and job.reason in (Reason.BEGIN_TIME, Reason.DEPENDENCY) and self.reserved_jobs.shut_out(job):
+                self._pending_reasons.show_until_a_pass(job, Reason.RESERVATION)
             lacking = self.state.unusable or self.state.reserved.all
             if lacking and job.queued and plain and not self.state.event_driven:
                 self._pending_reasons.show_unavailable(job)

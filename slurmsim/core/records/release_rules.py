@@ -82,6 +82,9 @@ class ReleaseRules(Value):
     reserves_idle_first
         What is idle now is reserved as long as it is enough, then what running jobs leave first (_will_run_test),
         before what is free once the reservation begins.
+    reserves_of_partition
+        A reservation without a partition that gets more nodes has the default one from then on (_resize_resv); 22.05
+        does not tell of it.
     reservations_open_to_root
         Root and SlurmUser may use any reservation (_valid_job_access_resv).
     reserves_core_a_node
@@ -117,6 +120,7 @@ class ReleaseRules(Value):
     reserves_idle_first: bool = False
     reserves_core_a_node: bool = False
     requeued_come_last: bool = False
+    reserves_of_partition: bool = False
     reservations_open_to_root: bool = False
 
 
@@ -138,6 +142,7 @@ _ROWS = {
         tops_by_tier=True,
         waits_where_down=True,
         reserves_as_for_jobs=True,
+        reserves_of_partition=True,
         reservations_open_to_root=True,
         reserves_idle_first=True,
         requeued_come_last=True,
@@ -165,6 +170,7 @@ _ROWS = {
         tops_by_tier=True,
         waits_where_down=True,
         reserves_as_for_jobs=True,
+        reserves_of_partition=True,
         reservations_open_to_root=True,
         reserves_core_a_node=True,
         requeued_come_last=True,

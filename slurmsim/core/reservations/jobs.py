@@ -92,6 +92,12 @@ class ReservationJobs:
             return [job.account]
         return [branch.spec.account for branch in job.branch.path]
 
+    def shut_out(self, job: Job) -> bool:
+        """Whether sbatch's own test of `job` ends at its reservation, which is not usable now (job_test_resv)."""
+        if self.state.event_driven or len(job.reservations) != 1:
+            return False
+        return not usable_at(job.reservations[0], self.state.now)
+
     def keep_out(self, job: Job) -> bool:
         """Whether `job` stays out of the queue: its only reservation is not usable now, or `serve` starts it."""
         now = self.state.now

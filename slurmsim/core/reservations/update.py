@@ -59,8 +59,8 @@ def update(state: ControllerState, r: Reservation, fact: UpdateReservation) -> N
         raise SubmitError("Invalid license specification")
     if fact.partition is not None:
         r.partition = state.cluster.by_name.get(fact.partition)
-    elif r.partition is None and nodes.bit_count() > r.nodes.bit_count() and fact.node_count is not None:
-        r.partition = state.cluster.default  # whose nodes it has got more of, and has from now on (_resize_resv)
+    elif state.rules.reserves_of_partition and fact.node_count is not None and nodes.bit_count() > r.nodes.bit_count():
+        r.partition = r.partition or state.cluster.default
     r.start, r.end, r.nodes, r.flags = start, end, nodes, flags
     r.users, r.accounts, r.licenses = users, accounts, licenses
 

@@ -111,6 +111,7 @@ class Submissions:
         if asked.get("user_name"):
             if person.uid != cluster.owner:
                 raise Refusal(DENIED)
+            asked = {"group_id": person.gid, **asked}  # sbatch names its own
             person = cluster.people.by_name(asked["user_name"])
         asked = settled(cluster, asked)
         if cron is not None:

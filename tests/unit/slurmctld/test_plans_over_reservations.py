@@ -103,3 +103,38 @@ def test_a_job_of_a_reservation_goes_to_its_partition_and_has_as_many_nodes_as_t
     assert show(cluster, submit(cluster, 1, person=ROOT, reservation="r1"), "partition", "num_nodes") == ["big", 2]
     named = submit(cluster, 1, person=ROOT, reservation="r1", partition="batch")
     assert show(cluster, named, "partition") == ["batch"]
+
+
+def test_who_waits_for_a_time_or_a_job_names_its_reservation_until_a_pass(cluster: Engine) -> None:
+    """Asked of 22.05.8: the test at the submission ends at the reservation, that of an array is not made."""
+    reserve(cluster, "r1", 90, 60, "n1")
+    later = {"person": ROOT, "reservation": "r1", "begin_time": cluster.now + 600}
+    begin, array = submit(cluster, 1, **later), submit(cluster, 1, **later, array_inx="0-1")
+    after = submit(cluster, 1, person=ROOT, reservation="r1", dependency="afterok:1")
+    assert show(cluster, begin, "state_reason") == ["Reservation"] == show(cluster, after, "state_reason")
+    assert show(cluster, array, "state_reason") != ["Reservation"]
+    wait(cluster, 4)
+    assert show(cluster, begin, "state_reason") == ["BeginTime"]
+    assert show(cluster, after, "state_reason") == ["Dependency"]
+
+
+@pytest.mark.parametrize(("release", "told"), [("22.05", None), ("26.05", "batch")])
+def test_the_partition_of_a_reservation_that_grew(tmp_path: Path, release: str, told: str | None) -> None:
+    (tmp_path / "slurm.conf").write_text(CONF)
+    e = make_engine(
+        new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0, release=release), tmp_path
+    )
+    reserve(e, "r1", 90, 60, "n1")
+    do(e, "update_reservation", ROOT, reservation={"name": "r1", "node_cnt": [3]})
+    found = do(e, "reservations", ROOT, fields=["partition", "node_cnt"])["columns"]
+    assert found == {"partition": [told], "node_cnt": [3]}
+
+
+def test_a_job_root_submits_for_somebody_has_roots_group_unless_told_otherwise(cluster: Engine) -> None:
+    """What sbatch sends with --uid is its own group (asked of 22.05.8)."""
+    assert show(cluster, submit(cluster, 1, person=ROOT, user_name="alice"), "user_name", "group_name") == [
+        "alice",
+        "root",
+    ]
+    own = submit(cluster, 1, person=ROOT, user_name="alice", group_id=2001)
+    assert show(cluster, own, "group_id") == [2001]
