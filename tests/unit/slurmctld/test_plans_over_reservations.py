@@ -113,7 +113,8 @@ def test_who_waits_for_a_time_or_a_job_names_its_reservation_until_a_pass(cluste
     after = submit(cluster, 1, person=ROOT, reservation="r1", dependency="afterok:1")
     assert show(cluster, begin, "state_reason") == ["Reservation"] == show(cluster, after, "state_reason")
     assert show(cluster, array, "state_reason") != ["Reservation"]
-    wait(cluster, 4)
+    submit(cluster, 1, whole=4)  # somebody is in the queue: passes are made
+    wait(cluster, 8)
     assert show(cluster, begin, "state_reason") == ["BeginTime"]
     assert show(cluster, after, "state_reason") == ["Dependency"]
 
