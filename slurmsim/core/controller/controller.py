@@ -358,9 +358,9 @@ class Controller:
 
     # -- what has no end of its own -----------------------------------------------------------------------------------
 
-    def forgotten(self, job: Job, now: int) -> None:
-        """slurmctld has forgotten `job`, which ended MinJobAge ago."""
-        self.eligibility.forgotten(job, now)
+    def forgotten(self, job: Job, now: int, *, last: bool) -> None:
+        """slurmctld has forgotten `job`, which ended MinJobAge ago; `last`: with it the last task of its array."""
+        self.eligibility.forgotten(job, now, last=last)
 
     def keep_requests(self) -> None:
         """Forget what was compiled from requests of jobs that are gone."""

@@ -364,14 +364,14 @@ class Eligibility:
             together = self._forgotten_at[due] = []
         together.append(job_id)
 
-    def forgotten(self, job: Job, now: int) -> None:
-        """slurmctld has forgotten `job`, an array's tasks together: what only tells of it goes too.
+    def forgotten(self, job: Job, now: int, *, last: bool) -> None:
+        """slurmctld has forgotten `job`: what only tells of it goes too, of an array with the `last` of its tasks.
 
         The array stays where somebody still names it, so that what he waits for reads as it did.
         """
         self._purge(now)
         self.left.pop(job.id, None)
-        if job.sub.array_task_id is not None and job.array_key not in self.dependents:
+        if last and job.sub.array_task_id is not None and job.array_key not in self.dependents:
             self.arrays.by_id.pop(job.array_key, None)
 
     def _purge(self, now: int) -> None:

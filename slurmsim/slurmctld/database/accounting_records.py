@@ -176,7 +176,8 @@ def _kept_by_its_array(live: LiveJob, core: Job) -> bool:
     """Whether the task, which began, had before it as many as its array lets run."""
     if live.array is None or not core.array_limit or core.start_time is None or core.restarts:
         return False
-    return sum(index < (live.task or 0) for index in live.array.tasks) >= core.array_limit
+    before = sum(index < (live.task or 0) for index in live.array.tasks) + live.array.gone  # they begin in their order
+    return before >= core.array_limit
 
 
 def _resv_id(cluster: LiveCluster, core: Job) -> int:

@@ -243,13 +243,15 @@ class Engine(LiveCluster):
         """slurmctld forgets these; accounting does not."""
         for live in gone:
             core_id = live.core.id
+            last = live.array is None or live.array.forget(live)
             self.storage.forgotten(live)
-            self.controller.forgotten(live.core, self.now)
+            self.controller.forgotten(live.core, self.now, last=last)
             del self.jobs[core_id]
             self.network.live.pop(core_id, None)
             self._shown.pop(live.id, None)
             if live.array is not None:
-                self.arrays.pop(live.array.id, None)
+                if last:
+                    self.arrays.pop(live.array.id, None)
                 self._shown.pop(live.own_id or 0, None)
         if len(self.controller.state.cluster.requests) > KEPT_REQUESTS + 4 * len(self.jobs):
             self.controller.keep_requests()  # most are of jobs that are gone

@@ -1,4 +1,7 @@
-"""When slurmctld forgets jobs: at the full minutes after MinJobAge, arrays as a whole (purge_old_job, 22.05)."""
+"""When slurmctld forgets jobs: at the full minutes after MinJobAge (purge_old_job, 22.05).
+
+Each task of an array goes for itself, but for the one with the array's own id, which is the last.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,6 @@ class Forgetting:
     ) -> None:
         self._jobs, self._start, self._age, self._forget = jobs, start_time, min_job_age, forget
         self._due: list[tuple[int, int]] = []
-        self._lasting: dict[int, LiveJob] = {}  # of an array whose tasks are looked at: one that is not over
 
     @property
     def next(self) -> float:
@@ -45,13 +47,11 @@ class Forgetting:
     def over(self, core_id: int, end: int) -> None:
         """That job ended."""
         if self._age:
-            due = end + self._age
-            heappush(self._due, (due + (self._start - due) % PURGE_S, core_id))
+            heappush(self._due, (self._minute(end + self._age), core_id))
 
     def begin_anew(self) -> None:
         """As after all that happened to the jobs there are."""
         self._due.clear()
-        self._lasting.clear()
         for core_id, live in self._jobs.items():
             if live.over:
                 self.over(core_id, int(live.core.end_time or 0))
@@ -60,31 +60,27 @@ class Forgetting:
     def at(self, now: int) -> None:
         """Forget those whose time has come."""
         going: dict[int, LiveJob] = {}
+        last: list[LiveJob] = []
         while self._due and self._due[0][0] <= now:
             due, core_id = heappop(self._due)
             live = self._jobs.get(core_id)
-            if live is None or core_id in going or not self._old(live, due):
-                continue  # it runs again, or another task of its array will be the last
-            if live.array is None:
+            if live is None or not self._old(live, due):
+                continue  # it runs again
+            if live.array is None or live.own_id not in (None, live.array.id):
                 going[core_id] = live
-            elif self._all_old(live, due):
-                self._lasting.pop(live.array.id, None)
-                # one may stand for several tasks
-                going.update((one.core.id, one) for one in live.array.tasks.values() if one.core.id in self._jobs)
+            else:
+                last.append(live)
+        for live in last:
+            assert live.array is not None
+            if any(task is not live and task.core.id not in going for task in live.array.tasks.values()):
+                heappush(self._due, (self._minute(now + 1), live.core.id))
+            else:
+                going[live.core.id] = live
         if going:
             self._forget(list(going.values()))
 
+    def _minute(self, after: int) -> int:
+        return after + (self._start - after) % PURGE_S
+
     def _old(self, live: LiveJob, now: int) -> bool:
         return live.over and int(live.core.end_time or 0) + self._age <= now
-
-    def _all_old(self, live: LiveJob, now: int) -> bool:
-        """Whether that holds for all tasks of its array: looked for where they end last, and once for each found."""
-        assert live.array is not None
-        lasting = self._lasting.get(live.array.id)
-        if lasting is not None and self._jobs.get(lasting.core.id) is lasting and not lasting.over:
-            return False
-        for one in reversed(live.array.tasks.values()):
-            if not self._old(one, now):
-                self._lasting[live.array.id] = one
-                return False
-        return True

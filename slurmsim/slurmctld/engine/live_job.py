@@ -22,12 +22,16 @@ TASK_BITS = 32  # the core's ids of array tasks lie above any id that is shown
 
 @dataclass(slots=True, eq=False)
 class Array:
-    """A job array: its id, its tasks by index, the text of what was asked for, and its place in the job table."""
+    """A job array: its id, its tasks by index, the text of what was asked for, and its place in the job table.
+
+    `gone` is the number of tasks that were forgotten: these are not among `tasks` any more.
+    """
 
     id: int
     asked: str
     tasks: dict[int, LiveJob] = field(default_factory=dict)
     order: int = 0
+    gone: int = 0
     _left: dict[int, LiveJob] | None = None
 
     def unsplit(self) -> list[LiveJob]:
@@ -39,6 +43,19 @@ class Array:
         if self._left is None:
             self._left = {index: task for index, task in sorted(self.tasks.items()) if task.own_id is None}
         return self._left
+
+    def forget(self, live: LiveJob) -> bool:
+        """Tasks that `live` is, or stands for, are forgotten; whether they were the last."""
+        index = live.task
+        if index is not None and not live.record_of and self.tasks.get(index) is live:
+            indices = [index]  # nearly all
+        else:
+            indices = [index for index, task in self.tasks.items() if task is live]
+        for index in indices:
+            del self.tasks[index]
+        self.gone += len(indices)
+        self._left = None
+        return not self.tasks
 
     def gave_id(self, task: LiveJob) -> None:
         """A task has an id of its own now."""

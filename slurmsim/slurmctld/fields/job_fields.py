@@ -360,7 +360,8 @@ def _is_list(row: Row, cluster: LiveCluster) -> bool:
     """Whether it is shown as a list of tasks: before 26.05 the last one left of several is shown as itself."""
     if len(row.tasks) == 1 and since(cluster.release, "last_task_in_brackets") and row.job.own_id is None:
         return True
-    return len(row.tasks) > 1 or bool(row.tasks and row.job.array is not None and len(row.job.array.tasks) == 1)
+    array = row.job.array
+    return len(row.tasks) > 1 or bool(row.tasks and array is not None and len(array.tasks) + array.gone == 1)
 
 
 def _task_text(row: Row, cluster: LiveCluster) -> str | None:

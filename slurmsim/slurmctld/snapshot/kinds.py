@@ -259,7 +259,7 @@ KINDS: tuple[Kind, ...] = (
         planned_before_hold suspended_or_resumed ran_before_suspension record_of emptied client_gone held_with _core
     """,
     ),
-    _kind("live array", Array, "id asked tasks order", _left=_none),
+    _kind("live array", Array, "id asked tasks order gone", _left=_none),
     _kind(
         "step",
         Step,

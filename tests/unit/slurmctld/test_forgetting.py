@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.database.record_store import RecordStore
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.engine.every_job import SHOWN
@@ -44,18 +47,36 @@ def test_a_job_is_forgotten_at_the_first_full_minute_though_nobody_asks() -> Non
     assert e.forgetting.next == float("inf")
 
 
-def test_an_array_is_forgotten_as_a_whole_when_its_last_task_is_old_enough() -> None:
+def test_tasks_are_forgotten_each_for_itself_and_that_with_the_id_of_the_array_last() -> None:
+    """Of real Slurm in unseen sessions: ended tasks go while others of their array are there (_list_find_job_old)."""
     e = engine()
     submit(e, array_inx="1-3")
     slow = submit(e, 500, array_inx="7-9%1")
     e.network.advance(START + 480)
     assert {live.array.id for live in e.jobs.values() if live.array is not None} == {slow}
     e.network.advance(START + 1400)
-    assert [live.over for live in e.jobs.values()] == [True, True, False]  # the first ended long ago
+    assert [(live.task, live.over) for live in e.jobs.values()] == [(9, False)]  # the first ended long ago
+    array = e.arrays[slow]
+    assert (list(array.tasks), array.gone) == ([9], 2)
+    assert told(e, "jobs", job_id=str(slow), fields=["array_task_id"])["columns"] == {"array_task_id": [9]}
+    with pytest.raises(Refusal):
+        told(e, "jobs", job_id=f"{slow}_7", fields=["array_task_id"])
     e.network.advance(START + 2400)  # at one go
     assert not e.jobs
     assert not e.arrays
     assert not e._shown
+
+
+def test_who_has_the_id_of_the_array_stays_while_another_task_is_there() -> None:
+    e = engine()
+    array = submit(e, 500, array_inx="0-1")
+    e.network.advance(START + 30)
+    e.execute(e.now, "kill", {"job_id": f"{array}_1"}, ALICE)
+    e.network.advance(START + 480)
+    kept = [(live.task, live.own_id == array, live.over) for live in e.jobs.values()]
+    assert kept == [(0, False, False), (1, True, True)]  # the last to start has the array's id
+    e.network.advance(START + 2400)
+    assert not e.jobs and not e.arrays
 
 
 def test_a_job_that_is_requeued_after_its_end_stays() -> None:
