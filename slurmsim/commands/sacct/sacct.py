@@ -167,10 +167,10 @@ def _elapsed(record: dict[str, Any], now: int) -> int:
 
 
 def _choose_steps(job: dict[str, Any], asked: Asked) -> None:
-    """Which of its lines are shown: the job and all steps, unless only steps of it were named."""
+    """Which of its lines are shown: the job and all steps, unless only steps of it were named, and no steps at all."""
     wanted: set[int] = set()
     job["show_full"] = True
-    for number, task, step in asked.steps:
+    for number, task, step in () if asked.no_steps else asked.steps:
         if number not in (job["job_id"], job["array_job_id"]) or task not in (None, job["array_task_id"]):
             continue
         if step is None:

@@ -40,6 +40,14 @@ def test_jobs_that_slurmctld_has_forgotten_are_still_told_of(cluster: Cluster) -
     ]
 
 
+def test_a_job_of_which_a_step_was_named_is_told_of_where_no_steps_are(cluster: Cluster) -> None:
+    """As slurmdbd has it: who wants no steps is not asked which (seen of 22.05.8)."""
+    cluster.submit()
+    cluster.now += 200
+    assert cluster.text("sacct -anP -j 1.batch -o jobid").split() == ["1.batch"]
+    assert cluster.text("sacct -anPX -j 1.batch -o jobid").split() == ["1"]
+
+
 def test_every_run_of_a_requeued_job_is_a_row_with_d(cluster: Cluster) -> None:
     cluster.submit(requeue=1)
     cluster.now += 10
