@@ -35,6 +35,7 @@ from slurmsim_workloads.quality import format_problem_row
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 IntColumn = npt.NDArray[np.int64]
 Number = TypeVar("Number", np.int32, np.int64)
@@ -87,7 +88,7 @@ class ParquetFormat:
                 header, quality = _metadata(schema.metadata or {}, path)
                 check_names(schema.names, path)
                 # one after the other: a year of a big machine is not there twice
-                columns = ((name, file.read([name], use_threads=False).column(0)) for name in schema.names)
+                columns = ((name, _column(file, name, path)) for name in schema.names)
                 return _workload(columns, path, header, quality)
         except OSError as error:
             raise WorkloadError(f"cannot be read: {reason_of(error)}", file=str(path)) from None
@@ -107,6 +108,15 @@ class ParquetFormat:
         table = to_table(workload)
         with replacing(path) as temporary:
             pq.write_table(table, temporary, compression="zstd", row_group_size=ROW_GROUP)
+
+
+def _column(file: pq.ParquetFile, name: str, path: Path) -> pa.ChunkedArray:
+    """One column. Raises WorkloadError where a damaged file has other rows of it than it says."""
+    column = file.read([name], use_threads=False).column(0)
+    rows = file.metadata.num_rows
+    if len(column) != rows:
+        raise WorkloadError(f"has {len(column)} rows", file=str(path), field=name, expected=f"the {rows} of the file")
+    return column
 
 
 def from_table(table: pa.Table, path: Path, header: WorkloadHeader) -> Workload:

@@ -269,6 +269,15 @@ def test_a_deadline_is_missed_by_who_waits() -> None:
         assert [(job.state, job.start_time) for job in c.jobs()][1] == ("DEADLINE", 0) or c.job(2).nodes == []
 
 
+@pytest.mark.parametrize("seconds", range(18, 26))
+def test_a_deadline_in_the_instant_in_which_a_job_starts_and_ends(seconds: int) -> None:
+    with frozen(nodes=1) as c, c.inject("DEADLINE", job="b", seconds=seconds):
+        submit(c, "a", 20, "--exclusive")
+        submit(c, "b", 0, "--exclusive")
+        c.until_idle()
+        assert [job.state for job in c.jobs()][1] in ("DEADLINE", "COMPLETED")
+
+
 def test_a_job_that_really_runs_is_killed(tmp_path: Path) -> None:
     """Its script is told to go as by a time limit."""
     with slurmsim.cluster(nodes=1, folder=tmp_path / "c") as c, c.inject("OUT_OF_MEMORY", seconds=1):

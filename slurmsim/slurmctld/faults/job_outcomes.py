@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,25 +36,28 @@ class JobOutcomes:
 
     def _befalls(self, timer: Timer) -> None:
         live, run, state, parameters = timer.value
-        job = live.core
-        if live.over or job.restarts != run or (job.state not in _ALIVE and state != JobState.DEADLINE):
+        network = self._cluster.network
+        if not _meets(live, run, state):
             return
-        c, network, now = self._cluster.controller, self._cluster.network, self._cluster.now
         if network.followed and state not in _MORE_THAN_AN_END:
             return  # the journal says so itself, and in its order
-        what: Callable[[], None]
         if state == JobState.NODE_FAIL:
             self._lose_node(live, int(parameters["down"]))
-            return
-        if state == _LAUNCH_FAILED:
-            what = partial(c.requeues.launch_failed, job)
-        elif state == JobState.PREEMPTED and parameters["requeue"] and c.requeues.wanted(job):
-            what = partial(c.life_cycle.requeue, job, JobState.PREEMPTED)
-        elif state == JobState.DEADLINE and job.state not in _ALIVE:
-            what = partial(c.life_cycle.finish, job, JobState.DEADLINE, Reason.DEADLINE)
         else:
-            what = partial(end, c, job, state, _CODES.get(state, _ENDED))
-        network.act(now, what)
+            network.act(self._cluster.now, partial(self._ends, live, run, state, parameters))
+
+    def _ends(self, live: LiveJob, run: int, state: str, parameters: Mapping[str, Any]) -> None:
+        c, job = self._cluster.controller, live.core
+        if not _meets(live, run, state):
+            return  # by now: it has ended by itself within the instant
+        if state == _LAUNCH_FAILED:
+            c.requeues.launch_failed(job)
+        elif state == JobState.PREEMPTED and parameters["requeue"] and c.requeues.wanted(job):
+            c.life_cycle.requeue(job, JobState.PREEMPTED)
+        elif state == JobState.DEADLINE and job.state not in _ALIVE:
+            c.life_cycle.finish(job, JobState.DEADLINE, Reason.DEADLINE)
+        else:
+            end(c, job, state, _CODES.get(state, _ENDED))
 
     def _lose_node(self, live: LiveJob, down: int) -> None:
         """The first node of the job stops responding for a while."""
@@ -63,3 +66,9 @@ class JobOutcomes:
         name = cluster.controller.state.table.names[int(alloc.indices()[0])]
         self._nodes.take_down((name,))
         self._nodes.resume_later((name,), cluster.now + down)
+
+
+def _meets(live: LiveJob, run: int, state: str) -> bool:
+    """Whether an outcome that was planned for a run of a job can still befall it."""
+    job = live.core
+    return not live.over and job.restarts == run and (job.state in _ALIVE or state == JobState.DEADLINE)

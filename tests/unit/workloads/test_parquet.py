@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -152,6 +153,21 @@ def test_damaged_files(tmp_path: Path, spoil: Callable[[Path], None], message: s
     with pytest.raises(WorkloadError) as caught:
         read_workload(path)
     assert str(caught.value).startswith(f"{path}: {message}") and "\n" not in str(caught.value)
+
+
+def test_a_column_with_other_rows_than_the_file_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flipped bit does that; a column without rows once ended in a traceback (found by the nightly mutations)."""
+    path = tmp_path / "w.parquet"
+    pq.write_table(pa.table(BASE), path)
+    whole = pq.ParquetFile.read
+
+    def damaged(file: pq.ParquetFile, columns: list[str], **more: Any) -> pa.Table:
+        return whole(file, columns, **more).slice(0, 0 if columns == ["job_id"] else None)
+
+    monkeypatch.setattr(pq.ParquetFile, "read", damaged)
+    with pytest.raises(WorkloadError) as caught:
+        read_workload(path)
+    assert str(caught.value) == f"{path}: job_id: has 0 rows (expected the 3 of the file)"
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_rubbish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
