@@ -253,6 +253,11 @@ CHANGES: dict[str, Change] = {
     "short_names_of_limits": Change(
         "24.11", "sacctmgr", "An association's limits may be set as MaxTRESPJ, MaxTRESPN and MaxTRESMinsPJ."
     ),
+    "shares_once_started": Change(
+        "24.11",
+        "scontrol, squeue",
+        "Of a job that waits OverSubscribe tells what it asks for, also after it was tried.",
+    ),
     "memory_per_tres": Change("24.11", "scontrol", "`show job` has MinMemoryTRES for `--mem-per-gpu`."),
     "cpus_per_task_as_tres": Change("24.11", "scontrol", "`show job` tells `--cpus-per-task` in TresPerTask, too."),
     "most_nodes_of_held_jobs": Change(

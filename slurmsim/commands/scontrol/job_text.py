@@ -277,9 +277,8 @@ def _sharing(row: Row, view: View) -> str:
 
 
 def _sharing_new(row: Row, view: View) -> str:
-    shared = "YES" if row["shared"] == "YES" else "NO"
     return (
-        f"OverSubscribe={shared} Exclusive={row['exclusive']} Contiguous={row['contiguous']} "
+        f"OverSubscribe={row['oversubscribe']} Exclusive={row['exclusive']} Contiguous={row['contiguous']} "
         f"Licenses={null(row['licenses'])} LicensesAlloc={null(row['licenses_alloc'])} Network={null(row['network'])}"
     )
 
@@ -385,9 +384,9 @@ FIELDS: tuple[str, ...] = (
     "cores_per_socket", "threads_per_core", "tres_req_str", "tres_alloc_str", "sockets_per_node", "ntasks_per_node",
     "ntasks_per_socket", "ntasks_per_core", "core_spec", "cpu_ids", "gres_total", "pn_min_cpus", "mem_per_cpu",
     "pn_min_memory", "pn_min_tmp_disk", "features", "delay_boot", "cluster_features", "prefer", "resv_name", "shared",
-    "exclusive", "contiguous", "licenses", "licenses_alloc", "network", "command", "argv_text", "submit_line",
-    "work_dir", "admin_comment", "system_comment", "comment", "extra", "shown_err", "std_in", "shown_out", "req_switch",
-    "wait4switch", "burst_buffer", "power_flags", "bitflags", "oom_kill_step", "cpus_per_tres", "mem_per_tres",
+    "oversubscribe", "exclusive", "contiguous", "licenses", "licenses_alloc", "network", "command", "argv_text",
+    "submit_line", "work_dir", "admin_comment", "system_comment", "comment", "extra", "shown_err", "std_in",
+    "shown_out", "req_switch", "wait4switch", "burst_buffer", "power_flags", "bitflags", "oom_kill_step", "cpus_per_tres", "mem_per_tres",
     "tres_bind", "tres_freq", "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task_shown", "mail_type",
     "mail_user", "cpu_freq_min", "cpu_freq_max", "cpu_freq_gov",
     "container",
