@@ -176,7 +176,8 @@ class _Jobs:
             raise Refusal(network.refused.pop()[1])
         live.core = network.core_of(before.id)
         live.core.restarts = before.restarts + 1
-        live.core.priority = before.priority  # until it is worked out anew, when its time has come
+        live.core.priority = before.priority  # in 22.05 until it is worked out anew, when its time has come
+        self.cluster.controller.waiting.rank_requeued(live.core)
         network.live[before.id] = live
         live.cancelled_by = None
         run = copy(before)
