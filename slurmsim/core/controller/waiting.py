@@ -184,7 +184,7 @@ class Waiting(QueueWay):
         return self._plugin.recalculate(job, now)
 
     def rank_requeued(self, job: Job) -> None:
-        """`job`, which ran, waits again: since 24.11 with a priority of its own, behind all where they come in order."""
+        """`job`, which ran, waits again: since 24.11 with a new priority, behind all where they come in order."""
         if self.state.rules.ranks_requeued_anew and job.priority:
             job.priority = min(self._plugin.submit(job, self.state.now))
 

@@ -301,7 +301,7 @@ def _batch_host(row: Row, cluster: LiveCluster) -> str | None:
 def _tres_asked(row: Row, cluster: LiveCluster) -> str:
     core = row.core
     if row.job.resized_at and core.alloc is not None:
-        return _tres_given(row, cluster) or ""
+        return tres_given(row, cluster) or ""
     counts = tres_asked(row.job, cluster)
     if not counts.get("mem"):
         counts.pop("mem", None)
@@ -317,10 +317,11 @@ def tres_asked(live: LiveJob, cluster: LiveCluster) -> dict[str, int]:
     return counts
 
 
-def _tres_given(row: Row, cluster: LiveCluster) -> str | None:
+def tres_given(row: Row, cluster: LiveCluster) -> str | None:
     core = row.core
     if core.alloc is None:
-        return None
+        restarts, left = row.job.asked.get("tres_left") or (0, None)
+        return left if restarts == core.restarts else None
     counts = cluster.controller.state.billing.allocated(core.alloc)
     if not counts.get("mem"):
         counts.pop("mem", None)
@@ -538,7 +539,7 @@ FIELDS: dict[str, Getter] = {
     "tres_per_task": _text("tres_per_task"),
     "tres_per_socket": _text("tres_per_socket"),
     "tres_req_str": _tres_asked,
-    "tres_alloc_str": _tres_given,
+    "tres_alloc_str": tres_given,
     "priority": _priority,
     "nice": lambda r, c: r.core.sub.nice,
     "dependency": _dependency,

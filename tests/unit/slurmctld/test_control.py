@@ -355,8 +355,15 @@ def test_a_finished_job_gets_its_priority_anew(plugin: str, release: str, change
     e.execute(START + 60, "ping", {}, ROOT)
     before = show(e, "1", "job_state", "priority")
     assert before[0] == "COMPLETED"
+    given = show(e, "1", "tres_alloc_str")
     do(e, "requeue_job", ROOT, job_id="1", hold=False)
     assert (show(e, "1", "priority") != before[1:]) == changed
+    assert show(e, "1", "tres_alloc_str") == given != [None]  # nothing has taken it away
+    while show(e, "1", "job_state") != ["RUNNING"]:
+        e.execute(e.now + 1, "ping", {}, ROOT)
+        assert e.now < START + 400
+    do(e, "requeue_job", ROOT, job_id="1", hold=False)
+    assert show(e, "1", "restart_cnt", "tres_alloc_str") == [2, None]
 
 
 def test_jobs_are_given_nodes_by_active_features_also_by_those_no_node_has_any_more(tmp_path: Path) -> None:
