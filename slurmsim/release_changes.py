@@ -350,6 +350,9 @@ CHANGES: dict[str, Change] = {
         "24.11", "scontrol", "`setdebug` and `setdebugflags` take nodes, the latter several flags as well."
     ),
     "token_disabled": Change("24.11", "scontrol", "`token` says why there is none: no plugin makes them."),
+    "reserved_cores_dealt": Change(
+        "24.11", "scontrol", "CoreIDs of a reservation are taken from one socket after the other."
+    ),
     "why_cores_stay": Change("24.11", "scontrol", "An update of reserved cores that is refused says why."),
     "refused_reservation_once": Change(
         "24.11", "scontrol", "A refused `update reservation` says so in one line; a first spoke of the reservation."

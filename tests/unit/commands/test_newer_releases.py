@@ -371,6 +371,19 @@ def test_why_reserved_cores_stay(tmp_path: Path) -> None:
     assert all(text.endswith("slurm_update error: Core-based reservation can not be updated\n") for text in found)
 
 
+def test_reserved_cores_of_a_node_with_sockets(tmp_path: Path) -> None:
+    found = []
+    for release in RELEASES:
+        place = tmp_path / release
+        place.mkdir()
+        conf = CONF.replace("CPUs=4", "Sockets=2 CoresPerSocket=4")
+        cluster = Cluster(place, "SelectType=select/cons_tres\n" + conf, release=release)
+        assert cluster.run(f"{_RESERVE.partition(' nodes')[0]} nodes=n1 corecnt=3")[0] == 0
+        cluster.now += 90
+        found.append(cluster.text("scontrol show reservation r").partition("CoreIDs=")[2].split()[0])
+    assert found == ["0-2", "0-1,4", "0-1,4"]
+
+
 def test_slurmctld_does_not_tell_who_may_cancel_what_is_over(tmp_path: Path) -> None:
     assert answers("scancel --ctld 1", tmp_path, "bob", before="scancel 1")[1:] == ["", ""]
 
