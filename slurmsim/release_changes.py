@@ -253,6 +253,11 @@ CHANGES: dict[str, Change] = {
     "short_names_of_limits": Change(
         "24.11", "sacctmgr", "An association's limits may be set as MaxTRESPJ, MaxTRESPN and MaxTRESMinsPJ."
     ),
+    "shares_once_started": Change(
+        "24.11",
+        "scontrol, squeue",
+        "Of a job that waits OverSubscribe tells what it asks for, also after it was tried.",
+    ),
     "memory_per_tres": Change("24.11", "scontrol", "`show job` has MinMemoryTRES for `--mem-per-gpu`."),
     "cpus_per_task_as_tres": Change("24.11", "scontrol", "`show job` tells `--cpus-per-task` in TresPerTask, too."),
     "most_nodes_of_held_jobs": Change(
@@ -345,6 +350,10 @@ CHANGES: dict[str, Change] = {
         "24.11", "scontrol", "`setdebug` and `setdebugflags` take nodes, the latter several flags as well."
     ),
     "token_disabled": Change("24.11", "scontrol", "`token` says why there is none: no plugin makes them."),
+    "reserved_cores_dealt": Change(
+        "24.11", "scontrol", "CoreIDs of a reservation are taken from one socket after the other."
+    ),
+    "why_cores_stay": Change("24.11", "scontrol", "An update of reserved cores that is refused says why."),
     "refused_reservation_once": Change(
         "24.11", "scontrol", "A refused `update reservation` says so in one line; a first spoke of the reservation."
     ),
@@ -396,6 +405,7 @@ CHANGES: dict[str, Change] = {
         "24.11", "scontrol", "`update` knows SuspendExcNodes, SuspendExcParts, SuspendExcStates."
     ),
     "admin_comment_as_a_whole": Change("24.11", "scontrol", "`AdminComment+=` is refused; it added."),
+    "one_record_is_the_one": Change("24.11", "scontrol", "`TimeLimit+=` finds a task of an array by its own id, too."),
     "unlimited_stays": Change("24.11", "scontrol", "`TimeLimit+=` is refused where the limit is UNLIMITED."),
     "duplicate_partition": Change("24.11", "scontrol", "`create partition` says that there is one of that name."),
     "nodes_being_rebooted": Change("24.11", "scontrol", "`reboot` says that the nodes are already being rebooted."),

@@ -4,7 +4,9 @@ Which second a pass of slurmctld falls into depends on clocks a recording does n
 long an epilog took, how fast sbatch was. Real Slurm does not repeat itself in these, so no replay can predict them.
 Here they are given: the controller is told submissions and ends at their recorded seconds and makes a pass of the
 scheduler that started something in just those seconds. Everything it decides is its own: which jobs start, in which
-order, on which nodes; and since a job lasts as recorded, one wrong decision spoils those that follow.
+order, on which nodes; and since a job lasts as recorded, one wrong decision spoils those that follow. Cycles of
+backfill that started nothing are not recorded. They follow the last recorded one every bf_interval and decide nothing,
+but the CPUs they find for a job count in its priority.
 
 What a whole second still hides is the order inside it: did the pass come before or after a job's end or a
 submission of that same second? Unless told otherwise everything of the second comes first. Where that gives another
@@ -43,6 +45,7 @@ from slurmsim.sim.submissions import Submissions
 MAX_ORDERS = 400  # orders of one second that are tried
 MAX_MOVED = 6  # ends of one second that are moved around
 MAX_RECONSIDERED = 300  # walks that look for another order of an earlier second
+BF_INTERVAL_S = 30  # bf_interval where slurm.conf says nothing
 CLOCK_ERROR_S = (0, 1, -1, 2, -2, 3, -3)  # by how much the recording's begin may be misjudged, likeliest first
 
 
@@ -175,6 +178,7 @@ class _Stepper:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.walks = 0  # made so far
+        self.interval = int(recording.cluster.scheduler_parameters.get("bf_interval") or BF_INTERVAL_S)
         self.submits: dict[int, list[Submission]] = defaultdict(list)
         self.behaviour: dict[int, Behaviour] = {}
         submit = recording.workload.ints["submit"].tolist()
@@ -219,12 +223,16 @@ class _Stepper:
                     heappush(times, end)
 
         last = None
+        cycle_at: int | None = None  # when backfill's next cycle comes
         while times:
             now = heappop(times)
             if now == last:
                 continue
             last = now
             started.clear()
+            while cycle_at is not None and cycle_at < now:
+                c.quiet_cycle(cycle_at)
+                cycle_at += self.interval
             possible = orders(sorted(ends[now]), self.submits.get(now, []), sorted(self.passes.get(now, ())))
             order = next(islice(possible, chosen.get(now, 0), None), None)
             if order is None:
@@ -233,6 +241,8 @@ class _Stepper:
             for item in order:
                 if isinstance(item, bool):
                     take(c.run_pass(now, backfill=item), now)
+                    if item and self.interval > 0:
+                        cycle_at = now + self.interval
                 elif isinstance(item, Submission):
                     take(c.note(now, [Submit(item)]), now)
                 else:

@@ -327,6 +327,7 @@ class _Walk:
                 self.c.state.set_reason(job, other.reason)
                 if other.tried_cpus and job.queued:  # else its first priority would count them
                     self.c.found_cpus.found(job, other.tried_cpus)
+        self.c.host.keep_time(fork.host)
 
     def _show(self, now: int) -> None:
         for job in self.c.state.jobs.values():

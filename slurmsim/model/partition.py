@@ -53,3 +53,8 @@ class PartitionSpec:
     tres_billing_weights: tuple[tuple[str, float], ...] = ()
     def_cpu_per_gpu: int | None = None
     def_mem_per_gpu_mib: int | None = None
+
+    @property
+    def all_share(self) -> bool:
+        """Whether its jobs share cores whatever they ask for: FORCE with more than one a core."""
+        return self.oversubscribe == "FORCE" and self.oversubscribe_max > 1

@@ -78,6 +78,7 @@ class Asked:
     batch: bool = False
     full: bool = False
     cron: bool = False
+    ctld: bool = False
     hurry: bool = False
     interactive: bool = False
     verbose: int = 0
@@ -192,6 +193,8 @@ def _apply(asked: Asked, key: str, value: str, io: Io) -> None:
                 raise _Done(1)
         case "c":
             asked.cron = True
+        case "ctld":
+            asked.ctld = True
         case "sibling":
             io.error("scancel: error: --sibling is not modelled")
             raise _Done(1)
@@ -240,6 +243,7 @@ def _send(asked: Asked, word: str, io: Io, job_id: int | None = None) -> int:
             batch=asked.batch,
             full=asked.full,
             **({"cron": True} if asked.cron else {}),
+            **({"ctld": True} if asked.ctld else {}),
         )
     except Refusal as refusal:
         over = refusal.text == _OVER or (refusal.text == _NO_JOB and not step)

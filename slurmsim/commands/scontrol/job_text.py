@@ -277,9 +277,8 @@ def _sharing(row: Row, view: View) -> str:
 
 
 def _sharing_new(row: Row, view: View) -> str:
-    shared = "YES" if row["shared"] == "YES" else "NO"
     return (
-        f"OverSubscribe={shared} Exclusive={row['exclusive']} Contiguous={row['contiguous']} "
+        f"OverSubscribe={row['oversubscribe']} Exclusive={row['exclusive']} Contiguous={row['contiguous']} "
         f"Licenses={null(row['licenses'])} LicensesAlloc={null(row['licenses_alloc'])} Network={null(row['network'])}"
     )
 
@@ -373,22 +372,20 @@ LINES: tuple[tuple[str, str, Line], ...] = (
 
 FIELDS: tuple[str, ...] = (
     "job_id", "array_job_id", "array_task_id", "array_task_str", "array_max_tasks", "het_job_id", "het_job_offset",
-    "het_job_id_set",
-    "name", "sluid", "user_name", "user_id", "group_name", "group_id", "mcs_label", "priority", "nice", "account",
-    "qos", "wckey", "track_wckey", "job_state", "state_flags", "state_reason", "state_desc", "failed_node",
-    "dependency", "requeue", "restart_cnt", "batch_flag", "reboot", "exit_code", "derived_ec", "start_time",
-    "end_time", "suspend_time", "pre_sus_time", "time_limit", "time_min", "submit_time", "eligible_time",
-    "accrue_time", "resize_time", "deadline", "crontab_spec", "cron_job",
-    "preemptable_time", "preempt_time", "last_sched_eval", "scheduler",
-    "partition", "alloc_node", "alloc_sid", "req_nodes", "exc_nodes", "nodes", "sched_nodes", "batch_host",
-    "num_nodes", "max_nodes_asked", "num_cpus", "max_cpus", "num_tasks", "tasks_unknown", "cpus_per_task",
-    "cores_per_socket", "threads_per_core", "tres_req_str", "tres_alloc_str", "sockets_per_node", "ntasks_per_node",
-    "ntasks_per_socket", "ntasks_per_core", "core_spec", "cpu_ids", "gres_total", "pn_min_cpus", "mem_per_cpu",
-    "pn_min_memory", "pn_min_tmp_disk", "features", "delay_boot", "cluster_features", "prefer", "resv_name", "shared",
-    "exclusive", "contiguous", "licenses", "licenses_alloc", "network", "command", "argv_text", "submit_line",
-    "work_dir", "admin_comment", "system_comment", "comment", "extra", "shown_err", "std_in", "shown_out", "req_switch",
-    "wait4switch", "burst_buffer", "power_flags", "bitflags", "oom_kill_step", "cpus_per_tres", "mem_per_tres",
-    "tres_bind", "tres_freq", "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task_shown", "mail_type",
-    "mail_user", "cpu_freq_min", "cpu_freq_max", "cpu_freq_gov",
+    "het_job_id_set", "name", "sluid", "user_name", "user_id", "group_name", "group_id", "mcs_label", "priority",
+    "nice", "account", "qos", "wckey", "track_wckey", "job_state", "state_flags", "state_reason", "state_desc",
+    "failed_node", "dependency", "requeue", "restart_cnt", "batch_flag", "reboot", "exit_code", "derived_ec",
+    "start_time", "end_time", "suspend_time", "pre_sus_time", "time_limit", "time_min", "submit_time", "eligible_time",
+    "accrue_time", "resize_time", "deadline", "crontab_spec", "cron_job", "preemptable_time", "preempt_time",
+    "last_sched_eval", "scheduler", "partition", "alloc_node", "alloc_sid", "req_nodes", "exc_nodes", "nodes",
+    "sched_nodes", "batch_host", "num_nodes", "max_nodes_asked", "num_cpus", "max_cpus", "num_tasks", "tasks_unknown",
+    "cpus_per_task", "cores_per_socket", "threads_per_core", "tres_req_str", "tres_alloc_str", "sockets_per_node",
+    "ntasks_per_node", "ntasks_per_socket", "ntasks_per_core", "core_spec", "cpu_ids", "gres_total", "pn_min_cpus",
+    "mem_per_cpu", "pn_min_memory", "pn_min_tmp_disk", "features", "delay_boot", "cluster_features", "prefer",
+    "resv_name", "shared", "oversubscribe", "exclusive", "contiguous", "licenses", "licenses_alloc", "network",
+    "command", "argv_text", "submit_line", "work_dir", "admin_comment", "system_comment", "comment", "extra",
+    "shown_err", "std_in", "shown_out", "req_switch", "wait4switch", "burst_buffer", "power_flags", "bitflags",
+    "oom_kill_step", "cpus_per_tres", "mem_per_tres", "tres_bind", "tres_freq", "tres_per_job", "tres_per_node",
+    "tres_per_socket", "tres_per_task_shown", "mail_type", "mail_user", "cpu_freq_min", "cpu_freq_max", "cpu_freq_gov",
     "container",
 )  # fmt: skip

@@ -90,6 +90,13 @@ def _send(session: Session, request: dict[str, Any]) -> None:
     session.io.out(f"Reservation created: {name}\n")
 
 
+_WHY = {
+    "Core-based reservation can not be updated":
+        "Updating core/node TRES not supported for core-based reservations",
+}  # fmt: skip
+"""What slurmctld says of a refusal beside its text (err_msg of update_resv)."""
+
+
 def update_reservation(session: Session, words: Words) -> str:
     """``update reservationname=...``: the error, "" for none."""
     tail = "No reservation update."
@@ -104,6 +111,8 @@ def update_reservation(session: Session, words: Words) -> str:
     try:
         session.io.client.call("update_reservation", reservation=request)
     except FAILED_CALLS as error:
+        if text_of(error) in _WHY and since(session.release, "why_cores_stay"):
+            session.error(_WHY[text_of(error)])
         if since(session.release, "refused_reservation_once"):
             session.code = 1
         else:

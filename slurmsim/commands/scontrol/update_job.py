@@ -159,6 +159,8 @@ def _present_limit(request: Request, text: str) -> int:
     rows, task = _rows_of(request, text)
     if len(rows) > 1 and task is None:
         raise request.error("TimeLimit increment/decrement not supported for job arrays")
+    if len(rows) == 1 and since(request.session.release, "one_record_is_the_one"):
+        return INFINITE if rows[0]["time_limit"] is None else int(rows[0]["time_limit"])
     named = leading_number(text)[0]
     for row in rows:
         if row["array_job_id"] and row["array_job_id"] != named:

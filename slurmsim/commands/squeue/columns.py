@@ -181,14 +181,6 @@ def _shares(_: Show, shared: str | None) -> str:
     return shared or "OK"
 
 
-def _shares_later(_: Show, shared: str | None) -> str:
-    return "YES" if shared == "YES" else "NO"
-
-
-def _exclusive(_: Show, shared: str | None) -> str:
-    return {"NO": "NODE", "USER": "USER", "MCS": "MCS", "TOPO": "TOPO"}.get(shared or "", "NO")
-
-
 def _sct(_: Show, *counts: int | None) -> str:
     return ":".join(_or_star(_, count) for count in counts)
 
@@ -300,7 +292,7 @@ COLUMNS: tuple[Column, ...] = (
     C("END_TIME", "end_time", "time_limit", render=_end, letter="e", names=("endtime",)),
     C("EXC_NODES", "exc_nodes", render=_nodes, letter="x", uncut=True),
     C("EXC_NODES", "exc_nodes", render=_nodes, names=("excnodes",), uncut=True, since="24.11"),
-    C("EXCLUSIVE", "shared", render=_exclusive, names=("exclusive",), since="26.05"),
+    C("EXCLUSIVE", "exclusive", names=("exclusive",), since="26.05"),
     C("EXIT_CODE", "exit_code", render=_flag, names=("exit_code",), until="24.11"),
     C("EXIT_CODE", "exit_code", render=_exit, names=("exit_code",), since="24.11"),
     C("FEATURES", "features", letter="f", names=("feature",)),
@@ -336,7 +328,7 @@ COLUMNS: tuple[Column, ...] = (
     C("ORIGIN", "fed_origin_str", render=_federated, names=("origin",)),
     C("ORIGIN_RAW", "fed_origin_str", render=_federated, names=("originraw",)),
     C("OVER_SUBSCRIBE", "shared", render=_shares, letter="h", names=("oversubscribe", "shared"), until="26.05"),
-    C("OVER_SUBSCRIBE", "shared", render=_shares_later, letter="h", names=("oversubscribe", "shared"), since="26.05"),
+    C("OVER_SUBSCRIBE", "oversubscribe", letter="h", names=("oversubscribe", "shared"), since="26.05"),
     C("PARTITION", "partition", letter="P", names=("partition",)),
     C("PENDING_TIME", "start_time", "submit_time", render=_pending_time, names=("pendingtime",)),
     C("PREEMPT_TIME", "preempt_time", render=_date, names=("preempttime",)),

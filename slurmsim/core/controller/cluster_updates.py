@@ -16,6 +16,7 @@ import numpy as np
 from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.core.placement.compiled_request import SETTLED
+from slurmsim.core.placement.sharing import SharedCores, shares_cores, takes_turns
 from slurmsim.core.queue.priority import Multifactor
 from slurmsim.core.records.messages import AlterNodes, AlterPartition, DeletePartition
 from slurmsim.core.records.partition import Partition
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
 
 SEVERAL_POOLS = "slurmsim: a partition over nodes of partitions that share none is not modelled"
-NO_CORES = "slurmsim: a partition that shares cores cannot be made while the cluster runs"
 
 
 class ClusterUpdates:
@@ -124,8 +124,6 @@ class ClusterUpdates:
         p = state.cluster.by_name.get(spec.name)
         pool = self._pool(mask, p)
         if p is None:
-            if state.table.cores is None and spec.oversubscribe in ("YES", "FORCE") and spec.oversubscribe_max > 1:
-                raise SubmitError(NO_CORES)
             p = self._add(Partition(spec, len(state.partitions), state.table), pool)
         elif p.spec.min_nodes != spec.min_nodes:
             self._settle()
@@ -145,9 +143,24 @@ class ClusterUpdates:
             state.cluster.default = None
         if spec.max_cpus_per_node is not None and p.index not in state.table.used_by:
             state.table.used_by[p.index] = np.zeros(state.table.n, np.int64)
+        self._share_cores()
         self._weigh_partitions()
         self._access.ask_again()
         self.recompile()
+
+    def _share_cores(self) -> None:
+        """Jobs are in as many rows as their partitions have now, where some partition shares its cores."""
+        state = self.state
+        table = state.table
+        if takes_turns(state.spec) or (table.cores is None and not shares_cores(state.partitions)):
+            return
+        table.cores = SharedCores(table, state.partitions)
+        for runs, entries in ((True, state.running), (False, state.suspended)):
+            for job in sorted((entry[2] for entry in entries), key=lambda job: job.id):
+                if job.alloc is not None and not job.alloc.whole:
+                    table.cores.hold(job.alloc, job.partition.index, runs=runs)
+                    idx = job.alloc.indices()
+                    table.free_cpus[idx] = table.cores.free_on(idx.tolist())
 
     def _pool(self, mask: Bitmap, own: Partition | None) -> int:
         """The pool the nodes are in. Raises SubmitError when they are in several, or in none."""

@@ -307,10 +307,17 @@ class Controller:
         """One scheduling pass at `now` whether it is due or not: the policy's (`backfill`) or a full main pass."""
         self.note(now, [])
         if backfill:
+            self.recalculation.run_if_due(now)
             self.host.run()
         else:
             self.main.run(full=True)
         return self.state.actions
+
+    def quiet_cycle(self, now: int) -> None:
+        """A cycle of backfill at `now` that started nobody, in a run that is known: what it finds is remembered."""
+        self.note(now, [])
+        self.recalculation.run_if_due(now)
+        self.host.tested()
 
     def wake_at(self) -> int | None:
         """When `step` wants to be called at the latest, None if only a new fact can matter."""

@@ -90,7 +90,7 @@ class LifeCycle(RunWay):
             self.eligibility.arrays.hand_on_reason(job)
         job.reason = Reason.NONE
         job.planned_start = None
-        job.scheduler = scheduler
+        job.scheduler, job.forced = scheduler, record.partition.spec.all_share
         newly = state.table.allocate(alloc)
         if state.suspended:
             newly = state.alone(job)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmsim.core.queue.priority import Basic
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import Hold, Release
 from slurmsim.core.state.interfaces import QueueWay, Standing
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from slurmsim.core.queue.found_cpus import FoundCpus
     from slurmsim.core.queue.partition_limits import PartitionLimits
     from slurmsim.core.queue.predictions import Predictions
-    from slurmsim.core.queue.priority import Multifactor
+    from slurmsim.core.queue.priority import Basic, Multifactor
     from slurmsim.core.reservations.jobs import ReservationJobs
     from slurmsim.core.reservations.licenses import Licenses
     from slurmsim.core.state.controller_state import ControllerState
@@ -185,8 +184,8 @@ class Waiting(QueueWay):
         return self._plugin.recalculate(job, now)
 
     def rank_requeued(self, job: Job) -> None:
-        """`job`, which ran, waits again: since 24.11 behind all others where they come in order."""
-        if self.state.rules.requeued_come_last and isinstance(self._plugin, Basic) and job.priority:
+        """`job`, which ran, waits again: since 24.11 with a new priority, behind all where they come in order."""
+        if self.state.rules.ranks_requeued_anew and job.priority:
             job.priority = min(self._plugin.submit(job, self.state.now))
 
     def forget(self, job: Job) -> None:

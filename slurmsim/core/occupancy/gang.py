@@ -337,7 +337,7 @@ class Gang(Observer):
 
     @staticmethod
     def _has_rows(partition: Partition) -> bool:
-        return partition.spec.oversubscribe == "FORCE" and partition.spec.oversubscribe_max > 1
+        return partition.spec.all_share
 
     def _yields(self, theirs: Partition, mine: Partition) -> bool:
         return theirs is not mine and bool(theirs.mask & mine.mask) and not self._hard(theirs, mine)

@@ -13,7 +13,7 @@ from slurmsim.core.placement.gres import GpuDefaults
 from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds, fit_memory
 from slurmsim.core.placement.node_sets import NodeSets
 from slurmsim.core.placement.selector import Selector
-from slurmsim.core.placement.sharing import SharedCores, takes_turns
+from slurmsim.core.placement.sharing import SharedCores, shares_cores, takes_turns
 from slurmsim.core.placement.topology import SwitchTree
 from slurmsim.core.records.node_names import NodeNamer, index_runs, run_length
 from slurmsim.core.records.node_table import Allocation, NodeTable
@@ -76,8 +76,7 @@ class ClusterState:
         for p in self.partitions:
             if p.spec.max_cpus_per_node is not None:
                 self.table.used_by[p.index] = np.zeros(self.table.n, np.int64)
-        shares = any(p.spec.oversubscribe in ("YES", "FORCE") and p.spec.oversubscribe_max > 1 for p in self.partitions)
-        if shares and not takes_turns(cluster):  # else the gang scheduler has the rows
+        if shares_cores(self.partitions) and not takes_turns(cluster):  # else the gang scheduler has the rows
             self.table.cores = SharedCores(self.table, self.partitions)
         self.default_memory = MemoryBounds(cluster.option("DefMemPerCPU"), cluster.option("DefMemPerNode"))
         self.max_memory = MemoryBounds(cluster.option("MaxMemPerCPU"), cluster.option("MaxMemPerNode"))

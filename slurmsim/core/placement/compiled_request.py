@@ -218,7 +218,7 @@ class CompiledRequest:
         shares = spec.oversubscribe == "FORCE" or (spec.oversubscribe == "YES" and request.oversubscribe)
         self.sharing = "row" if shares and several else "one"
         # with FORCE even a job with --exclusive shares: it gets all cores of one row
-        forced = spec.oversubscribe == "FORCE" and several
+        forced = spec.all_share
         self.all_cores = forced and request.exclusive
         self.exclusive = (request.exclusive and not forced) or spec.oversubscribe == "EXCLUSIVE" or table.unit == "node"
 

@@ -39,7 +39,7 @@ class ExclusiveUsers(Observer):
     @staticmethod
     def unshared(request: ResourceRequest, partition: Partition) -> bool:
         """Whether a job shares its nodes with nobody who comes later."""
-        forced = partition.spec.oversubscribe == "FORCE" and partition.spec.oversubscribe_max > 1
+        forced = partition.spec.all_share
         return request.unshared and not forced
 
     def owner(self, node: int) -> str:

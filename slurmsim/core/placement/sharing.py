@@ -8,7 +8,7 @@ gets decides which are left for the next: the lowest free ones, as the default d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +34,11 @@ def _both(one: Taken, other: Taken) -> Taken:
     if not other:
         return one
     return one | {node: one.get(node, 0) | cores for node, cores in other.items()}
+
+
+def shares_cores(partitions: Iterable[Partition]) -> bool:
+    """Whether some partition lets several jobs have one core."""
+    return any(p.spec.oversubscribe in ("YES", "FORCE") and p.spec.oversubscribe_max > 1 for p in partitions)
 
 
 def takes_turns(cluster: ClusterSpec) -> bool:
@@ -83,6 +88,21 @@ class SharedCores:
         if a.share is not None:
             return a.share.cores
         return {node: (1 << self.size[node]) - 1 for node in a.indices().tolist()}
+
+    def hold(self, a: Allocation, partition: int, *, runs: bool) -> None:
+        """Put allocation `a` of a job of `partition` into a row, as after a change of partitions, if it `runs`.
+
+        Who was started where nobody shared cores shares none with those who come: slurmctld keeps how a job was
+        started (node_req), and lets others in by what partitions are now (select_p_reconfigure, _is_node_busy). Which
+        cores such a job has nobody knew before; it has the lowest that are free.
+        """
+        if a.share is None:
+            taken = self._union(range(len(self.n_rows)))
+            enough = (self.left(a.indices(), taken) >= a.cpus).all()
+            a.share = Share(self.pick(a, taken if enough else {}), partition, sole=True)
+        a.share.row = NO_ROW
+        if runs:
+            self.add(a.share, crowd=True)
 
     def emptied(self) -> SharedCores:
         """The state without any job."""

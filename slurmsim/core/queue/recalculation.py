@@ -58,7 +58,7 @@ class Recalculation:
         self.state, self._accounting, self._found_cpus = state, accounting, found_cpus
         self.plugin = plugin
         self.period_s = self.plugin.period_s
-        self.after_passes = state.spec.watched and state.rules.recalculates_first
+        self.after_passes = state.rules.recalculates_first
         late = state.spec.watched and not self.after_passes
         self.next_at = FAR if self.period_s is None else state.start_time + late
         self.shares: FairTree | Classic | None = None

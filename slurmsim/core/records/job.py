@@ -45,8 +45,8 @@ class Job:
     __slots__ = (
         "account", "accrue_time", "alloc", "array_key", "array_limit", "bars", "begin", "branch", "claims",
         "corrections", "deadline", "depth", "eligible_time", "end_limit", "end_time", "exit_code",
-        "first_submit", "foremost", "held_since", "id", "key", "licenses", "likely_nodes", "limit_fixed", "n_cpus",
-        "n_nodes", "name", "nodes", "order", "partition", "partitions", "planned_nodes", "planned_start",
+        "first_submit", "forced", "foremost", "held_since", "id", "key", "licenses", "likely_nodes", "limit_fixed",
+        "n_cpus", "n_nodes", "name", "nodes", "order", "partition", "partitions", "planned_nodes", "planned_start",
         "predicted_s", "preempt_start", "preempt_time", "priority", "qos", "qos_spec", "queued", "rank",
         "reason", "request", "requests", "reservation", "reservation_name", "reservations", "restarts",
         "scheduler", "special", "start_time", "state", "sub", "submit_time", "suspended_at", "suspended_s",
@@ -97,6 +97,7 @@ class Job:
         self.tried_cpus = 0  # of the whole nodes it has been planned on: they count in its priority
         self.likely_nodes = 0
         self.foremost: int | None = None  # of several partitions the one its submission found nodes in, AS_ASKED: none
+        self.forced = False  # its last start was where OverSubscribe=FORCE:n has all jobs share
         self.scheduler = ""
         self.depth = 0
         self.waits_for: list[tuple[str, int, int]] = []

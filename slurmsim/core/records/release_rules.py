@@ -89,8 +89,8 @@ class ReleaseRules(Value):
         Root and SlurmUser may use any reservation (_valid_job_access_resv).
     reserves_core_a_node
         Cores without a number of nodes are spread over as many nodes as there are.
-    requeued_come_last
-        Under priority/basic a job that is requeued gets the next priority, as a new one does.
+    ranks_requeued_anew
+        A job that is requeued gets its priority anew, under priority/basic the next one, as a new job does.
     """
 
     walks_job_table: bool = False
@@ -119,8 +119,8 @@ class ReleaseRules(Value):
     reserves_as_for_jobs: bool = False
     reserves_idle_first: bool = False
     reserves_core_a_node: bool = False
-    requeued_come_last: bool = False
     reserves_of_partition: bool = False
+    ranks_requeued_anew: bool = False
     reservations_open_to_root: bool = False
 
 
@@ -145,7 +145,7 @@ _ROWS = {
         reserves_of_partition=True,
         reservations_open_to_root=True,
         reserves_idle_first=True,
-        requeued_come_last=True,
+        ranks_requeued_anew=True,
     ),
     "26.05": ReleaseRules(
         tries_over_limits=True,
@@ -173,7 +173,7 @@ _ROWS = {
         reserves_of_partition=True,
         reservations_open_to_root=True,
         reserves_core_a_node=True,
-        requeued_come_last=True,
+        ranks_requeued_anew=True,
     ),
 }
 

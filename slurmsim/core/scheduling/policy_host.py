@@ -68,6 +68,12 @@ class PolicyHost:
         """`job` is suspended: from now on counting units does not tell what its pool can do."""
         self.view.pools[job.partition.pool].units = None
 
+    def keep_time(self, other: PolicyHost) -> None:
+        """The policy was called when that of `other` was, the host of a copy: its next time follows from that."""
+        self.passes, self.wake = other.passes, other.wake
+        for name in self.policy.STATE:
+            setattr(self.policy, name, getattr(other.policy, name))
+
     def next_time(self, now: int) -> int | None:
         """When the policy must be called next, None if only a new event can matter."""
         if self.solves.answered:
@@ -180,6 +186,10 @@ class PolicyHost:
                 raise self._broken(error) from error
             outcome = self._start(decision) if type(decision) is Start else self._carry_out(decision)
 
+    def tested(self) -> None:
+        """A cycle has tried all it looks at: the CPUs it found for them count from now on."""
+        self._test.found_cpus.cycle(self._test.looked_at)
+
     def explain(self, job: Job) -> str:
         """What the policy says of a job that waits. Raises PolicyError for what it raises."""
         try:
@@ -273,7 +283,7 @@ class PolicyHost:
             return None
         if kind is Tested:
             if decision.record is None:
-                self._test.found_cpus.cycle(self._test.looked_at)
+                self.tested()
             else:
                 self._test.found_cpus.test(decision.record)
             return None

@@ -41,27 +41,40 @@ def _give_out(running: list[Job], node: int, cluster: LiveCluster) -> None:
 
 
 def cores_kept(r: Reservation, cluster: LiveCluster) -> dict[str, list[int]]:
-    """Numbers of the cores of `r`, by its nodes' numbers as text: the lowest nobody has when it begins."""
+    """Numbers of the cores of `r`, by its nodes' numbers as text.
+
+    The lowest nobody has when it begins. Since 24.11, where they are looked for as for a job, those of one socket after
+    the other, idle now if these are enough.
+    """
     running = [entry[2] for entry in cluster.controller.state.running]
+    now = {(job.id, job.restarts) for job in running}
     staying = {(job.id, job.restarts) for job in running if job.end_limit is None or job.end_limit >= r.start}
     others = [
         cluster.reservation_texts.get(other.name, {}).get("cores", {})
         for other in cluster.controller.state.reserved.all if other is not r and other.covers(r.start, r.end)
     ]  # fmt: skip
+    dealt = since(cluster.release, "reserved_cores_dealt")
     found = {}
     for node, n_cpus in (r.cores or {}).items():
         machine = spec(node, cluster)
         _give_out(running, node, cluster)
-        taken = {core for cores in others for core in cores.get(str(node), ())}
-        if "IGNORE_JOBS" not in r.flags:
-            taken |= {
-                cpu // machine.threads_per_core
-                for (job, at), cpus in cluster.given_cpus.items() if at == node and job in staying
-                for cpu in cpus
-            }  # fmt: skip
-        free = [core for core in range(machine.sockets * machine.cores_per_socket) if core not in taken]
-        found[str(node)] = free[: n_cpus // machine.threads_per_core]
+        kept = {core for cores in others for core in cores.get(str(node), ())}
+        n_cores = n_cpus // machine.threads_per_core
+        for jobs in (now, staying) if dealt else (staying,):
+            theirs = set() if "IGNORE_JOBS" in r.flags else _cores_of(jobs, node, machine.threads_per_core, cluster)
+            free = [core for core in range(machine.sockets * machine.cores_per_socket) if core not in kept | theirs]
+            if len(free) >= n_cores:
+                break
+        each = machine.cores_per_socket
+        sockets = [[core for core in free if core // each == socket] for socket in range(machine.sockets)]
+        found[str(node)] = sorted(_dealt(sockets, 1, n_cores, whole=False) if dealt else free[:n_cores])
     return found
+
+
+def _cores_of(jobs: set[tuple[int, int]], node: int, threads: int, cluster: LiveCluster) -> set[int]:
+    """The cores of `node` some of `jobs` has, which are named by id and run."""
+    given = cluster.given_cpus.items()
+    return {cpu // threads for (job, at), cpus in given if at == node and job in jobs for cpu in cpus}
 
 
 def _choose(job: Job, node: int, taken: set[int], cluster: LiveCluster) -> tuple[int, ...]:

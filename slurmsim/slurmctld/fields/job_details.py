@@ -145,6 +145,8 @@ def _arguments(row: Row, cluster: LiveCluster) -> str | None:
 
 def _exclusive(row: Row, cluster: LiveCluster) -> str:
     shared, spec = row.job.asked.get("shared"), row.core.partition.spec
+    if row.core.forced or shared == "ok":
+        return "NO"
     if shared == "user" or spec.exclusive_user:
         return "USER"
     if shared in ("mcs", "topo"):

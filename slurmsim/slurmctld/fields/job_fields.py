@@ -301,7 +301,7 @@ def _batch_host(row: Row, cluster: LiveCluster) -> str | None:
 def _tres_asked(row: Row, cluster: LiveCluster) -> str:
     core = row.core
     if row.job.resized_at and core.alloc is not None:
-        return _tres_given(row, cluster) or ""
+        return tres_given(row, cluster) or ""
     counts = tres_asked(row.job, cluster)
     if not counts.get("mem"):
         counts.pop("mem", None)
@@ -317,10 +317,11 @@ def tres_asked(live: LiveJob, cluster: LiveCluster) -> dict[str, int]:
     return counts
 
 
-def _tres_given(row: Row, cluster: LiveCluster) -> str | None:
+def tres_given(row: Row, cluster: LiveCluster) -> str | None:
     core = row.core
     if core.alloc is None:
-        return None
+        restarts, left = row.job.asked.get("tres_left") or (0, None)
+        return left if restarts == core.restarts else None
     counts = cluster.controller.state.billing.allocated(core.alloc)
     if not counts.get("mem"):
         counts.pop("mem", None)
@@ -441,17 +442,38 @@ def _tasks(row: Row, cluster: LiveCluster) -> int:
 
 
 def _shared(row: Row, cluster: LiveCluster) -> str:
-    """OVER_SUBSCRIBE as squeue prints it (_resolve_shared_status, _pack_default_job_details)."""
-    shared, spec = row.job.asked.get("shared"), row.core.partition.spec
-    if spec.oversubscribe == "EXCLUSIVE" or (shared == "none" and row.core.start_time is None):
-        return "NO"
-    if spec.oversubscribe == "FORCE" and spec.oversubscribe_max > 1:
+    """Whether it shares, as all releases tell it (_resolve_shared_status, get_job_share_value).
+
+    What a start made of it stays. A try of a job that waits leaves nothing behind since 24.11.
+    """
+    core = row.core
+    shared, spec = row.job.asked.get("shared"), core.partition.spec
+    if core.forced:
         return "YES"
-    if shared in ("exclusive", "none") or (row.core.request.whole and (shared != "ok" or spec.oversubscribe == "NO")):
+    if spec.oversubscribe == "EXCLUSIVE" or (shared == "none" and core.start_time is None):
+        return "NO"
+    if spec.all_share and core.state == JobState.PENDING and not since(cluster.release, "shares_once_started"):
+        return "YES"
+    if shared in ("exclusive", "none") or (core.request.whole and (shared != "ok" or spec.oversubscribe == "NO")):
         return "NO"
     if shared == "ok":
         return "YES"
-    return "USER" if shared == "user" or spec.exclusive_user else "OK"
+    if shared == "user" or spec.exclusive_user:
+        return "USER"
+    return "YES" if spec.all_share else "OK"
+
+
+def _oversubscribe(row: Row, cluster: LiveCluster) -> str:
+    """Whether it shares, as 26.05 tells it apart from whether it is alone: OK where its partition lets it.
+
+    Mirrors get_job_oversubscribe_value (slurm_protocol_defs.c, 26.05).
+    """
+    core = row.core
+    shared, spec = row.job.asked.get("shared"), core.partition.spec
+    if core.forced or (shared == "ok" and spec.oversubscribe != "EXCLUSIVE"):
+        return "YES"
+    may = spec.oversubscribe == "FORCE" or (spec.oversubscribe == "YES" and spec.oversubscribe_max > 1)
+    return "OK" if may and shared not in ("exclusive", "none") and not core.request.exclusive else "NO"
 
 
 def _dependency(row: Row, cluster: LiveCluster) -> str | None:
@@ -518,7 +540,7 @@ FIELDS: dict[str, Getter] = {
     "tres_per_task": _text("tres_per_task"),
     "tres_per_socket": _text("tres_per_socket"),
     "tres_req_str": _tres_asked,
-    "tres_alloc_str": _tres_given,
+    "tres_alloc_str": tres_given,
     "priority": _priority,
     "nice": lambda r, c: r.core.sub.nice,
     "dependency": _dependency,
@@ -538,6 +560,7 @@ FIELDS: dict[str, Getter] = {
     "requeue": lambda r, c: 1 if r.core.sub.requeue else 0,
     "restart_cnt": lambda r, c: r.core.restarts,
     "shared": _shared,
+    "oversubscribe": _oversubscribe,
     "contiguous": lambda r, c: 1 if r.core.sub.request.contiguous else 0,
     "licenses": _text("licenses"),
     "resv_name": lambda r, c: r.core.reservation_name or r.core.sub.reservation or None,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 
 CHANGES = frozenset({"kill"})
+OVER = "Job/step already completing or completed"
 
 
 NOT_NOW = "Job can not be altered now, try again later"
@@ -56,12 +57,14 @@ def _cancel(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> 
     told = number not in (None, signal.SIGKILL) or arguments.get("batch") or arguments.get("step") is not None
     if told and not alive:  # a script or a step that is gone, whosever it was
         raise Refusal(INVALID_JOB, 2017)
+    if arguments.get("ctld") and not alive:
+        raise Refusal(OVER, 2021)  # whosever it was: slurmctld filters before it asks who may
     if any(person.uid != live.person.uid for live in found) and not cluster.is_operator(person):
         raise Refusal(DENIED, 2002) if arguments.get("step") is None else Refusal("Invalid user id", 2010)
     if arguments.get("step") is None and array_cancel.is_unheard(cluster, str(arguments["job_id"]), found[0]):
         raise Refusal(INVALID_JOB, 2017)
     if not alive:
-        raise Refusal("Job/step already completing or completed", 2021)
+        raise Refusal(OVER, 2021)
     if arguments.get("step") is None:
         recurring.check_cancel(cluster, alive, said=bool(arguments.get("cron")))
         recurring.disable(cluster, alive)  # whatever the signal

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.core.records.messages import Requeue, RequeueHold, Resume, Submit, Suspend
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.release_changes import since
-from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.engine.live_job import LiveJob, Row
+from slurmsim.slurmctld.fields.job_fields import tres_given
 from slurmsim.slurmctld.requests import het_jobs
 from slurmsim.slurmctld.requests.job_change import NOT_SUPPORTED
 from slurmsim.slurmctld.requests.job_holds import hold_record
@@ -166,6 +167,7 @@ class _Jobs:
     def _again(self, live: LiveJob) -> None:
         """A job that has ended is submitted once more, under its id, account and QOS. Raises Refusal."""
         before, network = live.core, self.cluster.network
+        left = tres_given(Row(live), self.cluster)  # only epilogs take it away, and there is none
         sub = replace(before.sub, begin=self.cluster.now + AGAIN_S, hold=False, account=before.account, qos=before.qos)
         network.entering[before.id] = live
         network.behaviour[before.id] = copy(self.cluster.behaviour_of(live.asked, live.task))
@@ -176,7 +178,9 @@ class _Jobs:
             raise Refusal(network.refused.pop()[1])
         live.core = network.core_of(before.id)
         live.core.restarts = before.restarts + 1
-        live.core.priority = before.priority  # until it is worked out anew, when its time has come
+        live.asked = {**live.asked, "tres_left": (live.core.restarts, left)}
+        live.core.priority = before.priority  # in 22.05 until it is worked out anew, when its time has come
+        self.cluster.controller.waiting.rank_requeued(live.core)
         network.live[before.id] = live
         live.cancelled_by = None
         run = copy(before)

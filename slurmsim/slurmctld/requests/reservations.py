@@ -165,8 +165,7 @@ class _Reservations:
         if made is not None and made.cores is not None:
             kept = self.cluster.reservation_texts[name]
             kept["created"] = self.cluster.now
-            if not self.cluster.controller.state.rules.reserves_as_for_jobs:
-                kept["cores"] = cores_kept(made, self.cluster)
+            kept["cores"] = cores_kept(made, self.cluster)
         return {"name": name}
 
     def _members(self, asked: Mapping[str, Any]) -> str | None:

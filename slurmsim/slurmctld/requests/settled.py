@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 
 _OWN = (
-    "billed", "cpus_settled", "tres_settled", "pn_min_cpus_settled", "qos_told", "crontab_spec", "crontab_lines",
+    "billed", "tres_left", "cpus_settled",
+    "tres_settled", "pn_min_cpus_settled", "qos_told", "crontab_spec", "crontab_lines",
 )  # fmt: skip
 """What updates and tables of recurring jobs note on a request: nobody submits it."""
 

@@ -71,7 +71,7 @@ KINDS: tuple[Kind, ...] = (
         Job,
         """
         account accrue_time alloc array_key array_limit bars begin branch claims corrections deadline depth
-        eligible_time end_limit end_time exit_code first_submit foremost held_since id key licenses likely_nodes
+        eligible_time end_limit end_time exit_code first_submit forced foremost held_since id key licenses likely_nodes
         limit_fixed n_cpus n_nodes name nodes order partition partitions planned_nodes planned_start predicted_s
         preempt_start preempt_time priority qos qos_spec queued rank reason request requests reservation
         reservation_name reservations restarts scheduler special start_time state sub submit_time suspended_at

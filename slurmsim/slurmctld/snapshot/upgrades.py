@@ -11,7 +11,7 @@ a part of the engine stays what it is in a new one. What refers to other records
 | 4 | 0.5.0 | layouts, solves, predictions, faults; objects' state lies with their part; shapes are requests |
 | 5 | 0.6.0 | recurring jobs, whole tasks of a node |
 | 6 | before 0.7.0 | WCKeys |
-| 7 | before 0.7.0 | what jobs were held with, their foremost partition, and arrays of which tasks are forgotten |
+| 7 | before 0.7.0 | how jobs were held, their foremost partition, whether they share; forgotten tasks of arrays |
 """
 
 from __future__ import annotations
@@ -50,7 +50,11 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     },
     5: {"submission": {"cron": ""}, "shape": {"task_cpus": LATER}},
     6: {},
-    7: {"job": {"foremost": None}, "live job": {"held_with": ""}, "live array": {"gone": 0}},
+    7: {
+        "job": {"foremost": None, "forced": False},
+        "live job": {"held_with": ""},
+        "live array": {"gone": 0},
+    },
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {

@@ -356,3 +356,46 @@ def test_of_a_partition_that_takes_no_jobs_unknown_features_are_told_first(tmp_p
     found = answers("sbatch -C nosuch --wrap true", tmp_path, before="scontrol update partitionname=main state=drain")
     closed, unknown = "Required partition not available (inactive or drain)\n", "Invalid feature specification\n"
     assert [text.rpartition("failed: ")[2] for text in found] == [closed, unknown, unknown]
+
+
+def test_why_reserved_cores_stay(tmp_path: Path) -> None:
+    found = []
+    for release in RELEASES:
+        place = tmp_path / release
+        place.mkdir()
+        cluster = Cluster(place, "SelectType=select/cons_tres\n" + CONF, release=release)
+        assert cluster.run(f"{_RESERVE.partition(' nodes')[0]} corecnt=2 partition=main")[0] == 0
+        found.append(cluster.run("scontrol update reservationname=r nodes=n2")[2])
+    why = "scontrol: error: Updating core/node TRES not supported for core-based reservations\n"
+    assert [text.startswith(why) for text in found] == [False, True, True]
+    assert all(text.endswith("slurm_update error: Core-based reservation can not be updated\n") for text in found)
+
+
+def test_reserved_cores_of_a_node_with_sockets(tmp_path: Path) -> None:
+    found = []
+    for release in RELEASES:
+        place = tmp_path / release
+        place.mkdir()
+        conf = CONF.replace("CPUs=4", "Sockets=2 CoresPerSocket=4")
+        cluster = Cluster(place, "SelectType=select/cons_tres\n" + conf, release=release)
+        assert cluster.run(f"{_RESERVE.partition(' nodes')[0]} nodes=n1 corecnt=3")[0] == 0
+        cluster.now += 90
+        found.append(cluster.text("scontrol show reservation r").partition("CoreIDs=")[2].split()[0])
+    assert found == ["0-2", "0-1,4", "0-1,4"]
+
+
+def test_slurmctld_does_not_tell_who_may_cancel_what_is_over(tmp_path: Path) -> None:
+    assert answers("scancel --ctld 1", tmp_path, "bob", before="scancel 1")[1:] == ["", ""]
+
+
+def test_the_limit_of_a_task_named_by_its_own_id(tmp_path: Path) -> None:
+    found = []
+    for release in RELEASES:
+        place = tmp_path / release
+        place.mkdir()
+        cluster = cluster_of(release, place)
+        cluster.submit("alice", array_inx="0-1", num_tasks=1, time_limit=10)
+        cluster.now += 10
+        cluster.run("scontrol update jobid=3 timelimit=+5")
+        found.append(cluster.text("scontrol show job 3").partition("TimeLimit=")[2].split()[0])
+    assert found == ["00:10:00", "00:15:00", "00:15:00"]

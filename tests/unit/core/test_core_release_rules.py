@@ -174,6 +174,19 @@ def test_priorities_are_recalculated_without_slurmdbd() -> None:
     assert found == [(312, 312), (312, 500), (312, 500)]
 
 
+@pytest.mark.parametrize("release", ["24.11", "26.05"])
+def test_a_pass_of_the_second_in_which_priorities_are_recalculated_comes_before(release: str) -> None:
+    """By the CPUs backfill found for it b goes before c, 750 to 500; as long as it has 469, c does."""
+    more = "PriorityType=priority/multifactor\nPriorityWeightJobSize=1000\nPriorityCalcPeriod=1\n"
+    for run, first in ((56, "c"), (57, "c"), (58, "b")):  # the pass follows 3 s later
+        w = World(simple(4, 4, more=more), "backfill", release=release)
+        w.sbatch("-J a -N4 --exclusive -t 10", run=run)
+        w.sbatch("-J b -N3 --exclusive -t 10", run=100)
+        w.sbatch("-J c -N2 -n8 --exclusive -t 10", run=100)
+        w.until(run + 10)
+        assert {name for name in "bc" if w.state(name) == "RUNNING"} == {first}, run
+
+
 def test_plans_of_a_throttled_array() -> None:
     """22.05 plans all tasks as long as one may start, 24.11 as many as the throttle lets run: d finds nodes sooner."""
     script = [(0, "-J a -N4 -t 10"), (0, "-J b -N1 -t 20 -a 1-4%2"), (0, "-J d -N1 -t 5")]

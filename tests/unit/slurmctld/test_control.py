@@ -341,6 +341,31 @@ def test_a_finished_job_keeps_its_priority_when_it_is_requeued(basic: Engine) ->
     assert show(basic, "1", "job_state", "priority") == ["PENDING", *before]
 
 
+@pytest.mark.parametrize(("release", "changed"), [("22.05", False), ("24.11", True), ("26.05", True)])
+@pytest.mark.parametrize("plugin", ["basic", "multifactor"])
+def test_a_finished_job_gets_its_priority_anew(plugin: str, release: str, changed: bool, tmp_path: Path) -> None:
+    """By what its partition is worth now, or behind all others where they come in order."""
+    conf = f"SlurmctldHost=h\nPriorityType=priority/{plugin}\nPriorityWeightPartition=1000\nNodeName=n[1-2]\n"
+    (tmp_path / "slurm.conf").write_text("ClusterName=c\n" + conf + "PartitionName=p Nodes=ALL PriorityJobFactor=9\n")
+    header = new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0, release=release)
+    e = make_engine(header, tmp_path)
+    job = {"name": "j", "script": "#!/bin/sh\nsleep 5\n", "work_dir": "/tmp", "time_limit": 10, "partition": "p"}
+    do(e, "submit", ALICE, job=job)
+    do(e, "create_partition", partition={"name": "q", "nodes": "ALL", "priority_job_factor": 18})
+    e.execute(START + 60, "ping", {}, ROOT)
+    before = show(e, "1", "job_state", "priority")
+    assert before[0] == "COMPLETED"
+    given = show(e, "1", "tres_alloc_str")
+    do(e, "requeue_job", ROOT, job_id="1", hold=False)
+    assert (show(e, "1", "priority") != before[1:]) == changed
+    assert show(e, "1", "tres_alloc_str") == given != [None]  # nothing has taken it away
+    while show(e, "1", "job_state") != ["RUNNING"]:
+        e.execute(e.now + 1, "ping", {}, ROOT)
+        assert e.now < START + 400
+    do(e, "requeue_job", ROOT, job_id="1", hold=False)
+    assert show(e, "1", "restart_cnt", "tres_alloc_str") == [2, None]
+
+
 def test_jobs_are_given_nodes_by_active_features_also_by_those_no_node_has_any_more(tmp_path: Path) -> None:
     conf = "SlurmctldHost=h\nNodeName=n[1-2] Feature=std\nNodeName=n[3-4] Feature=fast\nPartitionName=p Nodes=ALL\n"
     (tmp_path / "slurm.conf").write_text("ClusterName=c\n" + conf)

@@ -26,9 +26,9 @@ PartitionName=batch Nodes=ALL Default=YES
 BATCH = {"name": "j", "script": "#!/bin/sh\nsleep 500\n", "work_dir": "/tmp", "time_limit": 10, "min_cpus": 1}
 
 
-def engine(folder: Path, conf: str = CONF) -> Engine:
+def engine(folder: Path, conf: str = CONF, release: str = "22.05") -> Engine:
     (folder / "slurm.conf").write_text(conf)
-    header = new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0)
+    header = new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0, release=release)
     return make_engine(header, folder)
 
 
@@ -128,3 +128,38 @@ def test_cores_are_reserved_where_partitions_share_them(tmp_path: Path) -> None:
     wait(e, 65)
     assert show(e, outside, "job_state") == ["PENDING"]  # four of its eight are kept
     assert show(e, shorter, "job_state") == ["RUNNING"]
+
+
+@pytest.mark.parametrize(
+    ("release", "waiting", "ran"),
+    [
+        ("22.05", ["YES", "YES"], ["YES", "YES", "YES"]),
+        ("24.11", ["YES", "NO"], ["YES", "YES", "YES"]),
+        ("26.05", ["OK", "NO"], ["OK", "YES", "YES"]),
+    ],
+)
+def test_a_partition_that_shares_from_now_on(release: str, waiting: list[str], ran: list[str], tmp_path: Path) -> None:
+    """Who runs keeps its nodes to itself; whoever comes later goes elsewhere, two on each core."""
+    e = engine(tmp_path, CONF + "PartitionName=other Nodes=ALL\n", release)
+    first = submit(e, num_tasks=2, min_nodes=2, max_nodes=2, time_limit=60)
+    wait(e, 5)
+    do(e, "update_partition", partition={"name": "batch", "over_subscribe": ["FORCE", 2]})
+    e.controller.check()
+    second, exclusive = submit(e, num_tasks=8), submit(e, shared="exclusive", time_limit=60)
+    elsewhere, third = submit(e, partition="other"), submit(e, num_tasks=8)
+    held = [submit(e, hold=True, num_tasks=8), submit(e, hold=True, shared="exclusive")]
+    wait(e, 65)
+    field = "oversubscribe" if release == "26.05" else "shared"
+    jobs = (first, second, exclusive, elsewhere, third)
+    assert [show(e, job, "nodes")[0] for job in jobs] == ["n[1-2]", "n3", "n3", "", ""]
+    assert [show(e, job, field)[0] for job in held] == waiting
+    do(e, "kill", job_id=first)
+    do(e, "update_partition", partition={"name": "batch", "over_subscribe": ["NO", 1]})
+    wait(e, 65)
+    e.controller.check()
+    assert [show(e, job, "nodes")[0] for job in (elsewhere, third)] == ["n1", "n2"]
+    other = engine(tmp_path, CONF + "PartitionName=other Nodes=ALL\n", release)
+    restore(other, list(take(e)))
+    other.controller.check()
+    do(other, "update_partition", partition={"name": "batch", "over_subscribe": ["FORCE", 2]})
+    assert [show(other, job, field)[0] for job in (first, second, exclusive)] == ran
