@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
     old = os.umask(0)  # the most careless of users
     try:
         with slurmsim.cluster(nodes=1, frozen=True, folder=found) as c:
-            c.run(["sbatch", "--wrap", "true"], check=True)
+            c.run(["sbatch", "-o", "/dev/null", "--wrap", "true"], check=True)
     finally:
         os.umask(old)
     return found
