@@ -52,17 +52,25 @@ def _preemptable(row: Row, cluster: LiveCluster) -> int:
 def node_count(row: Row, cluster: LiveCluster) -> int:
     """Nodes it has; of one that never ran how many a pass found for it, or its CPUs and tasks need (node_cnt_wag)."""
     core = row.core
-    waits = core.state == JobState.PENDING or core.start_time is None
-    if waits and core.likely_nodes > 0:
-        return int(core.likely_nodes)
-    most = max(cluster.most_cpus(core.partition.spec), 1)
+    found: int = core.n_nodes
+    if core.start_time is not None and core.state != JobState.PENDING:
+        return found
+    likely: int = core.likely_nodes
+    if likely > 0:
+        return likely
     asked = core.sub.request
-    if waits and core.likely_nodes == FORGOTTEN and not core.restarts:  # else that of the run before is known
-        return _of_whole_tasks(core, most)
-    if not waits or (asked.max_nodes and not asked.use_min_nodes):
-        return int(core.n_nodes)
-    of_tasks = -(-asked.n_tasks // asked.tasks_per_node) if asked.tasks_per_node else 0
-    return max(int(core.n_nodes), -(-int(core.request.min_cpus) // most), of_tasks)
+    if likely == FORGOTTEN and not core.restarts:  # else that of the run before is known
+        return _of_whole_tasks(core, _most_cpus(core, cluster))
+    if asked.max_nodes and not asked.use_min_nodes:
+        return found
+    cpus: int = core.request.min_cpus
+    if cpus > found:
+        found = max(found, -(-cpus // _most_cpus(core, cluster)))
+    return max(found, -(-asked.n_tasks // asked.tasks_per_node)) if asked.tasks_per_node else found
+
+
+def _most_cpus(core: Job, cluster: LiveCluster) -> int:
+    return max(cluster.most_cpus(core.partition.spec), 1)
 
 
 def _of_whole_tasks(core: Job, most: int) -> int:
