@@ -13,12 +13,17 @@ FORGOTTEN = -1
 def expected(state: ControllerState, job: Job, *, preempts: bool) -> int:
     """How many nodes `job` would get were they empty; 0: none could serve it.
 
-    Of those it may use now: for who wants nodes to himself the idle ones, unless somebody would make way (`preempts`).
-    Where these are too few, of all that are up.
+    Of those it may use now: for who wants nodes to himself the idle ones, unless somebody would make way (`preempts`),
+    for others those nobody has to himself (share_node_bitmap). Where these are too few, of all that are up.
     """
     table, request = state.table, job.request
-    up = table.up & job.partition.mask
-    usable = up & table.idle if request.exclusive and not preempts else up
+    up = usable = table.up & job.partition.mask
+    if not request.exclusive:
+        for _, _, other in state.running:
+            if other.request.exclusive:
+                usable &= ~other.nodes
+    elif not preempts:
+        usable &= table.idle
     for nodes in (usable, up):
         found = state.selector.place(request, Supposed.empty(table), nodes, rough=True)
         if found is not None:

@@ -43,8 +43,8 @@ def _give_out(running: list[Job], node: int, cluster: LiveCluster) -> None:
 def cores_kept(r: Reservation, cluster: LiveCluster) -> dict[str, list[int]]:
     """Numbers of the cores of `r`, by its nodes' numbers as text.
 
-    The lowest nobody has when it begins. Since 24.11, where they are looked for as for a job, those of one socket after
-    the other, idle now if these are enough.
+    Those nobody has when it begins, in 24.11 those idle now if they are enough: the lowest, and since 24.11, where they
+    are looked for as for a job, those of one socket after the other.
     """
     running = [entry[2] for entry in cluster.controller.state.running]
     now = {(job.id, job.restarts) for job in running}
@@ -60,7 +60,7 @@ def cores_kept(r: Reservation, cluster: LiveCluster) -> dict[str, list[int]]:
         _give_out(running, node, cluster)
         kept = {core for cores in others for core in cores.get(str(node), ())}
         n_cores = n_cpus // machine.threads_per_core
-        for jobs in (now, staying) if dealt else (staying,):
+        for jobs in (now, staying) if cluster.controller.state.rules.reserves_idle_first else (staying,):
             theirs = set() if "IGNORE_JOBS" in r.flags else _cores_of(jobs, node, machine.threads_per_core, cluster)
             free = [core for core in range(machine.sockets * machine.cores_per_socket) if core not in kept | theirs]
             if len(free) >= n_cores:

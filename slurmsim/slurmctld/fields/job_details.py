@@ -106,11 +106,15 @@ def _nodes_of_tasks(row: Row) -> int:
     return -(-(tasks or per_node) // per_node) if per_node else tasks
 
 
+_WALLS = ("AssocGrpWallLimit", "QOSGrpWallLimit")
+
+
 def untried(row: Row, cluster: LiveCluster) -> bool:
     """Whether nobody has looked for nodes, which says how many there will be (node_cnt_wag), and tasks alone tell.
 
-    Jobs that came held are not tried, nor are those whose reservation has not begun; those over a limit of jobs, of a
-    user no partition lets in, or that came with an account or QOS no partition takes are told so before.
+    Jobs that came held are not tried, nor are those whose reservation has not begun; those over a limit of jobs or of a
+    group's wall time (acct_policy_job_runnable_pre_select), of a user no partition lets in, or that came with an
+    account or QOS no partition takes are told so before.
     """
     core, request = row.core, row.core.sub.request
     held = core.sub.hold and not core.priority
@@ -119,7 +123,7 @@ def untried(row: Row, cluster: LiveCluster) -> bool:
     came_barred = core.bars is not None and row.job.entered_after == cluster.looks and all(
         p.index in core.bars and core.bars[p.index].text for p in core.partitions
     )  # fmt: skip
-    untold = held or shut_out or early or came_barred or "Jobs" in core.reason
+    untold = held or shut_out or early or came_barred or "Jobs" in core.reason or core.reason in _WALLS
     return untold and not request.tasks_per_node and request.cpus_per_task == 1
 
 

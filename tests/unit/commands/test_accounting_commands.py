@@ -83,6 +83,23 @@ def test_without_a_database_jobs_are_stored_all_the_same(tmp_path: Path) -> None
     assert states(cluster) == ["1|RUNNING"]
 
 
+@pytest.mark.parametrize(("release", "nodes"), [("22.05", "1"), ("24.11", "1-1"), ("26.05", "1-1")])
+@pytest.mark.parametrize("limit", ["grpwall=1", "grpjobs=0"])
+def test_no_nodes_are_looked_for_over_a_limit_of_jobs_or_wall(
+    limit: str, release: str, nodes: str, tmp_path: Path
+) -> None:
+    cluster = Cluster(tmp_path, CONF, release=release)
+    cluster.text("sacctmgr -i add account chem")
+    cluster.text("sacctmgr -i add user bob account=chem")
+    cluster.submit("bob", seconds=90)
+    cluster.now += 200
+    cluster.text(f"sacctmgr -i modify user bob set {limit}")
+    cluster.text("sbatch --wrap true", "bob")
+    shown = cluster.text("scontrol show job 2")
+    assert f"Reason=AssocGrp{'Wall' if 'wall' in limit else 'Jobs'}Limit" in shown
+    assert shown.partition("NumNodes=")[2].split()[0] == nodes
+
+
 def test_a_limit_holds_from_the_moment_it_is_set(cluster: Cluster) -> None:
     cluster.submit("bob", seconds=50)
     assert cluster.text("sacctmgr -i modify user bob set maxjobs=1").startswith(" Modified user associations...\n")

@@ -378,10 +378,15 @@ def test_reserved_cores_of_a_node_with_sockets(tmp_path: Path) -> None:
         place.mkdir()
         conf = CONF.replace("CPUs=4", "Sockets=2 CoresPerSocket=4")
         cluster = Cluster(place, "SelectType=select/cons_tres\n" + conf, release=release)
-        assert cluster.run(f"{_RESERVE.partition(' nodes')[0]} nodes=n1 corecnt=3")[0] == 0
+        cluster.submit("alice", num_tasks=1, time_limit=2)  # has core 0 of n1, and is gone by then
+        cluster.now += 10
+        for node in ("n1", "n2"):
+            made = f"{_RESERVE.replace('reservationname=r', f'reservationname={node}').replace('now+60', 'now+600')}"
+            assert cluster.run(f"{made.partition(' nodes')[0]} nodes={node} corecnt=3")[0] == 0
         cluster.now += 90
-        found.append(cluster.text("scontrol show reservation r").partition("CoreIDs=")[2].split()[0])
-    assert found == ["0-2", "0-1,4", "0-1,4"]
+        shown = [cluster.text(f"scontrol show reservation {node}") for node in ("n1", "n2")]
+        found.append([text.partition("CoreIDs=")[2].split()[0] for text in shown])
+    assert found == [["0-2", "0-2"], ["1-2,4", "0-1,4"], ["0-1,4", "0-1,4"]]
 
 
 def test_slurmctld_does_not_tell_who_may_cancel_what_is_over(tmp_path: Path) -> None:

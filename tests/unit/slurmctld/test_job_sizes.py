@@ -282,3 +282,12 @@ def test_of_several_partitions_the_least_number_of_nodes_counts(cluster: Engine)
     assert show(cluster, submit(cluster, partition="big", hold=True), "tres_req_str") == [
         "cpu=1,mem=100M,node=2,billing=1"
     ]
+
+
+def test_nodes_somebody_has_to_himself_are_not_expected(cluster: Engine) -> None:
+    submit(cluster, min_nodes=3, shared="exclusive")
+    submit(cluster, num_tasks=3, req_nodes="n8")
+    cluster.execute(cluster.now + 10, "ping", {}, ROOT)
+    assert show(cluster, submit(cluster, min_nodes=1, max_nodes=8), "num_nodes") == [5]
+    assert show(cluster, submit(cluster, min_nodes=6, max_nodes=8), "num_nodes") == [8]  # too few: of all
+    assert show(cluster, submit(cluster, min_nodes=1, max_nodes=8, shared="exclusive"), "num_nodes") == [4]
