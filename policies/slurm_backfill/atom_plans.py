@@ -55,15 +55,15 @@ class Known:
         The shape of a request, as the kernel has learned it.
     records
         The records of the queue, as long as nothing is edited.
-    by_runs
-        Requests that are known to be so.
+    plain
+        Those that get equal whole nodes by runs, and are of no heterogeneous job, as long.
     """
 
     def __init__(self) -> None:
         self.atoms = kernel.Atoms()
         self.cycle = kernel.Cycle(self.atoms)
         self.records: dict[SlurmRecord, Watched] = {}
-        self.by_runs: set[RequestView] = set()
+        self.plain: set[SlurmRecord] = set()
         self._sets: dict[Bitmap, int] = {}
         self._up: tuple[Bitmap, Runs] = (0, [])
         self.numbers: dict[RequestView, int] = {}
@@ -78,10 +78,10 @@ class Known:
         if full:
             self._sets.clear()
             self.numbers.clear()
-            self.by_runs.clear()
             self.cycle.forget()
-        if full or edits != self._edits or len(self.records) > MOST_RECORDS:
+        if full or edits != self._edits or max(len(self.plain), len(self.records)) > MOST_RECORDS:
             self.records.clear()
+            self.plain.clear()
             self._edits = edits
 
     def shape(self, record: SlurmRecord) -> int:
@@ -130,7 +130,6 @@ class AtomPlans:
         begin: int, end: int, resolution: int, window: int, space_size: int, max_test: int,
         max_array: int,
     ) -> None:  # fmt: skip
-        known.tidy(view.pools[0].edits)
         self.view, self.known = view, known
         self.shares = shares
         self.atoms, self.cycle = known.atoms, known.cycle

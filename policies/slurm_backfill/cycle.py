@@ -30,7 +30,6 @@ from slurmsim.policy import (
     Policy,
     PolicyOption,
     Reject,
-    RequestView,
     SlurmJob,
     SlurmRecord,
     SlurmView,
@@ -277,26 +276,25 @@ class _Cycle:
         p, view = self.p, self.view
         if not p.options["atoms"] or view.reserved or view.tests_from_try or self.licenses is not None:
             return None
-        if any(record.job.het is not None for records in parts for record in records):
-            return None
-        requests = {record.request for records in parts for record in records}
+        p.known.tidy(view.pools[0].edits)
         whole, shares = view.whole_nodes(), None
-        if whole is None or not self._by_runs(requests):
+        if whole is None or not self._all_plain(parts):
             whole, shares = None, view.shared_nodes()
-            if shares is None or not all(shares.serves(request) for request in requests):
+            if shares is None or any(record.job.het is not None for records in parts for record in records):
+                return None
+            if not all(shares.serves(request) for request in {r.request for records in parts for r in records}):
                 return None
         return AtomPlans(
             view, p.known, whole, shares, self.now, self.begin, self.end, p.resolution, p.window, p.space_size,
             p.max_test, p.max_array,
         )  # fmt: skip
 
-    def _by_runs(self, requests: set[RequestView]) -> bool:
-        """Whether all get equal whole nodes by runs."""
-        known = self.p.known.by_runs
-        if requests <= known:
-            return True
-        known.update([request for request in requests - known if request.by_runs])
-        return requests <= known
+    def _all_plain(self, parts: Sequence[Sequence[SlurmRecord]]) -> bool:
+        """Whether all get equal whole nodes by runs, each on its own."""
+        plain = self.p.known.plain
+        new = [record for records in parts for record in records if record not in plain]
+        plain.update([record for record in new if record.request.by_runs and record.job.het is None])
+        return all(record in plain for record in new)
 
     def plan(self, records: Sequence[SlurmRecord]) -> Decisions:
         """Plan `records` in order; the last of them fits into what is free now."""

@@ -56,6 +56,11 @@ def int_array(values: Sequence[int | None] | npt.NDArray[Any], *, nullable: bool
     return _masked(np.fromiter([0 if v is None else v for v in values], np.int64, n), valid)
 
 
+def known_integers(values: IntValues, known: npt.NDArray[np.bool_] | None) -> pa.Array:
+    """Arrow int64 array of `values`, null where not `known`; it keeps the memory of `values`."""
+    return _plain(values) if known is None or known.all() else _masked(values, known)
+
+
 def text_array(values: Sequence[str | None] | npt.NDArray[Any]) -> pa.Array:
     """Dictionary-coded array of `values`, the dictionary in order of first appearance.
 

@@ -12,8 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from slurmsim.errors import InvariantError
-from slurmsim.trace import columns, schema
+from slurmsim.trace import columns, rows, schema
 from slurmsim.trace.jsonfile import to_json
+from slurmsim.trace.rows import Row, RowSplitter
 from slurmsim.trace.schema import OPTIONAL, TABLES
 from slurmsim.trace.staging import INTERRUPTED, MANIFEST, StagedFolder, output_errors, read_manifest
 
@@ -22,7 +23,6 @@ ROW_GROUP = 65_536
 BATCH = 8_192
 VERSION_KEY = b"slurmsim.trace_schema"
 
-Row = tuple[int | str | None, ...]
 Columns = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
 
 
@@ -47,7 +47,9 @@ class Sink:
         Rows written or waiting, brought up to date by a flush.
     """
 
-    __slots__ = ("_batches", "_fields", "_pending", "_rows", "_schema", "_shown", "_writer", "append", "n_rows")
+    __slots__ = (
+        "_batches", "_fields", "_pending", "_rows", "_schema", "_shown", "_splitter", "_writer", "append", "n_rows",
+    )  # fmt: skip
 
     def __init__(self, path: Path, shown: Path, table: str, power: bool = False) -> None:
         import pyarrow.parquet as pq
@@ -55,6 +57,7 @@ class Sink:
         self._shown = shown
         self._fields = schema.fields(table, power)
         self._schema = arrow_schema(table, power)
+        self._splitter = RowSplitter(self._fields) if rows.COMPILED else None
         self._rows: list[Row] = []
         self._batches: list[pa.Table] = []
         self._pending = 0
@@ -132,14 +135,18 @@ class Sink:
         width = len(self._fields)
         while self._rows:
             # A batch ends with its row group, or the group's dictionaries would depend on when we were called.
-            rows = self._rows[: self._room]
+            taken = self._rows[: self._room]
+            if self._splitter is not None and (arrays := self._splitter.arrays(taken)) is not None:
+                del self._rows[: len(taken)]
+                self._add_arrays(arrays)
+                continue
             try:
-                cells = list(zip(*rows, strict=True))
+                cells = list(zip(*taken, strict=True))
             except ValueError:
                 cells = []
             if len(cells) != width:
                 raise InvariantError(f"{self._shown.name}: rows are not of {width} cells")
-            del self._rows[: len(rows)]
+            del self._rows[: len(taken)]
             self._add(cells)
 
     @property
@@ -157,6 +164,9 @@ class Sink:
                     arrays.append(columns.int_array(values, nullable=column.kind == "int64?"))
             except (TypeError, ValueError, OverflowError) as error:
                 raise InvariantError(f"{self._shown.name}: column {name}: {error}") from error
+        self._add_arrays(arrays)
+
+    def _add_arrays(self, arrays: Sequence[pa.Array]) -> None:
         table = pa.Table.from_arrays(arrays, schema=self._schema)
         self._batches.append(table)
         self._pending += len(table)

@@ -93,7 +93,7 @@ LAYERS: dict[str, Layer] = {
         _set("jinja2"),
         _set("jinja2"),
     ),
-    "trace": Layer(("slurmsim.trace",), _set("vocabulary schema model page"), _set("numpy pyarrow pandas")),
+    "trace": Layer(("slurmsim.trace",), _set("vocabulary kernel schema model page"), _set("numpy pyarrow pandas")),
     "sim": Layer(
         ("slurmsim.sim",),
         _set("vocabulary bitmap capacity model config policy core workload schema trace energy") | {"user files"},
