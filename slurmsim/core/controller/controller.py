@@ -264,10 +264,11 @@ class Controller:
         # facts that come one after the other come after the cycle of their second, if it was due without them
         if apart and now > state.now and self.host.is_due(now):
             self.note(now, [])
-            self.recalculation.run_if_due(now)
-            self.host.run_if_due(now)
+            self._recalculate_and_plan(now)
             before = state.actions
         self.note(now, facts)
+        if self.recalculation.between and self.recalculation.is_due(now):
+            self._recalculate_and_plan(now)
         if not state.event_driven:
             self.main.run_if_due(now)
         elif state.reserved.all:
@@ -281,6 +282,12 @@ class Controller:
             self.main.follow_up()
         return state.actions
 
+    def _recalculate_and_plan(self, now: int) -> None:
+        """The priority thread's run and the cycle of backfill that are due, in the order of this release."""
+        parts = (self.recalculation.run_if_due, self.host.run_if_due)
+        for run in reversed(parts) if self.recalculation.between else parts:
+            run(now)
+
     def note(self, now: int, facts: list[Fact]) -> list[Action]:
         """Facts and timers of `now` without scheduling: for a driver that has its own idea of when passes come."""
         state, limits = self.state, self.accounting.limits
@@ -292,7 +299,8 @@ class Controller:
         state.at(now)
         if not state.event_driven:
             heap = state.begin_heap
-            state.triggers.go_round(now, begins=bool(heap) and heap[0][0] <= now)
+            recalculates = self.recalculation.between and self.recalculation.is_due(now)
+            state.triggers.go_round(now, news=recalculates or (bool(heap) and heap[0][0] <= now))
         if len(facts) > 1:
             facts.sort(key=_order)
         if limits is not None:
@@ -440,7 +448,7 @@ class Controller:
             self.predictions.correct(now)
         if self.shortage is not None:
             self.shortage.settle()
-        if not self.recalculation.after_passes:
+        if not (self.recalculation.after_passes or self.recalculation.between):
             self.recalculation.run_if_due(now)
 
     # -- checks -------------------------------------------------------------------------------------------------------

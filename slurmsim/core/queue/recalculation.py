@@ -35,6 +35,8 @@ class Recalculation:
         When it runs next.
     after_passes
         Its run of a second comes after the main scheduler's pass and before a cycle of backfill.
+    between
+        It comes after a cycle of backfill and before the main scheduler's pass.
     shares
         Fair-share factors; None where PriorityWeightFairshare is 0.
     on_period
@@ -46,10 +48,12 @@ class Recalculation:
 
     Notes
     -----
-    The first run is at slurmctld's start, the others follow in steps of the period. In a cluster somebody watches it is
-    a second later in 22.05, as the thread that makes them begins behind slurmctld's loops (0.6 s, asked). Since 24.11
-    it begins before backfill does (a millisecond, asked), so that a cycle of the same second knows what it found; the
-    main scheduler's passes come with the turn of the second, before both.
+    The first run is at slurmctld's start, the others follow in steps of the period. In a cluster somebody watches the
+    thread begins after backfill's in 22.05 (by 0.3 to 0.6 s, asked), and right before the loop of the main scheduler:
+    a cycle of the same second does not know yet what it found, the full pass does. The loop loses up to 0.2 s a minute
+    (asked), so that in the long run some full passes come before it, which is not modelled. Since 24.11 the thread
+    begins before backfill's (a millisecond, asked), so that a cycle of the same second knows; the main scheduler's
+    passes come with the turn of the second, before both.
     """
 
     def __init__(
@@ -59,8 +63,8 @@ class Recalculation:
         self.plugin = plugin
         self.period_s = self.plugin.period_s
         self.after_passes = state.rules.recalculates_first
-        late = state.spec.watched and not self.after_passes
-        self.next_at = FAR if self.period_s is None else state.start_time + late
+        self.between = state.spec.watched and not self.after_passes
+        self.next_at = FAR if self.period_s is None else state.start_time
         self.shares: FairTree | Classic | None = None
         self.columns: QueueColumns | None = None
         self.on_period: list[Callable[[int, int], None]] = []
@@ -108,6 +112,10 @@ class Recalculation:
                 self.next_at += (now - 1 - self.next_at) // self.period_s * self.period_s  # idle: one run is enough
             self.state.at(self.next_at)
             self.run(self.next_at, again=self.next_at + self.period_s >= now)
+
+    def is_due(self, now: int) -> bool:
+        """Whether a run is to be made at `now`."""
+        return now >= self.next_at
 
     def run_if_due(self, now: int) -> None:
         """Make the run of this instant."""

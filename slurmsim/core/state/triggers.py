@@ -123,15 +123,15 @@ class Triggers:
         """A job may start from now on; one that comes while a pass is under way has missed it."""
         self.dirty = self.came_since = True
 
-    def go_round(self, now: int, *, begins: bool = False) -> None:
+    def go_round(self, now: int, *, news: bool = False) -> None:
         """The loop's rounds before the facts of `now` that nobody was woken for.
 
-        `begins`: somebody's begin time is due, which the round of its very second sees.
+        `news`: somebody's begin time is due, or new priorities are, which the round of its very second sees.
 
         A pass over an empty queue, or a full one where nothing changed, does nothing; but the next is not sooner than
         batch_sched_delay after it. Facts of one instant that come one after the other come after the loop's round.
         """
-        last = now if self.ticks and not begins else now - 1
+        last = now if self.ticks and not news else now - 1
         idle = not self.queue.jobs
         if idle and self.requested:
             due = max(self.last_loop_pass + self.delay, self.since + self.ticks)

@@ -314,3 +314,17 @@ def test_without_a_database_a_partition_that_changes_leaves_priorities_as_they_w
     w.tell(AlterPartition(replace(w.controller.state.partitions[0].spec, max_time_s=7200)))
     w.until(110)
     assert w["all"].tried_cpus == 32 and w["all"].priority == asked == 1125
+
+
+def test_the_full_pass_of_a_minute_sees_the_new_priorities() -> None:
+    """An unseen session, three times: 22.05's full pass comes after the thread's run and before a cycle knows of it."""
+    conf = simple(4, 4, MULTI + "PriorityWeightFairshare=1000\nSchedulerParameters=bf_interval=5\n")
+    w = World(conf, "backfill", accounting=Accounting(PEOPLE, QOS), plan_all=True)
+    w.controller.state.triggers.ticks = True
+    w.sbatch("-J runs -N 2 -n 8 -t 60", 900, at=5)
+    w.sbatch("-J first -N 4 -n 16 -t 60", 900, at=15)
+    w.sbatch("-J later -n 1 -t 120", 900, at=25, user="carol")
+    w.until(59)
+    assert w.start("later") is None
+    w.until(60)
+    assert (w.start("later"), w["later"].scheduler) == (60, "Main")
