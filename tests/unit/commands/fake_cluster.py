@@ -110,6 +110,7 @@ def job_record(entry: Record, release: str) -> Record:
     shared = shared[0] if isinstance(shared, list) and shared else shared or None
     exclusive = shared == "none" or entry.get("exclusive") in ("true", ["true"], True)
     record["shared"] = "NO" if exclusive else None
+    record["oversubscribe"] = "YES" if shared == "oversubscribe" else "NO"
     record["array_job_id"] = record["array_job_id"] or 0
     text, most = record["array_task_str"], plain(entry["array_max_tasks"])
     if text and most and "%" not in text:
