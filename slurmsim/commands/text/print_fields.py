@@ -228,7 +228,7 @@ def lines(layout: Layout, common: Any, table: Table, count: int, widths: Mapping
             if widths:
                 width = widths.get(column.header, width)
             column_texts = column_values(column, common, table)
-            same = _are_one(column_texts)
+            same = _are_one(column_texts, column)
             flags, column_texts = _fitted(column, width, right, column_texts[:1] if same else column_texts)
             if same:
                 flags = (flags % column_texts[0]).replace("%", "%%")
@@ -258,12 +258,19 @@ def column_values(column: Column, common: Any, table: Table) -> list[str]:
 
 def alike(values: Sequence[Any]) -> bool:
     """Whether all rows say the same, as of thousands of jobs most columns do; 1 and True are not the same."""
-    return values.count(values[0]) == len(values) and len(set(map(type, values))) == 1 if values else True
+    if not values:
+        return True
+    first = values[0]
+    if values[-1] != first or values.count(first) != len(values):
+        return False
+    return not isinstance(first, (int, float)) or len(set(map(type, values))) == 1
 
 
-def _are_one(texts: Sequence[str]) -> bool:
+def _are_one(texts: Sequence[str], column: Column) -> bool:
     """Whether it is one text in all rows; equal ones may differ in what cuts them (`NULL`, `Uncut`)."""
-    return len(set(map(id, texts))) == 1
+    if not texts or texts[-1] is not texts[0] or texts.count(texts[0]) != len(texts):
+        return False
+    return (texts[0] != NULL and not column.marked) or len(set(map(id, texts))) == 1
 
 
 def each_once(make: Callable[[Sequence[Any]], list[Any]], values: Sequence[Any]) -> list[Any]:
