@@ -70,9 +70,14 @@ class Forgetting:
                 going[core_id] = live
             else:
                 last.append(live)
+        leaving = going.keys() | {live.core.id for live in last}
+        stays: dict[int, bool] = {}  # by array: whether another task of it does
         for live in last:
-            assert live.array is not None
-            if any(task is not live and task.core.id not in going for task in live.array.tasks.values()):
+            array = live.array
+            assert array is not None
+            if array.id not in stays:
+                stays[array.id] = any(task.core.id not in leaving for task in array.tasks.values())
+            if stays[array.id]:
                 heappush(self._due, (self._minute(now + 1), live.core.id))
             else:
                 going[live.core.id] = live

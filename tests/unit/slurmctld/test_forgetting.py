@@ -79,6 +79,18 @@ def test_who_has_the_id_of_the_array_stays_while_another_task_is_there() -> None
     assert not e.jobs and not e.arrays
 
 
+def test_tasks_that_were_cancelled_before_they_ever_ran_go_as_well() -> None:
+    e = engine()
+    array = submit(e, array_inx="0-9%1", hold=True)
+    e.execute(e.now, "kill", {"job_id": f"{array}_[2-4]"}, ALICE)
+    e.execute(e.now, "kill", {"job_id": f"{array}_7"}, ALICE)
+    e.network.advance(START + 480)
+    assert {live.task for live in e.jobs.values()} >= {0, 1, 5, 6, 8, 9}
+    e.execute(e.now, "kill", {"job_id": str(array)}, ALICE)
+    e.network.advance(START + 1000)
+    assert not e.jobs and not e.arrays and not e._shown
+
+
 def test_a_job_that_is_requeued_after_its_end_stays() -> None:
     e = engine()
     submit(e)
