@@ -14,7 +14,7 @@ from slurmsim import wire_json
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 else:
     import _socket as socket  # of which the standard module is a wrapper that takes as long to load as Python to start
@@ -70,6 +70,7 @@ class TimedOut(Unreachable):
 
 INVALID_JOB = "Invalid job id specified"
 DENIED = "Access/permission denied"
+NO_DEFAULT_QOS = "This request would make it so some associations would not have access to their default qos."
 
 
 class Refusal(Exception):
@@ -78,6 +79,16 @@ class Refusal(Exception):
     def __init__(self, text: str, number: int = 0) -> None:
         super().__init__(text)
         self.text, self.number = text, number
+
+
+def alike(values: Sequence[Any]) -> bool:
+    """Whether all rows of a column say the same, as most columns of a long queue do; 1 and True are not the same."""
+    if not values:
+        return True
+    first = values[0]
+    if values[-1] != first or values.count(first) != len(values):
+        return False
+    return not isinstance(first, (int, float)) or len(set(map(type, values))) == 1
 
 
 def pack(message: Mapping[str, Any]) -> bytes:

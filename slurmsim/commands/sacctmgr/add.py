@@ -21,11 +21,10 @@ from slurmsim.commands.sacctmgr.requests import (
 )
 from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS_SETTINGS, Settings
 from slurmsim.commands.sacctmgr.words import Session, association_condition, names_in, word_of
+from slurmsim.protocol import NO_DEFAULT_QOS
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
-_WITHOUT_DEFAULT = "This request would make it so some associations would not have access to their default qos."
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -199,7 +198,7 @@ def _add_user(session: Session, words: list[str]) -> None:
     if isinstance(answer, str):
         if answer == NOT_ALLOWED and since(session.release, "who_may_add_told"):
             answer += " (Only admins/operators/coordinators can add accounts)"
-        if answer == _WITHOUT_DEFAULT and since(session.release, "default_qos_named_twice"):
+        if answer == NO_DEFAULT_QOS and since(session.release, "default_qos_named_twice"):
             answer += f" ({answer})"
         associated = since(session.release, "user_associations_refused")
         session.wrong(f" error: Problem adding user associations: {answer}" if associated

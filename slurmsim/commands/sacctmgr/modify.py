@@ -23,6 +23,7 @@ from slurmsim.commands.sacctmgr.requests import (
 )
 from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS_SETTINGS, Settings
 from slurmsim.commands.sacctmgr.words import Session, Word, names_in, word_of
+from slurmsim.protocol import NO_DEFAULT_QOS
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -78,7 +79,6 @@ def _ready(session: Session, conditions: int, settings: int) -> bool:
     return True
 
 
-_WITHOUT_DEFAULT = "This request would make it so some associations would not have access to their default qos."
 _NO_DEFAULT = (
     " These associations don't have access to their default qos.\n"
     " Please give them access before they the default can be set to this.\n"
@@ -109,7 +109,7 @@ def _modified(session: Session, title: str, arguments: Mapping[str, Any]) -> boo
         told = _NO_DEFAULT + lines_of(list(answer["objects"]))
         if since(session.release, "default_qos_is_an_error"):
             session.note(f"sacctmgr: error: \n{told}")
-            session.wrong(f" Error with request: {_WITHOUT_DEFAULT}")
+            session.wrong(f" Error with request: {NO_DEFAULT_QOS}")
         else:
             session.note(told.rstrip("\n"))
         return False

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from slurmsim.commands.text import array_text
 from slurmsim.commands.text.job_state_text import FLAGS
-from slurmsim.commands.text.print_fields import alike
 from slurmsim.light import NamedTuple
+from slurmsim.protocol import alike
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from slurmsim.commands.text.widths import width_of
 from slurmsim.light import NamedTuple
+from slurmsim.protocol import alike
 from slurmsim.releases import has
 
 TYPE_CHECKING = False
@@ -254,16 +255,6 @@ def column_values(column: Column, common: Any, table: Table) -> list[str]:
     if len(fields) == 1:
         return each_once(lambda values: [render(common, value) for value in values], fields[0])
     return each_once(lambda rows: [render(common, *row) for row in rows], list(zip(*fields, strict=True)))
-
-
-def alike(values: Sequence[Any]) -> bool:
-    """Whether all rows say the same, as of thousands of jobs most columns do; 1 and True are not the same."""
-    if not values:
-        return True
-    first = values[0]
-    if values[-1] != first or values.count(first) != len(values):
-        return False
-    return not isinstance(first, (int, float)) or len(set(map(type, values))) == 1
 
 
 def _are_one(texts: Sequence[str], column: Column) -> bool:

@@ -119,7 +119,7 @@ class Recalculation:
 
     def run_if_due(self, now: int) -> None:
         """Make the run of this instant."""
-        if now >= self.next_at:
+        if self.is_due(now):
             self.run(now)
 
     def wake_at(self) -> int | None:

@@ -14,7 +14,7 @@ from slurmsim.config.accounting.build import preemption_loop
 from slurmsim.config.accounting.draft import ROOT, Draft, Item, Key
 from slurmsim.config.findings import Place
 from slurmsim.errors import ConfigError, SlurmSimError
-from slurmsim.protocol import DENIED, Refusal
+from slurmsim.protocol import DENIED, NO_DEFAULT_QOS, Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.database import association_records as records
 from slurmsim.slurmctld.database.association_database import AccountFacts, Database, UserFacts
@@ -31,7 +31,6 @@ NO_DATABASE = "You are not running a supported accounting_storage plugin"
 JOBS_ACTIVE = "Job(s) active, cancel job(s) before remove"
 PREEMPTION_LOOP = "QOS Preemption loop detected"
 DEFAULT_ACCOUNT = "You can not remove the default account of a user"
-NO_DEFAULT_QOS = "This request would make it so some associations would not have access to their default qos."
 HERE = Place()
 
 

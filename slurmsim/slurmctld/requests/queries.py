@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.numerals import is_number
-from slurmsim.protocol import INVALID_JOB, Refusal
+from slurmsim.protocol import INVALID_JOB, Refusal, alike
 from slurmsim.slurmctld.fields.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS, is_future
 from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS
@@ -124,20 +124,13 @@ class _Queries:
             columns[name] = [None] * len(rows) if get is None else [get(row, self.cluster) for row in rows]
         answer = {"now": self.cluster.now, "n": len(rows), "columns": columns}
         if arguments.get("alike") and rows:
-            answer["alike"] = _alike(columns, len(rows))
+            answer["alike"] = _taken_out(columns)
         return answer
 
 
-def _alike(columns: dict[str, list[Any]], count: int) -> dict[str, Any]:
+def _taken_out(columns: dict[str, list[Any]]) -> dict[str, Any]:
     """Take the columns out that say the same of all rows: most of what there is to say of a long queue."""
-    found = {}
-    for name, values in columns.items():
-        first = values[0]
-        if values[-1] != first or values.count(first) != count:
-            continue
-        if isinstance(first, int | float) and len(set(map(type, values))) > 1:  # 1 is equal to true
-            continue
-        found[name] = first
+    found = {name: values[0] for name, values in columns.items() if alike(values)}
     for name in found:
         del columns[name]
     return found
