@@ -21,6 +21,7 @@ from slurmsim.slurmctld.database.accounting_storage import Storage
 from slurmsim.slurmctld.database.association_database import Database, engine_database
 from slurmsim.slurmctld.engine import every_job
 from slurmsim.slurmctld.engine.forgetting import Forgetting
+from slurmsim.slurmctld.engine.kept_answers import KEPT, KeptAnswers, question
 from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.slurmctld.engine.live_network import LiveNetwork
@@ -110,6 +111,7 @@ class Engine(LiveCluster):
         _introduce(self.controller, people, owner)
         self.controller.completing.lasts = self._lasts
         self._seen_pass = 0
+        self._kept: KeptAnswers = KeptAnswers()
         self.same: Same = Same()
         self.real: RealJobs | None = None
         self.storage: Storage = Storage(self)
@@ -144,7 +146,15 @@ class Engine(LiveCluster):
         self.statistics.asked(call, person)
         if handler is None:
             raise Refusal("Invalid argument", errno.EINVAL)
-        return handler(arguments, person)
+        self.network.happened += call in self.changes
+        if call not in KEPT:
+            return handler(arguments, person)
+        asked = question(call, arguments, person)
+        answer = self._kept.find((self.network.happened, now), asked)
+        if answer is None:
+            answer = handler(arguments, person)
+            self._kept.keep(asked, answer)
+        return answer
 
     def next_event(self) -> float:
         """When something happens by itself; infinity for never."""

@@ -60,6 +60,8 @@ class LiveNetwork(Network):
         self._moved, self._killed, self._ran, self._changed_size = moved, killed, ran, changed_size
         self._boots, self._turn_over = boots, turned
         self.n_told = 0
+        self.happened: int = 0
+        """Grows with all that happens: events, and requests that may change something."""
         self.entering: dict[int, LiveJob] = {}
         self.live: dict[int, LiveJob] = {}
         self._over: dict[int, Job] = {}
@@ -73,6 +75,7 @@ class LiveNetwork(Network):
         """As the network's; jobs are forgotten in between, behind all else of their instant."""
         env, forgetting = self.env, self._forgetting
         while (following := env.peek()) <= now or forgetting.next <= now:
+            self.happened += 1
             due = forgetting.next
             if following <= due:
                 env.step()
@@ -118,6 +121,7 @@ class LiveNetwork(Network):
         """
         if not before_others or self.env.now < now:
             self.advance(now)
+        self.happened += 1
         self.controller.note(now, [])
         what()
         self._carry_out(self.controller.state.actions)
@@ -126,6 +130,7 @@ class LiveNetwork(Network):
     def decide(self, now: int) -> None:
         """From `now` on the controller decides by itself again."""
         self.advance(now)
+        self.happened += 1
         self.followed = False
         self.controller.state.enforce_limits = True
         for _, _, job in list(self.controller.state.running):

@@ -118,7 +118,7 @@ class Server:
         self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls,
                      "status": self._status, "snapshot": self._snapshot,
                      "news": self._tell_news, "record": self._record, "record_begin": self._record_begin}  # fmt: skip
-        self._news = 1  # grows with all that happens, for those who watch
+        self._earlier_news = 1  # what happened to engines before this one, and to the clock
         self._began = time.monotonic()
         self.holders = Holders(engine, self._client_gone)
         self._solver = Solver(self._solved)
@@ -294,6 +294,11 @@ class Server:
             self._turn()
             self._solver.tend(self.engine.controller.solves.awaited)
 
+    @property
+    def _news(self) -> int:
+        """Grows with all that happens, for those who watch."""
+        return self._earlier_news + self.engine.network.happened
+
     def _awaited(self) -> set[int]:
         """Jobs of which somebody wants to have news."""
         return {core_id for one in self._parked for core_id in one.jobs or ()}
@@ -355,7 +360,6 @@ class Server:
     def _advance(self) -> None:
         """Let pass what has passed."""
         now = max(self.clock.now(), self.engine.now)
-        self._news += self.engine.next_event() <= now
         self.engine.network.advance(now)
 
     def _turn(self) -> None:
@@ -475,7 +479,6 @@ class Server:
         call, arguments = str(message.get("call")), message.get("args") or {}
         own = self._own.get(call)
         now = max(self.clock.now(), self.engine.now)
-        self._news += self.engine.next_event() <= now
         request, last_id = [now, call, person.uid, person.name, arguments], self.engine.last_id
         line, told = b"", self.engine.network.n_told
         try:
@@ -489,7 +492,6 @@ class Server:
                 self.engine.network.advance(now)
                 last_id = self.engine.last_id
                 note_decisions(self.engine, self.journal)  # what was decided before it stands before it
-                self._news += 1
             found = self.engine.execute(now, call, arguments, person)
         except Refusal as refusal:
             if self.engine.last_id != last_id and line:  # it used an id up, and may have left a record of it
@@ -544,6 +546,7 @@ class Server:
     def _go_on_with(self, engine: Engine) -> None:
         """Let another engine take the place of ours."""
         real = self.engine.real
+        self._earlier_news += self.engine.network.happened + 1
         self.engine = self.holders.cluster = engine
         engine.changed = self._note_change
         if real is not None:
@@ -598,7 +601,7 @@ class Server:
         elif action != "show":
             raise Refusal(f"no such action: {action}")
         if action != "show":
-            self._news += 1
+            self._earlier_news += 1
             self._write_clock(durable=done)
         found = {"now": self.clock.now(), "mode": self.clock.mode, "rate": self.clock.rate}
         if not done:

@@ -1,0 +1,47 @@
+"""Answers to questions that were asked before while nothing has happened since: several people watch one queue.
+
+An answer about ten thousand jobs takes tens of milliseconds to find and none to give again. It holds for one second of
+the cluster's time and until the next event or request that may change something, whatever that does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slurmsim import wire_json
+from slurmsim.slurmctld.server.people import Person
+
+KEPT = frozenset({"jobs", "nodes", "partitions"})
+"""Requests whose answers are kept: those that ask for columns."""
+ROOM = 500_000
+"""Values kept at most; about 60 bytes each."""
+State = tuple[int, int]
+"""What a cluster is in: how much has happened so far, and its time."""
+
+
+class KeptAnswers:
+    """Of one engine. Whoever gets an answer leaves it as it is."""
+
+    def __init__(self) -> None:
+        self._state: State = (-1, -1)
+        self._found: dict[str, dict[str, Any]] = {}
+        self._room = ROOM
+
+    def find(self, state: State, question: str) -> dict[str, Any] | None:
+        """The answer to `question` in `state`; None if it has to be found."""
+        if state != self._state:
+            self._state, self._room = state, ROOM
+            self._found.clear()
+        return self._found.get(question)
+
+    def keep(self, question: str, answer: dict[str, Any]) -> None:
+        """Keep the answer to a question that nobody has asked in this state, if there is room."""
+        size = sum(map(len, answer["columns"].values()))
+        if size <= self._room:
+            self._room -= size
+            self._found[question] = answer
+
+
+def question(call: str, arguments: dict[str, Any], person: Person) -> str:
+    """What tells a question from others: what is asked, and who asks, since not everybody sees everything."""
+    return wire_json.dumps([call, arguments, person.uid, person.name])
