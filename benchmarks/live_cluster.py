@@ -10,7 +10,7 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -67,19 +67,23 @@ class Live:
             thread.join()
         return time.perf_counter() - began
 
-    def command(self, *words: str) -> float:
-        """Median milliseconds of a command call, `TIMES` of them; prints the CPU time too, command and daemon."""
+    def command(self, *words: str, before: Callable[[], object] = lambda: None) -> float:
+        """Median milliseconds of a command call, `TIMES` of them; prints the CPU time too, command and daemon.
+
+        `before` is called before each, and its time not counted (the daemon's CPU time is).
+        """
         environ = daemon.environment(self.folder, os.environ)
-        before, mine = self.cpu_s(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        so_far, mine = self.cpu_s(), resource.getrusage(resource.RUSAGE_CHILDREN)
         found = []
         for _ in range(TIMES):
+            before()
             began = time.perf_counter()
             subprocess.run(words, env=environ, stdout=subprocess.DEVNULL, check=True)
             found.append(time.perf_counter() - began)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         own = after.ru_utime + after.ru_stime - mine.ru_utime - mine.ru_stime
         print(f"\n{words[0]}: CPU ms a call: command {own / TIMES * 1000:.0f}, daemon "
-              f"{(self.cpu_s() - before) / TIMES * 1000:.0f}")  # fmt: skip
+              f"{(self.cpu_s() - so_far) / TIMES * 1000:.0f}")  # fmt: skip
         return statistics.median(found) * 1000
 
 
