@@ -15,6 +15,8 @@ KEPT = frozenset({"jobs", "nodes", "partitions"})
 """Requests whose answers are kept: those that ask for columns."""
 ROOM = 500_000
 """Values kept at most; about 60 bytes each."""
+_BESIDE = 100  # values that an answer weighs beside its own
+_CHARACTERS = 50  # of a question weigh as much as a value
 State = tuple[int, int]
 """What a cluster is in: how much has happened so far, and its time."""
 
@@ -27,6 +29,10 @@ class KeptAnswers:
         self._found: dict[str, dict[str, Any]] = {}
         self._room = ROOM
 
+    def __len__(self) -> int:
+        """How many answers are kept."""
+        return len(self._found)
+
     def find(self, state: State, question: str) -> dict[str, Any] | None:
         """The answer to `question` in `state`; None if it has to be found."""
         if state != self._state:
@@ -36,7 +42,8 @@ class KeptAnswers:
 
     def keep(self, question: str, answer: dict[str, Any]) -> None:
         """Keep the answer to a question that nobody has asked in this state, if there is room."""
-        size = sum(map(len, answer["columns"].values()))
+        columns, alike = answer["columns"], answer.get("alike", ())
+        size = sum(map(len, columns.values())) + len(columns) + len(alike) + _BESIDE + len(question) // _CHARACTERS
         if size <= self._room:
             self._room -= size
             self._found[question] = answer
@@ -44,4 +51,4 @@ class KeptAnswers:
 
 def question(call: str, arguments: dict[str, Any], person: Person) -> str:
     """What tells a question from others: what is asked, and who asks, since not everybody sees everything."""
-    return wire_json.dumps([call, arguments, person.uid, person.name])
+    return wire_json.dumps([call, arguments, person.uid, person.name, person.group])

@@ -108,3 +108,21 @@ def test_what_is_kept_is_bounded(tmp_path: Path) -> None:
         kept.keep("another", answer)
         assert kept.find(at, "q") is answer
         assert kept.find(at, "another") is None
+
+
+def test_small_answers_and_long_questions_take_room_too(tmp_path: Path) -> None:
+    kept = kept_answers.KeptAnswers()
+    nothing: dict[str, Any] = {"columns": {}, "alike": {}}
+    kept.find((1, 1), "")
+    for number in range(kept_answers.ROOM):  # one job after another, while the clock stands still
+        kept.keep(str(number), nothing)
+    assert len(kept) < kept_answers.ROOM // 50
+    kept.find((2, 1), "")
+    long = "f" * (kept_answers.ROOM * 100)
+    kept.keep(long, nothing)
+    assert kept.find((2, 1), long) is None
+
+
+def test_a_group_that_changes_makes_it_another_question() -> None:
+    moved = Person(ALICE.name, ALICE.uid, "others", 2999, ALICE.home)
+    assert kept_answers.question("jobs", {}, ALICE) != kept_answers.question("jobs", {}, moved)
