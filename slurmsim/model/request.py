@@ -27,7 +27,8 @@ class ResourceRequest:
     nobody follows it there. `min_cpus_per_node` is ``--mincpus``, what each node gives at least.
     `switches` is the count of ``--switches=n@t`` (0: not asked), `switch_wait_s` its time in
     seconds (None: max_switch_wait). `cpus_given` tells that ``-c`` was written, be it ``-c 1``.
-    `spread` is ``--spread-job``. `sockets_per_node` matters to GRES per socket only.
+    `spread` is ``--spread-job``. `sockets_per_node` matters to GRES per socket only. `tasks_per_socket` and
+    `tasks_per_core` are ``--ntasks-per-socket`` and ``--ntasks-per-core``, 0 where not given.
     `cpus` is how many CPUs the job wants when its tasks and nodes do not say it (else None): a range of nodes has no
     tasks of its own, and an update changes one without the other.
     """
@@ -59,6 +60,8 @@ class ResourceRequest:
     cpus: int | None = None
     unshared: bool = False
     min_cpus_per_node: int = 0
+    tasks_per_socket: int = 0
+    tasks_per_core: int = 0
 
     @property
     def min_cpus(self) -> int:
@@ -73,6 +76,13 @@ class ResourceRequest:
     def tasks_apart(self) -> int:
         """Tasks of a node that need CPUs of their own: with --overcommit they share those of one."""
         return 1 if self.overcommit else max(self.tasks_per_node, 1)
+
+    @property
+    def tasks_together(self) -> int:
+        """Tasks a node needs room for before it gets one, however few the job has (job_test.c _select_cores)."""
+        if self.overcommit or self.tasks_per_node:
+            return 1
+        return self.tasks_per_socket or self.tasks_per_core or 1
 
     @property
     def tasks(self) -> int:

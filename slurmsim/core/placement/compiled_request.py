@@ -241,7 +241,9 @@ class CompiledRequest:
 
     def _large_enough(self, table: NodeTable) -> Flags:
         """Nodes with the CPUs, the memory and the GRES each node has to give."""
-        ok: Flags = table.cpus >= self.least_cpus
+        ok: Flags = table.cpus >= max(self.least_cpus, self.together_cpus)
+        if self.asked.tasks_per_socket:
+            ok &= self.asked.tasks_per_socket <= table.cpus // table.sockets(np.arange(table.n))
         if self.mem_cpu:
             ok &= table.mem >= self.mem_cpu * self.least_cpus
         ok &= table.mem >= self.mem_node
@@ -294,7 +296,8 @@ class CompiledRequest:
         sole = members.only_whole and not self.gres and self.max_cpus_per_node is None and self.sharing == "one"
         self.whole = self.exclusive or sole
         self.cpus_each = members.cpus_each
-        self.uniform = self.cpus_each > 0
+        # what tasks of sockets get of equal nodes depends on the sockets
+        self.uniform = self.cpus_each > 0 and not self.asked.tasks_per_socket
         # nodes a whole-node job takes when all candidates are alike
         self.node_need = max(self.min_nodes, -(-self.min_cpus // self.cpus_each)) if self.uniform else self.min_nodes
         if self.tasks_per_node and self.n_tasks:
@@ -323,7 +326,7 @@ class CompiledRequest:
             return None, 0
         if self.whole:
             return ("node", self.node_need) if self.node_need <= self.max_nodes else (None, 0)
-        tied = self.min_nodes > 1 or self.asked.max_nodes or self.tasks_per_node or self.least_cpus > 1
+        tied = self.min_nodes > 1 or self.asked.max_nodes or self.tasks_per_node or self.least_offer > 1
         memory = self.mem_all or self.mem_cpu or self.mem_node
         if tied or memory or self.max_cpus_per_node is not None or not members.by_cpu:
             return None, 0
@@ -366,6 +369,7 @@ class CompiledRequest:
         """Whether more decides where it goes than nodes, CPUs, memory and GRES of each node."""
         order = self.required or self.kinds or self.counted or self.tree or self.contiguous or self.spread
         more = self.least_loaded or self.all_cores or self.max_cpus_per_node is not None or self.mem_gpu
+        more = more or self.asked.tasks_per_socket
         totals = any(d.scope != "node" or d.cpus or d.total for d in self.gres)
         return bool(order or more or totals or self.max_nodes < self.min_nodes)
 
@@ -375,16 +379,24 @@ class CompiledRequest:
             least = max(least, -(-self.n_tasks // self.tasks_per_node))
         if self.n_tasks and most > self.n_tasks:
             most = max(self.n_tasks, least)
-        need = self.least_cpus
-        if self.strict_one and self.n_tasks:
-            need = max(need, self.n_tasks * self.cpus_per_task)
         demands = [x for d in self.gres for x in (d.count, d.is_gpu, len(d.kinds), *d.kinds)]
         return (
-            least, max(self.target_nodes, least), most, self.min_cpus, self.least_cpus, need,
+            least, max(self.target_nodes, least), most, self.min_cpus, self.least_cpus, self.least_offer,
             self.task_cpus, self.mem_cpu, self.mem_node, self.mem_all,
             self.cpus_per_task, -1 if self.most_tasks is None else self.most_tasks, self.whole,
             len(self.gres), *demands,
         )  # fmt: skip
+
+    @property
+    def together_cpus(self) -> int:
+        """CPUs of the tasks a node needs room for before it gets one of them."""
+        return self.asked.tasks_together * self.asked.cpus_per_task
+
+    @property
+    def least_offer(self) -> int:
+        """CPUs a node has to have for the job before it gives any, which may be fewer."""
+        need = max(self.least_cpus, self.together_cpus)
+        return max(need, self.n_tasks * self.cpus_per_task) if self.strict_one else need
 
     @property
     def by_runs(self) -> bool:

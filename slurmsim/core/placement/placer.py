@@ -173,6 +173,9 @@ class Placer:
             if request.all_cores and free.cores is None:  # the gang scheduler has the rows, not the node table
                 free_cpus = np.where(free_cpus == self.table.cpus[idx], free_cpus, 0)
             cpus = self._usable(request, free, idx, free_cpus)
+        if request.asked.tasks_per_socket:
+            each = request.asked.tasks_per_socket * request.asked.cpus_per_task
+            cpus = np.minimum(cpus, self.table.sockets(idx) * each)
         have = near = None
         if request.gres:
             have = usable_gres(request.gres, free.free_gres, idx, request.mem_gpu, free.free_mem[idx])
@@ -301,10 +304,7 @@ class Placer:
             cpus = np.where(cpus == table.cpus[idx], cpus, 0)
         if request.task_cpus:
             cpus = cpus - cpus % request.task_cpus
-        need = request.least_cpus
-        if request.strict_one and request.n_tasks:
-            need = max(need, request.n_tasks * request.cpus_per_task)
-        return np.where(cpus >= need, cpus, 0)
+        return np.where(cpus >= request.least_offer, cpus, 0)
 
     def _ask(self, request: CompiledRequest, idx: IntArray) -> Ask:
         min_nodes, max_nodes = request.min_nodes, request.max_nodes

@@ -48,6 +48,8 @@ def _refusal(request: CompiledRequest, table: NodeTable) -> str:
     given = request.asked
     for held, what in (
         (given.overcommit, "shares CPUs among its tasks (--overcommit)"),
+        (given.tasks_per_socket > 0, "asks for tasks of each socket (--ntasks-per-socket)"),
+        (given.tasks_per_core > 1, "asks for tasks of each core (--ntasks-per-core)"),
         (request.contiguous, "asks for nodes side by side (--contiguous)"),
         (request.spread, "asks for as many nodes as there are (--spread-job)"),
         (bool(request.switches), "asks for few switches (--switches)"),

@@ -111,9 +111,9 @@ def judge(term: Term, known: Known | None, now: int) -> Outcome:
         if known.live:
             return Outcome.WAITING
         return Outcome.FAILED if all(good) else Outcome.MET
-    if not all(good):
-        return Outcome.FAILED
-    return Outcome.WAITING if known.live else Outcome.MET
+    if known.live:  # how some tasks of an array ended is not looked at before the last has
+        return Outcome.WAITING
+    return Outcome.MET if all(good) else Outcome.FAILED
 
 
 def combine(outcomes: list[Outcome], any_one: bool) -> Outcome:

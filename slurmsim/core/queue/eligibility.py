@@ -313,10 +313,7 @@ class Eligibility:
         if term.kind == "aftercorr":
             if job.sub.array_task_id is not None and job.sub.array_task_id in array.tasks:
                 return self._known_ids([array.tasks[job.sub.array_task_id]])
-            known = self._known_ids(list(array.tasks.values()))  # who corresponds to none waits for all
-            if known is not None and known.live:
-                known.states = ()  # how some ended is not looked at before the last has
-            return known
+            return self._known_ids(list(array.tasks.values()))  # who corresponds to none waits for all
         if term.task is not None:
             return self._known_ids([array.tasks[term.task]]) if term.task in array.tasks else None
         return self._known_ids(list(array.tasks.values()))

@@ -17,6 +17,7 @@ from slurmsim.bitmap import to_indices
 
 if TYPE_CHECKING:
     from slurmsim.core.accounting.parts import AccountingParts
+    from slurmsim.core.placement.compiled_request import CompiledRequest
     from slurmsim.core.queue.priority import Basic, Multifactor
     from slurmsim.core.records.job import Job
     from slurmsim.core.records.job_queue import Record
@@ -45,7 +46,10 @@ class FoundCpus:
 
     @property
     def waiting(self) -> dict[int, Job]:
-        """Jobs in the queue nobody has tried since they came or changed, by id; to begin with all of them."""
+        """Jobs in the queue nobody has tried since they came or changed, by id; to begin with all of them.
+
+        Jobs with as many nodes as there are stay here: what is found for them differs from plan to plan.
+        """
         if self._waiting is None:
             jobs = [records[0].job for records in self.state.queue.jobs.values()] if self.wanted else []
             self._waiting = {job.id: job for job in jobs}
@@ -98,7 +102,8 @@ class FoundCpus:
         if job.tried_cpus == n_cpus and job.id not in self.waiting:
             return  # as for all of its record
         for one in self.record_of(job):
-            self.waiting.pop(one.id, None)
+            if not _depends_on_plan(one.request):
+                self.waiting.pop(one.id, None)
             if one.tried_cpus != n_cpus:
                 self.news.setdefault(one.id, one.tried_cpus)
                 one.tried_cpus = n_cpus
@@ -108,17 +113,24 @@ class FoundCpus:
     def _cpus_found(self, record: Record) -> int:
         """What the record's job would get on nodes that are alike; else what it is planned on, or asks for."""
         job, request, table = record.job, record.request, self.state.table
+        if _depends_on_plan(request) and job.planned_nodes:
+            return table.cpus_on(job.planned_nodes)
         each = request.cpus_each if request.whole and request.candidates else 0
         if not each:
             members = to_indices(request.candidates)
             unit = table.cpus[members] if request.whole else table.grain[members]
             each = int(unit[0]) if len(unit) and (unit == unit[0]).all() else 0
         if each:
-            n_units = max(-(-request.min_cpus // each), request.min_nodes)
+            n_units = max(-(-request.min_cpus // each), request.min_nodes * -(-request.least_cpus // each))
             if request.whole and request.tasks_per_node and request.n_tasks:
                 n_units = max(n_units, -(-request.n_tasks // request.tasks_per_node))
             return n_units * each
         return table.cpus_on(job.planned_nodes) if request.whole and job.planned_nodes else request.min_cpus
+
+
+def _depends_on_plan(request: CompiledRequest) -> bool:
+    """Whether how many CPUs the job would get depends on how many nodes it is planned on."""
+    return request.whole and request.elastic
 
 
 def _alone(job: Job) -> Iterable[Job]:

@@ -272,6 +272,10 @@ class NodeTable:
         if not ok or (jobs != self.n_jobs).any():
             raise InvariantError("free counts differ from a recount")
 
+    def sockets(self, idx: IntArray) -> IntArray:
+        """How many sockets nodes `idx` have, shape (len(idx),)."""
+        return np.array([self.specs[i].sockets for i in idx], np.int64)
+
 
 def reserved_cpus(spec: NodeSpec) -> int:
     """CPUs of the cores CoreSpecCount keeps from jobs."""

@@ -195,6 +195,9 @@ def _current(row: Row, cluster: LiveCluster) -> str:
     return row.reason
 
 
+_OF_ITS_OWN = (Reason.DEPENDENCY, Reason.DEPENDENCY_NEVER, Reason.BEGIN_TIME)
+
+
 def _shown_reason(row: Row, cluster: LiveCluster) -> str:
     core = row.core
     main = cluster.controller.main
@@ -209,7 +212,7 @@ def _shown_reason(row: Row, cluster: LiveCluster) -> str:
     if unseen and core.state == JobState.PENDING:
         return str(core.reason) if is_held(core.reason) else str(Reason.NONE)
     unasked = row.job.array is not None and row.job.entered_after == cluster.looks  # job_allocate asks no array
-    if unasked and core.reason in (Reason.DEPENDENCY, Reason.BEGIN_TIME) and core.state == JobState.PENDING:
+    if unasked and core.reason in _OF_ITS_OWN and core.state == JobState.PENDING:
         return str(Reason.NONE)
     return waits_for(row.job, cluster)
 

@@ -13,6 +13,7 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.core.accounting.fairshare import ShareTree
 from slurmsim.slurmctld.database import association_records as records
 from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.fields.job_fields import billed
 from slurmsim.slurmctld.requests.priority_info import share_of
 from slurmsim.states import JobState
 
@@ -77,6 +78,7 @@ class _Counts:
             left = 0
             if core.state in _RAN and core.alloc is not None:
                 counts = {name: int(count) for name, count in controller.state.billing.amounts(core)[1].items()}
+                counts["billing"] = billed(live, cluster)
                 left = max(0, core.time_limit_s - max(0, last - (core.start_time or last)))
             for key in _keys(live):
                 self._uses.setdefault(key, _Use()).add(live, counts, left)

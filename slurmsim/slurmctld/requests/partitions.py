@@ -112,7 +112,7 @@ class _Partitions:
                 kept[name] = _defaults(asked[name]) if name == "job_defaults" else asked[name]
 
     def _keep_counted(self, name: str, tres: str) -> None:
-        """What waiting jobs come to stays as it was counted (job_set_req_tres), though they ask for something else.
+        """What jobs without nodes come to stays as it was counted (job_set_req_tres), though it would be another now.
 
         A new default is what jobs without memory of their own ask for (job_limits_check); new weights are not looked
         at before their TRES change, or they start. What has started is billed as it was then.
@@ -122,8 +122,8 @@ class _Partitions:
             core, asked = live.core, live.asked
             if core.partition.name != name:
                 continue
-            if core.state != JobState.PENDING:
-                if tres == "billing" and core.alloc is not None:
+            if core.state != JobState.PENDING and core.alloc is not None:
+                if tres == "billing":
                     live.asked = {**asked, "billed": [core.start_time, billed(live, self.cluster)]}
                 continue
             if tres == "mem" and asked.get("pn_min_memory") is not None:

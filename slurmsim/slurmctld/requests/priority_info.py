@@ -13,6 +13,7 @@ from slurmsim.core.accounting.fairshare import Classic, FairTree
 from slurmsim.core.queue.priority import Multifactor
 from slurmsim.model.accounting import PARENT_SHARES
 from slurmsim.slurmctld.database.account_tree import TRES_ORDER, hierarchical
+from slurmsim.slurmctld.fields.job_fields import billed
 from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
@@ -175,6 +176,7 @@ def _owed(cluster: LiveCluster, tree: AssociationTree) -> dict[int, dict[str, in
             continue
         left = core.time_limit_s - max(0, last - core.start_time)
         _, counts = controller.state.billing.amounts(core)
+        counts["billing"] = billed(live, cluster)
         for branch in core.branch.path:
             mine = owed.setdefault(branch.row, {})
             for name, count in counts.items():

@@ -195,7 +195,7 @@ KINDS: tuple[Kind, ...] = (
         min_nodes max_nodes n_tasks cpus_per_task tasks_per_node mem_per_node_mib mem_per_cpu_mib gres exclusive
         oversubscribe constraint node_list exclude contiguous exclusive_user spread use_min_nodes switches
         switch_wait_s mem_per_gpu_mib sockets_per_node overcommit cpus_per_gpu cpus_given cpus unshared
-        min_cpus_per_node
+        min_cpus_per_node tasks_per_socket tasks_per_core
     """,
     ),
     _kind("gres request", GresRequest, "name type count scope"),

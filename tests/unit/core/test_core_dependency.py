@@ -80,7 +80,8 @@ def test_whatever_is_not_completed_is_not_ok(state: str) -> None:
 
 def test_a_whole_array() -> None:
     assert judge(Term("afterany", 5), known("COMPLETED", "FAILED", live=1), 500) is WAITING
-    assert judge(Term("afterok", 5), known("COMPLETED", "FAILED", live=1), 500) is FAILED
+    assert judge(Term("afterok", 5), known("COMPLETED", "FAILED", live=1), 500) is WAITING
+    assert judge(Term("afterok", 5), known("COMPLETED", "FAILED"), 500) is FAILED
     assert judge(Term("afterok", 5), known("COMPLETED", "COMPLETED"), 500) is MET
     assert judge(Term("afternotok", 5), known("COMPLETED", "FAILED"), 500) is MET  # not all were good
     assert judge(Term("afternotok", 5), known("COMPLETED", "COMPLETED"), 500) is FAILED
@@ -187,13 +188,15 @@ def test_aftercorr_pairs_tasks() -> None:
     w = World(simple(8))
     w.sbatch("-J a -a 1-2 -t 10", 30)
     w.sbatch("-J b -a 1-3 -d aftercorr:1 -t 10", 10)
+    w.sbatch("-J ok -d afterok:1 -t 10", 10)
     w.scancel("a_2", 20)
     w.until(25)
-    assert w.reason("b_3") == "Dependency"
+    assert w.reason("b_3") == w.reason("ok") == "Dependency"  # a task has failed, and another is to come
     w.until(100)
     assert w.start("b_1") == 30
     assert w.reason("b_2") == "DependencyNeverSatisfied"
     assert w.reason("b_3") == "DependencyNeverSatisfied"  # no such task: it waits for all, one of which failed
+    assert w.reason("ok") == "DependencyNeverSatisfied"
 
 
 def test_tasks_of_an_array_are_one_singleton() -> None:

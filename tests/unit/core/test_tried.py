@@ -42,6 +42,29 @@ def test_whole_nodes_count_with_all_their_cpus_once_a_start_was_worked_out(polic
     assert w["c"].priority == 500
 
 
+def test_what_each_node_has_to_give_counts() -> None:
+    w = world("backfill", SIZES)
+    w.sbatch("-J a -N4 --exclusive -t 10", run=500)
+    w.sbatch("-J b -n1 -t 10", run=100)
+    w.until(61)
+    assert w["b"].tried_cpus == 1
+    w.tell(AlterJob(w.id("b"), replace(w["b"].sub, request=replace(w["b"].sub.request, min_cpus_per_node=3))))
+    w.until(121)
+    assert w["b"].tried_cpus == 3
+
+
+def test_of_a_range_of_whole_nodes_those_of_its_latest_plan_count() -> None:
+    w = World(simple(4, 4, SETTLED), "backfill", plan_all=True)
+    w.sbatch("-J a -N1 --exclusive -t 100", run=5000)
+    w.sbatch("-J d -N3 --exclusive -t 10", run=600, at=5)
+    w.sbatch("-J b -N3-4 --exclusive -t 10", run=100, at=10)
+    w.until(61)
+    assert w["b"].tried_cpus == 12
+    w.scancel("a")
+    w.until(121)
+    assert (w.start("b"), w["b"].tried_cpus) == (None, 16)
+
+
 def test_builtin_looks_at_the_first_jobs_only() -> None:
     w = world("builtin", SIZES + "SchedulerParameters=bf_max_job_test=1,bf_interval=10\n")
     w.sbatch("-J a -N4 --exclusive -t 10", run=500)

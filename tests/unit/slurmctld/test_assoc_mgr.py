@@ -69,6 +69,15 @@ def test_what_counts_against_limits(engine: Engine) -> None:
     assert found[0]["usage"] == account["usage"]  # the root has all
 
 
+def test_a_running_job_is_billed_by_the_weights_it_started_with(engine: Engine) -> None:
+    for billed in (3, 9):
+        submit(engine, num_tasks=3)
+        engine.execute(engine.now + 10, "ping", {}, ROOT)
+        do(engine, "update_partition", partition={"name": "p", "billing_weights": "cpu=2.0"})
+        found = do(engine, "assoc_mgr", flags=["assoc"], users=["alice"])["assoc"]
+        assert found[1]["usage"]["tres"]["billing"] == billed
+
+
 def test_whoever_had_jobs_in_a_qos_stays_on_its_list(engine: Engine) -> None:
     def users(name: str) -> list[str]:
         (row,) = do(engine, "assoc_mgr", flags=["qos"], qos=[name])["qos"]

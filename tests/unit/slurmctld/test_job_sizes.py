@@ -270,6 +270,14 @@ def test_billing_of_a_partition_is_counted_with_its_nodes(cluster: Engine) -> No
     assert tres() == "billing=64"
 
 
+def test_what_never_started_is_billed_as_it_was_counted(cluster: Engine) -> None:
+    with pytest.raises(Refusal):
+        submit(cluster, pn_min_tmp_disk=10)
+    do(cluster, "update_partition", partition={"name": "batch", "billing_weights": "cpu=2.0"})
+    assert show(cluster, "1", "job_state", "tres_req_str") == ["FAILED", "cpu=1,mem=100M,node=1,billing=1"]
+    assert show(cluster, submit(cluster), "tres_req_str") == ["cpu=1,mem=100M,node=1,billing=2"]
+
+
 def test_whether_a_job_may_be_requeued_is_changed_beside_its_size(cluster: Engine) -> None:
     job = submit(cluster, num_tasks=64, dependency="singleton", requeue=1)
     assert update(cluster, job, requeue=0, min_cpus=4) == ""
@@ -291,3 +299,28 @@ def test_nodes_somebody_has_to_himself_are_not_expected(cluster: Engine) -> None
     assert show(cluster, submit(cluster, min_nodes=1, max_nodes=8), "num_nodes") == [5]
     assert show(cluster, submit(cluster, min_nodes=6, max_nodes=8), "num_nodes") == [8]  # too few: of all
     assert show(cluster, submit(cluster, min_nodes=1, max_nodes=8, shared="exclusive"), "num_nodes") == [4]
+
+
+def test_a_node_needs_room_for_the_tasks_of_a_socket_before_it_gets_one(tmp_path: Path) -> None:
+    """job_test.c _select_cores; as 22.05.8 decided on a node with so many of 2x4 cores taken."""
+    (tmp_path / "slurm.conf").write_text(CONF.replace("CPUs=8", "Sockets=2 CoresPerSocket=4"))
+    e = make_engine(new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0), tmp_path)
+
+    def starts(taken: int, **asked: Any) -> list[Any]:
+        both = submit(e, num_tasks=taken, min_cpus=taken, req_nodes="n1"), submit(e, **asked)
+        e.execute(e.now + 10, "ping", {}, ROOT)
+        found = show(e, both[1], "job_state", "nodes", "num_cpus")
+        for job_id in both:
+            do(e, "kill", job_id=job_id)
+        e.execute(e.now + 10, "ping", {}, ROOT)
+        return found
+
+    here = {"num_tasks": 1, "req_nodes": "n1"}
+    assert starts(7, **here, ntasks_per_socket=3)[0] == "PENDING"
+    assert starts(5, **here, ntasks_per_socket=3)[0] == "RUNNING"
+    assert starts(7, **here, ntasks_per_core=2)[0] == "PENDING"
+    assert starts(5, **here, ntasks_per_socket=2, cpus_per_task=2)[0] == "PENDING"
+    assert starts(7, num_tasks=8, min_cpus=8, ntasks_per_socket=2) == ["RUNNING", "n[2-3]", 8]
+    assert starts(7, num_tasks=8, min_cpus=8, ntasks_per_socket=2, shared="exclusive") == ["RUNNING", "n[2-3]", 16]
+    with pytest.raises(Refusal, match="node configuration is not available"):
+        submit(e, **here, ntasks_per_socket=5)

@@ -149,6 +149,15 @@ def test_a_task_by_its_own_id_is_nobody_to_scancel(cluster: Engine) -> None:
         do(cluster, "kill", ALICE, job_id=str(int(array) + 1))
 
 
+def test_a_new_array_is_not_asked_what_it_waits_for(cluster: Engine) -> None:
+    with pytest.raises(Refusal):
+        submit(cluster, pn_min_tmp_disk=10)
+    array = submit(cluster, array_inx="1-2", dependency="aftercorr:1")
+    assert show(cluster, array, "state_reason", "dependency") == ["None", "aftercorr:1(unfulfilled)"]
+    wait(cluster, 15)
+    assert show(cluster, f"{array}_1", "state_reason") == ["DependencyNeverSatisfied"]
+
+
 def test_a_task_that_corresponds_to_none_waits_for_the_whole_array(cluster: Engine) -> None:
     """As 22.05 was seen to do: it is fulfilled when all have completed (test_job_dependency)."""
     first = submit(cluster, array_inx="0-1", script="#!/bin/sh\nsleep 30\n")
