@@ -163,14 +163,15 @@ class SlurmBackfill(Policy):
     def schedule(self, view: SlurmView, now: int) -> Decisions:
         self._last_cycle = self.last_cycle = now
         self._started = self._cut = False
-        parts = self._independent(view)
+        everything = self.plan_all or view.plans_count
+        parts = self._independent(view, everything)
         cycle: _Cycle | None = None
         for records in parts:
-            last = len(records) - 1 if self.plan_all else self._last_that_fits(view, records)
+            last = len(records) - 1 if everything else self._last_that_fits(view, records)
             reached = 0
             if last >= 0:
                 if cycle is None:
-                    cycle = _Cycle(self, view, now, parts)
+                    cycle = _Cycle(self, view, now, parts, everything)
                 yield from cycle.plan(records[: last + 1])
                 yield from cycle.start_het_jobs()
                 reached = cycle.reached
@@ -193,7 +194,7 @@ class SlurmBackfill(Policy):
                 if held is not None or (limits.shown(record.job) and not limits.stop):
                     yield Reject(record, held or "None")
 
-    def _independent(self, view: SlurmView) -> list[Sequence[SlurmRecord]]:
+    def _independent(self, view: SlurmView, everything: bool) -> list[Sequence[SlurmRecord]]:
         """The queue in order, split by pool where neither a counter of the cycle nor a job can couple the pools.
 
         Pools share no node, so their plans do not meet; each may then be walked only as far as it can start anything.
@@ -202,7 +203,7 @@ class SlurmBackfill(Policy):
         records = view.records()
         counters = self.max_start or self.max_user or self.max_assoc or self.one_resv
         coupled = counters or 2 * len(records) >= self.max_test
-        if coupled or self.plan_all or len(view.pools) == 1:
+        if coupled or everything or len(view.pools) == 1:
             return [records]
         split: list[list[SlurmRecord]] = [[] for _ in view.pools]
         for record in records:
@@ -234,13 +235,13 @@ class SlurmBackfill(Policy):
 class _Cycle:
     """One backfill cycle: what is planned, and its counters.
 
-    `parts` are the records of the queue, as `plan` will be given them.
+    `parts` are the records of the queue, as `plan` will be given them; `everything` where each is to be planned.
     """
 
     def __init__(
-        self, policy: SlurmBackfill, view: SlurmView, now: int, parts: Sequence[Sequence[SlurmRecord]]
-    ) -> None:  # fmt: skip
-        self.p, self.view, self.now = policy, view, now
+        self, policy: SlurmBackfill, view: SlurmView, now: int, parts: Sequence[Sequence[SlurmRecord]], everything: bool
+    ) -> None:
+        self.p, self.view, self.now, self.everything = policy, view, now, everything
         self.preempts = view.preempts
         res = policy.resolution
         self.licenses = PlannedLicenses(view, now // res * res, res) if policy.licenses else None
@@ -276,7 +277,7 @@ class _Cycle:
         p, view = self.p, self.view
         if not p.options["atoms"] or view.reserved or view.tests_from_try or self.licenses is not None:
             return None
-        p.known.tidy(view.pools[0].edits)
+        p.known.tidy((view.pools[0].edits, self.everything))
         whole, shares = view.whole_nodes(), None
         if whole is None or not self._all_plain(parts):
             whole, shares = None, view.shared_nodes()
@@ -353,7 +354,7 @@ class _Cycle:
                 p._started = True
                 if p.max_start and self.started >= p.max_start:
                     return
-            elif outcome == "planned" and not p.plan_all:
+            elif outcome == "planned" and not self.everything:
                 last = self._last_startable(records, at, last)
             if outcome != "started" and array is not None:
                 if outcome == "planned":
@@ -375,10 +376,10 @@ class _Cycle:
         """The same of one record that is not known: whether to stop there, and for which news.
 
         It stops at all that shares its fate with others or asks for more than nodes, and where a plan is seen: with
-        `plan_all` each one, else that of the first in line, and the first of each job.
+        `everything` each one, else that of the first in line, and the first of each job.
         """
         unseen, seen = UNSEEN, SEEN
-        if not record.single or self.p.plan_all:
+        if not record.single or self.everything:
             unseen = seen = ASKS
         elif self.view.limit_reason(record) is not None:
             unseen, seen = BARRED, ASKS

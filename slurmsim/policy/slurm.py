@@ -140,6 +140,10 @@ class SlurmView(PlansView, LayoutsView, PowerView, Protocol):
     def untried(self) -> bool:
         """Whether a job in the queue has not been `Tested`, where that can matter."""
 
+    @property
+    def plans_count(self) -> bool:
+        """Whether where a job is planned decides its priority or what it is held by, not only who starts before it."""
+
     def time_limit(self, record: RecordView) -> int:
         """Seconds the record's job may take: its limit, no longer than MaxTime of the partition, or MaxTime itself."""
 

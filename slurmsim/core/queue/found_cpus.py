@@ -56,6 +56,11 @@ class FoundCpus:
         return self._waiting
 
     @property
+    def plans_count(self) -> bool:
+        """Whether a job in the queue has as many CPUs as its plan says."""
+        return any(_depends_on_plan(job.request) for job in self.waiting.values())
+
+    @property
     def wanted(self) -> bool:
         """Whether anything asks what was found: a priority by size, or limits."""
         return self._accounting.limits is not None or bool(getattr(self._plugin, "w_size", 0))

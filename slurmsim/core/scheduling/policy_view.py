@@ -103,6 +103,11 @@ class View:
         return bool(self._test.found_cpus.waiting)
 
     @property
+    def plans_count(self) -> bool:
+        """Whether a job in the queue counts with the CPUs of the nodes it is planned on."""
+        return self._test.found_cpus.plans_count
+
+    @property
     def n_cpus(self) -> int:
         """CPUs of the cluster."""
         return self.state.table.total_cpus
