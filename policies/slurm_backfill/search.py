@@ -55,7 +55,7 @@ class Search:
     def __init__(
         self, view: SlurmView, now: int, resolution: int, window: int, licenses: PlannedLicenses | None = None
     ) -> None:
-        self.view, self.licenses, self.reserved = view, licenses, view.reserved
+        self.view, self.licenses, self.reserved, self.owned = view, licenses, view.reserved, view.owned
         self.now, self.resolution, self.window = now, resolution, window
         self.available: Bitmap = view.available()
         self._free_to = view.free_to
@@ -85,10 +85,12 @@ class Search:
         now, resolution, request = self.now, self.resolution, record.request
         self.first = 0
         alone = record.job.het is None
-        base = self._free_to(record, self.available & record.partition.mask)
+        base = self.available & record.partition.mask
+        if not self.owned:
+            base = self._free_to(record, base)
         trying = max(now, begin)  # from here on; a plan that collides with another is tried again from its own start
         while trying:
-            if self.reserved or (self.licenses is not None and record.job.licenses):
+            if self.reserved or self.owned or (self.licenses is not None and record.job.licenses):
                 tries = self._tries_reserved(record, space, base, trying, limit)
             else:
                 tries = space.openings(base, trying, limit, request.min_nodes, bound, goes_on=self.from_try)
@@ -151,14 +153,19 @@ class Search:
     def _tries_reserved(
         self, record: SlurmRecord, space: NodeSpace, base: Bitmap, at: int, limit: int
     ) -> Iterator[tuple[int, int, Bitmap]]:
-        """As `NodeSpace.openings`, where reservations decide what may be used from when on, or planned licenses."""
+        """As `NodeSpace.openings`, where what may be used from when on is a matter of reservations, of nodes others
+        have to themselves, or of planned licenses."""
         view, res = self.view, self.resolution
         while at:
             access = view.access(record, at, limit)
             if access.verdict:
                 return
-            start = access.start
-            _, at, free = next(iter(space.openings(base & access.nodes, start, limit, 0, 0, goes_on=self.from_try)))
+            start, base_then, opens = access.start, base & access.nodes, 0
+            if self.owned:
+                base_then, opens = view.open_from(record, base_then, start)
+            _, at, free = next(iter(space.openings(base_then, start, limit, 0, 0, goes_on=self.from_try)))
+            if opens and not (base_then and at):
+                at = opens if opens < space.end else 0
             if access.overlap and (end := view.next_reservation_end(start)):
                 end = -(-end // res) * res + 1
                 if end < self.now + self.window and (not at or end < at):

@@ -166,6 +166,13 @@ class SlurmView(PlansView, LayoutsView, PowerView, Protocol):
     def free_to(self, record: RecordView, nodes: Bitmap) -> Bitmap:
         """Of `nodes`, those no other user's job closes to the record's job as things are."""
 
+    @property
+    def owned(self) -> bool:
+        """Whether nodes may be closed to others for a time, so that `open_from` must be asked (Slurm 24.11)."""
+
+    def open_from(self, record: RecordView, nodes: Bitmap, when: int) -> tuple[Bitmap, int]:
+        """Of `nodes`, those others leave to the record's job from `when` on, and when one more is (0: never)."""
+
     # -- reservations and licenses
 
     @property

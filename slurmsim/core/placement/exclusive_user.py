@@ -2,9 +2,9 @@
 
 Mirrors filter_by_node_owner (node_scheduler.c, 22.05), which both schedulers ask about the present only: a job that
 wants its nodes for its user alone may not enter a node with another user's job, and no job may enter a node that some
-other user has to himself. Likewise share_node_bitmap: where a job runs that an update told not to share
-(``OverSubscribe=NO``, share_res of 0), nobody follows; itself it starts on empty nodes, unless it names some. Where a
-partition forces jobs to share, they do.
+other user has to himself. Since 24.11 backfill asks about the instant it tries (`open_from`). Likewise
+share_node_bitmap: where a job runs that an update told not to share (``OverSubscribe=NO``, share_res of 0), nobody
+follows; itself it starts on empty nodes, unless it names some. Where a partition forces jobs to share, they do.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from slurmsim.bitmap import Bitmap
+from slurmsim.bitmap import Bitmap, to_indices
 from slurmsim.core.records.observer import Observer
 
 if TYPE_CHECKING:
@@ -66,6 +66,34 @@ class ExclusiveUsers(Observer):
         """Of `nodes`, those the record's job may enter; backfill's plans know nothing of jobs that do not share."""
         closed = self._owned(record.job, record.partition) if planning else self.closed_to(record.job, record.partition)
         return nodes & ~closed
+
+    def open_from(
+        self, record: Record, nodes: Bitmap, when: int, entries: Iterable[tuple[int, int, Job]]
+    ) -> tuple[Bitmap, int]:
+        """Of `nodes`, those that are open to the record's job from `when` on, and when one more is, 0 for never.
+
+        A node opens with the last end among `entries`, what runs by its end. Closed nodes are left out, those closed
+        longest first, as long as the job keeps as many as it needs; then none are open, and it has to try again when
+        the next one is (_filter_exclusive_user_nodes, backfill.c, 24.11).
+        """
+        owned = self._owned(record.job, record.partition) & nodes
+        if not owned:
+            return nodes, 0
+        ends: dict[int, int] = {}
+        for end, _, job in entries:
+            for node in to_indices(job.nodes & owned).tolist():
+                ends[node] = max(end, ends.get(node, 0))
+        request, later = record.request, 0
+        spare = nodes.bit_count() - request.min_nodes
+        for node, end in sorted(ends.items(), key=lambda one: (-one[1], one[0])):
+            if end <= when:
+                break
+            later = end
+            if spare <= 0 or request.required >> node & 1:
+                return 0, later
+            nodes ^= 1 << node
+            spare -= 1
+        return nodes, later
 
     def closed_to(self, job: Job, partition: Partition) -> Bitmap:
         """The nodes that others' jobs close to `job` in `partition`."""

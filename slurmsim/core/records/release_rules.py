@@ -55,6 +55,9 @@ class ReleaseRules(Value):
         Backfill's future test is about the instant it tries: jobs that end before are gone from the beginning, and none
         are taken away that end after the next try. Plans end with a slot of bf_resolution, rounded up, and there is one
         more try where the node space goes on (will_run_data, _attempt_backfill).
+    owners_from_try
+        Backfill leaves out nodes that others have to themselves at the instant it tries, not those of the present
+        (_filter_exclusive_user_nodes, backfill.c).
     ends_where_chosen
         A start found by the future test is the last end on the nodes chosen, not the last one supposed; and a job that
         ends with the instant tried is gone (_get_last_relevant_job, since 25.11).
@@ -106,6 +109,7 @@ class ReleaseRules(Value):
     recalculates_always: bool = False
     recalculates_first: bool = False
     tests_from_try: bool = False
+    owners_from_try: bool = False
     ends_where_chosen: bool = False
     minimum_extended: bool = False
     plans_within_throttle: bool = False
@@ -138,6 +142,7 @@ _ROWS = {
         recalculates_always=True,
         recalculates_first=True,
         tests_from_try=True,
+        owners_from_try=True,
         plans_within_throttle=True,
         tops_by_tier=True,
         waits_where_down=True,
@@ -161,6 +166,7 @@ _ROWS = {
         recalculates_always=True,
         recalculates_first=True,
         tests_from_try=True,
+        owners_from_try=True,
         ends_where_chosen=True,
         minimum_extended=True,
         plans_within_throttle=True,

@@ -211,6 +211,16 @@ class View:
         """Of `nodes`, those no other user's job closes to the record's job as things are."""
         return self.state.free_to(record, nodes, planning=True)
 
+    @property
+    def owned(self) -> bool:
+        """Whether nodes may be closed to others for a time, so that `open_from` must be asked (24.11)."""
+        return self.state.rules.owners_from_try and self.state.exclusive_users is not None
+
+    def open_from(self, record: Record, nodes: Bitmap, when: int) -> tuple[Bitmap, int]:
+        """Of `nodes`, those others leave to the record's job from `when` on, and when one more is (0: never)."""
+        users = self.state.exclusive_users
+        return (nodes, 0) if users is None else users.open_from(record, nodes, when, self.state.occupants())
+
     def time_limit(self, record: Record) -> int:
         """Seconds the record's job may take: its limit, no longer than MaxTime of the partition, or MaxTime itself."""
         own, most = self._partition_limits.time_limit(record.job, record.partition), record.partition.spec.max_time_s

@@ -147,6 +147,22 @@ def test_a_plan_begins_with_the_last_end_on_its_nodes() -> None:
     assert found == [("b", "n1"), ("b", "n1"), ("a", "n1")]
 
 
+def test_nodes_of_one_user_are_planned_with_for_when_they_are_free() -> None:
+    """Somebody has n1 to himself for ten minutes; 22.05 plans as if that went on."""
+    found = []
+    for release in RELEASES:
+        w = World(simple(3, 2, more=PRIORITY), "backfill", release=release, plan_all=True)
+        w.sbatch("-J own -w n1 -n1 --exclusive=user -t 10", run=5000, user="bob")
+        w.sbatch("-J other -w n2 -n1 -t 20", run=5000, user="bob")
+        w.sbatch("-J first -N2 --exclusive -t 5", run=50, at=5)
+        w.sbatch("-J all -N3 --exclusive -t 5", run=50, at=5)
+        w.until(100)
+        ends = {w[name].end_limit: name for name in ("own", "other")}
+        (start, nodes), (last, everywhere) = w.planned("first"), w.planned("all")
+        found.append((ends[start], nodes, last is not None and (ends[last], everywhere)))
+    assert found == [("other", "n[2-3]", False), *[("own", "n[1,3]", ("other", "n[1-3]"))] * 2]
+
+
 @pytest.mark.parametrize(("line", "nodes"), [("-N1", "n4 n4 n1"), ("-n1", "n4 n4 n1"), ("-N2", "n[1-2] n[1-2] n[1-2]")])
 def test_a_job_of_one_node_gets_the_first_or_the_tightest_fit(line: str, nodes: str) -> None:
     found = []
