@@ -82,8 +82,8 @@ class CompiledRequest:
         "least_cpus", "least_loaded", "lifted", "limits_met", "max_cpus_per_node", "max_nodes", "mem_all", "mem_cpu",
         "mem_gpu", "mem_node", "memory", "memory_asked", "min_cpus", "min_nodes", "n_tasks", "node_need",
         "part_max_nodes", "part_max_time_s", "part_min_nodes", "partition", "per_gpu", "possible", "required",
-        "sharing", "spread", "strict_one", "switches", "target_nodes", "task_cpus", "tasks_per_node", "tree", "uniform",
-        "unit_need", "units", "whole",
+        "sharing", "spread", "strict_one", "switches", "target_nodes", "task_cpus", "tasks_per_node", "tasks_short",
+        "tree", "uniform", "unit_need", "units", "whole",
     )  # fmt: skip
 
     def __init__(
@@ -103,11 +103,12 @@ class CompiledRequest:
         lifted: frozenset[str] = frozenset(),
         list_may_be_longer: bool = False,
         serves_whole_tasks: bool = False,
+        tasks_need_cpus: bool = False,
     ) -> None:
         self.asked, self.partition, self.memory, self.lifted = asked, partition, memory, lifted
         request, spec = memory.request, partition.spec
         self._limits(spec)
-        self._tasks_and_cpus(request)
+        self._tasks_and_cpus(request, tasks_need_cpus)
         self._node_counts(request, spec)
         self._order_of_nodes(request, tree, least_loaded, patient)
         self.per_gpu: PerGpu = gpus.complete(request)
@@ -134,7 +135,7 @@ class CompiledRequest:
         self.part_max_time_s = None if PART_TIME_LIMIT in self.lifted else spec.max_time_s
         self.max_cpus_per_node = spec.max_cpus_per_node
 
-    def _tasks_and_cpus(self, request: ResourceRequest) -> None:
+    def _tasks_and_cpus(self, request: ResourceRequest, need_cpus: bool) -> None:
         """Tasks, and CPUs: of the job, of a task, of a node."""
         self.asked_cpus = max(self.asked.min_cpus, 1)
         self.min_cpus = max(request.min_cpus, 1)
@@ -146,6 +147,9 @@ class CompiledRequest:
         # num_tasks is known to the selector only when -n was given, or follows from --ntasks-per-node and the nodes
         known = not request.overcommit and (request.n_tasks or request.tasks_per_node)
         self.n_tasks = request.tasks if known else 0
+        # so many tasks need CPUs, which may be too few; 0 where they are enough on any nodes
+        few = need_cpus and not request.tasks_per_node and self.n_tasks * self.cpus_per_task > self.min_cpus
+        self.tasks_short = self.n_tasks if few else 0
 
     def _node_counts(self, request: ResourceRequest, spec: PartitionSpec) -> None:
         """The fewest nodes, how many to aim at, and the most."""
@@ -306,7 +310,8 @@ class CompiledRequest:
     def _counted_in(self, table: NodeTable, members: NodeSet) -> None:
         """Whether a count of nodes decides, and whether a count of equal nodes or CPUs says all there is to say."""
         # nodes are as good as each other
-        plain = not (self.required or self.contiguous or self.spread or self.kinds or self.counted or self.tree)
+        order = self.required or self.contiguous or self.spread or self.kinds or self.counted or self.tree
+        plain = not (order or self.tasks_short)
         self.by_count = self.whole and self.uniform and plain and self._equal_gres(table, members.rows)
         fungible = plain and not self.gres and table.cores is None
         self.units, self.unit_need = self._units(members) if fungible else (None, 0)
@@ -369,7 +374,7 @@ class CompiledRequest:
         """Whether more decides where it goes than nodes, CPUs, memory and GRES of each node."""
         order = self.required or self.kinds or self.counted or self.tree or self.contiguous or self.spread
         more = self.least_loaded or self.all_cores or self.max_cpus_per_node is not None or self.mem_gpu
-        more = more or self.asked.tasks_per_socket
+        more = more or self.asked.tasks_per_socket or self.tasks_short
         totals = any(d.scope != "node" or d.cpus or d.total for d in self.gres)
         return bool(order or more or totals or self.max_nodes < self.min_nodes)
 

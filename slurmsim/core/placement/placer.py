@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -81,8 +81,18 @@ class Placer:
     def possible(self, request: CompiledRequest) -> bool:
         """Whether the request could ever run on the cluster as configured, all nodes up and free."""
         if request.possible is None:
-            request.possible = self.place(request, Supposed.empty(self.table)) is not None
+            request.possible = self.could_serve(request)
         return request.possible
+
+    def could_serve(self, request: CompiledRequest, within: Bitmap | None = None) -> bool:
+        """Whether the nodes, all or those of `within`, could serve the request if no job had them.
+
+        More tasks than CPUs for them do not count: whoever has them waits for resources.
+        """
+        short, request.tasks_short = request.tasks_short, 0
+        found = self.place(request, Supposed.empty(self.table), within)
+        request.tasks_short = short
+        return found is not None
 
     def fits(self, request: CompiledRequest, within: Bitmap | None = None) -> bool:
         """Whether the request could start now (inside `within` when given)."""
@@ -348,6 +358,8 @@ class Placer:
             taken = self._take(request, ask, idx, cpus, weights, required, later)
         if taken is None:
             return None
+        if request.tasks_short and request.tasks_short > _tasks_on(taken.values(), request.cpus_per_task):
+            return None
         if request.switches and request.leaves_of(from_indices(sorted(taken))) > request.switches:
             return None
         if rough:
@@ -470,3 +482,8 @@ class Placer:
             if self.table.gres_kinds[kind][0] == "gpu":
                 gpus += count
         return gpus * request.mem_gpu
+
+
+def _tasks_on(cpus: Iterable[int], each: int) -> int:
+    """Tasks of `each` CPUs that nodes giving so many `cpus` take; every node takes one."""
+    return sum(max(1, given // each) for given in cpus)

@@ -30,6 +30,9 @@ class ReleaseRules(Value):
     deals_tasks
         A job with -n and --ntasks-per-node gets CPUs for its tasks, not for as many as its nodes may have
         (dist_tasks.c).
+    tasks_need_cpus
+        What has more tasks (-n) than its CPUs can take gets no nodes; it got them and the tasks shared CPUs. An update
+        of the CPUs or tasks of a job may lead there (_dist_tasks_compute_c_b, dist_tasks.c).
     serves_whole_tasks
         CPUs of a node that are not enough for one more task are not counted where memory is asked for a node either; so
         `-n 6 -c 3 --mem=N` gets 18 CPUs of three nodes of eight, not 17 (_select_cores, job_test.c).
@@ -102,6 +105,7 @@ class ReleaseRules(Value):
     unknown_refused: bool = False
     list_may_be_longer: bool = False
     deals_tasks: bool = False
+    tasks_need_cpus: bool = False
     serves_whole_tasks: bool = False
     drained_unnamed: bool = False
     license_choice: bool = False
@@ -135,6 +139,7 @@ _ROWS = {
         unknown_refused=True,
         list_may_be_longer=True,
         deals_tasks=True,
+        tasks_need_cpus=True,
         serves_whole_tasks=True,
         drained_unnamed=True,
         groups_late=True,
@@ -157,6 +162,7 @@ _ROWS = {
         but_limits=_PARTITION_LIMITS,
         unknown_refused=True,
         list_may_be_longer=True,
+        tasks_need_cpus=True,
         serves_whole_tasks=True,
         drained_unnamed=True,
         license_choice=True,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap, runs
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
-from slurmsim.core.placement.free_state import Supposed
 from slurmsim.core.queue.partition_limits import by_tier
 from slurmsim.core.records.job import AS_ASKED
 from slurmsim.core.records.job_queue import Record
@@ -70,8 +69,7 @@ class PendingReasons:
         if found is None:
             if len(self._enough) >= MOST_REMEMBERED:
                 self._enough.clear()
-            empty = Supposed.empty(self.state.table)
-            found = self._enough[key] = self.state.selector.place(request, empty, group) is not None
+            found = self._enough[key] = self.state.selector.could_serve(request, group)
         return found
 
     def _in_the_way(self, request: CompiledRequest) -> Bitmap:
@@ -197,8 +195,7 @@ class PendingReasons:
             self._served.clear()
         known = self._served.get(request)
         if known is None:
-            empty = Supposed.empty(self.state.table)
-            known = self._served[request] = self.state.selector.place(request, empty, up) is not None
+            known = self._served[request] = self.state.selector.could_serve(request, up)
         return known
 
     def _not_available(self, record: Record, usable: Bitmap) -> str:
