@@ -55,6 +55,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
         "live job": {"held_with": ""},
         "live array": {"gone": 0},
         "request": {"tasks_per_socket": 0, "tasks_per_core": 0},
+        "shape": {"tasks_short": 0},
     },
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
