@@ -331,7 +331,8 @@ class MainPass:
         if outcome == Reason.RESOURCES:
             state.set_reason(job, Reason.RESOURCES)
             if job.likely_nodes == FORGOTTEN:
-                job.likely_nodes = expected(state, job, preempts=self.test.preemption is not None)
+                open_to = self.test.reach(record, state.table.everything, job.time_limit_s)
+                job.likely_nodes = expected(state, job, open_to, preempts=self.test.preemption is not None)
             if own is None or request.required.bit_count() >= request.min_nodes:
                 self._block(record, exempt=True)
             elif len(self.blocked_reservations) < MAX_BLOCKED_RESERVATIONS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from slurmsim.core.controller.controller import Controller
 from slurmsim.core.queue.likely_nodes import expected
 from slurmsim.core.records.job import Job
+from slurmsim.core.records.job_queue import Record
 from slurmsim.states import JobState
 
 
@@ -14,6 +15,9 @@ def guess(controller: Controller, jobs: list[Job]) -> None:
     request = job.request
     if job.state != JobState.PENDING or not job.priority or not (request.elastic or request.spread):
         return
-    found = expected(controller.state, job, preempts=controller.preemption is not None)
+    state, own = controller.state, job.reservations[0] if job.reservations else None
+    record = Record(job, job.partition, request, job.priority, False, own)
+    open_to = controller.start_test.reach(record, state.table.everything, job.time_limit_s)
+    found = expected(state, job, open_to, preempts=controller.preemption is not None)
     for job in jobs if found else ():
         job.likely_nodes = found

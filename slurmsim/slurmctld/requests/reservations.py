@@ -226,7 +226,10 @@ class _Reservations:
         before = self.cluster.reservation_texts.get(name, {}).get("groups")
         listed = tuple((before or "").split(",")) if before else ()
         named = r.users if r is not None and not before else ()
-        users, groups = self._who(asked.get("users"), "users", named), asked.get("groups")
+        text, groups = asked.get("users"), asked.get("groups")
+        if r is not None and before and groups is None and text and all(word[0] == "-" for word in text.split(",")):
+            return self._who(text, "users", r.users), before  # who is in the groups is its list of users, too
+        users = self._who(text, "users", named)
         if groups is not None:
             listed = self._merged([word for word in groups.split(",") if word], listed)
         if listed and (users or (users is None and named)):

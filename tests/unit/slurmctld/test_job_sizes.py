@@ -324,3 +324,13 @@ def test_a_node_needs_room_for_the_tasks_of_a_socket_before_it_gets_one(tmp_path
     assert starts(7, num_tasks=8, min_cpus=8, ntasks_per_socket=2, shared="exclusive") == ["RUNNING", "n[2-3]", 16]
     with pytest.raises(Refusal, match="node configuration is not available"):
         submit(e, **here, ntasks_per_socket=5)
+
+
+def test_nodes_reserved_for_others_are_not_expected(cluster: Engine) -> None:
+    asked = {"start_time": START + 300, "duration": 60, "node_list": "n[5-8]", "users": "root", "flags": []}
+    do(cluster, "create_reservation", reservation={**asked, "name": "r"})
+    submit(cluster, min_nodes=1, shared="exclusive")
+    cluster.execute(cluster.now + 10, "ping", {}, ROOT)
+    assert show(cluster, submit(cluster, min_nodes=1, max_nodes=8), "num_nodes") == [3]
+    assert show(cluster, submit(cluster, min_nodes=1, max_nodes=8, time_limit=2), "num_nodes") == [7]  # over by then
+    assert show(cluster, submit(cluster, min_nodes=4, max_nodes=8), "num_nodes") == [8]  # too few: of all

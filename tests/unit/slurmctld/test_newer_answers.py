@@ -121,12 +121,15 @@ def test_an_update_to_fewer_tasks_than_nodes(tmp_path: Path) -> None:
             do(e, "update_job", job_id=job, job={"num_tasks": 2})
 
 
-def test_who_is_in_no_list_cannot_be_taken_out_of_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("whose", [{"users": "root"}, {"groups": "bob"}])
+def test_who_is_in_no_list_cannot_be_taken_out_of_it(tmp_path: Path, whose: dict[str, str]) -> None:
     asked = {"start_time": START + 3600, "duration": 60, "node_list": "n1", "flags": [], "name": "r"}
     for release, says in (("22.05", ""), ("24.11", "Invalid user id"), ("26.05", "Invalid user id")):
         (tmp_path / release).mkdir()
-        e = engine(tmp_path / release, release, {"alice": "2001:alice:2001:/home/alice"})
-        do(e, "create_reservation", reservation={**asked, "users": "root"})
+        e = engine(
+            tmp_path / release, release, {"alice": "2001:alice:2001:/home/alice", "bob": "2002:bob:2002:/home/bob"}
+        )
+        do(e, "create_reservation", reservation={**asked, **whose})
         change = {"name": "r", "users": "-alice", "flags": []}
         if says:
             with pytest.raises(Refusal, match=says):
