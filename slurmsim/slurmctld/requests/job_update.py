@@ -135,6 +135,7 @@ def _partition(u: Update) -> None:
             u.new.pop("partition")
             raise Refusal("Required partition not available (inactive or drain)")
         _tested(u, "partition")
+        u.core.foremost = None  # the list is made anew, and nobody looks where there are nodes (get_part_list)
     if u.get("account") is not None:
         u.need_pending()
         if u.cluster.controller.accounting.accounts is None:

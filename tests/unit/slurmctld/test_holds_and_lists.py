@@ -222,3 +222,12 @@ def test_no_pass_has_seen_the_end_of_what_ended_in_the_same_second(cluster: Engi
     for one in (other, job):
         kill(cluster, one)
     assert show(cluster, job, "job_state", "dependency") == ["CANCELLED", f"afterok:{other}(unfulfilled)"]
+
+
+def test_an_update_names_partitions_alike_in_its_own_order(tmp_path: Path) -> None:
+    e = engine_of(tmp_path, CONF, "26.05")
+    job = submit(e, dependency=f"afterany:{submit(e)}")
+    update(e, job, partition="scav,batch")
+    assert show(e, job, "partition") == ["scav,batch"]
+    update(e, job, partition="batch,short,scav")
+    assert show(e, job, "partition") == ["short,batch,scav"]
