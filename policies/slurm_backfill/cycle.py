@@ -79,7 +79,7 @@ class SlurmBackfill(Policy):
         "atoms": PolicyOption(_flag, COMPILED, "plan by the kernel where counting whole nodes decides: 0, 1"),
         "every_cycle": PolicyOption(_flag, False, "make cycles that would repeat the last one, as Slurm does: 0, 1"),
     }
-    STATE = ("last_cycle", "_last_cycle", "_started", "_left_waiting", "_left_idle", "_cut")
+    STATE = ("last_cycle", "_last_cycle", "_started", "_left_waiting", "_left_idle", "_left_marks", "_cut")
 
     def configure(self, scheduler_parameters: Mapping[str, str], start_time: int) -> None:
         p = scheduler_parameters
@@ -112,7 +112,7 @@ class SlurmBackfill(Policy):
         self.known = Known()
         self._last_cycle = self._start_time = start_time
         self.last_cycle = 0  # when one was made, for whoever shows it
-        self._started = self._left_waiting = self._left_idle = self._cut = False
+        self._started = self._left_waiting = self._left_idle = self._left_marks = self._cut = False
         self.full_pass = max(_number(p, "sched_interval", 60), 1)
 
     def next_time(self, view: SlurmView, now: int, changed: bool) -> int | None:
@@ -178,10 +178,16 @@ class SlurmBackfill(Policy):
             if view.limits is not None:
                 yield from self._show_limits(view.limits, records[reached:])
         yield Tested()
+        self._left_waiting = view.n_queued > 0
         # a reservation in force touches its nodes every 5 s, which is a change as well
-        self._left_waiting, self._left_idle = view.n_queued > 0, view.free_nodes > 0 or view.reserved_now()
-        if self.plans_go_on and cycle is not None and cycle.put_behind:
-            self._left_idle = True
+        self._left_idle = view.reserved_now()
+        if self.plans_go_on:
+            marks = cycle is not None and view.marks(cycle.kept)
+            behind = cycle is not None and cycle.put_behind
+            self._left_idle |= marks or behind or self._left_marks  # the marks of the last cycle have been taken away
+            self._left_marks = marks
+        else:
+            self._left_idle |= view.free_nodes > 0
 
     @staticmethod
     def _show_limits(limits: LimitsView, records: Sequence[SlurmRecord]) -> Decisions:
@@ -254,6 +260,7 @@ class _Cycle:
             view, self.search, self.begin, self.end, policy.space_size
         )
         self.tests = self.started = self.reached = 0
+        self.kept: Bitmap = 0  # nodes some plan is for
         self.per_user: dict[str, int] = {}
         self.per_assoc: dict[tuple[str, str], int] = {}
         self.per_part: dict[int, int] = {}
@@ -515,6 +522,7 @@ class _Cycle:
         if found.start < self.estimates.get(job.id, found.start + 1):  # not if another partition promises earlier
             self._estimate(job, found.start)
             yield Plan(record, found.start, found.nodes, promise=False)
+            self.kept |= found.nodes
         self.plans.take(found.first, found.last, found.nodes)
         if self.licenses is not None:
             self.licenses.take(record, found.first, found.last)
@@ -573,6 +581,7 @@ class _Cycle:
             if limits is not None and not limits.stop and limits.after(record, None, found.nodes) is not None:
                 return
             self.per_array[key] += 1
+            self.kept |= found.nodes
             self.plans.take(found.first, found.last, found.nodes)
             if self.licenses is not None:
                 self.licenses.take(record, found.first, found.last)

@@ -164,6 +164,9 @@ class PlansView(PoolsView, Protocol):
     def tests_from_try(self) -> bool:
         """Whether the future test is about the instant it tries (Slurm 24.11), and not about any later one."""
 
+    def marks(self, kept: Bitmap) -> bool:
+        """Whether a cycle that has `kept` nodes for plans marks one of them: that is news to the next cycle."""
+
     @property
     def minimum_extended(self) -> bool:
         """Whether what is started with a minimum time gets as long a limit as the plans leave it (26.05)."""

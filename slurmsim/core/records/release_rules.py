@@ -61,6 +61,8 @@ class ReleaseRules(Value):
     owners_from_try
         Backfill leaves out nodes that others have to themselves at the instant it tries, not those of the present
         (_filter_exclusive_user_nodes, backfill.c).
+    marks_busy_nodes
+        A plan of backfill's for nodes that are all in use is news to the next cycle, too (_handle_planned).
     ends_where_chosen
         A start found by the future test is the last end on the nodes chosen, not the last one supposed; and a job that
         ends with the instant tried is gone (_get_last_relevant_job, since 25.11).
@@ -114,6 +116,7 @@ class ReleaseRules(Value):
     recalculates_first: bool = False
     tests_from_try: bool = False
     owners_from_try: bool = False
+    marks_busy_nodes: bool = False
     ends_where_chosen: bool = False
     minimum_extended: bool = False
     plans_within_throttle: bool = False
@@ -148,6 +151,7 @@ _ROWS = {
         recalculates_first=True,
         tests_from_try=True,
         owners_from_try=True,
+        marks_busy_nodes=True,
         plans_within_throttle=True,
         tops_by_tier=True,
         waits_where_down=True,
@@ -173,6 +177,7 @@ _ROWS = {
         recalculates_first=True,
         tests_from_try=True,
         owners_from_try=True,
+        marks_busy_nodes=True,
         ends_where_chosen=True,
         minimum_extended=True,
         plans_within_throttle=True,

@@ -107,6 +107,8 @@ class MainScheduler:
         triggers.came_since = False
         if MainPass(self.walk, full).walk():
             triggers.dirty = triggers.requested or triggers.came_since
+        if state.queue.jobs and state.spec.watched and not state.event_driven:
+            triggers.changed = True  # who was looked at and has to wait is news to backfill, whatever was said of him
 
     def _independent_now(self) -> None:
         """The queue is built: who waits for no time and no job any more says so (job_independent)."""

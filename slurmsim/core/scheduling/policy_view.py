@@ -267,6 +267,10 @@ class View:
         preemption = self._test.preemption
         return preemption is not None and preemption.could(record, within)
 
+    def marks(self, kept: Bitmap) -> bool:
+        """Whether a cycle that has `kept` nodes for plans marks one of them: idle ones, since 24.11 all."""
+        return bool(kept if self.state.rules.marks_busy_nodes else kept & self.state.table.idle)
+
     @property
     def tests_from_try(self) -> bool:
         """Whether backfill's future test is about the instant it tries (24.11), and not about any later one."""

@@ -166,3 +166,25 @@ def test_a_task_that_corresponds_to_none_waits_for_the_whole_array(cluster: Engi
     assert show(cluster, f"{behind}_8", "job_state", "state_reason") == ["PENDING", "Dependency"]
     wait(cluster, 60)
     assert show(cluster, f"{behind}_8", "job_state") == ["RUNNING"]
+
+
+@pytest.mark.parametrize(
+    ("release", "planned", "on_grid"),
+    [("22.05", "never", False), ("22.05", "idle", True), ("22.05", "busy", False),
+     ("26.05", "never", False), ("26.05", "idle", True), ("26.05", "busy", True)],
+)  # fmt: skip
+def test_plans_on_nodes_that_get_a_mark_keep_the_cadence(
+    tmp_path: Path, release: str, planned: str, on_grid: bool
+) -> None:
+    """Idle ones; since 24.11 all. Where nobody can be planned idle nodes alone are no news."""
+    e = engine(tmp_path, release)
+    host = e.controller.host
+    for name in ("n1", "n2", "n3")[: 3 if planned == "busy" else 1]:
+        submit(e, req_nodes=name)
+    wait(e, 4)  # else the larger job is the first to start
+    if planned == "never":
+        do(e, "update_node", names="n3", state="DOWN", reason="test")
+    whole(e, 3)
+    wait(e, 22)
+    last = host.policy.last_cycle
+    assert host.policy.next_time(host.view, last + 13, True) == last + (15 if on_grid else 13)
