@@ -23,7 +23,7 @@ from slurmsim.states import COMPACT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from slurmsim.commands.io import Io
@@ -64,6 +64,7 @@ _FIELDS = ("job_id", "array_job_id", "array_task_id", "array_task_str", "user_na
            "qos", "resv_name", "job_state", "nodes", "wckey")  # fmt: skip
 _NO_JOB = "Invalid job id specified"
 _NOT_NOW = "Job can not be altered now, try again later"
+_NOT_NOW_NUMBER = 2020
 _TRIES, _PAUSE_S = 10, 5  # of scancel, where that is said; each pause is a second longer than the one before
 _OVER = "Job/step already completing or completed"
 _FINAL = frozenset(COMPACT) - set(_STATES)
@@ -220,23 +221,56 @@ def _state(text: str, io: Io) -> str:
 
 def _send_ids(asked: Asked, ids: Sequence[str], io: Io) -> int:
     code = 0
-    for word in ids:
-        code = _send(asked, word, io) or code
+    for one in _send_all(asked, ((word, None) for word in ids), io):
+        code = one or code
     return code
 
 
-def _send(asked: Asked, word: str, io: Io, job_id: int | None = None) -> int:
-    """Ask for one job, or for a step of the job `job_id`; the exit code, 0 for what nobody needs to hear of."""
+def _send_all(asked: Asked, chosen: Iterable[tuple[str, int | None]], io: Io) -> list[int]:
+    """Ask for all, each in a thread of its own: who is told to try again later does not keep the others (scancel.c).
+
+    For jobs, or for steps of the job beside them; their exit codes, 0 for what nobody needs to hear of.
+    """
+    codes: list[int] = []
+    later: list[tuple[int, str, int | None]] = []
+    for word, job_id in chosen:
+        if asked.verbose:
+            what = "Terminating" if asked.signal in (None, 9) else f"Signal {asked.signal} to"
+            io.error(f"scancel: {what} {_called(word, job_id)}")
+        wrong = _ask(asked, word, io)
+        if _not_now(asked, wrong, io):
+            later.append((len(codes), word, job_id))
+            wrong = None
+        codes.append(_said(asked, word, job_id, wrong, io))
+    for attempt in range(_TRIES if later else 0):
+        _pause(io, _PAUSE_S + attempt)
+        waiting, later = later, []
+        for at, word, job_id in waiting:
+            wrong = _ask(asked, word, io) if attempt + 1 < _TRIES else Refusal(_NOT_NOW, _NOT_NOW_NUMBER)
+            if attempt + 1 < _TRIES and _not_now(asked, wrong, io):
+                later.append((at, word, job_id))
+            else:
+                codes[at] = _said(asked, word, job_id, wrong, io)
+    return codes
+
+
+def _called(word: str, job_id: int | None) -> str:
     base, _, step = word.partition(".")
-    told = str(job_id) if step else base
-    kills = asked.signal in (None, 9)
-    if asked.verbose:
-        what = "Terminating" if kills else f"Signal {asked.signal} to"
-        io.error(f"scancel: {what} {f'step {told}.{step}' if step else f'job {told}'}")
+    return f"step {job_id if job_id is not None else base}.{step}" if step else f"job {base}"
+
+
+def _pause(io: Io, seconds: int) -> None:
+    patient = io.client.patient()
+    patient.call("wait_until", until=int(io.client.call("hello")["now"]) + seconds)
+    patient.close()
+
+
+def _ask(asked: Asked, word: str, io: Io) -> Refusal | Unreachable | None:
+    """Ask for one job or step; what went wrong."""
+    base, _, step = word.partition(".")
     try:
-        _ask(
-            asked,
-            io,
+        io.client.call(
+            "kill",
             job_id=base,
             step=int(step) if step else None,
             signal=asked.signal,
@@ -245,33 +279,32 @@ def _send(asked: Asked, word: str, io: Io, job_id: int | None = None) -> int:
             **({"cron": True} if asked.cron else {}),
             **({"ctld": True} if asked.ctld else {}),
         )
-    except Refusal as refusal:
-        over = refusal.text == _OVER or (refusal.text == _NO_JOB and not step)
-        if not over or asked.verbose:
-            io.error(f"scancel: error: Kill job error on {'job step id' if step else 'job id'} {told}: {refusal.text}")
-        return 0 if over and kills else refusal.number & 0xFF or 1
-    except Unreachable as away:
-        io.error(f"scancel: error: Kill job error on {'job step id' if step else 'job id'} {told}: {away.text}")
-        return away.number & 0xFF
-    return 0
+    except (Refusal, Unreachable) as wrong:
+        return wrong
+    return None
 
 
-def _ask(asked: Asked, io: Io, **what: Any) -> None:
-    """Ask, and ask again while the job is said to be on its way to another state. Raises Refusal."""
-    for attempt in range(_TRIES):
-        try:
-            io.client.call("kill", **what)
-            return
-        except Refusal as refusal:
-            if refusal.text != _NOT_NOW:
-                raise
-            last = refusal
-        if asked.verbose:
-            io.error("scancel: Job is in transitional state, retrying")
-        patient = io.client.patient()
-        patient.call("wait_until", until=int(io.client.call("hello")["now"]) + _PAUSE_S + attempt)
-        patient.close()
-    raise last
+def _not_now(asked: Asked, wrong: Refusal | Unreachable | None, io: Io) -> bool:
+    """Whether the job is said to be on its way to another state."""
+    if wrong is None or wrong.text != _NOT_NOW:
+        return False
+    if asked.verbose:
+        io.error("scancel: Job is in transitional state, retrying")
+    return True
+
+
+def _said(asked: Asked, word: str, job_id: int | None, wrong: Refusal | Unreachable | None, io: Io) -> int:
+    """Say what went wrong, if somebody needs to hear of it; the exit code."""
+    if wrong is None:
+        return 0
+    base, _, step = word.partition(".")
+    kind, told = ("job step id", f"{job_id if job_id is not None else base}.{step}") if step else ("job id", base)
+    over = isinstance(wrong, Refusal) and (wrong.text == _OVER or (wrong.text == _NO_JOB and not step))
+    if not over or asked.verbose:
+        io.error(f"scancel: error: Kill job error on {kind} {told}: {wrong.text}")
+    if isinstance(wrong, Unreachable):
+        return wrong.number & 0xFF
+    return 0 if over and asked.signal in (None, 9) else wrong.number & 0xFF or 1
 
 
 def _send_chosen(asked: Asked, io: Io) -> int:
@@ -298,10 +331,13 @@ def _send_chosen(asked: Asked, io: Io) -> int:
         told = "".join(f"{name}={filters[key]} " for key, name in _NAMED if key in filters)
         if told:
             io.error(f"scancel: error: No active jobs match ALL job filters, including: {told}")
-    chosen = [*_of_ids(twice, rows), *_of_ids(known, rows)] if asked.ids else _of_rows(rows)
-    for row, word in chosen:
-        if not asked.interactive or _confirmed(row, word, io):
-            code = max(_send(asked, word, io, row["job_id"]), code)
+    listed = [(True, *each[1:]) for each in _of_ids(twice, rows)] + [*_of_ids(known, rows)]
+    chosen = listed if asked.ids else [*_of_rows(rows)]
+    for waits in (True, False):  # lest those that wait start meanwhile
+        those = [(word, row) for first, row, word in chosen if first is waits]
+        for some in [[one] for one in those] if asked.interactive else [those]:
+            wanted = [(word, row["job_id"]) for word, row in some if not asked.interactive or _confirmed(row, word, io)]
+            code = max([code, *_send_all(asked, wanted, io)])
     return code
 
 
@@ -330,16 +366,14 @@ def _asked_twice(ids: Sequence[str], rows: Sequence[Row]) -> list[str]:
     return found
 
 
-def _of_rows(rows: Sequence[Row]) -> Iterator[tuple[Row, str]]:
-    """All rows under their own ids; those that wait first, lest they start meanwhile."""
-    for waits in (True, False):
-        for row in rows:
-            if (row["job_state"] == "PENDING") is waits:
-                yield row, _own(row)
+def _of_rows(rows: Sequence[Row]) -> Iterator[tuple[bool, Row, str]]:
+    """All rows under their own ids, and whether they wait."""
+    for row in rows:
+        yield row["job_state"] == "PENDING", row, _own(row)
 
 
-def _of_ids(ids: Sequence[str], rows: Sequence[Row]) -> Iterator[tuple[Row, str]]:
-    """What the ids name, a row once, but each of its steps; ids with something that waits first."""
+def _of_ids(ids: Sequence[str], rows: Sequence[Row]) -> Iterator[tuple[bool, Row, str]]:
+    """What the ids name, a row once, but each of its steps, and whether something of the id waits; such ids first."""
     waiting = {word for word in ids if any(row["job_state"] == "PENDING" and _names(word, row) for row in rows)}
     sent: set[int] = set()
     for word in sorted(ids, key=lambda word: word not in waiting):
@@ -348,10 +382,10 @@ def _of_ids(ids: Sequence[str], rows: Sequence[Row]) -> Iterator[tuple[Row, str]
             if row["job_id"] in sent or not _names(word, row) or (step and row["job_state"] == "PENDING"):
                 continue
             if step:
-                yield row, f"{_own(row)}.{step}"
+                yield word in waiting, row, f"{_own(row)}.{step}"
             else:
                 sent.add(row["job_id"])
-                yield row, _own(row)
+                yield word in waiting, row, _own(row)
 
 
 def _wanted(row: Row, asked: Asked) -> bool:

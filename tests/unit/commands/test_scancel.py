@@ -63,3 +63,12 @@ def test_ids_that_wait_come_first(cluster: Cluster) -> None:
     code, _, error = cluster.run(f"scancel -b 2 {waits}", "bob")
     assert error == DENIED.format(f"job id {waits}") + DENIED.format("job id 2")
     assert code
+
+
+def test_tasks_told_to_try_later_are_asked_again_at_one_time(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rest of an array cannot hear a signal, and its running tasks are told so: 5 s, 6 s … 14 s for all of them."""
+    pauses: list[int] = []
+    monkeypatch.setattr("slurmsim.commands.scancel.scancel._pause", lambda io, seconds: pauses.append(seconds))
+    code, _, error = cluster.run("scancel -s USR1 3")
+    assert (code, error.count("try again later")) == (2020 & 0xFF, 3)
+    assert pauses == [*range(5, 15)]
