@@ -241,8 +241,19 @@ def test_seconds_begin_where_cycles_of_backfill_do() -> None:
     log = [[-2.5, "up", ""], [4.1, "submit", "1"], [12.75, "backfill", "1"], [17.8, "backfill", "2"]]
     assert ours.phase_s_of({"events": log}, 3) == pytest.approx(0.75)
     assert ours.phase_s_of({"events": [[-1.75, "up", ""], [3.5, "backfill", "1"]]}, 2) == pytest.approx(0.5)
-    assert ours.phase_s_of({"events": [[-2.5, "up", ""], [4.1, "submit", "1"]]}, 3) == pytest.approx(0.6)
+    assert ours.phase_s_of({"events": [[-2.5, "up", ""], [4.1, "submit", "1"]]}, 3) == pytest.approx(0.52)
     assert ours.phase_s_of({}, 3) == 0
+
+
+def test_what_the_log_says_of_phases() -> None:
+    """Lines of 26.05.5 and 22.05.8."""
+    log = (
+        "[2026-01-05T08:00:00.206] slurmctld version 26.05.5 started on cluster oracle(0)\n"
+        "[2026-01-05T08:00:05.218] debug:  sched/backfill: _attempt_backfill: beginning\n"
+        "[2026-01-05T08:00:05.300] sched/backfill: _start_job: Started JobId=3 in batch on n[01-04]\n"
+    )
+    found = [(-0.794, "up", ""), (4.218, "cycle", ""), (4.3, "backfill", "3")]
+    assert oracle._events(log, "2026-01-05T08:00:01") == found
 
 
 @pytest.mark.skipif(oracle.kit() is None, reason=f"{oracle.VARIABLE} names no oracle kit that can run here")

@@ -95,21 +95,22 @@ def _version(log: str) -> str:
 
 
 _KINDS = {"_slurm_rpc_submit_batch_job": "submit", "sched: Allocate": "main", "sched/backfill: _start_job": "backfill"}
+_ALONE = {"slurmctld version": "up", "sched/backfill: _attempt_backfill: beginning": "cycle"}
 _EVENTS = re.compile(
-    rf"^\[(\S+?)\.(\d{{3}})\] (?:(slurmctld version)|({'|'.join(_KINDS)})[^\n]*?JobId=(\S+))", re.MULTILINE
+    rf"^\[(\S+?)\.(\d{{3}})\] (?:\w+: +)?(?:({'|'.join(_ALONE)})|({'|'.join(_KINDS)})[^\n]*?JobId=(\S+))", re.MULTILINE
 )
 
 
 def _events(log: str, start: str) -> list[tuple[float, str, str]]:
-    """What slurmctld's log says of its phases: when it came up, and each submission and start, in seconds to the ms.
+    """What slurmctld's log says of its phases: when it came up, each submission, cycle and start, in seconds to the ms.
 
     In no answer is to be seen when in its second slurmctld's loop goes round, nor when a cycle of backfill comes.
     """
     began = calendar.timegm(time.strptime(start, "%Y-%m-%dT%H:%M:%S"))
     found = []
-    for at, ms, up, what, job in _EVENTS.findall(log):
+    for at, ms, alone, what, job in _EVENTS.findall(log):
         second = calendar.timegm(time.strptime(at, "%Y-%m-%dT%H:%M:%S")) - began
-        found.append((round(second + int(ms) / 1000, 3), "up" if up else _KINDS[what], job))
+        found.append((round(second + int(ms) / 1000, 3), _ALONE[alone] if alone else _KINDS[what], job))
     return found
 
 

@@ -52,12 +52,13 @@ def phase_s_of(recording: dict[str, Any], up_s: int) -> float:
 
     Its loops sleep for whole seconds from when they began, so their rounds keep a fraction of the second: where the
     cycles of backfill have it, a second begins here. A command that came before it belongs to the second before.
+    Of 26.05 older recordings tell of no cycle: there the first comes 4 to 27 ms after it is up, as two logs say.
     """
     events = recording.get("events", [])
     up = next((at for at, what, _ in events if what == "up"), None)
     if up is None:
         return 0.0
-    cycle = next((at for at, what, _ in events if what == "backfill"), up + 0.1)
+    cycle = next((at for at, what, _ in events if what in ("backfill", "cycle")), up + 0.02)
     return float(up + up_s + (cycle - up) % 1)
 
 
