@@ -424,6 +424,9 @@ CHANGES: dict[str, Change] = {
     "owners_suspend": Change(
         "26.05", "scontrol", "`suspend` and `resume` are for the owner of a job, too; only operators could."
     ),
+    "nodes_of_tasks": Change(
+        "24.11", "sbatch", "With `-n` and `--ntasks-per-node` the nodes follow from the tasks; one was asked for."
+    ),
     "task_ids_in_brackets": Change("26.05", "scontrol", "Errors name tasks of an array in brackets, `5_[1,4]`."),
     "recurring_jobs": Change("24.11", "scrontab", "The command is there; Debian's packages of 22.05 have none."),
     "task_by_its_own_id": Change("24.11", "scancel", "A task of an array is found by its own job id, too."),

@@ -295,6 +295,8 @@ class Builder:
             job["min_nodes"] = sizes.min_nodes
             if sizes.max_nodes:
                 job["max_nodes"] = sizes.max_nodes
+        elif chosen.get("ntasks_per_node") and sizes.tasks_set and since(self.release, "nodes_of_tasks"):
+            job["min_nodes"] = -(-sizes.tasks // int(chosen.get("ntasks_per_node")))
         if sizes.tasks_set:
             job["num_tasks"] = sizes.tasks
         job["min_cpus"] = self._least_cpus()

@@ -106,15 +106,17 @@ def _nodes_of_tasks(row: Row) -> int:
     return -(-(tasks or per_node) // per_node) if per_node else tasks
 
 
-_WALLS = ("AssocGrpWallLimit", "QOSGrpWallLimit")
+_WALLS = (
+    "AssocGrpWallLimit", "QOSGrpWallLimit", "AssocMaxWallDurationPerJobLimit", "QOSMaxWallDurationPerJobLimit",
+)  # fmt: skip
 
 
 def untried(row: Row, cluster: LiveCluster) -> bool:
     """Whether nobody has looked for nodes, which says how many there will be (node_cnt_wag), and tasks alone tell.
 
-    Jobs that came held are not tried, nor are those whose reservation has not begun; those over a limit of jobs or of a
-    group's wall time (acct_policy_job_runnable_pre_select), of a user no partition lets in, or that came with an
-    account or QOS no partition takes are told so before.
+    Jobs that came held are not tried, nor are those whose reservation has not begun; those over a limit of jobs or of
+    wall time (acct_policy_job_runnable_pre_select), of a user no partition lets in, or that came with an account or QOS
+    no partition takes are told so before. What was found is forgotten with an update of what the job asks for.
     """
     core, request = row.core, row.core.sub.request
     held = core.sub.hold and not core.priority
@@ -124,6 +126,7 @@ def untried(row: Row, cluster: LiveCluster) -> bool:
         p.index in core.bars and core.bars[p.index].text for p in core.partitions
     )  # fmt: skip
     untold = held or shut_out or early or came_barred or "Jobs" in core.reason or core.reason in _WALLS
+    untold = untold or (core.likely_nodes == FORGOTTEN and not core.restarts)
     return untold and not request.tasks_per_node and request.cpus_per_task == 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,24 @@ def test_most_nodes_of_waiting_jobs(options: str, counts: tuple[str, ...], tmp_p
     before = f"sbatch {options} --wrap true"
     found = answers("scontrol show job 2", tmp_path, before=before)
     assert tuple(text.partition("NumNodes=")[2].split()[0] for text in found) == counts
+
+
+def test_nodes_follow_from_the_tasks_of_a_node(tmp_path: Path) -> None:
+    before = "sbatch -H -n 7 --ntasks-per-node=3 --wrap true"
+    found = answers("scontrol show job 2", tmp_path, before=before)
+    assert ["".join(re.findall(r",node=(\d+)", text)) for text in found] == ["1", "3", "3"]
+
+
+def test_most_nodes_after_an_update(tmp_path: Path) -> None:
+    found = []
+    for release in RELEASES:
+        place = tmp_path / release
+        place.mkdir()
+        cluster = cluster_of(release, place)
+        assert cluster.run("sbatch --wrap true")[0] == 0
+        assert cluster.run("scontrol update jobid=2 numcpus=2")[0] == 0
+        found.append(cluster.text("scontrol show job 2").partition("NumNodes=")[2].split()[0])
+    assert found == ["1", "1-1", "1-1"]
 
 
 def test_one_cpu_a_task_is_told_where_asked_for(tmp_path: Path) -> None:
