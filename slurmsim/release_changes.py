@@ -427,6 +427,9 @@ CHANGES: dict[str, Change] = {
     "nodes_of_tasks": Change(
         "24.11", "sbatch", "With `-n` and `--ntasks-per-node` the nodes follow from the tasks; one was asked for."
     ),
+    "child_as_parent_is_told": Change(
+        "26.05", "sacctmgr", "An account whose parent would be itself, or one below it, is told so; it was skipped."
+    ),
     "task_ids_in_brackets": Change("26.05", "scontrol", "Errors name tasks of an array in brackets, `5_[1,4]`."),
     "recurring_jobs": Change("24.11", "scrontab", "The command is there; Debian's packages of 22.05 have none."),
     "task_by_its_own_id": Change("24.11", "scancel", "A task of an array is found by its own job id, too."),

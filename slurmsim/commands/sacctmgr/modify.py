@@ -40,6 +40,11 @@ _MODIFY = ('No valid entity in modify command\nInput line must include "Account"
 if TYPE_CHECKING:
     Take = Callable[[Word], int]  # USER, ASSOC, or 0 for a word that means nothing
 
+_MAY_NOT = (
+    "sacctmgr: accounting_storage/slurmdbd: acct_storage_p_modify_assocs: Request didn't affect anything or your user "
+    "doesn't have privilege to perform this action"
+)
+
 
 def modify(session: Session, words: list[str]) -> None:
     """``modify ENTITY where … set …``."""
@@ -98,6 +103,8 @@ def _modified(session: Session, title: str, arguments: Mapping[str, Any]) -> boo
         return False
     if not answer["objects"]:
         _nothing_modified(session, arguments)
+        if answer.get("error") == "nothing_left" and not since(session.release, "nothing_modified_is_an_error"):
+            session.note(_MAY_NOT)
         return False
     if answer.get("error") == "no_association":
         session.code = 1

@@ -225,12 +225,22 @@ class Change(ABC):
         keys = [ROOT] if kind == "cluster" else self.chosen(arguments["cond"], kind)
         if kind == "cluster" and arguments["cond"].get("clusters"):
             keys = keys if self.db.cluster in arguments["cond"]["clusters"] else []
-        if not self.db.is_admin(self.person):
+        if self._for_himself(arguments["cond"]):
+            settings = [setting for setting in settings if setting[0] == "DefaultQOS"]
+            if not settings:
+                return {"objects": [], "error": "nothing_left"}
+        elif not self.db.is_admin(self.person):
             self.need_coordinator(key[0] for key in keys)
             if kind == "cluster" or not keys:
                 raise Refusal(DENIED, 2002)
         found = []
         parent = next((value for name, _, value in settings if name.lower().startswith("par")), None)
+        below = self._below(keys, str(parent)) if parent is not None else None
+        if below is not None and since(self.cluster.release, "child_as_parent_is_told"):
+            return [
+                f"Requested parent account {parent} is a child of {below} on cluster {self.db.cluster}. "
+                f"Please re-parent {parent} before using it as a parent."
+            ]
         for key in self.told_of(keys):
             if parent is not None and key[0] in ("root", parent):  # nobody is a parent of himself
                 continue
@@ -254,6 +264,22 @@ class Change(ABC):
                 keys, key=lambda k: -self.db.ids.get(k, 0)))  # fmt: skip
             self.notes.append(("Modify Associations", f"({ids})", _settings_text(settings)))
         return found
+
+    def _for_himself(self, cond: Mapping[str, Any]) -> bool:
+        """Whether somebody without rights names himself alone: his default QOS he may choose (as_mysql_assoc.c)."""
+        if self.db.is_admin(self.person) or cond.get("users") != [self.person.name]:
+            return False
+        return not any(self.person.name in facts.coordinators for facts in self.accounts.values())
+
+    def _below(self, keys: Sequence[Key], parent: str) -> str | None:
+        """The first of the accounts `keys`, if `parent` is that one or below it; the others nobody looks at."""
+        first = next((key[0] for key in self.told_of(keys) if key[0] != "root"), None)
+        at = parent
+        while at != first:
+            if (at, "", "") not in self.draft.associations or at == "root":
+                return None
+            at = self.parent((at, "", ""))
+        return first
 
     def told_of(self, keys: Sequence[Key]) -> list[Key]:
         """`keys` in the order in which the database names them: that of their tree."""

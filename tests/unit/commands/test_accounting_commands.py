@@ -139,6 +139,35 @@ def test_only_administrators_and_coordinators_change_things(cluster: Cluster) ->
     assert "Add Accounts|bob|" in cluster.text("sacctmgr -nP list transactions format=action,actor,where")
 
 
+@pytest.mark.parametrize("release", ["22.05", "26.05"])
+def test_his_own_default_qos_everybody_may_choose(cluster: Cluster, release: str) -> None:
+    """As 22.05.8 and 26.05.5 answered; what else is asked for beside it is left out."""
+    cluster.release = cluster.engine.release = release
+    first = " Modified user associations...\n" if release == "26.05" else ""
+    more = "sacctmgr -i modify user alice set fairshare=3"
+    code, out, error = cluster.run(more, "alice")
+    assert (code, out) == (1, f"{first}{' ' if first else ''} Nothing modified\n")
+    assert error.startswith("sacctmgr: accounting_storage/slurmdbd: acct_storage_p_modify_assocs") == (not first)
+    assert cluster.run(f"{more} defaultqos=high", "alice")[0] == 0
+    assert cluster.text("sacctmgr -nP show assoc user=alice format=fairshare,defaultqos") == "1|high\n"
+    assert cluster.run("sacctmgr -i modify user where account=physics set defaultqos=high", "alice")[0] == 1
+    assert cluster.run("sacctmgr -i modify user alice set defaultqos=normal", "bob")[0] == 1
+    cluster.text("sacctmgr -i add coordinator account=chem names=alice")  # who has rights has no more than those
+    assert cluster.run("sacctmgr -i modify user alice set defaultqos=normal", "alice")[0] == 1
+
+
+@pytest.mark.parametrize("parent", ["physics", "sub"])
+def test_an_account_below_itself(cluster: Cluster, parent: str) -> None:
+    cluster.text("sacctmgr -i add account sub parent=physics")
+    cluster.release = cluster.engine.release = "26.05"
+    said = f"{parent} is a child of physics on cluster tux. Please re-parent {parent} before using it as a parent."
+    found = cluster.run(f"sacctmgr -i modify account physics set parent={parent}")
+    assert found == (0, f" Modified account associations...\n  Requested parent account {said}\n", "")
+    assert (
+        cluster.text("sacctmgr -nP show assoc account=physics format=account,parentname").split()[0] == "physics|root"
+    )
+
+
 BELOW = {
     "22.05": ["tux root", "tux chem bob", "tux root root"],
     "24.11": ["tux root", "tux root root", "tux chem", "tux physics"],
