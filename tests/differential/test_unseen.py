@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from golden.same_jobs import SameJobs
-from unseen import kept, oracle, ours
+from unseen import kept, oracle, ours, seconds
 from unseen.clusters import USERS
 from unseen.score import Answer, judge, table, tallies
 from unseen.sessions import Drawer, Drawn
@@ -238,11 +238,16 @@ def test_real_slurm_is_judged_by_its_recordings_before_the_last() -> None:
 
 
 def test_seconds_begin_where_cycles_of_backfill_do() -> None:
-    log = [[-2.5, "up", ""], [4.1, "submit", "1"], [12.75, "backfill", "1"], [17.8, "backfill", "2"]]
-    assert ours.phase_s_of({"events": log}, 3) == pytest.approx(0.75)
-    assert ours.phase_s_of({"events": [[-1.75, "up", ""], [3.5, "backfill", "1"]]}, 2) == pytest.approx(0.5)
-    assert ours.phase_s_of({"events": [[-2.5, "up", ""], [4.1, "submit", "1"]]}, 3) == pytest.approx(0.52)
-    assert ours.phase_s_of({}, 3) == 0
+    def found(up_s: int, at: float, *events: tuple[float, str, str]) -> float:
+        return seconds.sooner({"events": list(events)}, up_s)(at) + seconds.ON_ITS_WAY_S
+
+    up, starts = (-2.5, "up", ""), [(12.75, "backfill", "1"), (17.8, "backfill", "2")]
+    assert found(3, 9.0, up, (4.1, "submit", "1"), *starts) == pytest.approx(0.75)
+    assert found(3, 9.0, up, (4.1, "submit", "1")) == pytest.approx(0.52)
+    cycles = [(k * 5 - 2.1 + 0.4 * k, "cycle", "") for k in range(1, 6)]  # each 0.4 s later in its second
+    for at, late in ((0.0, 0.8), (3.3, 0.8), (8.9, 1.2), (50.0, 2.4)):
+        assert found(2, at, up, *cycles, *starts) == pytest.approx(-0.5 + late), at
+    assert seconds.sooner({}, 3)(1.0) == 0
 
 
 def test_what_the_log_says_of_phases() -> None:

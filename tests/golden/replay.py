@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -268,12 +268,12 @@ def play(path: Path, recording: dict[str, Any], jobs: str, times: bool, up_s: in
 
 def asked(
     recording: dict[str, Any], conf: Path, jobs: str = "auto", up_s: int = SLURMCTLD_AT_S, same: SameJobs | None = None,
-    phase_s: float = 0.0,
+    sooner: Callable[[float], float] = lambda at: 0.0,
 ) -> Iterator[tuple[dict[str, Any], int | None, str, str]]:  # fmt: skip
     """Ask a fresh cluster everything the recording asked: each command's step, and our exit code, output and errors.
 
-    With `same`, what a command names by its id is the job of the same submission. Every command is asked `phase_s`
-    sooner, where that is how much later than ours slurmctld's seconds begin.
+    With `same`, what a command names by its id is the job of the same submission. A command is asked as much
+    `sooner` as slurmctld's seconds begin later than ours.
     """
     texts = [str(step.get("cmd", "")) + str(step.get("text", "")) for step in recording["steps"]]
     mode = jobs if jobs != "auto" else "run" if any(_RUNS.search(text) for text in texts) else "simulate"
@@ -288,10 +288,10 @@ def asked(
                 target.chmod(0o755)
             elif "sleep" in step:
                 at += step["sleep"]
-                session.until(at - phase_s)
+                session.until(at - sooner(at))
             else:
                 at = max(at, step["t"])
-                session.until(at - phase_s)
+                session.until(at - sooner(at))
                 command = step["cmd"] if same is None else same.ours(step["cmd"])
                 code, out, error = session.run(step["user"], command, given_up=step["rc"] is None)
                 if same is not None:

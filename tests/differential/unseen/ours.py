@@ -14,6 +14,7 @@ from same_jobs import SameJobs
 from slurmsim.sessions.normalising import normal
 from unseen.kept import AGAIN
 from unseen.score import Answer, Judged, judge
+from unseen.seconds import sooner
 from unseen.sessions import BOOT
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
@@ -24,7 +25,7 @@ def answers(recording: dict[str, Any], conf: Path, up_s: int) -> list[Answer]:
     return [
         _answer(code, out, error, recording["volatile"])
         for _, code, out, error in replay.asked(
-            recording, conf, up_s=up_s, same=SameJobs(), phase_s=phase_s_of(recording, up_s)
+            recording, conf, up_s=up_s, same=SameJobs(), sooner=sooner(recording, up_s)
         )
     ]
 
@@ -45,21 +46,6 @@ def up_s_of(recording: dict[str, Any]) -> int:
         if step.get("cmd") == BOOT and (at := _TIME.search(step["stdout"])):
             return max(replay.start_of(recording) - replay.start_of({"start": at[0]}), 1)
     return replay.guess_up_s(replay.start_of(recording))
-
-
-def phase_s_of(recording: dict[str, Any], up_s: int) -> float:
-    """How much later than our seconds slurmctld's began, if its log is in the recording.
-
-    Its loops sleep for whole seconds from when they began, so their rounds keep a fraction of the second: where the
-    cycles of backfill have it, a second begins here. A command that came before it belongs to the second before.
-    Of 26.05 older recordings tell of no cycle: there the first comes 4 to 27 ms after it is up, as two logs say.
-    """
-    events = recording.get("events", [])
-    up = next((at for at, what, _ in events if what == "up"), None)
-    if up is None:
-        return 0.0
-    cycle = next((at for at, what, _ in events if what in ("backfill", "cycle")), up + 0.02)
-    return float(up + up_s + (cycle - up) % 1)
 
 
 def compare(
