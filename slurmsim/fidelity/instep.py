@@ -224,6 +224,8 @@ class _Stepper:
 
         last = None
         cycle_at: int | None = None  # when backfill's next cycle comes
+        if recording.scheduler == "builtin" and self.interval > 0:  # which starts nothing, but finds CPUs
+            cycle_at = recording.up_since + self.interval
         while times:
             now = heappop(times)
             if now == last:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from unseen import kept
 
 from slurmsim.cli import main
 from slurmsim.errors import WorkloadError
@@ -21,7 +22,7 @@ from slurmsim.fidelity.recording import Recording
 from slurmsim.fidelity.repeats import Repeats, compare_repeats
 
 ROOT = Path(__file__).resolve().parents[2]
-BUNDLED = ROOT / "tests/conformance/recordings"
+BUNDLED, UNSEEN = (ROOT / "tests/conformance" / name for name in ("recordings", "unseen"))
 DEMANDED = ("mixed.builtin", "heavy.builtin", "grid.builtin", "grid.backfill")
 MORE = ("extras.builtin", "mixed.backfill", "mixed.multifactor")
 COMMON = ("mixed.builtin", "mixed.builtin.run2", "mixed.builtin.run3", "mixed.builtin.run5", "heavy.builtin",
@@ -161,6 +162,14 @@ def test_what_jobs_had_of_nodes_is_told_as_far_as_all_is_explained() -> None:
     first = min(step.unexplained)
     assert step.held.keys() == {j.id for j in step.recording.jobs if j.start < first}
     assert 0 < len(step.held) < len(step.recording.jobs)
+
+
+def test_cpus_the_builtin_plugin_finds_count(tmp_path: Path) -> None:
+    """In the order of 22.05: jobs of whole nodes are large by all CPUs of these, which only its estimates tell."""
+    name = kept.unpack(UNSEEN / "fourteenth" / "w02.workload.xz", tmp_path)
+    recording = read_recording(tmp_path / str(name), accounting=tmp_path / "w02.sacctmgr.txt")
+    step = _explain(recording.shifted(-3), 1, reconsider=False)  # it was up 9 s after it began
+    assert step is not None and (len(step.nodes), step.unexplained) == (80, [])
 
 
 def wrong(name: str, **parameters: str) -> Recording:
