@@ -13,7 +13,17 @@ from verdict import approve
 
 from slurmsim.core.controller.controller import Controller
 from slurmsim.core.records.job import Job
-from slurmsim.core.records.messages import Cancel, Fact, Finished, JobEnded, Launch, NodesDown, NodesResume, Submit
+from slurmsim.core.records.messages import (
+    AlterNodes,
+    Cancel,
+    Fact,
+    Finished,
+    JobEnded,
+    Launch,
+    NodesDown,
+    NodesResume,
+    Submit,
+)
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
@@ -76,6 +86,9 @@ def worlds(
         name = draw(st.sampled_from([n.name for n in cluster.nodes]))
         down = draw(st.integers(START, now + 300))
         facts += [(down, NodesDown((name,))), (down + draw(st.integers(1, 500)), NodesResume((name,)))]
+    if draw(st.sampled_from((False, False, True))):
+        some = draw(st.lists(st.sampled_from([n.name for n in cluster.nodes]), min_size=1, unique=True))
+        facts.append((draw(st.integers(START, now + 100)), AlterNodes(tuple(some), draw(st.sampled_from((1, 1, 10))))))
     return World(lines, facts, runs)
 
 

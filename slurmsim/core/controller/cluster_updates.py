@@ -70,6 +70,7 @@ class ClusterUpdates:
         """What requests are compiled from has changed."""
         state, limits = self.state, self._accounting.limits
         state.cluster.forget_requests()
+        state.selector.shares.forget()
         waiting = [job for job in state.jobs.values() if job.state == JobState.PENDING]
         queued = [(job, self._waiting.set_aside(job)) for job in waiting if job.queued]
         for job in waiting:

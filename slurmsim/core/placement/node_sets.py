@@ -30,21 +30,27 @@ class NodeSet:
         (n,) int64, the nodes by number, ascending.
     cpus_each
         The CPUs of each, 0 where they, or their weights, differ, and where there are no nodes.
+    cpus_alike, grain_alike
+        The CPUs of each, and those of the least share of each, whatever the weights; 0 where they differ.
     only_whole
         A job can have no share of a node that is less than all of it.
     by_cpu
         A job can have any number of CPUs of a node.
     """
 
-    __slots__ = ("by_cpu", "cpus_each", "only_whole", "rows")
+    __slots__ = ("by_cpu", "cpus_alike", "cpus_each", "grain_alike", "only_whole", "rows")
 
     def __init__(self, table: NodeColumns, rows: npt.NDArray[np.int64]) -> None:
         cpus, weights, grain = table.cpus[rows], table.weight[rows], table.grain[rows]
-        alike = bool(len(rows)) and bool((cpus == cpus[0]).all() and (weights == weights[0]).all())
         self.rows = rows
-        self.cpus_each = int(cpus[0]) if alike else 0
+        self.cpus_alike, self.grain_alike = _alike(cpus), _alike(grain)
+        self.cpus_each = self.cpus_alike if len(rows) and (weights == weights[0]).all() else 0
         self.only_whole = bool(len(rows)) and bool((grain == cpus).all())
         self.by_cpu = not (grain != 1).any()
+
+
+def _alike(values: npt.NDArray[np.int64]) -> int:
+    return int(values[0]) if len(values) and (values == values[0]).all() else 0
 
 
 class NodeSets:

@@ -54,6 +54,12 @@ class Shares:
     def __reduce__(self) -> tuple[type[Shares], tuple[NodeTable]]:
         return Shares, (self.table,)
 
+    def forget(self) -> None:
+        """The nodes are not what they were: their weights or GRES have been altered."""
+        self._nodes = None
+        self._bounds.clear()
+        self._current = self._told = self._bounds_of = -1
+
     def serves(self, request: CompiledRequest, selector: Selecting) -> bool:
         """Whether the kernel can say where `request` goes: no cores are shared, and nodes come in their order."""
         if not self.wanted or selector.asleep or selector.busy_first or self.table.cores is not None:

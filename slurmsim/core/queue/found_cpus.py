@@ -13,8 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from slurmsim.bitmap import to_indices
-
 if TYPE_CHECKING:
     from slurmsim.core.accounting.parts import AccountingParts
     from slurmsim.core.placement.compiled_request import CompiledRequest
@@ -48,7 +46,8 @@ class FoundCpus:
     def waiting(self) -> dict[int, Job]:
         """Jobs in the queue nobody has tried since they came or changed, by id; to begin with all of them.
 
-        Jobs with as many nodes as there are stay here: what is found for them differs from plan to plan.
+        Jobs of whole nodes stay here where those differ, or as many are taken as there are: what is found for them
+        differs from plan to plan.
         """
         if self._waiting is None:
             jobs = [records[0].job for records in self.state.queue.jobs.values()] if self.wanted else []
@@ -58,7 +57,7 @@ class FoundCpus:
     @property
     def plans_count(self) -> bool:
         """Whether a job in the queue has as many CPUs as its plan says."""
-        return any(_depends_on_plan(job.request) for job in self.waiting.values())
+        return any(self._depends_on_plan(job.request) for job in self.waiting.values())
 
     @property
     def wanted(self) -> bool:
@@ -107,7 +106,7 @@ class FoundCpus:
         if job.tried_cpus == n_cpus and job.id not in self.waiting:
             return  # as for all of its record
         for one in self.record_of(job):
-            if not _depends_on_plan(one.request):
+            if not self._depends_on_plan(one.request):
                 self.waiting.pop(one.id, None)
             if one.tried_cpus != n_cpus:
                 self.news.setdefault(one.id, one.tried_cpus)
@@ -118,24 +117,20 @@ class FoundCpus:
     def _cpus_found(self, record: Record) -> int:
         """What the record's job would get on nodes that are alike; else what it is planned on, or asks for."""
         job, request, table = record.job, record.request, self.state.table
-        if _depends_on_plan(request) and job.planned_nodes:
+        if self._depends_on_plan(request) and job.planned_nodes:
             return table.cpus_on(job.planned_nodes)
-        each = request.cpus_each if request.whole and request.candidates else 0
+        nodes = self.state.cluster.node_sets.of(request.candidates)
+        each = nodes.cpus_alike if request.whole else nodes.grain_alike
         if not each:
-            members = to_indices(request.candidates)
-            unit = table.cpus[members] if request.whole else table.grain[members]
-            each = int(unit[0]) if len(unit) and (unit == unit[0]).all() else 0
-        if each:
-            n_units = max(-(-request.min_cpus // each), request.min_nodes * -(-request.least_cpus // each))
-            if request.whole and request.tasks_per_node and request.n_tasks:
-                n_units = max(n_units, -(-request.n_tasks // request.tasks_per_node))
-            return n_units * each
-        return table.cpus_on(job.planned_nodes) if request.whole and job.planned_nodes else request.min_cpus
+            return request.min_cpus
+        n_units = max(-(-request.min_cpus // each), request.min_nodes * -(-request.least_cpus // each))
+        if request.whole and request.tasks_per_node and request.n_tasks:
+            n_units = max(n_units, -(-request.n_tasks // request.tasks_per_node))
+        return n_units * each
 
-
-def _depends_on_plan(request: CompiledRequest) -> bool:
-    """Whether how many CPUs the job would get depends on how many nodes it is planned on."""
-    return request.whole and request.elastic
+    def _depends_on_plan(self, request: CompiledRequest) -> bool:
+        """Whether how many CPUs the job would get depends on how many nodes, or on which, it is planned."""
+        return request.whole and (request.elastic or not self.state.cluster.node_sets.of(request.candidates).cpus_alike)
 
 
 def _alone(job: Job) -> Iterable[Job]:

@@ -9,6 +9,7 @@ from unit.core.world import HEAD, World
 
 from slurmsim.bitmap import from_indices, to_indices
 from slurmsim.core.placement.best_fit import Ask, choose, distribute, pick_equal, runs_mask
+from slurmsim.core.records.messages import AlterNodes
 
 CONFIGURATION = "Requested node configuration is not available"
 
@@ -271,3 +272,23 @@ def test_recorded_gpus() -> None:
     w.until(130)
     assert {n: w.nodes(n) for n in ("w1", "w2", "w3")} == {"w1": "n1", "w2": "n1", "w3": "n[3-4]"}
     assert w.start("w1") == w["g1"].end_time and w.shares("w3") == "1(x2)"
+
+
+def test_weights_an_operator_gives_decide_from_then_on() -> None:
+    """As 22.05.8 decided: n11 alone is the tighter set once it weighs as little as n[04-07]."""
+    w = World(
+        "ClusterName=c\nSlurmctldHost=h\nSelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n"
+        "DefMemPerCPU=100\nNodeName=DEFAULT Sockets=2 CoresPerSocket=4 RealMemory=16000\nNodeName=n[01-08]\n"
+        "NodeName=n[09-10] Weight=10\nNodeName=n[11-12] Weight=20\nPartitionName=b Nodes=ALL Default=YES\n",
+        "backfill",
+    )
+    w.sbatch("-J a -w n[01-03,08,10] --exclusive -N5 -t 30", run=900)
+    w.sbatch("-J b -w n06 -n 2 -t 30", run=900)
+    w.until(5)
+    w.sbatch("-J c -n 1 -t 30", run=900)
+    w.until(10)
+    w.tell(AlterNodes(("n10", "n11"), 1))
+    for name in "de":
+        w.sbatch(f"-J {name} -n 4 -t 30", run=900)
+        w.until(w.now + 10)
+    assert [w.nodes(name) for name in "cde"] == ["n06", "n11", "n11"]
