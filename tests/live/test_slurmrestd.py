@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -162,9 +162,12 @@ def test_what_is_no_http_ends_no_server(cluster: Cluster) -> None:
         for raw in (b"\x16\x03\x01\x00", b"GET / HTTP/9.9\r\n\r\n", b"GET / HTTP/1.1\r\nA: " + b"x" * 200_000,
                     b"\0" * 99, b"POST /slurm/v0.0.45/job/submit HTTP/1.1\r\nContent-Length: -1\r\n\r\n"):  # fmt: skip
             with socket.create_connection((host, int(port)), 10) as line:
-                line.sendall(raw)
-                line.shutdown(socket.SHUT_WR)
-                assert b"Traceback" not in line.recv(1 << 16)
+                answer = b""
+                with suppress(OSError):  # it may hang up before all is said
+                    line.sendall(raw)
+                    line.shutdown(socket.SHUT_WR)
+                    answer = line.recv(1 << 16)
+                assert b"Traceback" not in answer
         assert http.get("/slurm/v0.0.45/ping/").status_code == 401
 
 

@@ -281,6 +281,13 @@ def _nodes(row: Row, cluster: LiveCluster) -> str:
     return cluster.controller.state.cluster.node_list(alloc) if alloc is not None else ""
 
 
+def _num_cpus(row: Row, cluster: LiveCluster) -> int:
+    """CPUs it has or asks for; of one that ended before it ran those found for it (job_ptr->total_cpus)."""
+    core = row.core
+    never_ran = core.state != JobState.PENDING and core.start_time is None
+    return int(core.tried_cpus if never_ran and core.tried_cpus else core.n_cpus)
+
+
 def _planned_nodes(row: Row, cluster: LiveCluster) -> str:
     """Where it was last planned, of an array the last of its tasks; one that never starts keeps that."""
     core = row.core
@@ -530,7 +537,7 @@ FIELDS: dict[str, Getter] = {
     "num_nodes": node_count,
     # once it has nodes their number alone is told
     "max_nodes": lambda r, c: int(r.core.sub.request.max_nodes or 0) if r.core.start_time is None else 0,
-    "num_cpus": lambda r, c: r.core.n_cpus,
+    "num_cpus": _num_cpus,
     "max_cpus": lambda r, c: int(r.job.asked.get("max_cpus") or 0) if r.core.state == JobState.PENDING else 0,
     "num_tasks": _tasks,
     "ntasks_per_node": lambda r, c: r.core.sub.request.tasks_per_node,

@@ -334,3 +334,12 @@ def test_nodes_reserved_for_others_are_not_expected(cluster: Engine) -> None:
     assert show(cluster, submit(cluster, min_nodes=1, max_nodes=8), "num_nodes") == [3]
     assert show(cluster, submit(cluster, min_nodes=1, max_nodes=8, time_limit=2), "num_nodes") == [7]  # over by then
     assert show(cluster, submit(cluster, min_nodes=4, max_nodes=8), "num_nodes") == [8]  # too few: of all
+
+
+def test_a_job_that_was_cancelled_while_it_waited_shows_the_cpus_found_for_it(cluster: Engine) -> None:
+    submit(cluster, min_nodes=8, max_nodes=8, shared="exclusive")
+    job = submit(cluster, min_nodes=4, max_nodes=4, min_cpus=4, shared="exclusive")
+    cluster.execute(cluster.now + 40, "ping", {}, ROOT)
+    assert show(cluster, job, "job_state", "num_cpus") == ["PENDING", 4]
+    do(cluster, "kill", job_id=job)
+    assert show(cluster, job, "job_state", "num_cpus") == ["CANCELLED", 32]
