@@ -62,7 +62,8 @@ class FoundCpus:
     @property
     def wanted(self) -> bool:
         """Whether anything asks what was found: a priority by size, limits, or somebody who looks on."""
-        return self.state.spec.watched or self._accounting.limits is not None or bool(getattr(self._plugin, "w_size", 0))
+        by_size = bool(getattr(self._plugin, "w_size", 0))
+        return by_size or self._accounting.limits is not None or self.state.spec.watched
 
     def came(self, job: Job) -> None:
         """`job` is in the queue."""

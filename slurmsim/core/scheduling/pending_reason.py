@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from slurmsim.core.placement.compiled_request import CompiledRequest
     from slurmsim.core.queue.partition_limits import PartitionLimits
     from slurmsim.core.records.job import Job
+    from slurmsim.core.records.partition import Partition
     from slurmsim.core.reservations.access import ReservationAccess
     from slurmsim.core.state.controller_state import ControllerState
 
@@ -103,15 +104,25 @@ class PendingReasons:
             or job.reason in LIMIT_REASONS
         ):
             return
-        usable = state.table.up
-        if state.reserved.all and record.reservation is None:
-            found = self._reserved.examine(record, state.now, job.time_limit_s)
-            usable &= found.nodes if found.verdict == OPEN else state.table.everything
+        usable = state.table.up & self._not_reserved(record)
         if request.candidates & ~usable and state.selector.possible(request) and not self._could_run(request, usable):
             state.set_reason(job, self._not_available(record, usable))
 
+    def _not_reserved(self, record: Record) -> Bitmap:
+        """Nodes no reservation of others keeps from the record's job for its time; all where it has its own."""
+        if not self.state.reserved.all or record.reservation is not None:
+            return self.state.table.everything
+        found = self._reserved.examine(record, self.state.now, record.job.time_limit_s)
+        return found.nodes if found.verdict == OPEN else self.state.table.everything
+
+    def _open_to(self, job: Job, partition: Partition) -> Bitmap:
+        """`_not_reserved` of the job's record of `partition`, if it is in the queue."""
+        records = self.state.queue.jobs.get(job.id, ()) if self.state.reserved.all else ()
+        record = next((one for one in records if one.partition is partition), None)
+        return self.state.table.everything if record is None else self._not_reserved(record)
+
     def show_busy(self, job: Job) -> None:
-        """sbatch's own test of `job` fails where jobs that share with nobody leave it too few nodes to look at.
+        """sbatch's own test of `job` fails where jobs that share with nobody, and reservations, leave it too few nodes.
 
         Or not all of those it names; or where nodes for one user alone have jobs of others.
         It says so whoever is ahead of it, and also of a job that waits for another job or a time, which says that
@@ -137,11 +148,12 @@ class PendingReasons:
             if request.required & nodes & (closed | ~state.table.idle & self._in_the_way(request)):
                 continue
             nodes &= ~closed
-            if _enough(request, nodes & state.table.idle):
+            nodes &= self._open_to(job, partition)
+            if self._would_serve(request, nodes & state.table.idle):
                 job.foremost = partition.index
                 return
             nodes &= ~self._in_the_way(request)
-            if _enough(request, nodes) or not _enough(request, request.candidates):
+            if self._would_serve(request, nodes) or not _enough(request, request.candidates):
                 job.foremost = partition.index
                 return
         if outcome:

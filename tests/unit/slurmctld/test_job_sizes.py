@@ -343,3 +343,23 @@ def test_a_job_that_was_cancelled_while_it_waited_shows_the_cpus_found_for_it(cl
     assert show(cluster, job, "job_state", "num_cpus") == ["PENDING", 4]
     do(cluster, "kill", job_id=job)
     assert show(cluster, job, "job_state", "num_cpus") == ["CANCELLED", 32]
+
+
+def test_too_few_nodes_to_look_at_are_told_at_once(cluster: Engine) -> None:
+    """As 22.05.8 said: six nodes for its tasks, of which jobs that share with nobody leave four; or reserved ones."""
+    submit(cluster, min_nodes=4, max_nodes=4, min_cpus=4, shared="exclusive")
+    submit(cluster, min_nodes=8, max_nodes=8, min_cpus=8, shared="exclusive")
+    cluster.execute(cluster.now + 10, "ping", {}, ROOT)
+    assert show(cluster, submit(cluster, num_tasks=16, min_cpus=16, ntasks_per_node=3), "state_reason") == ["Resources"]
+    assert show(cluster, submit(cluster, num_tasks=9, min_cpus=9, ntasks_per_node=3), "state_reason") == ["Priority"]
+    assert show(cluster, submit(cluster, shared="exclusive"), "state_reason") == ["Priority"]
+    asked = {
+        "start_time": START + 300,
+        "duration": 60,
+        "node_list": "n[5-8]",
+        "users": "root",
+        "flags": [],
+        "name": "r",
+    }
+    do(cluster, "create_reservation", reservation={**asked, "name": "r"})
+    assert show(cluster, submit(cluster, shared="exclusive"), "state_reason") == ["Resources"]
