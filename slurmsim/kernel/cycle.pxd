@@ -15,13 +15,14 @@ cdef int64_t width_of(int64_t x) noexcept
 
 @cython.final
 cdef class Atoms:
-    cdef public int64_t n, words, room, n_sets
+    cdef public int64_t n, words, used, room, n_sets
     cdef public int64_t[::1] begins, sizes, order, word, bit, table, bits, run_begins, run_sizes, run_at
     cdef void _make_room(self) except *
     cpdef void restart(self, list cuts) except *
     cdef void _number(self) noexcept
     cdef void _weigh(self, int64_t chunk) noexcept
     cdef void _grow(self) except *
+    cdef void _use_more(self) except *
     cpdef int64_t new_set(self) except -1
     cpdef void clear(self, int64_t s) noexcept
     cpdef void copy(self, int64_t s, int64_t of) noexcept
@@ -36,7 +37,6 @@ cdef class Atoms:
     cdef int64_t _nodes_of(self, int64_t word, int64_t at) noexcept
     cpdef int64_t count(self, int64_t s) noexcept
     cpdef int64_t common(self, int64_t a, int64_t b) noexcept
-    cdef bint _has(self, int64_t s, int64_t a) noexcept
     cdef void _put(self, int64_t s, int64_t a) noexcept
     cdef int64_t _place_of(self, int64_t node) noexcept
     cpdef void split(self, int64_t place, int64_t size) except *

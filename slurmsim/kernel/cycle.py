@@ -83,12 +83,14 @@ class Atoms:
     n
         Atoms there are. Atom a has the nodes ``begins[a]`` to ``begins[a] + sizes[a]``; ``order`` has them by position.
     bits, n_sets
-        The sets, `words` words each; ``word`` and ``bit`` say where an atom stands in them.
+        The sets, `words` words each, of which the first `used` have the atoms there are and nobody looks at the
+        others; ``word`` and ``bit`` say where an atom stands in them.
     """
 
     def __init__(self) -> None:
         self.n = self.n_sets = 0
         self.words = 2
+        self.used = 1
         self.room = 64
         self.bits = zeros(self.room * self.words)
         self._make_room()
@@ -110,6 +112,7 @@ class Atoms:
             self.bits = zeros(self.room * self.words)
             self._make_room()
         self.n, self.n_sets = n, 0
+        self.used = (n + BITS - 1) // BITS
         for a in range(n):
             self.begins[a] = cuts[a]
             self.sizes[a] = cuts[a + 1] - cuts[a]
@@ -152,8 +155,16 @@ class Atoms:
             self._weigh(chunk)
         self.bits = zeros(self.room * self.words)
         for s in range(self.n_sets):
-            for w in range(old):
+            for w in range(self.used):
                 self.bits[s * self.words + w] = bits[s * old + w]
+
+    def _use_more(self) -> None:
+        """One more word, of which no set has an atom."""
+        if self.used == self.words:
+            self._grow()
+        for s in range(self.n_sets):
+            self.bits[s * self.words + self.used] = 0
+        self.used += 1
 
     def new_set(self) -> int:
         """An empty set."""
@@ -170,43 +181,43 @@ class Atoms:
     def clear(self, s: int) -> None:
         """Make set `s` empty."""
         base = s * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             self.bits[base + w] = 0
 
     def copy(self, s: int, of: int) -> None:
         """Make set `s` what set `of` is."""
         a, b = s * self.words, of * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             self.bits[a + w] = self.bits[b + w]
 
     def keep(self, s: int, of: int) -> None:
         """Leave in set `s` what is in set `of`."""
         a, b = s * self.words, of * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             self.bits[a + w] &= self.bits[b + w]
 
     def add(self, s: int, of: int) -> None:
         """Put into set `s` what is in set `of`."""
         a, b = s * self.words, of * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             self.bits[a + w] |= self.bits[b + w]
 
     def remove(self, s: int, of: int) -> None:
         """Take out of set `s` what is in set `of`."""
         a, b = s * self.words, of * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             self.bits[a + w] ^= self.bits[a + w] & self.bits[b + w]
 
     def both(self, s: int, a: int, b: int) -> None:
         """Make set `s` what is in `a` and in `b`."""
         at, x, y = s * self.words, a * self.words, b * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             self.bits[at + w] = self.bits[x + w] & self.bits[y + w]
 
     def meets(self, a: int, b: int) -> bool:
         """Whether two sets have a node in common."""
         x, y = a * self.words, b * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             if self.bits[x + w] & self.bits[y + w]:
                 return True
         return False
@@ -214,7 +225,7 @@ class Atoms:
     def within(self, a: int, b: int) -> bool:
         """Whether set `b` has all that set `a` has."""
         x, y = a * self.words, b * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             if self.bits[x + w] & (self.bits[x + w] ^ self.bits[y + w]):
                 return False
         return True
@@ -222,7 +233,7 @@ class Atoms:
     def gains(self, base: int, s: int, before: int) -> bool:
         """Whether set `s` has nodes of `base` that `before` has not."""
         x, y, z = base * self.words, s * self.words, before * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             here = self.bits[x + w] & self.bits[y + w]
             if here & (here ^ self.bits[z + w]):
                 return True
@@ -231,7 +242,7 @@ class Atoms:
     def equal(self, a: int, b: int) -> bool:
         """Whether two sets are the same."""
         x, y = a * self.words, b * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             if self.bits[x + w] != self.bits[y + w]:
                 return False
         return True
@@ -250,7 +261,7 @@ class Atoms:
         """Nodes of set `s`."""
         found = 0
         base = s * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             if self.bits[base + w]:
                 found += self._nodes_of(self.bits[base + w], w)
         return found
@@ -259,14 +270,11 @@ class Atoms:
         """Nodes two sets have in common."""
         found = 0
         x, y = a * self.words, b * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             word = self.bits[x + w] & self.bits[y + w]
             if word:
                 found += self._nodes_of(word, w)
         return found
-
-    def _has(self, s: int, a: int) -> bool:
-        return self.bits[s * self.words + self.word[a]] & self.bit[a] != 0
 
     def _put(self, s: int, a: int) -> None:
         self.bits[s * self.words + self.word[a]] |= self.bit[a]
@@ -284,8 +292,8 @@ class Atoms:
 
     def split(self, place: int, size: int) -> None:
         """Leave the atom at that place of the order its first `size` nodes; the others are one of their own."""
-        if self.n == self.words * BITS:
-            self._grow()
+        if self.n == self.used * BITS:
+            self._use_more()
         a, b = self.order[place], self.n
         self.n += 1
         self.begins[b] = self.begins[a] + size
@@ -299,9 +307,12 @@ class Atoms:
         self._weigh(a // CHUNK)
         if b // CHUNK != a // CHUNK:
             self._weigh(b // CHUNK)
-        for s in range(self.n_sets):
-            if self._has(s, a):
-                self._put(s, b)
+        w, bit, v, more = self.word[a], self.bit[a], self.word[b], self.bit[b]
+        base = 0
+        for _ in range(self.n_sets):
+            if self.bits[base + w] & bit:
+                self.bits[base + v] |= more
+            base += self.words
 
     def put_run(self, s: int, begin: int, size: int) -> None:
         """Put `size` nodes from `begin` on into set `s`."""
@@ -338,15 +349,17 @@ class Atoms:
         """Runs of consecutive nodes of set `s`, into `run_begins`, `run_sizes`, `run_at` (place in order); how many."""
         n = 0
         end = -1
+        base = s * self.words
         for place in range(self.n):
             a = self.order[place]
-            if self._has(s, a):
-                if self.begins[a] == end:
-                    self.run_sizes[n - 1] += self.sizes[a]
+            if self.bits[base + self.word[a]] & self.bit[a]:
+                begin, size = self.begins[a], self.sizes[a]
+                if begin == end:
+                    self.run_sizes[n - 1] += size
                 else:
-                    self.run_begins[n], self.run_sizes[n], self.run_at[n] = self.begins[a], self.sizes[a], place
+                    self.run_begins[n], self.run_sizes[n], self.run_at[n] = begin, size, place
                     n += 1
-                end = self.begins[a] + self.sizes[a]
+                end = begin + size
         return n
 
     def runs(self, s: int) -> list[tuple[int, int]]:
