@@ -389,6 +389,48 @@ class Atoms:
             need -= size
 
 
+class Queue:
+    """The records of a queue as columns, which live from cycle to cycle.
+
+    Attributes
+    ----------
+    shapes, lasting, flags
+        The shape of a request, the seconds it is planned with, and `ASKS`, `UNSEEN`, `SEEN`, `BARRED`.
+    """
+
+    def __init__(self) -> None:
+        self.room = 64
+        self.shapes, self.lasting, self.flags = zeros(self.room), zeros(self.room), zeros(self.room)
+
+    def tell(self, at: int, shape: int, limit: int, flags: int) -> None:
+        """What record `at` is; there is room for it (`move`)."""
+        self.shapes[at], self.lasting[at], self.flags[at] = shape, limit, flags
+
+    def move(self, begin: int, end: int, to: int) -> None:
+        """The records from `begin` to before `end`, the last of all, stand from `to` on; there is room for them."""
+        last = to + end - begin
+        if last > self.room:
+            self._grow(last, end)
+        if to <= begin:
+            for k in range(end - begin):
+                self._set(to + k, begin + k)
+        else:
+            for k in range(end - begin):
+                self._set(last - 1 - k, end - 1 - k)
+
+    def _set(self, at: int, of: int) -> None:
+        self.shapes[at], self.lasting[at], self.flags[at] = self.shapes[of], self.lasting[of], self.flags[of]
+
+    def _grow(self, least: int, n: int) -> None:
+        """Room for `least` records and more; `n` are there."""
+        shapes, lasting, flags = self.shapes, self.lasting, self.flags
+        while self.room < least:
+            self.room *= 2
+        self.shapes, self.lasting, self.flags = zeros(self.room), zeros(self.room), zeros(self.room)
+        for k in range(n):
+            self.shapes[k], self.lasting[k], self.flags[k] = shapes[k], lasting[k], flags[k]
+
+
 class Cycle:
     """The node space of a cycle, the running jobs, and the search for where a job goes (`Search`, `NodeSpace`).
 
@@ -445,7 +487,9 @@ class Cycle:
         self.shapes_room = 64
         self.shape_bases, self.shape_reaches, self.shape_needs = zeros(64), zeros(64), zeros(64)
         self.shape_mosts, self.shape_bounds, self.shape_bounded = zeros(64), zeros(64), zeros(64)
-        self.shapes = self.lasting = self.flags = self.groups = self.planned = zeros(1)
+        self.queue = Queue()
+        self.more_flags = self.groups = self.planned = zeros(1)
+        self.grouped = False  # some are tasks of arrays
         self.nodes: placement.Nodes | None = None  # who places shares of nodes
         self.reach_nodes = zeros(64)
         self.put_behind = self.ragged = self.searched = False
@@ -984,15 +1028,24 @@ class Cycle:
     # -- the walk ---------------------------------------------------------------------------------------------------
 
     def watch(
-        self, shapes: array[int], lasting: array[int], flags: array[int], groups: array[int], planned: array[int],
-        expected: int,
-    ) -> None:  # fmt: skip
-        """The records to walk, as columns: shape, seconds, flags (`ASKS`, `UNSEEN`, `SEEN`, `BARRED`), array.
+        self, queue: Queue, groups: array[int], more_flags: array[int], planned: array[int], expected: int
+    ) -> None:
+        """The records to walk.
 
-        Arrays by number, -1 of a record of none; `planned` has how many plans each has. `expected`: when the first
-        record is known to be planned for, -1 if that is not known.
+        Parameters
+        ----------
+        queue
+            The records.
+        groups, more_flags
+            Their arrays by number, -1 of a record of none, and flags beyond those of the queue; both empty where nobody
+            is of an array.
+        planned
+            How many plans each array has.
+        expected
+            When the first record is known to be planned for, -1 if that is not known.
         """
-        self.shapes, self.lasting, self.flags, self.groups, self.planned = shapes, lasting, flags, groups, planned
+        self.queue, self.groups, self.more_flags, self.planned = queue, groups, more_flags, planned
+        self.grouped = len(groups) > 0
         self.rejected, self.expected = -1, expected
 
     def walk(self, at: int, last: int) -> int:
@@ -1003,7 +1056,11 @@ class Cycle:
         """
         self.searched = False
         while at <= last:
-            flags, group = self.flags[at], self.groups[at]
+            flags, group = self.queue.flags[at], -1
+            if self.grouped:
+                flags, group = flags | self.more_flags[at], self.groups[at]
+            if at == 0 and flags == SEEN_:
+                flags = SEEN_ | UNSEEN_  # the plan of the first in line is shown whenever it is another
             if self.tests >= self.stop_at or self.n >= self.segments:
                 break
             # tasks stand for each other: after one without a plan the others are not tried
@@ -1012,7 +1069,7 @@ class Cycle:
                 if flags & ASKS_:
                     break
                 if not flags & BARRED_:
-                    kind = self.find(self.shapes[at], self.lasting[at], 0, False, -1)
+                    kind = self.find(self.queue.shapes[at], self.queue.lasting[at], 0, False, -1)
                     news = flags & UNSEEN_ != 0 and not (at == 0 and self.start == self.expected)
                     if kind == START_ or (kind == PLANNED_ and news) or (kind == NOTHING_ and flags & SEEN_):
                         self.searched = True
@@ -1031,6 +1088,7 @@ class Cycle:
 
     def _last_startable(self, at: int, last: int) -> int:
         """The last record after `at` that could still start now, as far as nodes tell; `at` if there is none."""
-        while last > at and not self.could_start(self.shapes[last], self.lasting[last]):
+        queue = self.queue
+        while last > at and not self.could_start(queue.shapes[last], queue.lasting[last]):
             last -= 1
         return last
