@@ -51,8 +51,8 @@ class Known:
     def __reduce__(self) -> tuple[type[Known], tuple[()]]:
         return Known, ()  # a copy knows nothing yet
 
-    def tidy(self, edits: Hashable, n_records: int) -> None:
-        """Forget the records if something was edited, and everything before it becomes too much for so many."""
+    def tidy(self, edits: Hashable, parts: Sequence[Sequence[SlurmRecord]]) -> None:
+        """Forget the records if something was edited, and everything before it becomes too much for this queue."""
         full = len(self._sets) > MOST_SETS or len(self.numbers) > MOST_REQUESTS
         if full:
             self._sets.clear()
@@ -60,7 +60,8 @@ class Known:
             self.cycle.forget()
         if full or edits != self._edits:
             self.leave_queues()
-        if full or edits != self._edits or len(self.plain) > 2 * n_records + SPARE_RECORDS:
+        over = len(self.plain) - SPARE_RECORDS
+        if full or edits != self._edits or (over > 0 and over > 2 * sum(map(len, parts))):
             self.plain.clear()
             self._edits = edits
 
@@ -219,7 +220,9 @@ class AtomPlans:
         self._queue, self._groups, more_flags = queue, NO_COLUMN, NO_COLUMN
         if queue.tasks:
             more_flags = self._group(queue, n)
-        self._planned = array("q", [planned.get(key, 0) for key, _, _ in self._arrays] or [0])
+        self._planned = NO_COLUMN
+        if self._arrays:
+            self._planned = array("q", [planned.get(key, 0) for key, _, _ in self._arrays])
         expected = queue.records[0].job.planned_start if n else None
         self.cycle.watch(queue.columns, self._groups, more_flags, self._planned, -1 if expected is None else expected)
 

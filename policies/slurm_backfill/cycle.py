@@ -106,6 +106,7 @@ class SlurmBackfill(Policy):
         tests_only = self.part_reserve or self.min_age or self.min_prio or self.one_resv
         self.plans_go_on = self.watched  # every plan is made, and counts in `_left_idle`
         self.walks = not (counted or tests_only)  # a walk of the kernel's may pass over records
+        self.counted = bool(counted)
         self.every_cycle = self.options["every_cycle"]
         self.het_at_once = "bf_hetjob_immediate" in p
         self.known = Known()
@@ -276,7 +277,7 @@ class _Cycle:
         p, view = self.p, self.view
         if not p.options["atoms"] or view.reserved or view.tests_from_try or self.licenses is not None:
             return None
-        p.known.tidy(view.pools[0].edits, sum(map(len, parts)))
+        p.known.tidy(view.pools[0].edits, parts)
         whole, shares = view.whole_nodes(), None
         if whole is None or not self._all_plain(parts):
             whole, shares = None, view.shared_nodes()
@@ -349,7 +350,7 @@ class _Cycle:
                 yield Plan(record, None)
                 yield Reject(record, held)
                 continue
-            if not self._count(record):
+            if p.counted and not self._count(record):
                 continue
             if job.licenses and self.licenses is None and not self.view.licensed(record):
                 continue

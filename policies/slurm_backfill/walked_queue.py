@@ -78,14 +78,15 @@ class WalkedQueue:
         rest = 0  # alike at the end
         while rest < least and before[n_before - 1 - rest] is now[n - 1 - rest]:
             rest += 1
-        moved = dict(zip(before[first : n_before - rest], self.known[first : n_before - rest], strict=True))
+        moved = {before[at]: self.known[at] for at in range(first, n_before - rest)}
         new = [moved.get(record) or look_at(record) for record in now[first : n - rest]]
         self.columns.move(n_before - rest, n_before, n - rest)
+        tasks = self.tasks
         for at, one in enumerate(new, first):
             self._tell(at, now[at], one)
+            tasks = tasks or one.array is not None
         self.records, self.known = now, self.known[:first] + new + self.known[n_before - rest :]
-        if self.tasks or any(one.array is not None for one in new):
-            self.tasks = any(one.array is not None for one in self.known)
+        self.tasks = tasks and any(one.array is not None for one in self.known)
 
     def _tell(self, at: int, record: SlurmRecord, one: Watched) -> None:
         flags = one.unseen if record.job.planned_start is None else one.seen
