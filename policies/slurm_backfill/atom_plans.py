@@ -11,39 +11,17 @@ from slurmsim.bitmap import Bitmap, runs, span
 from slurmsim.kernel import compiled, load
 from slurmsim.policy import RequestView, SharedNodes, SlurmRecord, SlurmView, WholeNodes
 from slurmsim_policies.slurm_backfill.search import Found
+from slurmsim_policies.slurm_backfill.walked_queue import Array, WalkedQueue
 
 Runs = Sequence[tuple[int, int]]
 MOST_SETS = 256  # node sets that are remembered from cycle to cycle
 MOST_REQUESTS = 8192
-MOST_RECORDS = 20_000
+SPARE_RECORDS = 1000  # ended ones may be so many before they are forgotten
 FEW_NODES = 500  # up to so many, each is an atom from the start where plans take nodes one by one
 COMPILED = compiled("cycle")
 kernel = load("cycle")
+NO_COLUMN = array("q")
 ASKS, UNSEEN, SEEN, BARRED = kernel.ASKS, kernel.UNSEEN, kernel.SEEN, kernel.BARRED
-Array = tuple[int, int, Any]
-
-
-class Watched:
-    """What a walk knows of a record until something is edited.
-
-    Slots, not a named tuple: mypyc reads those of its own classes without asking for a name.
-
-    Attributes
-    ----------
-    shape
-        Of its request, by number.
-    limit
-        Seconds it is planned with.
-    unseen, seen
-        The flags of the kernel while no plan of its job has been seen, and once one has.
-    array
-        The array whose task its job is, in the partition and the reservation of the record; None: of none.
-    """
-
-    __slots__ = ("array", "limit", "seen", "shape", "unseen")
-
-    def __init__(self, shape: int, limit: int, unseen: int, seen: int, array: Array | None) -> None:
-        self.shape, self.limit, self.unseen, self.seen, self.array = shape, limit, unseen, seen, array
 
 
 class Known:
@@ -53,16 +31,17 @@ class Known:
     ----------
     numbers
         The shape of a request, as the kernel has learned it.
-    records
-        The records of the queue, as long as nothing is edited.
+    queues
+        The queue as the kernel walks it, or each of its parts that a cycle plans on their own, as long as nothing is
+        edited.
     plain
-        Those that get equal whole nodes by runs, and are of no heterogeneous job, as long.
+        The records that get equal whole nodes by runs, and are of no heterogeneous job, as long.
     """
 
     def __init__(self) -> None:
         self.atoms = kernel.Atoms()
         self.cycle = kernel.Cycle(self.atoms)
-        self.records: dict[SlurmRecord, Watched] = {}
+        self.queues: list[WalkedQueue] = []
         self.plain: set[SlurmRecord] = set()
         self._sets: dict[Bitmap, int] = {}
         self._up: tuple[Bitmap, Runs] = (0, [])
@@ -72,15 +51,17 @@ class Known:
     def __reduce__(self) -> tuple[type[Known], tuple[()]]:
         return Known, ()  # a copy knows nothing yet
 
-    def tidy(self, edits: Hashable) -> None:
-        """Forget the records if something was edited, and everything before it becomes too much."""
+    def tidy(self, edits: Hashable, parts: Sequence[Sequence[SlurmRecord]]) -> None:
+        """Forget the records if something was edited, and everything before it becomes too much for this queue."""
         full = len(self._sets) > MOST_SETS or len(self.numbers) > MOST_REQUESTS
         if full:
             self._sets.clear()
             self.numbers.clear()
             self.cycle.forget()
-        if full or edits != self._edits or max(len(self.plain), len(self.records)) > MOST_RECORDS:
-            self.records.clear()
+        if full or edits != self._edits:
+            self.leave_queues()
+        over = len(self.plain) - SPARE_RECORDS
+        if full or edits != self._edits or (over > 0 and over > 2 * sum(map(len, parts))):
             self.plain.clear()
             self._edits = edits
 
@@ -95,6 +76,16 @@ class Known:
             base, reach = self._set(record.partition.mask), self._set(request.candidates)
             self.cycle.learn(base, reach, need, most, array("q") if asked is None else asked)
         return shape
+
+    def queue(self, number: int, n: int) -> WalkedQueue:
+        """What is known of part `number` of the queue, which has `n` parts."""
+        if n != len(self.queues):
+            self.queues = [WalkedQueue(kernel.Queue()) for _ in range(n)]
+        return self.queues[number]
+
+    def leave_queues(self) -> None:
+        """Plans are made of which the queues do not hear."""
+        self.queues.clear()
 
     def runs_of_up(self, up: Bitmap) -> Runs:
         """Runs of the nodes that are up, which are as a rule those of the cycle before."""
@@ -150,10 +141,11 @@ class AtomPlans:
         )
         self.space_size = space_size
         self.cycle.segments, self.cycle.stop_at, self.cycle.most_planned = space_size, max_test, max_array
-        self._records: Sequence[SlurmRecord] = ()
-        self._flags, self._groups, self._planned = array("q"), array("q"), array("q")
+        self._queue: WalkedQueue | None = None
+        self._groups, self._planned = array("q"), array("q")
         self._arrays: dict[Array, int] = {}
         self._searched: SlurmRecord | None = None  # for whom the kernel has just searched
+        self._chosen: Bitmap = 0  # what the kernel has just chosen for a plan
 
     def _whole(self, nodes: WholeNodes) -> int:
         """The atoms and the running jobs; the set of nodes without a job: as a rule those no running job holds."""
@@ -186,6 +178,7 @@ class AtomPlans:
                 self.shares.placement()
             kind = cycle.find(self.known.shape(record), limit, begin, now_only, -1 if put_off is None else put_off)
         self._searched = None
+        self._chosen = 0
         if kind == kernel.NOTHING:
             return None
         start = int(cycle.start)
@@ -193,11 +186,13 @@ class AtomPlans:
             return Found(start, self._nodes(cycle.here))
         if kind == kernel.ESTIMATE:
             return Found(start, 0)
-        return Found(start, 0, int(cycle.first), int(cycle.last), self._nodes(cycle.chosen))
+        self._chosen = self._nodes(cycle.chosen)
+        return Found(start, 0, int(cycle.first), int(cycle.last), self._chosen)
 
     def take(self, begin: int, end: int, nodes: Bitmap) -> None:
         """`nodes` are planned for, or held, over ``[begin, end)``."""
-        self.cycle.take(begin, end, self.atoms.make(runs(nodes)))
+        as_chosen = self._chosen == nodes and nodes != 0
+        self.cycle.take(begin, end, self.cycle.chosen if as_chosen else self.atoms.make(runs(nodes)))
 
     def started(self, record: SlurmRecord, begin: int, end: int) -> None:
         """The record's job runs, and holds its nodes over ``[begin, end)``."""
@@ -217,37 +212,39 @@ class AtomPlans:
         """Whether the record's job would fit now, beside what is planned, for `limit` seconds."""
         return bool(self.cycle.could_start(self.known.shape(record), limit))
 
-    def watch(
-        self, records: Sequence[SlurmRecord], known: Sequence[Watched], planned: MutableMapping[int, int]
-    ) -> None:
-        """`records` are walked from now on, of which this is known; `planned` counts the plans of tasks by array."""
+    def watch(self, queue: WalkedQueue, n: int, planned: MutableMapping[int, int]) -> None:
+        """The first `n` records of `queue` are walked from now on; `planned` counts the plans of tasks by array."""
         for (key, _, _), group in self._arrays.items():
             planned[key] = self._planned[group]
-        flags = [
-            one.unseen if record.job.planned_start is None else one.seen
-            for record, one in zip(records, known, strict=True)
-        ]
-        if flags and flags[0] == SEEN:
-            flags[0] = SEEN | UNSEEN
-        arrays = self._arrays = {}
+        self._arrays.clear()
+        self._queue, self._groups, more_flags = queue, NO_COLUMN, NO_COLUMN
+        if queue.tasks:
+            more_flags = self._group(queue, n)
+        self._planned = NO_COLUMN
+        if self._arrays:
+            self._planned = array("q", [planned.get(key, 0) for key, _, _ in self._arrays])
+        expected = queue.records[0].job.planned_start if n else None
+        self.cycle.watch(queue.columns, self._groups, more_flags, self._planned, -1 if expected is None else expected)
+
+    def _group(self, queue: WalkedQueue, n: int) -> array[int]:
+        """Number the arrays of the first `n` records; what more the kernel has to know of each record."""
+        known, arrays = queue.known[:n], self._arrays
         groups = [-1 if one.array is None else arrays.setdefault(one.array, len(arrays)) for one in known]
+        more = [0] * n
         if len({key for key, _, _ in arrays}) < len(arrays):  # one is in several partitions
-            flags = [ASKS if group >= 0 else flag for flag, group in zip(flags, groups, strict=True)]
-            groups = [-1] * len(groups)
+            more = [ASKS if group >= 0 else 0 for group in groups]
+            groups = [-1] * n
             arrays.clear()
-        self._records, self._flags, self._groups = records, array("q", flags), array("q", groups)
-        self._planned = array("q", [planned.get(key, 0) for key, _, _ in arrays] or [0])
         for at, group in enumerate(groups if arrays else ()):
-            last = group >= 0 and (at + 1 == len(groups) or groups[at + 1] != group)
-            if last and self.view.throttled(records[at]):
-                self._flags[at] = ASKS  # with it those are planned that ``%N`` keeps out of the queue
-        shapes, limits = array("q", [one.shape for one in known]), array("q", [one.limit for one in known])
-        expected = records[0].job.planned_start if records else None
-        self.cycle.watch(shapes, limits, self._flags, self._groups, self._planned, -1 if expected is None else expected)
+            last = group >= 0 and (at + 1 == n or groups[at + 1] != group)
+            if last and self.view.throttled(queue.records[at]):
+                more[at] = ASKS  # with it those are planned that ``%N`` keeps out of the queue
+        self._groups = array("q", groups)
+        return array("q", more)
 
     def at_task(self, at: int, planned: MutableMapping[int, int], rejected: Array | None) -> Array | None:
         """The walk ended at a task: its array's plans are counted in `planned`; the array rejected last."""
-        group = self._groups[at]
+        group = self._group_of(at)
         for key, number in self._arrays.items():
             if number == group:
                 planned[key[0]] = self._planned[group]
@@ -257,10 +254,17 @@ class AtomPlans:
 
     def task_done(self, at: int, planned: Mapping[int, int], rejected: Array | None) -> None:
         """The task of record `at` was looked at: how many plans its array has now, and the array rejected last."""
-        group = self._groups[at]
+        group = self._group_of(at)
         if group >= 0:
-            self._planned[group] = planned.get(self._records[at].job.array_key, 0)
+            self._planned[group] = planned.get(self._record(at).job.array_key, 0)
         self.cycle.rejected = -1 if rejected is None else self._arrays.get(rejected, -1)
+
+    def _group_of(self, at: int) -> int:
+        return self._groups[at] if self._groups else -1
+
+    def _record(self, at: int) -> SlurmRecord:
+        assert self._queue is not None
+        return self._queue.records[at]
 
     def walk(self, at: int, last: int, tests: int) -> tuple[int, int, int]:
         """Plan on from record `at`, with so many tests made: where it ends, the last to look at, and the tests made."""
@@ -268,8 +272,11 @@ class AtomPlans:
         if self.shares is not None:
             self.shares.placement()  # what it says holds until something starts
         cycle.tests = tests
+        self._chosen = 0
         at = int(cycle.walk(at, last))
-        self._searched = self._records[at] if cycle.searched else None
+        if at <= cycle.end_of_walk and self._queue is not None:
+            self._queue.looked_at(at)
+        self._searched = self._record(at) if cycle.searched else None
         return at, int(cycle.end_of_walk), int(cycle.tests)
 
     def _nodes(self, s: int) -> Bitmap:

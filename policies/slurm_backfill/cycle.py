@@ -43,15 +43,14 @@ from slurmsim_policies.slurm_backfill.atom_plans import (
     COMPILED,
     SEEN,
     UNSEEN,
-    Array,
     AtomPlans,
     Known,
-    Watched,
 )
 from slurmsim_policies.slurm_backfill.het_jobs import Component, HetJobs
 from slurmsim_policies.slurm_backfill.licenses import PlannedLicenses
 from slurmsim_policies.slurm_backfill.node_plans import NodePlans
 from slurmsim_policies.slurm_backfill.search import Found, Search
+from slurmsim_policies.slurm_backfill.walked_queue import Array, Watched
 
 _OWN_LIMITS = ("PartitionNodeLimit", "PartitionTimeLimit")  # found where the job is looked at
 _BLOCKED_S = 500  # assoc_limit_stop: a job a limit holds is planned that much later when no boundary is known
@@ -107,6 +106,7 @@ class SlurmBackfill(Policy):
         tests_only = self.part_reserve or self.min_age or self.min_prio or self.one_resv
         self.plans_go_on = self.watched  # every plan is made, and counts in `_left_idle`
         self.walks = not (counted or tests_only)  # a walk of the kernel's may pass over records
+        self.counted = bool(counted)
         self.every_cycle = self.options["every_cycle"]
         self.het_at_once = "bf_hetjob_immediate" in p
         self.known = Known()
@@ -166,14 +166,15 @@ class SlurmBackfill(Policy):
         everything = self.plan_all or view.plans_count
         parts = self._independent(view, everything)
         cycle: _Cycle | None = None
-        for records in parts:
+        for number, records in enumerate(parts):
             last = len(records) - 1 if everything else self._last_that_fits(view, records)
             reached = 0
             if last >= 0:
                 if cycle is None:
                     cycle = _Cycle(self, view, now, parts, everything)
-                yield from cycle.plan(records[: last + 1])
-                yield from cycle.start_het_jobs()
+                yield from cycle.plan(number, last)
+                if cycle.het:
+                    yield from cycle.start_het_jobs()
                 reached = cycle.reached
             if view.limits is not None:
                 yield from self._show_limits(view.limits, records[reached:])
@@ -241,13 +242,13 @@ class SlurmBackfill(Policy):
 class _Cycle:
     """One backfill cycle: what is planned, and its counters.
 
-    `parts` are the records of the queue, as `plan` will be given them; `everything` where each is to be planned.
+    `parts` are the records of the queue, of which `plan` is told the number; `everything` where each is to be planned.
     """
 
     def __init__(
         self, policy: SlurmBackfill, view: SlurmView, now: int, parts: Sequence[Sequence[SlurmRecord]], everything: bool
     ) -> None:
-        self.p, self.view, self.now, self.everything = policy, view, now, everything
+        self.p, self.view, self.now, self.parts, self.everything = policy, view, now, parts, everything
         self.preempts = view.preempts
         res = policy.resolution
         self.licenses = PlannedLicenses(view, now // res * res, res) if policy.licenses else None
@@ -284,7 +285,7 @@ class _Cycle:
         p, view = self.p, self.view
         if not p.options["atoms"] or view.reserved or view.tests_from_try or self.licenses is not None:
             return None
-        p.known.tidy((view.pools[0].edits, self.everything))
+        p.known.tidy((view.pools[0].edits, self.everything), parts)
         whole, shares = view.whole_nodes(), None
         if whole is None or not self._all_plain(parts):
             whole, shares = None, view.shared_nodes()
@@ -300,20 +301,30 @@ class _Cycle:
     def _all_plain(self, parts: Sequence[Sequence[SlurmRecord]]) -> bool:
         """Whether all get equal whole nodes by runs, each on its own."""
         plain = self.p.known.plain
-        new = [record for records in parts for record in records if record not in plain]
-        plain.update([record for record in new if record.request.by_runs and record.job.het is None])
-        return all(record in plain for record in new)
+        for records in parts:
+            if not plain.issuperset(records):
+                new = [record for record in records if record not in plain]
+                found = [record for record in new if record.request.by_runs and record.job.het is None]
+                plain.update(found)
+                if len(found) < len(new):
+                    return False
+        return True
 
-    def plan(self, records: Sequence[SlurmRecord]) -> Decisions:
-        """Plan `records` in order; the last of them fits into what is free now."""
+    def plan(self, number: int, last: int) -> Decisions:
+        """Plan the records of that part in order, up to record `last`, which fits into what is free now."""
+        records = self.parts[number][: last + 1]
         self.reached = 0
         p, atoms = self.p, self.atoms
         rejected: Array | None = None
         limits = self.view.limits
         walks = atoms is not None and p.walks and limits is None
         if walks and atoms is not None:
-            atoms.watch(records, self._watched(records), self.per_array)
-        at, last = -1, len(records) - 1
+            queue = p.known.queue(number, len(self.parts))
+            queue.follow(self.parts[number], self._look_at)
+            atoms.watch(queue, last + 1, self.per_array)
+        else:
+            p.known.leave_queues()
+        at = -1
         while at < last:
             at += 1
             if walks and atoms is not None:  # most records need nobody to look at them
@@ -347,7 +358,7 @@ class _Cycle:
                 yield Plan(record, None)
                 yield Reject(record, held)
                 continue
-            if not self._count(record):
+            if p.counted and not self._count(record):
                 continue
             if job.licenses and self.licenses is None and not self.view.licensed(record):
                 continue
@@ -374,13 +385,8 @@ class _Cycle:
             if walks and atoms is not None and array is not None:
                 atoms.task_done(at, self.per_array, rejected)
 
-    def _watched(self, records: Sequence[SlurmRecord]) -> list[Watched]:
-        """What a walk of the kernel's must know of each record."""
-        known, look_at = self.p.known.records.get, self._look_at
-        return [known(record) or look_at(record) for record in records]
-
     def _look_at(self, record: SlurmRecord) -> Watched:
-        """The same of one record that is not known: whether to stop there, and for which news.
+        """What a walk of the kernel's must know of a record: whether to stop there, and for which news.
 
         It stops at all that shares its fate with others or asks for more than nodes, and where a plan is seen: with
         `everything` each one, else that of the first in line, and the first of each job.
@@ -395,9 +401,7 @@ class _Cycle:
         array: Array | None = None
         if record.job.array_task_id is not None and unseen != ASKS:
             array = (record.job.array_key, record.partition.index, record.reservation)
-        known = self.p.known
-        found = known.records[record] = Watched(known.shape(record), self._limit(record), unseen, seen, array)
-        return found
+        return Watched(self.p.known.shape(record), self._limit(record), unseen, seen, array)
 
     def _last_startable(self, records: Sequence[SlurmRecord], at: int, last: int) -> int:
         """The last record after `at` that could still start now beside what is planned so far.

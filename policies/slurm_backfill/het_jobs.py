@@ -31,6 +31,10 @@ class HetJobs:
         self._now = now
         self._found: dict[int, dict[int, Component]] = {}
 
+    def __bool__(self) -> bool:
+        """Whether a component has been planned."""
+        return bool(self._found)
+
     def not_before(self, record: SlurmRecord) -> int:
         """When the other components of its job could start at the earliest; 0: nobody knows yet."""
         job = record.job

@@ -15,13 +15,14 @@ cdef int64_t width_of(int64_t x) noexcept
 
 @cython.final
 cdef class Atoms:
-    cdef public int64_t n, words, room, n_sets
+    cdef public int64_t n, words, used, room, n_sets
     cdef public int64_t[::1] begins, sizes, order, word, bit, table, bits, run_begins, run_sizes, run_at
     cdef void _make_room(self) except *
     cpdef void restart(self, list cuts) except *
     cdef void _number(self) noexcept
     cdef void _weigh(self, int64_t chunk) noexcept
     cdef void _grow(self) except *
+    cdef void _use_more(self) except *
     cpdef int64_t new_set(self) except -1
     cpdef void clear(self, int64_t s) noexcept
     cpdef void copy(self, int64_t s, int64_t of) noexcept
@@ -36,7 +37,6 @@ cdef class Atoms:
     cdef int64_t _nodes_of(self, int64_t word, int64_t at) noexcept
     cpdef int64_t count(self, int64_t s) noexcept
     cpdef int64_t common(self, int64_t a, int64_t b) noexcept
-    cdef bint _has(self, int64_t s, int64_t a) noexcept
     cdef void _put(self, int64_t s, int64_t a) noexcept
     cdef int64_t _place_of(self, int64_t node) noexcept
     cpdef void split(self, int64_t place, int64_t size) except *
@@ -45,6 +45,15 @@ cdef class Atoms:
     cpdef int64_t make_rest(self, int64_t first, int64_t last) except -1
     cdef int64_t find_runs(self, int64_t s) noexcept
     cpdef void pick(self, int64_t s, int64_t of, int64_t need) except *
+
+@cython.final
+cdef class Queue:
+    cdef public int64_t room
+    cdef public int64_t[::1] shapes, lasting, flags
+    cpdef void tell(self, int64_t at, int64_t shape, int64_t limit, int64_t flags) noexcept
+    cpdef void move(self, int64_t begin, int64_t end, int64_t to) except *
+    cdef void _set(self, int64_t at, int64_t of) noexcept
+    cdef void _grow(self, int64_t least, int64_t n) except *
 
 @cython.final
 cdef class Cycle:
@@ -57,9 +66,10 @@ cdef class Cycle:
     cdef public int64_t shape, here, chosen, some, start, first, last, again
     cdef public int64_t tests, stop_at, segments, end_of_walk, most_planned, rejected, expected, serial, shapes_room
     cdef public int kind
-    cdef public bint ragged, put_behind, searched
+    cdef public Queue queue
+    cdef public bint ragged, put_behind, searched, grouped
     cdef public int64_t[::1] times, sets, counts, gained, spare, ends, ids, held, holds, most, after, limits, free
-    cdef public int64_t[::1] shapes, lasting, flags, groups, planned, made
+    cdef public int64_t[::1] groups, more_flags, planned, made
     cdef public int64_t[::1] shape_bases, shape_reaches, shape_needs, shape_mosts, shape_bounds, shape_bounded
     cpdef void restart(self, int64_t up, int64_t idle, int64_t now, int64_t begin, int64_t end, int64_t resolution,
                        int64_t window, int64_t linear, int64_t too_late, Nodes nodes, int64_t n_nodes) except *
@@ -97,7 +107,7 @@ cdef class Cycle:
     cdef bint _try(self, int64_t at, int64_t following, int64_t reach, int64_t need, int64_t most,
                    int64_t limit, bint now_only, int64_t put_off) except *
     cdef bint _is_open(self) noexcept
-    cpdef void watch(self, int64_t[::1] shapes, int64_t[::1] lasting, int64_t[::1] flags, int64_t[::1] groups,
-                     int64_t[::1] planned, int64_t expected) noexcept
+    cpdef void watch(self, Queue queue, int64_t[::1] groups, int64_t[::1] more_flags, int64_t[::1] planned,
+                     int64_t expected) noexcept
     cpdef int64_t walk(self, int64_t at, int64_t last) except -1
     cdef int64_t _last_startable(self, int64_t at, int64_t last) except -1

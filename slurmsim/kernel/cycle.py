@@ -83,12 +83,14 @@ class Atoms:
     n
         Atoms there are. Atom a has the nodes ``begins[a]`` to ``begins[a] + sizes[a]``; ``order`` has them by position.
     bits, n_sets
-        The sets, `words` words each; ``word`` and ``bit`` say where an atom stands in them.
+        The sets, `words` words each, of which the first `used` have the atoms there are and nobody looks at the
+        others; ``word`` and ``bit`` say where an atom stands in them.
     """
 
     def __init__(self) -> None:
         self.n = self.n_sets = 0
         self.words = 2
+        self.used = 1
         self.room = 64
         self.bits = zeros(self.room * self.words)
         self._make_room()
@@ -110,6 +112,7 @@ class Atoms:
             self.bits = zeros(self.room * self.words)
             self._make_room()
         self.n, self.n_sets = n, 0
+        self.used = (n + BITS - 1) // BITS
         for a in range(n):
             self.begins[a] = cuts[a]
             self.sizes[a] = cuts[a + 1] - cuts[a]
@@ -152,8 +155,16 @@ class Atoms:
             self._weigh(chunk)
         self.bits = zeros(self.room * self.words)
         for s in range(self.n_sets):
-            for w in range(old):
+            for w in range(self.used):
                 self.bits[s * self.words + w] = bits[s * old + w]
+
+    def _use_more(self) -> None:
+        """One more word, of which no set has an atom."""
+        if self.used == self.words:
+            self._grow()
+        for s in range(self.n_sets):
+            self.bits[s * self.words + self.used] = 0
+        self.used += 1
 
     def new_set(self) -> int:
         """An empty set."""
@@ -170,43 +181,43 @@ class Atoms:
     def clear(self, s: int) -> None:
         """Make set `s` empty."""
         base = s * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             self.bits[base + w] = 0
 
     def copy(self, s: int, of: int) -> None:
         """Make set `s` what set `of` is."""
         a, b = s * self.words, of * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             self.bits[a + w] = self.bits[b + w]
 
     def keep(self, s: int, of: int) -> None:
         """Leave in set `s` what is in set `of`."""
         a, b = s * self.words, of * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             self.bits[a + w] &= self.bits[b + w]
 
     def add(self, s: int, of: int) -> None:
         """Put into set `s` what is in set `of`."""
         a, b = s * self.words, of * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             self.bits[a + w] |= self.bits[b + w]
 
     def remove(self, s: int, of: int) -> None:
         """Take out of set `s` what is in set `of`."""
         a, b = s * self.words, of * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             self.bits[a + w] ^= self.bits[a + w] & self.bits[b + w]
 
     def both(self, s: int, a: int, b: int) -> None:
         """Make set `s` what is in `a` and in `b`."""
         at, x, y = s * self.words, a * self.words, b * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             self.bits[at + w] = self.bits[x + w] & self.bits[y + w]
 
     def meets(self, a: int, b: int) -> bool:
         """Whether two sets have a node in common."""
         x, y = a * self.words, b * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             if self.bits[x + w] & self.bits[y + w]:
                 return True
         return False
@@ -214,7 +225,7 @@ class Atoms:
     def within(self, a: int, b: int) -> bool:
         """Whether set `b` has all that set `a` has."""
         x, y = a * self.words, b * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             if self.bits[x + w] & (self.bits[x + w] ^ self.bits[y + w]):
                 return False
         return True
@@ -222,7 +233,7 @@ class Atoms:
     def gains(self, base: int, s: int, before: int) -> bool:
         """Whether set `s` has nodes of `base` that `before` has not."""
         x, y, z = base * self.words, s * self.words, before * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             here = self.bits[x + w] & self.bits[y + w]
             if here & (here ^ self.bits[z + w]):
                 return True
@@ -231,7 +242,7 @@ class Atoms:
     def equal(self, a: int, b: int) -> bool:
         """Whether two sets are the same."""
         x, y = a * self.words, b * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             if self.bits[x + w] != self.bits[y + w]:
                 return False
         return True
@@ -250,7 +261,7 @@ class Atoms:
         """Nodes of set `s`."""
         found = 0
         base = s * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             if self.bits[base + w]:
                 found += self._nodes_of(self.bits[base + w], w)
         return found
@@ -259,14 +270,11 @@ class Atoms:
         """Nodes two sets have in common."""
         found = 0
         x, y = a * self.words, b * self.words
-        for w in range(self.words):
+        for w in range(self.used):
             word = self.bits[x + w] & self.bits[y + w]
             if word:
                 found += self._nodes_of(word, w)
         return found
-
-    def _has(self, s: int, a: int) -> bool:
-        return self.bits[s * self.words + self.word[a]] & self.bit[a] != 0
 
     def _put(self, s: int, a: int) -> None:
         self.bits[s * self.words + self.word[a]] |= self.bit[a]
@@ -284,8 +292,8 @@ class Atoms:
 
     def split(self, place: int, size: int) -> None:
         """Leave the atom at that place of the order its first `size` nodes; the others are one of their own."""
-        if self.n == self.words * BITS:
-            self._grow()
+        if self.n == self.used * BITS:
+            self._use_more()
         a, b = self.order[place], self.n
         self.n += 1
         self.begins[b] = self.begins[a] + size
@@ -299,9 +307,12 @@ class Atoms:
         self._weigh(a // CHUNK)
         if b // CHUNK != a // CHUNK:
             self._weigh(b // CHUNK)
-        for s in range(self.n_sets):
-            if self._has(s, a):
-                self._put(s, b)
+        w, bit, v, more = self.word[a], self.bit[a], self.word[b], self.bit[b]
+        base = 0
+        for _ in range(self.n_sets):
+            if self.bits[base + w] & bit:
+                self.bits[base + v] |= more
+            base += self.words
 
     def put_run(self, s: int, begin: int, size: int) -> None:
         """Put `size` nodes from `begin` on into set `s`."""
@@ -338,15 +349,17 @@ class Atoms:
         """Runs of consecutive nodes of set `s`, into `run_begins`, `run_sizes`, `run_at` (place in order); how many."""
         n = 0
         end = -1
+        base = s * self.words
         for place in range(self.n):
             a = self.order[place]
-            if self._has(s, a):
-                if self.begins[a] == end:
-                    self.run_sizes[n - 1] += self.sizes[a]
+            if self.bits[base + self.word[a]] & self.bit[a]:
+                begin, size = self.begins[a], self.sizes[a]
+                if begin == end:
+                    self.run_sizes[n - 1] += size
                 else:
-                    self.run_begins[n], self.run_sizes[n], self.run_at[n] = self.begins[a], self.sizes[a], place
+                    self.run_begins[n], self.run_sizes[n], self.run_at[n] = begin, size, place
                     n += 1
-                end = self.begins[a] + self.sizes[a]
+                end = begin + size
         return n
 
     def runs(self, s: int) -> list[tuple[int, int]]:
@@ -374,6 +387,48 @@ class Atoms:
             self.put_run(s, self.run_begins[best], size)
             self.run_sizes[best] = 0
             need -= size
+
+
+class Queue:
+    """The records of a queue as columns, which live from cycle to cycle.
+
+    Attributes
+    ----------
+    shapes, lasting, flags
+        The shape of a request, the seconds it is planned with, and `ASKS`, `UNSEEN`, `SEEN`, `BARRED`.
+    """
+
+    def __init__(self) -> None:
+        self.room = 64
+        self.shapes, self.lasting, self.flags = zeros(self.room), zeros(self.room), zeros(self.room)
+
+    def tell(self, at: int, shape: int, limit: int, flags: int) -> None:
+        """What record `at` is; there is room for it (`move`)."""
+        self.shapes[at], self.lasting[at], self.flags[at] = shape, limit, flags
+
+    def move(self, begin: int, end: int, to: int) -> None:
+        """The records from `begin` to before `end`, the last of all, stand from `to` on; there is room for them."""
+        last = to + end - begin
+        if last > self.room:
+            self._grow(last, end)
+        if to <= begin:
+            for k in range(end - begin):
+                self._set(to + k, begin + k)
+        else:
+            for k in range(end - begin):
+                self._set(last - 1 - k, end - 1 - k)
+
+    def _set(self, at: int, of: int) -> None:
+        self.shapes[at], self.lasting[at], self.flags[at] = self.shapes[of], self.lasting[of], self.flags[of]
+
+    def _grow(self, least: int, n: int) -> None:
+        """Room for `least` records and more; `n` are there."""
+        shapes, lasting, flags = self.shapes, self.lasting, self.flags
+        while self.room < least:
+            self.room *= 2
+        self.shapes, self.lasting, self.flags = zeros(self.room), zeros(self.room), zeros(self.room)
+        for k in range(n):
+            self.shapes[k], self.lasting[k], self.flags[k] = shapes[k], lasting[k], flags[k]
 
 
 class Cycle:
@@ -432,7 +487,9 @@ class Cycle:
         self.shapes_room = 64
         self.shape_bases, self.shape_reaches, self.shape_needs = zeros(64), zeros(64), zeros(64)
         self.shape_mosts, self.shape_bounds, self.shape_bounded = zeros(64), zeros(64), zeros(64)
-        self.shapes = self.lasting = self.flags = self.groups = self.planned = zeros(1)
+        self.queue = Queue()
+        self.more_flags = self.groups = self.planned = zeros(1)
+        self.grouped = False  # some are tasks of arrays
         self.nodes: placement.Nodes | None = None  # who places shares of nodes
         self.reach_nodes = zeros(64)
         self.put_behind = self.ragged = self.searched = False
@@ -971,15 +1028,24 @@ class Cycle:
     # -- the walk ---------------------------------------------------------------------------------------------------
 
     def watch(
-        self, shapes: array[int], lasting: array[int], flags: array[int], groups: array[int], planned: array[int],
-        expected: int,
-    ) -> None:  # fmt: skip
-        """The records to walk, as columns: shape, seconds, flags (`ASKS`, `UNSEEN`, `SEEN`, `BARRED`), array.
+        self, queue: Queue, groups: array[int], more_flags: array[int], planned: array[int], expected: int
+    ) -> None:
+        """The records to walk.
 
-        Arrays by number, -1 of a record of none; `planned` has how many plans each has. `expected`: when the first
-        record is known to be planned for, -1 if that is not known.
+        Parameters
+        ----------
+        queue
+            The records.
+        groups, more_flags
+            Their arrays by number, -1 of a record of none, and flags beyond those of the queue; both empty where nobody
+            is of an array.
+        planned
+            How many plans each array has.
+        expected
+            When the first record is known to be planned for, -1 if that is not known.
         """
-        self.shapes, self.lasting, self.flags, self.groups, self.planned = shapes, lasting, flags, groups, planned
+        self.queue, self.groups, self.more_flags, self.planned = queue, groups, more_flags, planned
+        self.grouped = len(groups) > 0
         self.rejected, self.expected = -1, expected
 
     def walk(self, at: int, last: int) -> int:
@@ -990,7 +1056,11 @@ class Cycle:
         """
         self.searched = False
         while at <= last:
-            flags, group = self.flags[at], self.groups[at]
+            flags, group = self.queue.flags[at], -1
+            if self.grouped:
+                flags, group = flags | self.more_flags[at], self.groups[at]
+            if at == 0 and flags == SEEN_:
+                flags = SEEN_ | UNSEEN_  # the plan of the first in line is shown whenever it is another
             if self.tests >= self.stop_at or self.n >= self.segments:
                 break
             # tasks stand for each other: after one without a plan the others are not tried
@@ -999,7 +1069,7 @@ class Cycle:
                 if flags & ASKS_:
                     break
                 if not flags & BARRED_:
-                    kind = self.find(self.shapes[at], self.lasting[at], 0, False, -1)
+                    kind = self.find(self.queue.shapes[at], self.queue.lasting[at], 0, False, -1)
                     news = flags & UNSEEN_ != 0 and not (at == 0 and self.start == self.expected)
                     if kind == START_ or (kind == PLANNED_ and news) or (kind == NOTHING_ and flags & SEEN_):
                         self.searched = True
@@ -1018,6 +1088,7 @@ class Cycle:
 
     def _last_startable(self, at: int, last: int) -> int:
         """The last record after `at` that could still start now, as far as nodes tell; `at` if there is none."""
-        while last > at and not self.could_start(self.shapes[last], self.lasting[last]):
+        queue = self.queue
+        while last > at and not self.could_start(queue.shapes[last], queue.lasting[last]):
             last -= 1
         return last

@@ -45,6 +45,7 @@ class QueueColumns(Watcher):
         self._weighted = np.zeros((0, 6))
         self._since, self._branch, self._priority = (np.zeros(0, np.int64) for _ in range(3))
         self._fixed, self._several = np.zeros(0, bool), np.zeros(0, bool)
+        self._some_several = False
         self._grow(FIRST_SLOTS)
         queue.watcher = self
 
@@ -92,7 +93,10 @@ class QueueColumns(Watcher):
         self._since[slot] = NEVER if since is None else since
         self._branch[slot] = self._nobody if job.branch is None else job.branch.row
         self._fixed[slot] = job.sub.priority is not None
-        self._several[slot] = len(job.partitions) > 1
+        if len(job.partitions) > 1:
+            self._several[slot] = self._some_several = True
+        elif self._some_several:
+            self._several[slot] = False
 
     def agrees(self) -> bool:
         """Whether slots and records belong together, for checks."""
@@ -123,14 +127,14 @@ class QueueColumns(Watcher):
         if fairshare is not None:
             total = total + (plugin.w_fairshare * np.append(fairshare, 0.0))[self._branch]
         value = total + size + part + qos + tres - nice
-        if self._several.any():
+        if self._some_several:
             value = np.where(self._several, part + (total + size + qos + tres - nice), value)
-        new = np.clip(np.trunc(value), 1, MAX_PRIORITY).astype(np.int64)
+        new = np.minimum(np.maximum(np.trunc(value), 1), MAX_PRIORITY).astype(np.int64)
         old = self._priority
         if plugin.increase_only:
             new = np.maximum(new, old)
-        new[self._fixed] = old[self._fixed]
-        slots = np.flatnonzero(new != old)
+        new = np.where(self._fixed, old, new)
+        slots = (new != old).nonzero()[0]
         self._priority = new
         records = self._records
         found = []

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from slurmsim.core.state.interfaces import RunWay
 
 
+_END: Any = object()
 _WAITS = frozenset({Reason.NONE, Reason.RESOURCES, Reason.PRIORITY})
 
 
@@ -178,12 +179,15 @@ class PolicyHost:
         outcome: Any = None
         while True:
             try:
-                decision = send(outcome)
+                # `next` with a default: a StopIteration caught here costs a compiled call more than the rest of it
+                decision = next(decisions, _END) if outcome is None else send(outcome)
             except StopIteration:
-                self._mark()
-                return
+                decision = _END
             except Exception as error:
                 raise self._broken(error) from error
+            if decision is _END:
+                self._mark()
+                return
             outcome = self._start(decision) if type(decision) is Start else self._carry_out(decision)
 
     def tested(self) -> None:

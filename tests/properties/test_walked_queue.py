@@ -1,0 +1,51 @@
+"""What a walk knows of its queue is what it would be told of it anew."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slurmsim.kernel import cycle, load
+from slurmsim_policies.slurm_backfill.walked_queue import WalkedQueue, Watched
+
+UNSEEN, SEEN = cycle.UNSEEN, cycle.SEEN
+ORDERS = st.lists(st.lists(st.integers(0, 80), unique=True, max_size=80), min_size=2, max_size=6)
+
+
+class Record:
+    """A record, of whose job no plan is seen."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.job = number, SimpleNamespace(planned_start=None)
+
+
+@pytest.mark.parametrize("kernel", [cycle, load("cycle")])
+@given(orders=ORDERS, data=st.data())
+def test_columns_follow_the_queue(kernel: Any, orders: list[list[int]], data: st.DataObject) -> None:
+    records = [Record(number) for number in range(81)]
+    queue, looked_at = WalkedQueue(kernel.Queue()), []
+
+    def look_at(one: Any) -> Watched:
+        looked_at.append(one.number)
+        array = (one.number, 0, None) if one.number % 9 == 8 else None
+        return Watched(one.number, 60 * one.number, UNSEEN, SEEN, array)
+
+    before: list[int] = []
+    for order in orders:
+        looked_at.clear()
+        queue.follow(cast("Any", [records[number] for number in order]), look_at)
+        assert sorted(looked_at) == sorted(set(order) - set(before))
+        assert queue.tasks == any(number % 9 == 8 for number in order)
+        for at, number in enumerate(order):
+            flags = UNSEEN if records[number].job.planned_start is None else SEEN
+            told = queue.columns.shapes[at], queue.columns.lasting[at], queue.columns.flags[at]
+            assert told == (number, 60 * number, flags)
+            assert queue.known[at].shape == number
+        for at in data.draw(st.lists(st.sampled_from(range(len(order))), max_size=3)) if order else ():
+            records[order[at]].job.planned_start = data.draw(st.sampled_from((None, 7)))
+            queue.looked_at(at)
+        before = order
