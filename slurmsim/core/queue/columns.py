@@ -45,7 +45,6 @@ class QueueColumns(Watcher):
         self._weighted = np.zeros((0, 6))
         self._since, self._branch, self._priority = (np.zeros(0, np.int64) for _ in range(3))
         self._fixed, self._several = np.zeros(0, bool), np.zeros(0, bool)
-        self._some_several = False
         self._grow(FIRST_SLOTS)
         queue.watcher = self
 
@@ -93,10 +92,7 @@ class QueueColumns(Watcher):
         self._since[slot] = NEVER if since is None else since
         self._branch[slot] = self._nobody if job.branch is None else job.branch.row
         self._fixed[slot] = job.sub.priority is not None
-        if len(job.partitions) > 1:
-            self._several[slot] = self._some_several = True
-        elif self._some_several:
-            self._several[slot] = False
+        self._several[slot] = len(job.partitions) > 1
 
     def agrees(self) -> bool:
         """Whether slots and records belong together, for checks."""
@@ -127,7 +123,7 @@ class QueueColumns(Watcher):
         if fairshare is not None:
             total = total + (plugin.w_fairshare * np.append(fairshare, 0.0))[self._branch]
         value = total + size + part + qos + tres - nice
-        if self._some_several:
+        if self._several.any():
             value = np.where(self._several, part + (total + size + qos + tres - nice), value)
         new = np.minimum(np.maximum(np.trunc(value), 1), MAX_PRIORITY).astype(np.int64)
         old = self._priority
