@@ -227,7 +227,7 @@ def _send_ids(asked: Asked, ids: Sequence[str], io: Io) -> int:
 
 
 def _send_all(asked: Asked, chosen: Iterable[tuple[str, int | None]], io: Io) -> list[int]:
-    """Ask for all, each in a thread of its own: who is told to try again later does not keep the others (scancel.c).
+    """Ask for all; who is told to try again later does not keep the others, as by the threads of scancel.c.
 
     For jobs, or for steps of the job beside them; their exit codes, 0 for what nobody needs to hear of.
     """

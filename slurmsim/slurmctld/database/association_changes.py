@@ -235,8 +235,8 @@ class Change(ABC):
                 raise Refusal(DENIED, 2002)
         found = []
         parent = next((value for name, _, value in settings if name.lower().startswith("par")), None)
-        below = self._below(keys, str(parent)) if parent is not None else None
-        if below is not None and since(self.cluster.release, "child_as_parent_is_told"):
+        told = parent is not None and since(self.cluster.release, "child_as_parent_is_told")
+        if told and (below := self._below(keys, str(parent))) is not None:
             return [
                 f"Requested parent account {parent} is a child of {below} on cluster {self.db.cluster}. "
                 f"Please re-parent {parent} before using it as a parent."

@@ -132,9 +132,13 @@ def untried(row: Row, cluster: LiveCluster) -> bool:
 
 def tasks_unknown(row: Row, cluster: LiveCluster) -> bool:
     """Without a word on tasks: one a node while it waits, and nobody can say if it never ran (pack_job)."""
-    asked, core = row.job.asked, row.core
-    never_ran = core.state != JobState.PENDING and core.start_time is None
-    return not (asked.get("num_tasks") or core.sub.request.tasks_per_node) and never_ran
+    told = row.job.asked.get("num_tasks") or row.core.sub.request.tasks_per_node
+    return not told and never_ran(row.core)
+
+
+def never_ran(core: Job) -> bool:
+    """Whether the job ended while it waited."""
+    return core.state != JobState.PENDING and core.start_time is None
 
 
 def _placed(row: Row, cluster: LiveCluster) -> list[list[Any]]:

@@ -24,7 +24,7 @@ from slurmsim.slurmctld.fields.data_parser_fields import job_flags
 from slurmsim.slurmctld.fields.dependencies import dependency_text
 from slurmsim.slurmctld.fields.gpu_fields import FIELDS as GPU_FIELDS
 from slurmsim.slurmctld.fields.gres_ids import gres_details
-from slurmsim.slurmctld.fields.job_details import DETAILS, allocated_at_once, node_count, tasks_unknown
+from slurmsim.slurmctld.fields.job_details import DETAILS, allocated_at_once, never_ran, node_count, tasks_unknown
 from slurmsim.slurmctld.fields.looks import begins_to_accrue, last_evaluated, looked_last
 from slurmsim.slurmctld.processes.output_files import shown_file
 from slurmsim.slurmctld.processes.simulated import is_real
@@ -283,9 +283,8 @@ def _nodes(row: Row, cluster: LiveCluster) -> str:
 
 def _num_cpus(row: Row, cluster: LiveCluster) -> int:
     """CPUs it has or asks for; of one that ended before it ran those found for it (job_ptr->total_cpus)."""
-    core = row.core
-    never_ran = core.state != JobState.PENDING and core.start_time is None
-    return int(core.tried_cpus if never_ran and core.tried_cpus else core.n_cpus)
+    found = row.core.tried_cpus if never_ran(row.core) else 0
+    return int(found or row.core.n_cpus)
 
 
 def _planned_nodes(row: Row, cluster: LiveCluster) -> str:

@@ -29,14 +29,14 @@ def cluster_of(release: str, folder: Path) -> Cluster:
 
 
 def answers(command: str, folder: Path, user: str = "root", before: str = "") -> list[str]:
-    """What each release prints, output before errors."""
+    """What each release prints, output before errors; `before` is one command, or several with `&&` between them."""
     found = []
     for release in RELEASES:
         place = folder / release
         place.mkdir()
         cluster = cluster_of(release, place)
-        if before:
-            assert cluster.run(before)[0] == 0
+        for one in before.split(" && ") if before else ():
+            assert cluster.run(one)[0] == 0
         _, out, error = cluster.run(command, user)
         found.append(out + error)
     return found
@@ -129,15 +129,9 @@ def test_nodes_follow_from_the_tasks_of_a_node(tmp_path: Path) -> None:
 
 
 def test_most_nodes_after_an_update(tmp_path: Path) -> None:
-    found = []
-    for release in RELEASES:
-        place = tmp_path / release
-        place.mkdir()
-        cluster = cluster_of(release, place)
-        assert cluster.run("sbatch --wrap true")[0] == 0
-        assert cluster.run("scontrol update jobid=2 numcpus=2")[0] == 0
-        found.append(cluster.text("scontrol show job 2").partition("NumNodes=")[2].split()[0])
-    assert found == ["1", "1-1", "1-1"]
+    before = "sbatch --wrap true && scontrol update jobid=2 numcpus=2"
+    found = answers("scontrol show job 2", tmp_path, before=before)
+    assert [text.partition("NumNodes=")[2].split()[0] for text in found] == ["1", "1-1", "1-1"]
 
 
 def test_one_cpu_a_task_is_told_where_asked_for(tmp_path: Path) -> None:
