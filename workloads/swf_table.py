@@ -70,8 +70,9 @@ def read_table(path: Path, *, ignore_extra: bool = False) -> SwfTable:
     for block in read_line_blocks(path):
         n_lines = block.count(b"\n")
         if b";" in block:
-            table.comments += [m.decode("utf-8", "replace").strip() for m in _COMMENT.findall(block)]
-            block = _COMMENT.sub(b"", block)
+            end = block.find(b"\n", block.rfind(b";")) + 1 or len(block)  # they are in the first lines, as a rule
+            table.comments += [m.decode("utf-8", "replace").strip() for m in _COMMENT.findall(block[:end])]
+            block = _COMMENT.sub(b"", block[:end]) + block[end:]
         parsed = _parse_fast(block, first_line) or _parse_slow(block, first_line, path, ignore_extra, table)
         values.append(parsed[0])
         lines.append(parsed[1])
@@ -94,7 +95,7 @@ def _parse_fast(block: bytes, first_line: int) -> _Parsed | None:
     ends[0] = 0
     np.logical_and(blank[1:], ~blank[:-1], out=ends[1:].view(np.bool_))
     line_starts = np.concatenate(([0], np.flatnonzero(characters == _NEWLINE)[:-1] + 1))
-    fields = np.add.reduceat(ends, line_starts)
+    fields = np.add.reduceat(ends, line_starts, dtype=np.uint8)  # modulo 256: all of the block's are counted below
     full = fields == 18
     if not np.all(full | (fields == 0)):
         return None

@@ -41,6 +41,7 @@ MODULES = (
     "slurmsim/sim/recorder.py",
     "slurmsim/sim/simulation.py",
     "slurmsim/sim/submissions.py",
+    "slurmsim/sim/timers.py",
     "slurmsim/slurmctld/engine/live_job.py",
     "slurmsim/slurmctld/engine/request_interning.py",
     "slurmsim/slurmctld/fields/dependencies.py",

@@ -86,7 +86,7 @@ def execute(
                 progress(simulation)
 
         recorder = Recorder(
-            writer.jobs.append, writer.events.append, writer.usage.append, writer.requeued.append, flush,
+            writer.jobs.append, writer.events.extend, writer.usage.extend, writer.requeued.append, flush,
             writer.phases.append if writer.phases is not None else None,
         )  # fmt: skip
         simulation = simulate(prepared, recorder)

@@ -13,7 +13,6 @@ from itertools import count
 from typing import Any
 
 import simpy
-from simpy.events import Event
 
 from slurmsim.core.controller.controller import Controller
 from slurmsim.core.records.job import Job
@@ -42,9 +41,9 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
 from slurmsim.sim.solving import solve
+from slurmsim.sim.timers import TURN, Timer, after
 from slurmsim.states import JobState
 
-TURN = 2  # SimPy priority of the controller's turn: after everything else of an instant (URGENT 0, NORMAL 1)
 LAUNCH_MS, LATE_MS = 120, 4  # until a job's programs begin; what a round of slurmctld's loop is late (3 to 8)
 BOOT_S = 60
 Pending = tuple[float, int, int, list[Callable[[Any], None]], Any]
@@ -138,7 +137,7 @@ class Network:
         self._ends: dict[int, int] = {}
         self._left: dict[int, int] = {}  # of suspended jobs: seconds of run time to go
 
-    def _job_over(self, timer: Event) -> None:
+    def _job_over(self, timer: Timer) -> None:
         """A running job's time is up. A live cluster's may end a moment behind the pass of its second.
 
         What the main scheduler starts it starts in a round of slurmctld's loop; its programs begin a moment later,
@@ -151,12 +150,9 @@ class Network:
         if in_order or self.env.now - (job.start_time or 0) > LAUNCH_MS // LATE_MS:
             self._ended(timer)
             return
-        late = Event(self.env)
-        late._ok, late._value = True, value
-        late.callbacks.append(self._ended)
-        self.env.schedule(late, priority=TURN + 1)  # type: ignore[arg-type]
+        after(self.env, 0, self._ended, value, TURN + 1)
 
-    def _ended(self, timer: Event) -> None:
+    def _ended(self, timer: Timer) -> None:
         """A running job ended; the controller ignores it if it took that instance away before."""
         value: Any = timer.value
         job, instance, voided, behaviour = value
@@ -168,8 +164,7 @@ class Network:
 
     def at(self, instant: int, call: Callable[[Any], None], *value: Any) -> None:
         """Call `call` at `instant` with a timer whose ``value`` is what is given here, a tuple."""
-        timer = self.env.timeout(instant - int(self.env.now), value)
-        timer.callbacks.append(call)
+        after(self.env, instant - int(self.env.now), call, value)
 
     def pending(self) -> tuple[list[Pending], int]:
         """All that waits, in order, and the number of the next: with `take_up` all that SimPy knows."""
@@ -184,9 +179,7 @@ class Network:
         env._now = now
         env._queue.clear()
         for time, priority, number, calls, value in pending:  # in order, so already a heap
-            event = Event(env)
-            event._ok, event._value, event.callbacks = True, value, calls
-            env._queue.append((time, priority, number, event))  # type: ignore[arg-type]
+            env._queue.append((time, priority, number, Timer(calls, value)))  # type: ignore[arg-type]
         env._eid = count(following)
 
     @property
@@ -216,22 +209,19 @@ class Network:
         self._facts.append(fact)
         self._call_controller()
 
-    def _settle(self, event: Event) -> None:
+    def _settle(self, timer: Timer) -> None:
         """The controller's turn at once if nothing else happens at this instant, else after all that does."""
         if not self._turn_due and self.env.peek() > self.env.now:
-            self._turn(event)
+            self._turn(timer)
         else:
             self._call_controller()
 
     def _call_controller(self) -> None:
         if not self._turn_due:
             self._turn_due = True
-            turn = Event(self.env)
-            turn._ok, turn._value = True, None
-            turn.callbacks.append(self._turn)
-            self.env.schedule(turn, priority=TURN)  # type: ignore[arg-type]
+            after(self.env, 0, self._turn, None, TURN)
 
-    def _turn(self, _: Event | None) -> None:
+    def _turn(self, _: Timer | None) -> None:
         now = int(self.env.now)
         facts, self._facts = self._facts, []
         self._turn_due = False
@@ -285,7 +275,7 @@ class Network:
         else:
             self._tell(Solved(asked.number, answer))
 
-    def _answered(self, timer: Event) -> None:
+    def _answered(self, timer: Timer) -> None:
         value: Any = timer.value
         number, answer = value
         self._tell(Solved(number, answer))
@@ -321,8 +311,8 @@ class Network:
     def _start_timer(self, job: Job, left: int) -> None:
         """`job` runs, and has `left` seconds to go; negative: until somebody ends it."""
         if left >= 0:
-            timer = self.env.timeout(left, (job, job.restarts, self._voided.get(job.id, 0), self.behaviour[job.id]))
-            timer.callbacks.append(self._job_over)
+            value = (job, job.restarts, self._voided.get(job.id, 0), self.behaviour[job.id])
+            after(self.env, left, self._job_over, value)
 
     def _restart_timer(self, job: Job, left: int) -> None:
         """As `_start_timer`, for a job whose end has moved."""
@@ -373,14 +363,13 @@ class Network:
 
     def _boot(self, nodes: tuple[str, ...]) -> None:
         """Nodes come up when they have booted."""
-        timer = self.env.timeout(self._boot_s(nodes), nodes)
-        timer.callbacks.append(self._booted)
+        after(self.env, self._boot_s(nodes), self._booted, nodes)
 
     def _boot_s(self, nodes: tuple[str, ...]) -> int:
         """Seconds these nodes take to boot."""
         return self._durations.boot_s
 
-    def _booted(self, timer: Event) -> None:
+    def _booted(self, timer: Timer) -> None:
         nodes: Any = timer.value
         self._tell(NodesBooted(nodes))
 
@@ -389,10 +378,9 @@ class Network:
         at = self.controller.wake_at()
         if at is not None and (self._armed is None or at < self._armed):
             self._armed = at
-            timer = self.env.timeout(max(0, at - now), at)
-            timer.callbacks.append(self._ring)
+            after(self.env, max(0, at - now), self._ring, at)
 
-    def _ring(self, timer: Event) -> None:
+    def _ring(self, timer: Timer) -> None:
         if timer.value != self._armed:
             return  # an earlier one was armed since
         self._armed = None

@@ -1,4 +1,4 @@
-"""Turns what the controller notes into trace rows. Anything with ``append`` may stand for the writer's sinks.
+"""Turns what the controller notes into trace rows. Any list may stand for the writer's sinks.
 
 A row of jobs is a tuple of local variables, each with the name of its column, in the order of
 `slurmsim.trace.schema.JOBS`; a test reads them, so a cell can neither be in another's place nor be forgotten. (A dict
@@ -22,6 +22,7 @@ from slurmsim.states import REFUSED
 
 Asked = tuple[int, int, int, int | None]
 Append = Callable[[tuple[Any, ...]], None]
+Extend = Callable[[list[Any]], None]
 
 
 class Recorder(Listener):
@@ -31,8 +32,10 @@ class Recorder(Listener):
     ----------
     controller
         Whose state is recorded; set by `attach` once the simulation exists.
-    jobs, events, usage, requeued
-        Where rows go.
+    jobs, requeued
+        Where a row goes.
+    events, usage
+        Where rows go, some at a time.
     phases
         The same in a run that knows of power; then the other rows have the columns of `schema.POWER`, too.
     flush
@@ -40,7 +43,7 @@ class Recorder(Listener):
     """
 
     def __init__(
-        self, jobs: Append, events: Append, usage: Append, requeued: Append, flush: Callable[[], None] | None = None,
+        self, jobs: Append, events: Extend, usage: Extend, requeued: Append, flush: Callable[[], None] | None = None,
         phases: Append | None = None,
     ) -> None:  # fmt: skip
         self._jobs, self._events, self._usage, self._requeued = jobs, events, usage, requeued
@@ -63,14 +66,12 @@ class Recorder(Listener):
         """After a turn: take its events and the totals it changed."""
         c = self.controller
         assert c is not None
-        append = self._usage
-        if self._watts is None:
-            for totals in c.state.usage.rows(now):
-                append(totals)
-        elif rows := c.state.usage.rows(now):
+        rows = c.state.usage.rows(now)
+        if self._watts is not None and rows:
             power = _watts_of(self._watts)
-            for totals in rows:
-                append(totals + (_NO_WATTS if totals[1] else power))
+            rows = [totals + (_NO_WATTS if totals[1] else power) for totals in rows]
+        if rows:
+            self._usage(rows)
         self._turns += 1
         if self._turns & 255 == 0:
             self.drain()
@@ -80,9 +81,8 @@ class Recorder(Listener):
     def drain(self) -> None:
         """Hand on the events the controller has noted."""
         assert self.controller is not None
-        events, append = self.controller.state.events, self._events
-        for row in events:
-            append(row)
+        events = self.controller.state.events
+        self._events(events)
         events.clear()
         if self._watts is not None and self._phases is not None:
             for phase in self._watts.phases:

@@ -24,6 +24,7 @@ from slurmsim.sim.listener import Listener
 from slurmsim.sim.network import Behaviour, Durations, Network
 from slurmsim.sim.sources import Sources
 from slurmsim.sim.submissions import Submissions
+from slurmsim.sim.timers import Timer, after
 from slurmsim.workload import Workload
 
 STUCK_S = 30 * 86400
@@ -102,7 +103,7 @@ class Simulation(Network):
         self._over = self.env.event()
         self._last_run = start_time
         self._last_submit = int(workload.ints["submit"].max()) if len(workload) else start_time
-        self.env.timeout(0, next(self._rows, None)).callbacks.append(self._arrive)
+        after(self.env, 0, self._arrive, next(self._rows, None))
         if self._sources is not None:
             self._sources.begin()
         if timed:
@@ -180,18 +181,18 @@ class Simulation(Network):
 
     # -- processes ------------------------------------------------------------------------------------------------
 
-    def _arrive(self, timer: Event) -> None:
+    def _arrive(self, timer: Timer) -> None:
         """Submit every row whose time has come and wait for the next; rows that follow another job wait for its end."""
-        now, submits, waits = self.env.now, self.workload.ints["submit"], self._followers.waits
+        now, submits, waits = int(self.env.now), self.workload.ints["submit"], self._followers.waits
         item: Any = timer.value
         while item is not None:
             row, sub, behaviour = item
             at = submits.item(row)
             if at > now:
-                self.env.timeout(at - now, item).callbacks.append(self._arrive)
+                after(self.env, at - now, self._arrive, item)
                 break
             if row in waits:
-                delay = self._followers.hold(row, (sub, behaviour), int(now))
+                delay = self._followers.hold(row, (sub, behaviour), now)
                 if delay is not None:
                     self._follow((sub, behaviour), delay)
             else:

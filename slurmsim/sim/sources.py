@@ -21,13 +21,13 @@ from typing import Any, Protocol
 
 import numpy as np
 from simpy import Environment
-from simpy.events import Event
 
 from slurmsim.errors import WorkloadError
 from slurmsim.installed import entry_points
 from slurmsim.model.submission import Submission
 from slurmsim.sim.network import Behaviour
 from slurmsim.sim.submissions import Submissions
+from slurmsim.sim.timers import Timer, after
 from slurmsim.workload import Stream, Streams
 
 CHUNK = 1024
@@ -227,7 +227,7 @@ class Sources:
         k, at = following
         env = self._host.env
         self.armed += 1
-        env.timeout(max(0, at - int(env.now)), (source, k)).callbacks.append(self._due)
+        after(env, max(0, at - int(env.now)), self._due, (source, k))
 
     def _chain_over(self, source: Source) -> None:
         source.chains -= 1
@@ -235,7 +235,7 @@ class Sources:
             self.open -= 1
             self._host.source_dry()
 
-    def _due(self, timer: Event) -> None:
+    def _due(self, timer: Timer) -> None:
         """A stream's next job is there."""
         value: Any = timer.value
         source, k = value

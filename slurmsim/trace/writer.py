@@ -43,12 +43,15 @@ class Sink:
     append
         Takes one row: a tuple in schema order, None for null, ints and strs (members of a `StrEnum` are taken for their
         value). It is the bound ``list.append`` and stays the same object for the life of the sink, so bind it once.
+    extend
+        The same for many rows.
     n_rows
         Rows written or waiting, brought up to date by a flush.
     """
 
     __slots__ = (
-        "_batches", "_fields", "_pending", "_rows", "_schema", "_shown", "_splitter", "_writer", "append", "n_rows",
+        "_batches", "_fields", "_pending", "_rows", "_schema", "_shown", "_splitter", "_writer", "append", "extend",
+        "n_rows",
     )  # fmt: skip
 
     def __init__(self, path: Path, shown: Path, table: str, power: bool = False) -> None:
@@ -63,6 +66,7 @@ class Sink:
         self._pending = 0
         self.n_rows = 0
         self.append: Callable[[Row], None] = self._rows.append
+        self.extend: Callable[[list[Row]], None] = self._rows.extend
         ints = [name for name, column in self._fields.items() if column.kind != "text"]
         with output_errors(shown):
             self._writer: pq.ParquetWriter | None = pq.ParquetWriter(

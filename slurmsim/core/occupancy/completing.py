@@ -122,7 +122,9 @@ class Completing:
 
     def held_until(self) -> int:
         """CompleteWait: no job starts anywhere before this instant; the present or one that is past for no wait."""
-        return max((min(left[0], left[1] + self._wait_s) for left in self._left.values()), default=0)
+        if not self._left:
+            return 0
+        return max(min(left[0], left[1] + self._wait_s) for left in self._left.values())
 
 
 def _unknown(job: Job, state: str) -> int:

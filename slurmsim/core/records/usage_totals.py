@@ -10,7 +10,8 @@ from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.partition import Partition
 from slurmsim.core.records.power_states import PowerStates
 
-Row = tuple[int, str, int, int, int, int, int, int, int, int, int, int]
+# Of the trace's table USAGE. A tuple of so many members would be taken apart and put together wherever it is handed on.
+Row = tuple[object, ...]
 
 
 class Totals:
@@ -142,16 +143,17 @@ class UsageTotals:
             if not whole.touched:
                 return []
             whole.touched = False
-            counts = self._counts(whole)
-            return [(now, "", *counts), (now, self.parts[0].name, *counts)]
-        out = []
+            row = self._row(now, whole)
+            mine: Row = (now, self.parts[0].name)
+            return [row, mine + row[2:]]
+        out: list[Row] = []
         for part in (whole, *self.parts):
             if part.touched:
                 part.touched = False
-                out.append((now, part.name, *self._counts(part)))
+                out.append(self._row(now, part))
         return out
 
-    def _counts(self, part: Totals) -> tuple[int, int, int, int, int, int, int, int, int, int]:
+    def _row(self, now: int, part: Totals) -> Row:
         """Busy, idle and down nodes, CPUs, GPUs, memory, running and pending jobs; nodes off, and on their way there or
         back. A busy node is not down, nor is one powering down."""
         table, power = self.table, self.power
@@ -160,9 +162,13 @@ class UsageTotals:
             dead = part.mask & table.down & table.idle
             down = (dead & ~power.going).bit_count()
             idle -= down
-        off = (power.off & part.mask).bit_count()
-        powering = ((power.going | power.coming) & part.mask).bit_count()
-        return part.nodes, idle, down, part.cpus, part.gpus, part.mem, part.running, part.pending, off, powering
+        moving = power.going | power.coming
+        off = (power.off & part.mask).bit_count() if power.off else 0
+        powering = (moving & part.mask).bit_count() if moving else 0
+        return (
+            now, part.name, part.nodes, idle, down, part.cpus, part.gpus, part.mem, part.running, part.pending,
+            off, powering,
+        )  # fmt: skip
 
     def recount(self, running: list[Job]) -> tuple[int, int, int]:
         """(busy nodes, CPUs, running jobs) counted from scratch, for checks."""

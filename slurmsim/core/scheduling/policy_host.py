@@ -36,8 +36,16 @@ if TYPE_CHECKING:
     from slurmsim.core.state.interfaces import RunWay
 
 
-_END: Any = object()
 _WAITS = frozenset({Reason.NONE, Reason.RESOURCES, Reason.PRIORITY})
+_OVER = object()
+
+
+def _next_decision(send: Any, outcome: Any) -> Any:
+    """What the policy decides once it knows the outcome of its last decision; `_OVER` if nothing more.
+
+    As `send` alone, but for its StopIteration: caught in compiled code, one costs more than most passes.
+    """
+    return next(map(send, (outcome,)), _OVER)
 
 
 class PolicyHost:
@@ -179,13 +187,10 @@ class PolicyHost:
         outcome: Any = None
         while True:
             try:
-                # `next` with a default: a StopIteration caught here costs a compiled call more than the rest of it
-                decision = next(decisions, _END) if outcome is None else send(outcome)
-            except StopIteration:
-                decision = _END
+                decision = _next_decision(send, outcome)
             except Exception as error:
                 raise self._broken(error) from error
-            if decision is _END:
+            if decision is _OVER:
                 self._mark()
                 return
             outcome = self._start(decision) if type(decision) is Start else self._carry_out(decision)

@@ -125,12 +125,13 @@ def _jobs(data: RunData, rows: IntArray) -> dict[str, npt.NDArray[Any]]:
 def _text(data: RunData, name: str, rows: IntArray) -> tuple[npt.NDArray[Any], list[str]]:
     """A text column of the rows as codes, and the texts that are in it, ascending."""
     codes, names = data.trace.text("jobs", name)
-    kept, found = np.unique(codes[rows], return_inverse=True)
-    texts = [names[code] for code in kept.tolist()]
-    order = sorted(range(len(texts)), key=texts.__getitem__)
-    rank = np.empty(len(texts), np.int64)
-    rank[order] = np.arange(len(texts))
-    return rank[found] if len(texts) else found, [texts[i] for i in order]
+    codes = codes[rows]
+    there = np.zeros(len(names), np.bool_)
+    there[codes] = True
+    order = sorted(np.flatnonzero(there).tolist(), key=names.__getitem__)
+    rank = np.empty(len(names), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[codes], [names[code] for code in order]
 
 
 def _past(data: RunData, job_id: IntArray) -> tuple[IntArray, IntArray]:

@@ -17,6 +17,12 @@ SECOND = "2 0 0 10 4 -1 -1 4 20 -1 1 1 1 1 1 1 -1 -1\n"
 
 CASES = [
     (GOOD + "2 0 0 10 4\n", {}, ":2: 5 columns (expected 18)"),
+    (
+        GOOD + SECOND.strip() + " 9" * 256 + "\n",
+        {},
+        ":2: 274 columns (expected 18; option extra=ignore leaves out the surplus)",
+    ),
+    (GOOD + " 9" * 256 + "\n", {}, ":2: 256 columns (expected 18; option extra=ignore leaves out the surplus)"),
     (GOOD + SECOND.strip() + " 9\n", {}, ":2: 19 columns (expected 18; option extra=ignore leaves out the surplus)"),
     (
         "; c\n" + GOOD + SECOND.replace("2 0 0 10", "2 0 0 ten"),
