@@ -417,6 +417,8 @@ def _priority(row: Row, cluster: LiveCluster) -> int:
     Of several partitions that of the first, and after a pass that of the record looked at last.
     """
     core, plugin = row.core, cluster.controller.priority
+    if core.state == JobState.PENDING and core.priority and row.job.requeued_at == cluster.now:
+        return row.job.ran_with_priority
     if core.queued and len(core.partitions) > 1:
         records = cluster.controller.state.queue.jobs[core.id]
         first = _partitions_in_order(core)[0]
