@@ -316,6 +316,11 @@ CHANGES: dict[str, Change] = {
     "partitions_once": Change(
         "24.11", "scontrol, squeue", "A partition named twice by a job is told once, as soon as nodes were looked for."
     ),
+    "partitions_by_tier": Change(
+        "24.11",
+        "scontrol, squeue",
+        "A waiting job tells its partitions by tier; the one its submission had found nodes in came first.",
+    ),
     "partition_qos_lists_known": Change(
         "26.05", "scontrol", "QOS a partition allows or denies must be known; any were taken."
     ),

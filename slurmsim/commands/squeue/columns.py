@@ -384,7 +384,7 @@ COLUMNS: tuple[Column, ...] = (
     C("TRES_PER_JOB", "tres_per_job", render=_text_or_na, names=("tres-per-job",)),
     C("TRES_PER_NODE", "tres_per_node", render=_text_or_na, letter="b", names=("tres-per-node", "gres")),
     C("TRES_PER_SOCKET", "tres_per_socket", render=_text_or_na, names=("tres-per-socket",)),
-    C("TRES_PER_TASK", "tres_per_task", render=_text_or_na, names=("tres-per-task",)),
+    C("TRES_PER_TASK", "tres_per_task_shown", render=_text_or_na, names=("tres-per-task",)),
     C("UID", "user_id", letter="U", names=("userid",)),
     C("USER", "user_name", letter="u", names=("username",)),
     C("WAIT4SWITCH", "wait4switch", render=_seconds, names=("wait4switch",)),

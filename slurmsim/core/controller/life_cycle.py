@@ -220,6 +220,8 @@ class LifeCycle(RunWay):
         self._vacated(job, freed & self.state.table.idle, by_itself=False)
         if over:
             self.eligibility.ended(job, True)
+        elif job.state == JobState.PENDING and not job.queued and not self.completing.of(job.id, job.restarts - 1):
+            self._waiting.rank_requeued(job)  # slurmctld puts it back now (batch_requeue_fini)
 
     def on_cancel(self, fact: Cancel) -> None:
         job = self.state.jobs.get(fact.job_id)
@@ -245,7 +247,7 @@ class LifeCycle(RunWay):
         self.state.actions += [Kill(job), Requeued(run)]
         nodes = self.state.cluster.node_list(job.alloc)
         held = job.reason if is_held(job.reason) else ""
-        self._give_back(job, state, over=False)
+        seconds = self._give_back(job, state, over=False)
         self.eligibility.requeued(job)
         job.move(JobState.PENDING)
         job.split()
@@ -262,7 +264,8 @@ class LifeCycle(RunWay):
             self.access.look_again(job)
         job.reason = Reason.BEGIN_TIME
         self._waiting.set_time_limit(job)
-        self._waiting.rank_requeued(job)
+        if not seconds:
+            self._waiting.rank_requeued(job)
         self.state.usage.pending(job, +1)
         job.suspended_s, job.preempt_time, job.corrections = 0, None, 0
         self.state.record("REQUEUE", job, nodes=nodes)

@@ -89,8 +89,9 @@ class LiveJob:
         Passes of the main scheduler before it was submitted or released, and when backfill had come last.
     edited_at, resized_at
         When an update last cleared its reason, which no scheduler may have looked at since; when it was resized.
-    requeued_at
-        When it was requeued while it ran; its processes are told to go, and for a moment it is COMPLETING.
+    requeued_at, ran_with_priority
+        When it was requeued while it ran; its processes are told to go, and for a moment it is COMPLETING. What it had
+        then: only when it is put back does it get another priority.
     suspended_or_resumed, ran_before_suspension
         Of the present run: when that happened last (0: never), and for how long it ran until it was suspended last.
     record_of, emptied
@@ -113,6 +114,7 @@ class LiveJob:
     entered_after: tuple[int, int] = (-1, -1)
     resized_at: int = 0
     requeued_at: int = -1
+    ran_with_priority: int = 0
     planned_before_hold: tuple[int, int] | None = None
     suspended_or_resumed: int = 0
     ran_before_suspension: int = 0

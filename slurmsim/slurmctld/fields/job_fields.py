@@ -400,7 +400,7 @@ def _partition_names(row: Row, cluster: LiveCluster) -> str:
         return str(core.partition.name)
     if len(core.partitions) == 1:
         return str(core.partitions[0].name)
-    names = [p.name for p in _partitions_in_order(core)]
+    names = [p.name for p in _partitions_in_order(core, cluster)]
     waits = core.reason == Reason.BEGIN_TIME or (core.sub.dependency and core.sub.array_task_id is None)
     asked = core.eligible_time is not None or waits
     barred = core.bars is not None and all(p.index in core.bars for p in core.partitions)
@@ -408,11 +408,14 @@ def _partition_names(row: Row, cluster: LiveCluster) -> str:
     return ",".join(dict.fromkeys(names) if looked and since(cluster.release, "partitions_once") else names)
 
 
-def _partitions_in_order(core: Job) -> list[Partition]:
-    """That in which its submission found nodes comes first; where it found none, or is not known, see there."""
+def _partitions_in_order(core: Job, cluster: LiveCluster) -> list[Partition]:
+    """That in which its submission found nodes comes first, or since 24.11 that of the highest tier.
+
+    Where the submission found none they are in the order asked for (rebuild_job_part_list, which is not reached then).
+    """
     if core.foremost == AS_ASKED or any(p.state != "UP" for p in core.partitions):
         return list(core.partitions)
-    if core.foremost is None:
+    if core.foremost is None or since(cluster.release, "partitions_by_tier"):
         return sorted(core.partitions, key=lambda p: -p.tier)
     return sorted(core.partitions, key=lambda p: p.index != core.foremost)
 
@@ -423,9 +426,11 @@ def _priority(row: Row, cluster: LiveCluster) -> int:
     Of several partitions that of the first, and after a pass that of the record looked at last.
     """
     core, plugin = row.core, cluster.controller.priority
+    if core.state == JobState.PENDING and core.priority and row.job.requeued_at == cluster.now:
+        return row.job.ran_with_priority
     if core.queued and len(core.partitions) > 1:
         records = cluster.controller.state.queue.jobs[core.id]
-        first = _partitions_in_order(core)[0]
+        first = _partitions_in_order(core, cluster)[0]
         if row.job.entered_after == cluster.looks:
             return int(next((record.priority for record in records if record.partition is first), core.priority))
         kept_out = cluster.controller.partition_limits.limit_reason

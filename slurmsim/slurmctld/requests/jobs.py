@@ -153,7 +153,7 @@ class _Jobs:
             raise Refusal(PENDING)
         ran, reason = not live.over, core.reason
         if ran:
-            live.requeued_at = self.cluster.now
+            live.requeued_at, live.ran_with_priority = self.cluster.now, core.priority
         else:
             self._again(live)
             self.cluster.controller.main.walk.pending_reasons.show_as_before(live.core, reason)

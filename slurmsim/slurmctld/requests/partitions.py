@@ -90,9 +90,9 @@ class _Partitions:
     def _set(self, asked: Mapping[str, Any], before: PartitionSpec) -> None:
         spec = self._spec(asked, before)
         if spec == replace(before, state=spec.state) and before.name in self.cluster.controller.state.cluster.by_name:
-            if spec.state != before.state:
-                self.cluster.network.tell(self.cluster.now, [SetPartitionState(spec.name, spec.state)])
-                self.cluster.controller.state.cluster.by_name[spec.name].spec = spec
+            # also of what it is already: each update asks for a pass (_slurm_rpc_update_partition)
+            self.cluster.network.tell(self.cluster.now, [SetPartitionState(spec.name, spec.state)])
+            self.cluster.controller.state.cluster.by_name[spec.name].spec = spec
         else:
             if _defaults_of(spec) != _defaults_of(before):
                 self._keep_counted(spec.name, "mem")
@@ -112,26 +112,25 @@ class _Partitions:
                 kept[name] = _defaults(asked[name]) if name == "job_defaults" else asked[name]
 
     def _keep_counted(self, name: str, tres: str) -> None:
-        """What jobs without nodes come to stays as it was counted (job_set_req_tres), though it would be another now.
+        """What jobs ask for stays as it was counted (job_set_req_tres), though it would be another now.
 
         A new default is what jobs without memory of their own ask for (job_limits_check); new weights are not looked
-        at before their TRES change, or they start. What has started is billed as it was then.
+        at before their TRES change. What has started is billed as it was then, and its request still comes to the same.
         """
         alike: dict[int, dict[str, Any]] = {}  # tasks of an array share what was asked
         for live in self.cluster.jobs.values():
             core, asked = live.core, live.asked
             if core.partition.name != name:
                 continue
-            if core.state != JobState.PENDING and core.alloc is not None:
-                if tres == "billing":
-                    live.asked = {**asked, "billed": [core.start_time, billed(live, self.cluster)]}
-                continue
-            if tres == "mem" and asked.get("pn_min_memory") is not None:
+            given = core.state != JobState.PENDING and core.alloc is not None
+            if tres == "mem" and (given or asked.get("pn_min_memory") is not None):
                 continue
             if id(asked) not in alike:
                 counted = {tres: tres_asked(live, self.cluster)[tres]} | (asked.get("tres_settled") or {})
                 alike[id(asked)] = {**asked, "tres_settled": counted}
             live.asked = alike[id(asked)]
+            if given:
+                live.asked = {**live.asked, "billed": [core.start_time, billed(live, self.cluster)]}
 
     def _spec(self, asked: Mapping[str, Any], before: PartitionSpec) -> PartitionSpec:
         """The partition with what is asked. Raises Refusal."""

@@ -255,7 +255,7 @@ KINDS: tuple[Kind, ...] = (
         LiveJob,
         """
         asked own_id person order array task cancelled_by steps next_step mail entered_after edited_at resized_at
-        requeued_at
+        requeued_at ran_with_priority
         planned_before_hold suspended_or_resumed ran_before_suspension record_of emptied client_gone held_with _core
     """,
     ),

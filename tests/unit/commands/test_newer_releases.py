@@ -139,6 +139,11 @@ def test_one_cpu_a_task_is_told_where_asked_for(tmp_path: Path) -> None:
     assert ["TresPerTask=cpu=1" in text for text in found] == [False, True, True]
 
 
+def test_squeue_tells_cpus_of_a_task_as_tres(tmp_path: Path) -> None:
+    found = answers("squeue -h -j 2 -O tres-per-task", tmp_path, before="sbatch -c 2 -H --wrap true")
+    assert [text.strip() for text in found] == ["N/A", "cpu=2", "cpu=2"]
+
+
 def test_a_priority_is_set_by_operators(tmp_path: Path) -> None:
     cluster = cluster_of(RELEASES[0], tmp_path)
     for user, heard in (("alice", False), ("root", True)):
@@ -353,6 +358,13 @@ def test_whom_a_reservation_may_be_for(tmp_path: Path) -> None:
 def test_a_partition_named_twice_is_told_once_where_nodes_were_looked_for(tmp_path: Path) -> None:
     before = "sbatch -p main,main -b now+60 --wrap true"
     assert answers("squeue -h -o %P -j 2", tmp_path, before=before) == ["main,main\n", "main\n", "main\n"]
+
+
+def test_partitions_of_waiting_jobs_stay_in_order(tmp_path: Path) -> None:
+    before = "sbatch -p main,big -t 90 -N 2 --wrap true"
+    found = answers("scontrol -o show job 2", tmp_path, before=before)
+    names = [text.partition(" Partition=")[2].split()[0] for text in found]
+    assert names == ["big,main", "main,big", "main,big"]
 
 
 def test_sprio_tells_sluids(tmp_path: Path) -> None:

@@ -79,6 +79,14 @@ def test_priorities_worked_out_are_news_though_they_stay(cluster: Engine) -> Non
     assert cluster.controller.state.triggers.changed
 
 
+def test_an_update_of_a_partition_is_news_though_nothing_changes(cluster: Engine) -> None:
+    whole(cluster, 3)
+    whole(cluster, 3)
+    settle(cluster)
+    do(cluster, "update_partition", partition={"name": "batch", "allow_accounts": "ALL"})
+    assert cluster.controller.state.triggers.changed
+
+
 def test_a_plan_has_its_nodes_of_now_though_its_start_stays(cluster: Engine) -> None:
     whole(cluster, 3)
     job = submit(cluster, num_tasks=8, time_limit=600)
@@ -118,7 +126,9 @@ def test_more_tasks_than_the_named_nodes_hold_get_more_nodes(cluster: Engine) ->
 def test_new_weights_bill_nobody_who_was_there_before(cluster: Engine) -> None:
     running, waiting = whole(cluster, 3), submit(cluster, num_tasks=2, min_cpus=2)
     wait(cluster, 5)
+    asked = show(cluster, running, "tres_req_str")
     do(cluster, "update_partition", partition={"name": "batch", "billing_weights": "cpu=2.0"})
+    assert show(cluster, running, "tres_req_str") == asked
     later = submit(cluster, num_tasks=2, min_cpus=2)
     shown = [show(cluster, job, "tres_req_str")[0].split("billing=")[1] for job in (waiting, later)]
     assert shown == ["2", "4"]

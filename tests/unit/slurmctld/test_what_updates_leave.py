@@ -75,7 +75,9 @@ def test_since_24_11_requeued_jobs_come_last(tmp_path: Path, release: str, order
     e = engine(tmp_path, release)
     first, second = submit(e), submit(e)
     wait(e, 5)
+    before = show(e, first, "priority")
     do(e, "requeue_job", job_id=first)
+    assert show(e, first, "state_flags", "priority") == [["COMPLETING"], *before]
     wait(e, 5)
     priority = {1: show(e, first, "priority")[0], 2: show(e, second, "priority")[0]}
     assert sorted(priority, key=lambda job: -priority[job]) == order
