@@ -53,7 +53,7 @@ from slurmsim.slurmctld.processes.step import Step
 from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.snapshot.graph import Kind
 
-SCHEMA = 9
+SCHEMA = 10
 """Of kinds and parts together."""
 
 

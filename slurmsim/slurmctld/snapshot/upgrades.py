@@ -12,7 +12,8 @@ a part of the engine stays what it is in a new one. What refers to other records
 | 5 | 0.6.0 | recurring jobs, whole tasks of a node |
 | 6 | before 0.7.0 | WCKeys |
 | 7 | before 0.7.0 | how jobs were held, their foremost partition, whether they share; forgotten tasks of arrays |
-| 8 | before 0.7.0 | tasks of a socket and of a core, shapes with more tasks than CPUs, priorities of runs requeued |
+| 8 | before 0.7.0 | tasks of a socket and of a core, shapes with more tasks than CPUs |
+| 9 | before 0.7.0 | priorities of runs that are requeued |
 """
 
 from __future__ import annotations
@@ -56,11 +57,8 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
         "live job": {"held_with": ""},
         "live array": {"gone": 0},
     },
-    8: {
-        "request": {"tasks_per_socket": 0, "tasks_per_core": 0},
-        "shape": {"tasks_short": 0},
-        "live job": {"ran_with_priority": 0},
-    },
+    8: {"request": {"tasks_per_socket": 0, "tasks_per_core": 0}, "shape": {"tasks_short": 0}},
+    9: {"live job": {"ran_with_priority": 0}},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {
