@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from itertools import combinations_with_replacement, islice, product
 
@@ -47,6 +47,7 @@ MAX_MOVED = 6  # ends of one second that are moved around
 MAX_RECONSIDERED = 300  # walks that look for another order of an earlier second
 BF_INTERVAL_S = 30  # bf_interval where slurm.conf says nothing
 CLOCK_ERROR_S = (0, 1, -1, 2, -2, 3, -3)  # by how much the recording's begin may be misjudged, likeliest first
+UP_SOONER_S = (1, 2)  # how long before it is thought to be up slurmctld may have loaded its priority plugin
 
 
 @dataclass(slots=True)
@@ -82,27 +83,37 @@ class _Run:
 def replay_in_step(recording: Recording) -> InStep:
     """Replay `recording` in step with its passes.
 
-    When it began on slurmctld's clock is known to about 3 s only, and backfill rounds to minutes of that clock: the
-    `CLOCK_ERROR_S` are tried until no second is unexplained, and the best is kept. Earlier seconds are considered again
-    only when none will do without.
+    When it began on slurmctld's clock is known to about 3 s only, and backfill rounds to minutes of that clock; which
+    second of a minute works priorities out anew is not recorded at all. `_begins` are tried until no second is
+    unexplained, and the best is kept. Earlier seconds are considered again only when none will do without.
 
     Notes
     -----
     One run costs one walk over the recording; every reordered or unexplained second adds as many as orders were tried.
     """
-    for error in CLOCK_ERROR_S:
-        found = _explain(recording.shifted(error), 1, reconsider=False)
+    for begun in _begins(recording):
+        found = _explain(begun, 1, reconsider=False)
         if found is not None:
             return found
     best: InStep | None = None
-    for error in CLOCK_ERROR_S:
-        found = _explain(recording.shifted(error), None if best is None else len(best.unexplained))
+    for begun in _begins(recording):
+        found = _explain(begun, None if best is None else len(best.unexplained))
         if found is not None:
             best = found
             if not best.unexplained:
                 break
     assert best is not None
     return best
+
+
+def _begins(recording: Recording) -> Iterator[Recording]:
+    """The recording by each way it may have begun on slurmctld's clock, likeliest first."""
+    first, *others = CLOCK_ERROR_S
+    yield recording.shifted(first)
+    for seconds in UP_SOONER_S:
+        yield replace(recording, up_since=recording.up_since - seconds)
+    for error in others:
+        yield recording.shifted(error)
 
 
 def _explain(recording: Recording, limit: int | None, *, reconsider: bool = True) -> InStep | None:

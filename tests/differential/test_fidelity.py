@@ -172,6 +172,16 @@ def test_cpus_the_builtin_plugin_finds_count(tmp_path: Path) -> None:
     assert step is not None and (len(step.nodes), step.unexplained) == (80, [])
 
 
+def test_priorities_may_be_worked_out_sooner_than_the_recording_tells(tmp_path: Path) -> None:
+    """Two accounts change places within seconds of a minute's turn, and with them a job for all nodes."""
+    name = kept.unpack(UNSEEN / "fifteenth" / "w02.workload.xz", tmp_path)
+    recording = read_recording(tmp_path / str(name), accounting=tmp_path / "w02.sacctmgr.txt")
+    assert _explain(recording, 1, reconsider=False) is None
+    step = replay_in_step(recording)
+    assert (len(step.nodes), step.unexplained, step.recording.up_since) == (70, [], recording.up_since - 1)
+    assert replay_locked(step.recording, step.held).share_agreed == 1
+
+
 def wrong(name: str, **parameters: str) -> Recording:
     recording = read_recording(BUNDLED / f"{name}.json")
     cluster = recording.cluster
