@@ -40,9 +40,6 @@ class PendingReasons:
     ) -> None:  # fmt: skip
         self.state, self._partition_limits, self._node_states = state, partition_limits, node_states
         self._reserved = reserved
-        # whether compiled requests could be served by the nodes that were up when last asked
-        self._up_then: Bitmap = 0
-        self._served: dict[CompiledRequest, bool] = {}
         self._enough: dict[tuple[CompiledRequest, Bitmap], bool] = {}  # whether nodes could serve a request if free
         # nodes of jobs that share with nobody, and when that was worked out
         self._taken: Bitmap = 0
@@ -105,7 +102,7 @@ class PendingReasons:
         ):
             return
         usable = state.table.up & self._not_reserved(record)
-        if request.candidates & ~usable and state.selector.possible(request) and not self._could_run(request, usable):
+        if request.candidates & ~usable and state.selector.possible(request) and not self._would_serve(request, usable):
             state.set_reason(job, self._not_available(record, usable))
 
     def _not_reserved(self, record: Record) -> Bitmap:
@@ -199,16 +196,6 @@ class PendingReasons:
             if job is not None and not job.queued and (job.reason in _AFTER_THE_TEST or job.restarts):
                 state.set_reason(job, reason)
         self._hidden.clear()
-
-    def _could_run(self, request: CompiledRequest, up: Bitmap) -> bool:
-        """Whether the nodes `up`, were they free, could serve `request`; remembered until others are."""
-        if self._up_then != up:
-            self._up_then = up
-            self._served.clear()
-        known = self._served.get(request)
-        if known is None:
-            known = self._served[request] = self.state.selector.could_serve(request, up)
-        return known
 
     def _not_available(self, record: Record, usable: Bitmap) -> str:
         state, request = self.state, record.request

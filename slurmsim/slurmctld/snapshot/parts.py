@@ -122,7 +122,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "main scheduler", c.main, (
         "passes last_pass _last_pass _full_due"
     )  # fmt: skip
-    yield "obstacles", c.main.walk.pending_reasons, "_up_then _served _taken _taken_at"
+    yield "obstacles", c.main.walk.pending_reasons, "_hidden"
     yield "preempt modes", c.modes, "_part_modes"
     yield "preemption", c.preemption, "in_progress freed _doomed _lapses"
     yield "watts", c.watts, "shapes charged_mw drawn_mw spent_mj joint_s at_once _wanted"

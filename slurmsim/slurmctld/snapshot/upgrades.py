@@ -13,7 +13,7 @@ a part of the engine stays what it is in a new one. What refers to other records
 | 6 | before 0.7.0 | WCKeys |
 | 7 | before 0.7.0 | how jobs were held, their foremost partition, whether they share; forgotten tasks of arrays |
 | 8 | before 0.7.0 | tasks of a socket and of a core, shapes with more tasks than CPUs |
-| 9 | before 0.7.0 | priorities of runs that are requeued |
+| 9 | before 0.7.0 | priorities of runs that are requeued, reasons told again in the next pass |
 """
 
 from __future__ import annotations

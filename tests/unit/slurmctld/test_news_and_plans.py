@@ -12,6 +12,7 @@ from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.server.start import make_engine, new_header
+from slurmsim.slurmctld.snapshot.image import restore, take
 
 START = 1_767_600_000
 BOB = Person("bob", 2002, "bob", 2002, "/home/bob")
@@ -99,12 +100,21 @@ def test_a_plan_has_its_nodes_of_now_though_its_start_stays(cluster: Engine) -> 
     assert show(cluster, job, "start_time", "sched_nodes") == [start, "n2"]
 
 
-def test_a_job_that_waits_for_another_says_so_after_a_pass(cluster: Engine) -> None:
-    first = submit(cluster)
-    job = submit(cluster, partition="down", dependency=f"afterok:{first}")
+@pytest.mark.parametrize(
+    ("asked", "reason"), [({"dependency": "afterok:1"}, "Dependency"), ({"begin_time": START + 5000}, "BeginTime")]
+)
+def test_a_job_that_waits_for_no_nodes_says_so_after_a_pass(
+    cluster: Engine, tmp_path: Path, asked: dict[str, Any], reason: str
+) -> None:
+    """Also after a restart in between."""
+    submit(cluster)
+    job = submit(cluster, partition="down", **asked)
     assert show(cluster, job, "state_reason") == ["PartitionDown"]
-    wait(cluster, 10)
-    assert show(cluster, job, "state_reason") == ["Dependency"]
+    other = engine(tmp_path)
+    restore(other, list(take(cluster)))
+    for one in (cluster, other):
+        wait(one, 10)
+        assert show(one, job, "state_reason") == [reason]
 
 
 def test_a_task_that_hears_a_signal_is_asked_again_while_others_wait(cluster: Engine) -> None:
