@@ -273,7 +273,7 @@ class _Cycle:
         if policy.running_reserve:
             for job in view.running:
                 if job.end_limit is not None and job.holds_whole_nodes and not view.may_be_preempted(job):
-                    self.plans.take(self.begin, self.search.end_of(job.end_limit), job.nodes)
+                    self.plans.take(self.begin, self._held_until(job.end_limit), job.nodes)
 
     @property
     def put_behind(self) -> bool:
@@ -489,9 +489,9 @@ class _Cycle:
             longer = partial(self._as_long_as, record) if extended else None
             started = yield Start(record, found.within, time_limit_s=self._granted(record, limit), longer=longer)
             if started:
-                until = self._started_until(limit)
+                until = self._held_until(self.now + limit)
                 if extended and job.end_limit is not None:
-                    until = self.search.end_of(job.end_limit)
+                    until = self._held_until(job.end_limit)
                 if self.licenses is not None:
                     self.licenses.take(record, self.begin, until)
                 self.plans.started(record, self.begin, until)
@@ -592,9 +592,10 @@ class _Cycle:
             if self.p.watched:
                 yield Plan(record, found.start, found.nodes, promise=False)
 
-    def _started_until(self, limit: int) -> int:
-        """What a job of `limit` seconds started now holds in the node space."""
-        return self.search.end_of(self.now + limit)
+    def _held_until(self, time: int) -> int:
+        """How long what runs until `time` holds its nodes in the node space: one slot at least, also if it is over its
+        limit (_add_reservation)."""
+        return max(self.search.end_of(time), self.begin + self.p.resolution)
 
     def _estimate(self, job: SlurmJob, start: int) -> None:
         self.estimates[job.id] = min(start, self.estimates.get(job.id, start))
