@@ -182,7 +182,9 @@ def process(session: Session, words: list[str]) -> None:
         _no_more(session, words, "too many arguments for {} keyword")
         session.io.out(releases.version_line(session.release) + "\n")
     elif matches(verb, "clear:3") and rest and matches(rest[0], "stats:1"):
-        session.list("cluster")  # nobody counts anything, as long as there is a database
+        from slurmsim.commands.sacctmgr.show import clear_stats
+
+        clear_stats(session)
     elif any(matches(verb, f"{name}:2") for name in _NOT_HERE):
         session.wrong(f"sacctmgr: error: {verb}: slurmsim does not have this command")
     else:

@@ -336,16 +336,12 @@ def _empty(text: str, kind: str = "cluster") -> Callable[[Session, list[str]], N
 
 def show_stats(session: Session, words: list[str]) -> None:
     """Statistics of slurmdbd, which nobody is here: it was never asked for anything. Not for everybody."""
-    try:
-        session.io.client.call("account_list", kind="wckey")
-    except FAILED_CALLS as error:
-        if not (isinstance(error, Refusal) and error.text == DENIED):
-            raise
+    if not _has_privilege(session):
         session.io.error(
             "sacctmgr: accounting_storage/slurmdbd: acct_storage_p_get_stats: RC:2002 Your user doesn't have privilege "
             "to perform this action"
         )
-        raise Stop(1) from None
+        raise Stop(1)
     began, now = int(session.list("cluster")[0]["created"]), int(session.io.now())
     line = "*" * 67 + "\n"
     session.io.out(
@@ -354,6 +350,24 @@ def show_stats(session: Session, words: list[str]) -> None:
         f"All statistics are in microseconds\n{line}\n"
         "Remote Procedure Call statistics by message type\n\nRemote Procedure Call statistics by user\n"
     )
+
+
+def clear_stats(session: Session) -> None:
+    """Forget those statistics: there are none. Who may not is told by the exit code alone (_clear_it)."""
+    session.list("cluster")
+    if not _has_privilege(session):
+        session.code = 1
+
+
+def _has_privilege(session: Session) -> bool:
+    """Whether slurmdbd takes the user for one who administers it."""
+    try:
+        session.io.client.call("account_list", kind="wckey")
+    except FAILED_CALLS as error:
+        if not (isinstance(error, Refusal) and error.text == DENIED):
+            raise
+        return False
+    return True
 
 
 def show_config(session: Session, words: list[str]) -> None:

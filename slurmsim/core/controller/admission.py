@@ -124,7 +124,7 @@ class Admission:
             if plain and job.reason in (Reason.BEGIN_TIME, Reason.DEPENDENCY) and self.reserved_jobs.shut_out(job):
                 self._pending_reasons.show_until_a_pass(job, Reason.RESERVATION)
             lacking = self.state.unusable or self.state.reserved.all
-            if lacking and job.queued and plain and not self.state.event_driven:
+            if lacking and sub.het is None and not self.state.event_driven:
                 self._pending_reasons.show_unavailable(job)
             if not self.state.event_driven:
                 if sub.het is None:

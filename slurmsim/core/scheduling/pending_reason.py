@@ -53,12 +53,13 @@ class PendingReasons:
         table = state.table
         group = request.candidates & usable & table.up
         if request.required & ~usable:
-            return self._not_available(record, usable)
+            return self._not_available(record.partition, request)
         if self._would_serve(request, group):
             return Reason.RESOURCES
         if not state.selector.possible(request):
             return Reason.BAD_CONSTRAINTS
-        return Reason.RESOURCES if group & self._in_the_way(request) else self._not_available(record, usable)
+        in_the_way = group & self._in_the_way(request)
+        return Reason.RESOURCES if in_the_way else self._not_available(record.partition, request)
 
     def _would_serve(self, request: CompiledRequest, group: Bitmap) -> bool:
         """Whether the nodes `group` could serve `request` if no job had them."""
@@ -88,22 +89,19 @@ class PendingReasons:
         return self._taken
 
     def show_unavailable(self, job: Job) -> None:
-        """sbatch's own test of `job`, now queued: it says so if what is neither down nor reserved could not serve it.
+        """sbatch's own test of `job`: it says so if what is neither down nor reserved could not serve it.
 
         Nodes that are down are named, reserved ones are not. Nothing is said about jobs in the way, or of a limit that
-        is named already. Array tasks are not tested.
+        is named already. A job that waits for another job or a time is asked as well, and reservations are not then.
         """
         state = self.state
-        record = max(state.queue.jobs[job.id], key=lambda record: record.partition.tier)
-        request = record.request
-        if (
-            self._partition_limits.limit_reason(job, record.partition, request) is not None
-            or job.reason in LIMIT_REASONS
-        ):
+        partition, request = by_tier(job)[0]
+        limited = self._partition_limits.limit_reason(job, partition, request) is not None
+        if limited or job.reason not in _BEFORE_THE_TEST:
             return
-        usable = state.table.up & self._not_reserved(record)
+        usable = state.table.up & self._open_to(job, partition)
         if request.candidates & ~usable and state.selector.possible(request) and not self._would_serve(request, usable):
-            state.set_reason(job, self._not_available(record, usable))
+            self.show_until_a_pass(job, self._not_available(partition, request))
 
     def _not_reserved(self, record: Record) -> Bitmap:
         """Nodes no reservation of others keeps from the record's job for its time; all where it has its own."""
@@ -193,13 +191,13 @@ class PendingReasons:
         state = self.state
         for job_id, reason in self._hidden.items():
             job = state.jobs.get(job_id)
-            if job is not None and not job.queued and (job.reason in _AFTER_THE_TEST or job.restarts):
+            if job is not None and not job.queued and (_of_the_test(job.reason) or job.restarts):
                 state.set_reason(job, reason)
         self._hidden.clear()
 
-    def _not_available(self, record: Record, usable: Bitmap) -> str:
-        state, request = self.state, record.request
-        missing = record.partition.mask & ~state.table.up
+    def _not_available(self, partition: Partition, request: CompiledRequest) -> str:
+        state = self.state
+        missing = partition.mask & ~state.table.up
         if request.required:
             missing &= request.required
         if state.rules.drained_unnamed:
@@ -208,6 +206,11 @@ class PendingReasons:
             return f"{Reason.REQ_NODE_NOT_AVAIL}, May be reserved for other job"
         names = state.cluster.namer.runs(runs(missing))
         return f"{Reason.REQ_NODE_NOT_AVAIL}, UnavailableNodes:{names}"
+
+
+def _of_the_test(reason: str) -> bool:
+    """Whether sbatch's own test of a job may have found `reason`."""
+    return reason in _AFTER_THE_TEST or reason.startswith(Reason.REQ_NODE_NOT_AVAIL)
 
 
 def _enough(request: CompiledRequest, nodes: Bitmap) -> bool:

@@ -14,6 +14,7 @@ from slurmsim.slurmctld.fields.job_fields import last_planned
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
     from slurmsim.slurmctld.engine.live_job import LiveJob
+    from slurmsim.slurmctld.server.people import Person
 
 
 def take_out(cluster: LiveCluster, named: Sequence[LiveJob], whole: bool) -> None:
@@ -56,3 +57,14 @@ def is_unheard(cluster: LiveCluster, text: str, found: LiveJob) -> bool:
     if since(cluster.release, "task_by_its_own_id") or found.array is None:
         return False
     return text == str(found.own_id) != str(found.array.id)
+
+
+def is_of_another(cluster: LiveCluster, text: str, person: Person) -> bool:
+    """Whether `text` names tasks after an id that a task of another user's array has taken.
+
+    Who may cancel is asked of the record with that id; that it is no array's own is found out later.
+    """
+    base, underscore, _ = text.partition("_")
+    named = cluster.find(base) if underscore else []
+    theirs = any(live.array is not None and live.person.uid != person.uid for live in named)
+    return theirs and not cluster.is_operator(person)

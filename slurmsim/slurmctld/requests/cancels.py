@@ -51,6 +51,8 @@ def _cancel(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> 
     """
     found = het_jobs.whole(cluster, cluster.find(str(arguments["job_id"])))
     if not found:
+        if array_cancel.is_of_another(cluster, str(arguments["job_id"]), person) and arguments.get("step") is None:
+            raise Refusal(DENIED, 2002)
         raise Refusal(INVALID_JOB, 2017)
     number, running = arguments.get("signal"), False
     alive = [live for live in found if not live.over]

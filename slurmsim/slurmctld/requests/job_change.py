@@ -62,7 +62,7 @@ class Update:
         self.facts: list[Callable[[int], Fact]] = []
         self.tres_changed = False
         self.tres_before: dict[str, int] = {}
-        self.authorized = False  # looked at beyond the question who asks
+        self.ranks = False  # the way out leads past the end of an update, also where it is refused
 
     def get(self, name: str) -> Any:
         """What is asked for a field; None leaves it."""

@@ -79,7 +79,7 @@ def update(cluster: LiveCluster, record: Record, job: Mapping[str, Any], person:
         if failed is None or work.new or work.facts:
             work.apply()
     finally:
-        if work.authorized:
+        if work.ranks:
             ended = [RankAnew(live.core.id, refused=failed is not None) for live in record.jobs]
             cluster.network.tell(cluster.now, ended)
     if failed is not None:
@@ -96,8 +96,10 @@ def _owner(u: Update) -> None:
 
 
 def _authority(u: Update) -> None:
+    """Who asks, and what is refused before that: unlike it, this ends with a new rank, whoever asked (fini)."""
     if since(u.cluster.release, "owner_asked_first"):
         _owner(u)
+    u.ranks = True
     burst = u.get("burst_buffer")
     if burst is not None and not (u.live.over and u.operator and not burst):
         raise Refusal(NOT_SUPPORTED)
@@ -113,8 +115,9 @@ def _authority(u: Update) -> None:
         raise Refusal(FINISHED)
     if u.get("admin_comment") is not None:
         u.need_operator()
+    u.ranks = False
     _owner(u)
-    u.authorized = True
+    u.ranks = True
 
 
 def _partition(u: Update) -> None:

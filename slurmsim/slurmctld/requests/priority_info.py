@@ -13,7 +13,7 @@ from slurmsim.core.accounting.fairshare import Classic, FairTree
 from slurmsim.core.queue.priority import Multifactor
 from slurmsim.model.accounting import PARENT_SHARES
 from slurmsim.slurmctld.database.account_tree import TRES_ORDER, hierarchical
-from slurmsim.slurmctld.fields.job_fields import billed
+from slurmsim.slurmctld.fields.job_fields import billed, eligible_behind
 from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def factors(cluster: LiveCluster, person: Person) -> Answer:
         if not running and core.state != JobState.PENDING:
             continue
         began = core.begin if core.reason == Reason.RESERVATION else None  # as far as slurmctld looks
-        since = core.submit_time if plugin.accrue_always else core.eligible_time or began
+        since = core.submit_time if plugin.accrue_always else core.eligible_time or eligible_behind(row) or began
         if not since or since > cluster.now or core.priority == 0 or (own_only and live.person.uid != person.uid):
             continue
         known = max(calculated, min(since, cluster.now))

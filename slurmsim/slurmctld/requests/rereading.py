@@ -1,7 +1,8 @@
 """scontrol reconfigure: slurm.conf says anew what scontrol said of partitions and nodes (read_slurm_conf, 22.05).
 
-States of nodes, their reasons and texts stay. So do partitions that scontrol made and that are in use; slurmctld ends
-their jobs as NODE_FAIL.
+States of nodes, their reasons and texts stay, but that scontrol made them future: for slurm.conf they are there, and
+their slurmd registers anew (_restore_node_state). So do partitions that scontrol made and that are in use; slurmctld
+ends their jobs as NODE_FAIL.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.core.records.messages import AlterNodes, AlterPartition, DeletePartition, Fact
+from slurmsim.core.records.messages import AlterNodes, AlterPartition, DeletePartition, Fact, NodesResume
+from slurmsim.slurmctld.fields.node_fields import is_future
 from slurmsim.slurmctld.requests.nodes import administrators_only
 from slurmsim.slurmctld.requests.partitions import in_use
 
@@ -27,7 +29,7 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argum
 
     def reconfigure(arguments: Arguments, person: Person) -> Arguments:
         administrators_only(cluster, person)
-        facts = [*_partitions(cluster), *_nodes(cluster)]
+        facts = [*_partitions(cluster), *_nodes(cluster), *_no_longer_future(cluster)]
         if facts:
             cluster.network.tell(cluster.now, facts)
         return {}
@@ -62,3 +64,11 @@ def _nodes(cluster: LiveCluster) -> Iterable[Fact]:
         asked = (present.weight, present.features, present.gres)
         if kept is not None or asked != (node.weight, node.features, node.gres):
             yield AlterNodes((node.name,), node.weight, node.features, node.gres)
+
+
+def _no_longer_future(cluster: LiveCluster) -> Iterable[Fact]:
+    table = cluster.controller.state.table
+    for i, name in enumerate(table.names):
+        if is_future(cluster, i):
+            cluster.node_texts[i]["future"] = None
+            yield NodesResume((name,))

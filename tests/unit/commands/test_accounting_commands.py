@@ -286,6 +286,7 @@ PRIVILEGE = "sacctmgr: error: Your user doesn't have privilege to perform this a
          "sacctmgr: error: You must have an AdminLevel>=Operator to fix runaway jobs\n"),
         ("list runaway", "root", 0, "Runaway Jobs: No runaway jobs found on cluster tux\n", ""),
         ("clear stats", "root", 0, "", ""),
+        ("clear stats", "bob", 1, "", ""),
         ("-nP list account withassoc format=account,user", "root", 0,
          "chem|\nchem|alice\nchem|bob\nphysics|\nphysics|alice\nroot|\nroot|root\n", ""),
         ("-nP list reservation format=name,tres", "root", 0, "a|cpu=4\nr|cpu=4\n", ""),

@@ -54,6 +54,11 @@ def test_what_is_named_by_the_id_a_task_took_is_told_by_its_task(cluster: Cluste
     assert cluster.run("scancel 4", "bob")[2] == DENIED.format("job id 4")
 
 
+def test_who_may_cancel_is_asked_before_it_is_seen_that_the_id_is_a_tasks(cluster: Cluster) -> None:
+    assert cluster.run("scancel 4_[0-1]", "bob")[2] == DENIED.format("job id 4_[0-1]")
+    assert cluster.run("scancel 4_1", "alice") == (0, "", "")
+
+
 def test_a_step_of_an_array_whose_own_record_waits_is_none_of_its_running_tasks(cluster: Cluster) -> None:
     assert cluster.run("scancel 3.0") == (0, "", "")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engine_calls import do, engine_of, submit, wait
 
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.engine.engine import Engine
@@ -64,6 +65,30 @@ def test_a_refused_update_ranks_a_running_job_anew_unless_it_was_not_the_users(e
     assert refused(BOB, comment="x") == "Invalid user id"
     assert priority(engine, "1") == before
     assert refused(ALICE, features="x") == "Job is no longer pending execution"
+    assert priority(engine, "1") < before
+
+
+def test_an_array_is_eligible_behind_the_task_that_will_take_its_last_place(tmp_path: Path) -> None:
+    def told() -> set[int]:
+        return {job["job_id"] for job in do(e, "priority_factors")["jobs"]}
+
+    e = engine_of(tmp_path, CONF.replace("CPUs=8", "CPUs=8 RealMemory=8000\nDefMemPerCPU=100"))
+    submit(e, array_inx="0-3%1")
+    wait(e, 60)
+    do(e, "update_job", job_id="1_2", job={"comment": "has a record of its own"})
+    do(e, "update_node", names="n1", state="DRAIN", reason="full")
+    wait(e, 60)
+    assert told() == set()
+    do(e, "requeue_job", job_id="1_0", hold=True)
+    wait(e, 60)
+    assert told() == {1, 3}
+
+
+def test_what_is_refused_before_anybody_asks_whose_the_job_is_ranks_it_anew(engine: Engine) -> None:
+    before = priority(engine, "1")
+    engine.execute(START + 130, "ping", {}, ROOT)
+    with pytest.raises(Refusal, match="not supported on this system"):
+        engine.execute(engine.now, "update_job", {"job_id": "1", "job": {"burst_buffer": ""}}, BOB)
     assert priority(engine, "1") < before
 
 

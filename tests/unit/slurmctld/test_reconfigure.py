@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from engine_calls import ALICE, ROOT, THREE_NODES, do, engine_of, show, submit
+from engine_calls import ALICE, ROOT, THREE_NODES, do, engine_of, show, submit, wait
 
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.fields.node_fields import is_future
 
 
 @pytest.fixture
@@ -45,6 +46,17 @@ def test_nodes_keep_their_state_and_lose_what_scontrol_said_of_them(cluster: Eng
     table = cluster.controller.state.table
     assert [(s.weight, s.features) for s in table.specs] == [(3, ("std",)), (3, ("std",)), (1, ("big",))]
     assert not table.active and cluster.controller.node_states.drained == 1
+
+
+def test_nodes_that_scontrol_made_future_are_there_again(cluster: Engine) -> None:
+    do(cluster, "update_node", ROOT, names="n1", state="FUTURE")
+    job = submit(cluster, req_nodes="n1")
+    wait(cluster, 60)
+    assert show(cluster, job, "job_state") == ["PENDING"]
+    do(cluster, "reconfigure", ROOT)
+    assert not is_future(cluster, 0)
+    wait(cluster, 60)
+    assert show(cluster, job, "job_state") == ["RUNNING"]
 
 
 def test_only_administrators_have_it_read(cluster: Engine) -> None:
