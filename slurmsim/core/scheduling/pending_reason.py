@@ -56,12 +56,12 @@ class PendingReasons:
         table = state.table
         group = request.candidates & usable & table.up
         if request.required & ~usable:
-            return self._not_available(record, usable)
+            return self._not_available(record.partition, request)
         if self._would_serve(request, group):
             return Reason.RESOURCES
         if not state.selector.possible(request):
             return Reason.BAD_CONSTRAINTS
-        return Reason.RESOURCES if group & self._in_the_way(request) else self._not_available(record, usable)
+        return Reason.RESOURCES if group & self._in_the_way(request) else self._not_available(record.partition, request)
 
     def _would_serve(self, request: CompiledRequest, group: Bitmap) -> bool:
         """Whether the nodes `group` could serve `request` if no job had them."""
@@ -106,7 +106,7 @@ class PendingReasons:
             return
         usable = state.table.up & self._not_reserved(record)
         if request.candidates & ~usable and state.selector.possible(request) and not self._could_run(request, usable):
-            state.set_reason(job, self._not_available(record, usable))
+            state.set_reason(job, self._not_available(record.partition, request))
 
     def _not_reserved(self, record: Record) -> Bitmap:
         """Nodes no reservation of others keeps from the record's job for its time; all where it has its own."""
@@ -115,16 +115,20 @@ class PendingReasons:
         found = self._reserved.examine(record, self.state.now, record.job.time_limit_s)
         return found.nodes if found.verdict == OPEN else self.state.table.everything
 
-    def _open_to(self, job: Job, partition: Partition) -> Bitmap:
-        """`_not_reserved` of the job's record of `partition`, if it is in the queue."""
-        records = self.state.queue.jobs.get(job.id, ()) if self.state.reserved.all else ()
+    def _open_to(self, job: Job, partition: Partition, request: CompiledRequest) -> Bitmap:
+        """`_not_reserved` of the job in `partition`, whether it is in the queue or not."""
+        if not self.state.reserved.all:
+            return self.state.table.everything
+        records = self.state.queue.jobs.get(job.id, ())
         record = next((one for one in records if one.partition is partition), None)
-        return self.state.table.everything if record is None else self._not_reserved(record)
+        own = job.reservations[0] if job.reservations else None
+        return self._not_reserved(record or Record(job, partition, request, job.priority, False, own))
 
     def show_busy(self, job: Job) -> None:
         """sbatch's own test of `job` fails where jobs that share with nobody, and reservations, leave it too few nodes.
 
-        Or not all of those it names; or where nodes for one user alone have jobs of others.
+        Or not all of those it names; or where nodes for one user alone have jobs of others. Where
+        too few are neither down nor reserved it says that instead, and of names before anything is said about jobs.
         It says so whoever is ahead of it, and also of a job that waits for another job or a time, which says that
         again in the next pass. Of several partitions that of the highest tier is looked at first: where one has nodes
         for it the look ends, and else the last says what it says.
@@ -141,18 +145,23 @@ class PendingReasons:
             if several and not _enough(request, request.candidates):
                 continue  # it could never serve
             outcome = Reason.RESOURCES
-            nodes = request.candidates & state.table.up
             if partition.state != "UP":
                 return
+            available = state.table.up & self._open_to(job, partition, request)
+            if request.required & ~available:
+                outcome = self._not_available(partition, request)
+                continue
+            nodes, in_the_way = request.candidates & available, self._in_the_way(request)
+            if not nodes & in_the_way and not self._would_serve(request, nodes):
+                outcome = self._not_available(partition, request)
             closed = state.exclusive_users.closed_to(job, partition) if state.exclusive_users is not None else 0
-            if request.required & nodes & (closed | ~state.table.idle & self._in_the_way(request)):
+            if request.required & nodes & (closed | ~state.table.idle & in_the_way):
                 continue
             nodes &= ~closed
-            nodes &= self._open_to(job, partition)
             if self._would_serve(request, nodes & state.table.idle):
                 job.foremost = partition.index
                 return
-            nodes &= ~self._in_the_way(request)
+            nodes &= ~in_the_way
             if self._would_serve(request, nodes) or not _enough(request, request.candidates):
                 job.foremost = partition.index
                 return
@@ -196,7 +205,10 @@ class PendingReasons:
         state = self.state
         for job_id, reason in self._hidden.items():
             job = state.jobs.get(job_id)
-            if job is not None and not job.queued and (job.reason in _AFTER_THE_TEST or job.restarts):
+            if job is None or job.queued:
+                continue
+            tested = job.reason in _AFTER_THE_TEST or job.reason.startswith(Reason.REQ_NODE_NOT_AVAIL)
+            if tested or job.restarts:
                 state.set_reason(job, reason)
         self._hidden.clear()
 
@@ -210,9 +222,9 @@ class PendingReasons:
             known = self._served[request] = self.state.selector.could_serve(request, up)
         return known
 
-    def _not_available(self, record: Record, usable: Bitmap) -> str:
-        state, request = self.state, record.request
-        missing = record.partition.mask & ~state.table.up
+    def _not_available(self, partition: Partition, request: CompiledRequest) -> str:
+        state = self.state
+        missing = partition.mask & ~state.table.up
         if request.required:
             missing &= request.required
         if state.rules.drained_unnamed:

@@ -1,7 +1,7 @@
 """scontrol reconfigure: slurm.conf says anew what scontrol said of partitions and nodes (read_slurm_conf, 22.05).
 
-States of nodes, their reasons and texts stay. So do partitions that scontrol made and that are in use; slurmctld ends
-their jobs as NODE_FAIL.
+States of nodes, their reasons and texts stay; only nodes that ``state=future`` put away are there again. Partitions
+that scontrol made and that are in use stay, too; slurmctld ends their jobs as NODE_FAIL.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.core.records.messages import AlterNodes, AlterPartition, DeletePartition, Fact
+from slurmsim.core.records.messages import AlterNodes, AlterPartition, DeletePartition, Fact, NodesResume
+from slurmsim.slurmctld.fields.node_fields import is_future
 from slurmsim.slurmctld.requests.nodes import administrators_only
 from slurmsim.slurmctld.requests.partitions import in_use
 
@@ -54,10 +55,13 @@ def _partitions(cluster: LiveCluster) -> Iterable[Fact]:
 
 
 def _nodes(cluster: LiveCluster) -> Iterable[Fact]:
-    """Weights, GRES and features as slurm.conf has them, all features active."""
+    """Weights, GRES and features as slurm.conf has them, all features active, and no node put away."""
     table = cluster.controller.state.table
     for node in cluster.spec.nodes:
         i = table.index[node.name]
+        if is_future(cluster, i):
+            cluster.node_texts[i]["future"] = None
+            yield NodesResume((node.name,))
         kept, present = cluster.node_texts.get(i, {}).pop("features_act", None), table.specs[i]
         asked = (present.weight, present.features, present.gres)
         if kept is not None or asked != (node.weight, node.features, node.gres):

@@ -47,6 +47,14 @@ def test_nodes_keep_their_state_and_lose_what_scontrol_said_of_them(cluster: Eng
     assert not table.active and cluster.controller.node_states.drained == 1
 
 
+def test_a_node_put_away_is_there_again(cluster: Engine) -> None:
+    do(cluster, "update_node", ROOT, names="n2", state="FUTURE")
+    assert do(cluster, "nodes", fields=["name"])["columns"]["name"] == ["n1", "n3"]
+    do(cluster, "reconfigure", ROOT)
+    assert do(cluster, "nodes", fields=["name"])["columns"]["name"] == ["n1", "n2", "n3"]
+    assert not cluster.controller.node_states.down
+
+
 def test_only_administrators_have_it_read(cluster: Engine) -> None:
     do(cluster, "update_partition", ROOT, partition={"name": "scav", "default": True})
     with pytest.raises(Refusal):
