@@ -204,6 +204,8 @@ class Eligibility:
         if job.id in self._terms:
             outcome = Outcome.FAILED if job.id in self._never else self._judge(job)
             if outcome is Outcome.FAILED:
+                if job.id not in self._never and job.begin is not None and job.begin < state.now:
+                    job.begin = None  # it passed while the job waited for others; one to come is left as it is
                 self._never.add(job.id)
                 state.set_reason(job, Reason.DEPENDENCY_NEVER)
                 if self.kill_invalid if job.sub.kill_invalid is None else job.sub.kill_invalid:

@@ -92,14 +92,14 @@ class PendingReasons:
         """sbatch's own test of `job`: it says so if what is neither down nor reserved could not serve it.
 
         Nodes that are down are named, reserved ones are not. Nothing is said about jobs in the way, or of a limit that
-        is named already. A job that waits for another job or a time is asked as well, and reservations are not then.
+        is named already. A job that waits for another job or a time is asked as well.
         """
         state = self.state
         partition, request = by_tier(job)[0]
         limited = self._partition_limits.limit_reason(job, partition, request) is not None
         if limited or job.reason not in _BEFORE_THE_TEST:
             return
-        usable = state.table.up & self._open_to(job, partition)
+        usable = state.table.up & self._open_to(job, partition, request)
         if request.candidates & ~usable and state.selector.possible(request) and not self._would_serve(request, usable):
             self.show_until_a_pass(job, self._not_available(partition, request))
 
@@ -110,18 +110,22 @@ class PendingReasons:
         found = self._reserved.examine(record, self.state.now, record.job.time_limit_s)
         return found.nodes if found.verdict == OPEN else self.state.table.everything
 
-    def _open_to(self, job: Job, partition: Partition) -> Bitmap:
-        """`_not_reserved` of the job's record of `partition`, if it is in the queue."""
-        records = self.state.queue.jobs.get(job.id, ()) if self.state.reserved.all else ()
+    def _open_to(self, job: Job, partition: Partition, request: CompiledRequest) -> Bitmap:
+        """`_not_reserved` of the job in `partition`, whether it is in the queue or not."""
+        if not self.state.reserved.all:
+            return self.state.table.everything
+        records = self.state.queue.jobs.get(job.id, ())
         record = next((one for one in records if one.partition is partition), None)
-        return self.state.table.everything if record is None else self._not_reserved(record)
+        own = job.reservations[0] if job.reservations else None
+        return self._not_reserved(record or Record(job, partition, request, job.priority, False, own))
 
     def show_busy(self, job: Job) -> None:
         """sbatch's own test of `job` fails where jobs that share with nobody, and reservations, leave it too few nodes.
 
-        Or not all of those it names; or where nodes for one user alone have jobs of others.
-        It says so whoever is ahead of it, and also of a job that waits for another job or a time, which says that
-        again in the next pass. Of several partitions that of the highest tier is looked at first: where one has nodes
+        Or not all of those it names; or where nodes for one user alone have jobs of others. Where too few are neither
+        down nor reserved it says that instead, and of names before anything is said about jobs. It says so whoever is
+        ahead of it, and also of a job that waits for another job or a time, which says that again in the next pass. Of
+        several partitions that of the highest tier is looked at first: where one has nodes
         for it the look ends, and else the last says what it says.
         """
         state = self.state
@@ -136,18 +140,23 @@ class PendingReasons:
             if several and not _enough(request, request.candidates):
                 continue  # it could never serve
             outcome = Reason.RESOURCES
-            nodes = request.candidates & state.table.up
             if partition.state != "UP":
                 return
+            available = state.table.up & self._open_to(job, partition, request)
+            if request.required & ~available:
+                outcome = self._not_available(partition, request)
+                continue
+            nodes, in_the_way = request.candidates & available, self._in_the_way(request)
+            if not nodes & in_the_way and not self._would_serve(request, nodes):
+                outcome = self._not_available(partition, request)
             closed = state.exclusive_users.closed_to(job, partition) if state.exclusive_users is not None else 0
-            if request.required & nodes & (closed | ~state.table.idle & self._in_the_way(request)):
+            if request.required & nodes & (closed | ~state.table.idle & in_the_way):
                 continue
             nodes &= ~closed
-            nodes &= self._open_to(job, partition)
             if self._would_serve(request, nodes & state.table.idle):
                 job.foremost = partition.index
                 return
-            nodes &= ~self._in_the_way(request)
+            nodes &= ~in_the_way
             if self._would_serve(request, nodes) or not _enough(request, request.candidates):
                 job.foremost = partition.index
                 return

@@ -117,6 +117,8 @@ def _eligible(r: Row, cluster: LiveCluster) -> int:
         return 0
     if r.job.entered_after == cluster.looks and (r.core.eligible_time or 0) > r.core.submit_time:
         return 0  # what kept it out is over, and nobody has asked
+    if r.core.reason == Reason.DEPENDENCY and (r.core.begin or 0) < cluster.now and r.core.eligible_time is None:
+        return 0  # its begin time passed while it waited for others (job_independent)
     return r.core.eligible_time or eligible_behind(r) or r.core.begin or 0
 
 

@@ -58,7 +58,7 @@ def factors(cluster: LiveCluster, person: Person) -> Answer:
         running = plugin.running_too and core.state == JobState.RUNNING
         if not running and core.state != JobState.PENDING:
             continue
-        began = core.begin if core.reason == Reason.RESERVATION else None  # as far as slurmctld looks
+        began = core.begin if core.reason in _LOOKED_AT_NO_FURTHER else None
         since = core.submit_time if plugin.accrue_always else core.eligible_time or eligible_behind(row) or began
         if not since or since > cluster.now or core.priority == 0 or (own_only and live.person.uid != person.uid):
             continue
@@ -78,6 +78,8 @@ def factors(cluster: LiveCluster, person: Person) -> Answer:
 _CONFIGURED = {"age": "PriorityWeightAge", "assoc": "PriorityWeightAssoc", "fairshare": "PriorityWeightFairshare",
                "size": "PriorityWeightJobSize", "partition": "PriorityWeightPartition",
                "qos": "PriorityWeightQOS"}  # fmt: skip
+_LOOKED_AT_NO_FURTHER = (Reason.RESERVATION, Reason.DEPENDENCY_NEVER)
+"""Jobs whose begin time slurmctld leaves as it is, though it comes (job_independent)."""
 
 
 def _of_job(plugin: Multifactor, core: Job, at: int, now: int, tried: int) -> Answer:

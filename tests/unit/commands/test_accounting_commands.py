@@ -301,6 +301,26 @@ def test_what_the_database_says(cluster: Cluster, command: str, user: str, code:
     assert cluster.run(f"sacctmgr -i {command}", user) == (code, out, error)
 
 
+def test_the_begin_time_of_who_can_never_start_comes_all_the_same(cluster: Cluster) -> None:
+    cluster.submit("alice", seconds=8000, time_limit=200)
+    cluster.run("scancel 1")
+    cluster.run("sbatch -b now+60 -d afterok:1 --wrap true", "alice")
+    assert cluster.text("sprio -h -o %i") == ""
+    cluster.now += 100
+    assert cluster.text("sprio -h -o %i").split() == ["2"]
+
+
+def test_a_begin_time_that_passes_before_the_job_can_never_start_is_gone(cluster: Cluster) -> None:
+    cluster.submit("alice", seconds=8000, time_limit=200)
+    cluster.run("sbatch -b now+60 -d afterok:1 --wrap true", "alice")
+    cluster.now += 100
+    assert "EligibleTime=Unknown" in cluster.text("scontrol show job 2")
+    cluster.run("scancel 1")
+    cluster.now += 100
+    assert cluster.text("squeue -h -o %r") == "DependencyNeverSatisfied\n"
+    assert cluster.text("sprio -h -o %i") == ""
+
+
 def test_sprio_tells_its_options(cluster: Cluster) -> None:
     assert cluster.text("sprio -h -w -o '%T %t.'") == "(null) .\n"
     assert "\nformat     = (null)\njob_flag   = 0\n" in cluster.text("sprio -v")

@@ -122,6 +122,26 @@ def test_most_nodes_of_waiting_jobs(options: str, counts: tuple[str, ...], tmp_p
     assert tuple(text.partition("NumNodes=")[2].split()[0] for text in found) == counts
 
 
+@pytest.mark.parametrize("options", ["", "-a 1-3", "-b now+60", "-d afterok:1"])
+def test_nodes_by_name_that_are_reserved_for_others(options: str, tmp_path: Path) -> None:
+    before = f"{_RESERVE} && sbatch -w n[3-4] {options} --wrap true"
+    found = answers("scontrol show job 2", tmp_path, before=before)[1:]  # 22.05 keeps only cores from others
+    assert all("Reason=ReqNodeNotAvail,_May_be_reserved_for_other_job " in text for text in found)
+    assert [text.partition("NumNodes=")[2].split()[0] for text in found] == ["2-2", "2-2"]
+
+
+@pytest.mark.parametrize(("options", "before"), [("-d afterok:1", "Dependency"), ("-b now+60", "BeginTime")])
+def test_reserved_nodes_are_said_until_a_pass_looks(options: str, before: str, tmp_path: Path) -> None:
+    cluster = cluster_of("26.05", tmp_path)
+    cluster.run(_RESERVE)
+    cluster.run("sbatch -N 4 --wrap true")
+    cluster.run(f"sbatch -N 3 {options} --wrap true")
+    told = cluster.text("squeue -h -j 3 -o %r")
+    cluster.now += 5
+    lacking = "ReqNodeNotAvail, May be reserved for other job\n"
+    assert (told, cluster.text("squeue -h -j 3 -o %r")) == (lacking, f"{before}\n")
+
+
 def test_nodes_follow_from_the_tasks_of_a_node(tmp_path: Path) -> None:
     before = "sbatch -H -n 7 --ntasks-per-node=3 --wrap true"
     found = answers("scontrol show job 2", tmp_path, before=before)

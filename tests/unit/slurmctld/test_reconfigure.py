@@ -59,6 +59,14 @@ def test_nodes_that_scontrol_made_future_are_there_again(cluster: Engine) -> Non
     assert show(cluster, job, "job_state") == ["RUNNING"]
 
 
+def test_a_node_put_away_is_there_again(cluster: Engine) -> None:
+    do(cluster, "update_node", ROOT, names="n2", state="FUTURE")
+    assert do(cluster, "nodes", fields=["name"])["columns"]["name"] == ["n1", "n3"]
+    do(cluster, "reconfigure", ROOT)
+    assert do(cluster, "nodes", fields=["name"])["columns"]["name"] == ["n1", "n2", "n3"]
+    assert not cluster.controller.node_states.down
+
+
 def test_only_administrators_have_it_read(cluster: Engine) -> None:
     do(cluster, "update_partition", ROOT, partition={"name": "scav", "default": True})
     with pytest.raises(Refusal):
