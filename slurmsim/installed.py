@@ -7,6 +7,7 @@ import sys
 from functools import lru_cache
 from importlib import metadata
 from importlib.metadata import EntryPoint
+from typing import Any
 
 Folders = tuple[tuple[str, frozenset[str]], ...]
 
@@ -14,15 +15,20 @@ Folders = tuple[tuple[str, frozenset[str]], ...]
 def entry_points(*, group: str) -> tuple[EntryPoint, ...]:
     """Entry points of `group`, as `importlib.metadata.entry_points` has them.
 
-    That reads a file of every installed package, 8 ms where there are 115 of them, and a run asks five times. What was
-    found holds as long as the folders of ``sys.path`` hold the same packages.
+    That reads a file of every installed package, 8 ms where there are 115 of them, and a run asks five times, for
+    several groups. What was found holds as long as the folders of ``sys.path`` hold the same packages.
     """
     return _found(group, tuple((folder, _packages(folder, _changed(folder))) for folder in sys.path))
 
 
 @lru_cache(maxsize=16)
 def _found(group: str, folders: Folders) -> tuple[EntryPoint, ...]:
-    return tuple(metadata.entry_points(group=group))
+    return tuple(_every(folders).select(group=group))
+
+
+@lru_cache(maxsize=2)
+def _every(folders: Folders) -> Any:  # of another class up to 3.11
+    return metadata.entry_points()
 
 
 @lru_cache(maxsize=64)

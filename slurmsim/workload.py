@@ -129,6 +129,12 @@ class TextColumn:
     def __getitem__(self, i: int) -> str:
         return self.values[self.codes[i]]
 
+    def used(self) -> list[int]:
+        """The codes that occur, ascending (as `np.unique`, which sorts, and loads masked arrays first: 8 ms)."""
+        there = np.zeros(len(self.values), np.bool_)
+        there[self.codes[:1] if self.codes.strides == (0,) else self.codes] = True
+        return there.nonzero()[0].tolist()
+
     def take(self, rows: npt.NDArray[Any]) -> TextColumn:
         return TextColumn(taken(self.codes, rows), self.values)
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.metrics.columns import IntArray
+from slurmsim.metrics.percentiles import percentiles
 
 
 def wait(submit: IntArray, start: IntArray) -> IntArray:
@@ -36,4 +37,4 @@ def percentile(values: npt.NDArray[Any], p: float) -> float | None:
     With values sorted ``x[0..n-1]`` and ``h = (n - 1) p / 100`` it is ``x[floor h] + (h - floor h) (x[floor h + 1] -
     x[floor h])``, that is linear between order statistics (Hyndman and Fan 1996, definition 7; NumPy's default).
     """
-    return float(np.percentile(values, p)) if len(values) else None
+    return float(percentiles(np.sort(values), np.array([len(values)]), p / 100)[0]) if len(values) else None

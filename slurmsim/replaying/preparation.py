@@ -12,8 +12,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from slurmsim.config.accounting.missing import warn_missing
 from slurmsim.config.findings import Finding, Report
 from slurmsim.config.groups import warn_missing_groups
@@ -232,7 +230,7 @@ def _cluster_of_header(workload: Workload, options: RunOptions, overrides: list[
 def _with_partitions(cluster: ClusterSpec, workload: Workload, overrides: list[tuple[str, str]]) -> ClusterSpec:
     """A made-up cluster gets the partitions the log names, each over all nodes."""
     column = workload.texts["partition"]
-    used = sorted({p for code in np.unique(column.codes).tolist() for p in column.values[code].split(",") if p})
+    used = sorted({p for code in column.used() for p in column.values[code].split(",") if p})
     if not used or set(used) <= {p.name for p in cluster.partitions}:
         return cluster
     first = cluster.nodes[0]
@@ -252,7 +250,7 @@ def _check_predictor(options: RunOptions, policy: Policy, workload: Workload) ->
     predictor = policy.predictor
     for column in predictor.needs if predictor is not None and len(workload) else ():
         texts = workload.texts[column]
-        if not any(texts.values[code] for code in np.unique(texts.codes).tolist()):
+        if not any(texts.values[code] for code in texts.used()):
             name = policy.options["predictor"]
             raise ConfigError(f"predictor {name} goes by the {column} of a job, and no job has one",
                               file=options.workload, field="--policy", expected="another predictor or log")  # fmt: skip

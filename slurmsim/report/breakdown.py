@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from slurmsim.metrics.columns import IntArray
+from slurmsim.metrics.percentiles import percentiles
 from slurmsim.report.rundata import Labels, RunData
 
 
-@dataclass(frozen=True, slots=True)
-class ClassRow:
+class ClassRow(NamedTuple):
     """Measures of the jobs of one class; waits in seconds, None when none started."""
 
     name: str
@@ -45,19 +46,16 @@ def by_class(data: RunData, labels: Labels, most: int = 12) -> list[ClassRow]:
     ran = np.where(jobs.started, data.ends - jobs.start, 0)
     hours, gpu_hours = (np.bincount(labels.codes, size * ran, n) / 3600 for size in (jobs.cpus, data.gpus))
     count = np.bincount(labels.codes[jobs.accepted], minlength=n)
-    begun = labels.codes[jobs.started]
+    begun, waits = labels.codes[jobs.started], data.waits[jobs.started]
     started = np.bincount(begun, minlength=n)
-    waits = np.split(data.waits[jobs.started][np.argsort(begun, kind="stable")], np.cumsum(started)[:-1])
-    kept = [i for i in np.lexsort((np.arange(n), -count, -hours)).tolist() if count[i]][:most]
+    means = np.bincount(begun, waits, n) / np.maximum(started, 1)
+    waits = waits[np.lexsort((waits, begun))]
+    middle, high = (percentiles(waits, started, share) for share in (0.5, 0.95))
     rows = []
-    for i in kept:
-        mid, high = np.percentile(waits[i], (50, 95)).tolist() if started[i] else (None, None)
-        mean = float(waits[i].mean()) if started[i] else None
-        rows.append(
-            ClassRow(
-                labels.names[i], int(count[i]), int(started[i]), float(hours[i]), float(gpu_hours[i]), mean, mid, high
-            )
-        )
+    for i in [i for i in np.lexsort((np.arange(n), -count, -hours)).tolist() if count[i]][:most]:
+        of_waits = (float(means[i]), float(middle[i]), float(high[i])) if started[i] else (None, None, None)
+        size = int(count[i]), int(started[i]), float(hours[i]), float(gpu_hours[i])
+        rows.append(ClassRow(labels.names[i], *size, *of_waits))
     return rows
 
 
@@ -77,7 +75,7 @@ def longest_wait_by_width(data: RunData) -> list[tuple[str, int, int]]:
     width = np.maximum(data.jobs.nodes[started], 1)
     waits = data.waits[started]
     found = []
-    for power in np.unique(np.frexp(width)[1] - 1).tolist():
+    for power in sorted(set((np.frexp(width)[1] - 1).tolist())):
         first, last = 1 << power, (2 << power) - 1
         inside = (width >= first) & (width <= last)
         name = str(first) if first == last else f"{first}-{last}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
+from slurmsim.metrics.percentiles import percentiles
 from slurmsim.metrics.slowdown import TAU_S, bounded_slowdown
 from slurmsim.metrics.wait import turnaround
 from slurmsim.report import style
@@ -163,15 +163,13 @@ def stretch(data: RunData) -> Stretch | None:
 def _quantiles_by(x: np.ndarray, y: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Bin centres of x and the median and 90th percentile of y there, for bins with at least five values."""
     where = np.digitize(x, edges) - 1
-    order = np.argsort(where, kind="stable")
-    bounds = np.searchsorted(where[order], np.arange(len(edges)))
-    found = [
-        ((edges[i] + edges[i + 1]) / 2, *np.percentile(y[order[lo:hi]], (50, 90)))
-        for i, (lo, hi) in enumerate(pairwise(bounds.tolist()))
-        if hi - lo >= 5
-    ]
-    table = np.array(found).reshape(-1, 3)
-    return table[:, 0], table[:, 1], table[:, 2]
+    inside = (where >= 0) & (where < len(edges) - 1)
+    where, y = where[inside], y[inside]
+    y = y[np.lexsort((y, where))]
+    counts = np.bincount(where, minlength=len(edges) - 1)
+    shown = counts >= 5
+    middle, high = (percentiles(y, counts, share)[shown] for share in (0.5, 0.9))
+    return ((edges[:-1] + edges[1:]) / 2)[shown], middle, high
 
 
 def _span(low: int, high: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -109,7 +110,8 @@ class NodeRows:
         self._groups: dict[str, _Group] = {}
         self.n = 0
         for prefix in list(seen) if in_order else sorted(seen, key=_natural):
-            numbers = np.unique(np.concatenate([np.arange(low, high + 1) for low, high in sorted(seen[prefix])]))
+            ranges = [np.arange(low, high + 1) for low, high in sorted(seen[prefix])]
+            numbers = ranges[0] if len(ranges) == 1 else np.unique(np.concatenate(ranges))
             self._groups[prefix] = _Group(numbers, self.n, widths.get(prefix, 0))
             self.n += len(numbers)
         self._cache: dict[str, list[tuple[int, int]]] = {}
@@ -129,14 +131,18 @@ class NodeRows:
 
     def flat(self, expressions: Iterable[str]) -> tuple[npt.NDArray[np.int64], IntArray, IntArray]:
         """Intervals of many expressions as three arrays: index of the expression, first row, row after the last."""
-        owner: list[int] = []
-        bounds: list[tuple[int, int]] = []
-        for i, expr in enumerate(expressions):
-            found = self.intervals(expr)
-            bounds += found
-            owner += [i] * len(found)
-        pairs = np.array(bounds, np.int64).reshape(-1, 2)
-        return np.array(owner, np.int64), pairs[:, 0], pairs[:, 1]
+        places: dict[str, int] = {}
+        which = np.array([places.setdefault(expr, len(places)) for expr in expressions], np.int64)
+        found = [self.intervals(expr) for expr in places]  # of the different ones alone: many jobs have the same nodes
+        counts = np.fromiter(map(len, found), np.int64, len(found))
+        pairs = np.fromiter(chain.from_iterable(chain.from_iterable(found)), np.int64, 2 * int(counts.sum()))
+        pairs = pairs.reshape(-1, 2)
+        begins = np.cumsum(counts) - counts
+        lengths = counts[which]
+        owner = np.repeat(np.arange(len(which)), lengths)
+        within = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        rows = np.repeat(begins[which], lengths) + within
+        return owner, pairs[rows, 0], pairs[rows, 1]
 
     def name(self, row: int) -> str:
         """Name of the node in `row`."""

@@ -124,7 +124,7 @@ def color_labels(data: RunData, most: int = 9) -> Labels:
     spent = np.where(data.jobs.started, data.jobs.cpus * (data.ends - data.jobs.start), 0)
     for column in ("partition", "account", "user"):
         labels = data.labels(column)
-        if len(np.unique(labels.codes)) > 1:
+        if len(labels.codes) and (labels.codes != labels.codes[0]).any():
             top = top_labels(data, labels, most)
             rest = spent[top.codes == top.names.index("other")].sum() if "other" in top.names else 0
             if rest <= 0.4 * spent.sum():

@@ -65,6 +65,7 @@ class RunData:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
+        self._labels: dict[str, Labels] = {}
 
     @cached_property
     def jobs(self) -> JobColumns:
@@ -112,8 +113,10 @@ class RunData:
 
     def labels(self, column: str) -> Labels:
         """The texts of a column of jobs as classes."""
-        codes, names = self.trace.text("jobs", column)
-        return Labels(column, codes.astype(np.int64), [n or "(none)" for n in names])
+        if column not in self._labels:
+            codes, names = self.trace.text("jobs", column)
+            self._labels[column] = Labels(column, codes.astype(np.int64), [n or "(none)" for n in names])
+        return self._labels[column]
 
     @cached_property
     def node_lists(self) -> tuple[npt.NDArray[np.int32], list[str]]:

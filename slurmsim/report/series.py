@@ -66,7 +66,7 @@ def ecdf(values: npt.NDArray[np.generic], points: int = 400) -> tuple[FloatArray
     n = len(ordered)
     if n == 0:
         return np.zeros(0), np.zeros(0)
-    picked = np.unique(np.linspace(0, n - 1, min(n, points)).round().astype(np.int64))
+    picked = np.linspace(0, n - 1, min(n, points)).round().astype(np.int64)
     x = ordered[picked]
     return x, np.searchsorted(ordered, x, "right") / n
 

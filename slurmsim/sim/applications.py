@@ -16,7 +16,7 @@ from slurmsim.workload import Workload
 def has_applications(workload: Workload) -> bool:
     """Whether a job of `workload` says what its application is."""
     column = workload.texts["app"]
-    return any(column.values[code] for code in np.unique(column.codes).tolist())
+    return any(column.values[code] for code in column.used())
 
 
 class Applications:

@@ -122,7 +122,7 @@ def _misfits(workload: Workload, cluster: ClusterSpec) -> Iterator[Misfit]:
     known = sorted(p.name for p in cluster.partitions)
     column = workload.texts["partition"]
     default = any(p.default for p in cluster.partitions)
-    for code in np.unique(column.codes).tolist():
+    for code in column.used():
         text = column.values[code]
         unknown = next((name for name in text.split(",") if name and name not in known), "")
         if unknown:

@@ -38,6 +38,8 @@ def test_they_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(metadata, "entry_points", counted)
     installed._found.cache_clear()
+    installed._every.cache_clear()
     first = installed.entry_points(group="slurmsim.workloads")
-    assert installed.entry_points(group="slurmsim.workloads") is first and len(asked) == 1
+    assert installed.entry_points(group="slurmsim.workloads") is first
+    assert installed.entry_points(group="slurmsim.policies") and len(asked) == 1  # for all groups at once
     assert {point.name for point in first} == {point.name for point in real(group="slurmsim.workloads")}

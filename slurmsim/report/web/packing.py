@@ -20,7 +20,7 @@ _KINDS: tuple[tuple[str, int, int], ...] = (
     ("u1", 0, 2**8 - 1), ("u2", 0, 2**16 - 1), ("i4", -(2**31), 2**31 - 1),
 )  # fmt: skip
 _ALIGN = 8
-_LEVEL = 6  # of zlib
+_LEVEL = 4  # of zlib: a hundredth more bytes than 6, in less than half the time
 
 _ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 

@@ -73,7 +73,7 @@ def facts_and_columns(data: RunData) -> tuple[dict[str, Any], Columns]:
         "folder": _name(data.trace.path),
         "nodes": [data.rows.name(i) for i in range(data.rows.n)], "color": "size" if color == SIZE else color,
         "texts": texts, "reasons": reasons,
-        "classes": {what: [asdict(row) for row in by_class(data, data.labels(what), _MOST_CLASSES)]
+        "classes": {what: [row._asdict() for row in by_class(data, data.labels(what), _MOST_CLASSES)]
                     for what in _CLASSES},
     }, columns  # fmt: skip
 

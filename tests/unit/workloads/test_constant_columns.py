@@ -30,6 +30,12 @@ def test_a_column_of_equal_values_is_one_value() -> None:
         equal[0] = 1
 
 
+def test_the_codes_that_occur_are_told_ascending() -> None:
+    codes = np.array([3, 1, 3], np.int32)
+    assert TextColumn(codes, ["", "a", "b", "c"]).used() == [1, 3]
+    assert TextColumn.constant(1000, "a").used() == [1] and TextColumn.constant(0).used() == []
+
+
 def test_rows_of_one_are_one() -> None:
     column = constant(10, 3)
     for rows in (np.array([4, 2]), np.arange(10) < 2):
