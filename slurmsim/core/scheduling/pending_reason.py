@@ -94,9 +94,11 @@ class PendingReasons:
         """sbatch's own test of `job`, now queued: it says so if what is neither down nor reserved could not serve it.
 
         Nodes that are down are named, reserved ones are not. Nothing is said about jobs in the way, or of a limit that
-        is named already. Array tasks are not tested.
+        is named already. Array tasks are not tested. Of several partitions `show_busy` tells where anybody looks.
         """
         state = self.state
+        if self._watched and len(job.partitions) > 1:
+            return
         record = max(state.queue.jobs[job.id], key=lambda record: record.partition.tier)
         request = record.request
         if (
@@ -112,7 +114,8 @@ class PendingReasons:
         """Nodes no reservation of others keeps from the record's job for its time; all where it has its own."""
         if not self.state.reserved.all or record.reservation is not None:
             return self.state.table.everything
-        found = self._reserved.examine(record, self.state.now, record.job.time_limit_s)
+        limit = self._partition_limits.time_limit(record.job, record.partition)
+        found = self._reserved.examine(record, self.state.now, limit)
         return found.nodes if found.verdict == OPEN else self.state.table.everything
 
     def _open_to(self, job: Job, partition: Partition, request: CompiledRequest) -> Bitmap:
