@@ -347,7 +347,9 @@ CHANGES: dict[str, Change] = {
         " may not use it.",
     ),
     "updated_tasks_reach_nodes": Change("26.05", "scontrol", "An update to fewer tasks than nodes is refused."),
-    "colon_without_blank": Change("26.05", "scontrol", "No blank follows the colon of errors that `-Q` hides."),
+    "colon_without_blank": Change(
+        "26.05", "scontrol", "Errors that `-Q` hides have no blank after the colon, or nothing if nothing failed."
+    ),
     "unknown_cluster_is_fatal": Change(
         "24.11", "most commands", "`-M` of an unknown cluster ends with a fatal error, too."
     ),

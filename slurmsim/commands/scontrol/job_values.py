@@ -163,7 +163,8 @@ def _nodes(request: Request, value: str, name: str) -> dict[str, Any]:
         raise Abort
     least, most = found
     if most is not None and most < least and since(request.session.release, "node_range_refused"):
-        request.session.error(f"Invalid node count specification: {value}")  # before, slurmctld found it out
+        # before, slurmctld found it out
+        request.session.error(f"Maximum node count {most} is less than minimum node count {least}")
         raise Abort
     return {"min_nodes": least} if most is None else {"min_nodes": least, "max_nodes": most}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
-from slurmsim.commands.scontrol.session import Session
+from slurmsim.commands.scontrol.session import NO_ERROR, Session
 from slurmsim.commands.text.typed_hosts import typed_hosts
 from slurmsim.commands.text.values import leading_number
 from slurmsim.hostlist import HostlistError
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Words = Sequence[str]
 INVALID_JOB = "Invalid job id specified"
-NO_ERROR = "No error"
 _NO_MESSAGE = "Unexpected message received"  # what is left of an answer that does not come (22.05)
 POLL_S = 3  # between two looks of wait_job
 _RELEASE, _HOLD, _USER_HOLD = "release", "hold", "uhold"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
-from slurmsim.commands.scontrol.session import Session
+from slurmsim.commands.scontrol.session import NO_ERROR, Session
 from slurmsim.commands.scontrol.tags import tag_matches
 from slurmsim.commands.text.values import INFINITE, leading_number
 from slurmsim.release_changes import since
@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     Words = Sequence[str]
-UNSPECIFIED, NO_ERROR = (
-    "Unspecified error",
-    "No error",
-)  # the latter is what a word that cannot be read leaves for perror
+UNSPECIFIED = "Unspecified error"
 # word, how much of it must be there, what is sent
 _STATES: tuple[tuple[str, int, str], ...] = (
     ("NoResp", 3, "NO_RESPOND"), ("CANCEL_REBOOT", 3, "CANCEL_REBOOT"), ("DRAIN", 3, "DRAIN"), ("FAIL", 3, "FAIL"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
-from slurmsim.commands.scontrol.session import Session
+from slurmsim.commands.scontrol.session import NO_ERROR, Session
 from slurmsim.commands.scontrol.tags import tag_matches
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     Words = Sequence[str]
-NO_ERROR = "No error"  # what a word that cannot be read leaves for perror
 
 
 class _Wrong(Exception):

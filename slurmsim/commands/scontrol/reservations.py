@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
-from slurmsim.commands.scontrol.session import Session
+from slurmsim.commands.scontrol.session import NO_ERROR, Session
 from slurmsim.commands.scontrol.tags import tag_matches
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of, seconds_of
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     Words = Sequence[str]
-NO_ERROR = "No error"  # what a word that cannot be read leaves for perror
 _BUSY = ("Requested node configuration is not available", "Requested nodes are busy")
 _NOTE = (
     "Note, unless nodes are directly requested a reservation must exist in a single partition.\n"

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from slurmsim.commands.io import Io
 
+NO_ERROR = "No error"
+"""What errno says where nothing failed: of a word that cannot be read, or of the last of several ids."""
+
 
 class Quit(Exception):
     """Nothing is left to do; the exit code."""
@@ -70,11 +73,14 @@ class Session:
         self.io.error(f"scontrol: error: {text}")
 
     def complain(self, what: str, text: str, *, loud: bool = False) -> None:
-        """``what: text``, as perror does, or without the blank where -Q matters."""
+        """``what: text``, as perror does; where -Q matters without the blank, or the text if nothing failed."""
         self.code = 1
-        if loud or self.quiet != 1:
-            blank = "" if since(self.release, "colon_without_blank") and not loud else " "
-            self.io.error(f"{what}:{blank}{text}")
+        if self.quiet == 1 and not loud:
+            return
+        if loud or not since(self.release, "colon_without_blank"):
+            self.io.error(f"{what}: {text}")
+        else:
+            self.io.error(what if text == NO_ERROR else f"{what}:{text}")
 
     # -- the cluster --------------------------------------------------------------------------------------------------
 

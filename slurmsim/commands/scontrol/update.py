@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
-from slurmsim.commands.scontrol.session import Session
+from slurmsim.commands.scontrol.session import NO_ERROR, Session
 from slurmsim.commands.scontrol.tags import tag_matches
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
@@ -12,8 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-
-NO_ERROR = "No error"  # what a word that cannot be read leaves for perror
 
 if TYPE_CHECKING:
     Words = Sequence[str]

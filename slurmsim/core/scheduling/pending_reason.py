@@ -92,9 +92,12 @@ class PendingReasons:
         """sbatch's own test of `job`: it says so if what is neither down nor reserved could not serve it.
 
         Nodes that are down are named, reserved ones are not. Nothing is said about jobs in the way, or of a limit that
-        is named already. A job that waits for another job or a time is asked as well.
+        is named already. A job that waits for another job or a time is asked as well. Of several partitions `show_busy`
+        tells where anybody looks.
         """
         state = self.state
+        if self._watched and len(job.partitions) > 1:
+            return
         partition, request = by_tier(job)[0]
         limited = self._partition_limits.limit_reason(job, partition, request) is not None
         if limited or job.reason not in _BEFORE_THE_TEST:
@@ -107,7 +110,8 @@ class PendingReasons:
         """Nodes no reservation of others keeps from the record's job for its time; all where it has its own."""
         if not self.state.reserved.all or record.reservation is not None:
             return self.state.table.everything
-        found = self._reserved.examine(record, self.state.now, record.job.time_limit_s)
+        limit = self._partition_limits.time_limit(record.job, record.partition)
+        found = self._reserved.examine(record, self.state.now, limit)
         return found.nodes if found.verdict == OPEN else self.state.table.everything
 
     def _open_to(self, job: Job, partition: Partition, request: CompiledRequest) -> Bitmap:

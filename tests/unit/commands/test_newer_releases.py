@@ -142,6 +142,12 @@ def test_reserved_nodes_are_said_until_a_pass_looks(options: str, before: str, t
     assert (told, cluster.text("squeue -h -j 3 -o %r")) == (lacking, f"{before}\n")
 
 
+def test_a_partition_of_short_jobs_has_nodes_that_are_reserved_later(tmp_path: Path) -> None:
+    reserve = _RESERVE.replace("now+60", "now+4000").replace("n[2-3]", "n[1-4]")
+    found = answers("squeue -h -j 2 -o %r", tmp_path, before=f"{reserve} && sbatch -p big,main -N 2 --wrap true")
+    assert found == ["None\n"] * 3
+
+
 def test_nodes_follow_from_the_tasks_of_a_node(tmp_path: Path) -> None:
     before = "sbatch -H -n 7 --ntasks-per-node=3 --wrap true"
     found = answers("scontrol show job 2", tmp_path, before=before)
@@ -449,3 +455,15 @@ def test_the_limit_of_a_task_named_by_its_own_id(tmp_path: Path) -> None:
         cluster.run("scontrol update jobid=3 timelimit=+5")
         found.append(cluster.text("scontrol show job 3").partition("TimeLimit=")[2].split()[0])
     assert found == ["00:10:00", "00:15:00", "00:15:00"]
+
+
+def test_where_the_last_job_of_a_name_fails_in_nothing_no_text_is_told(tmp_path: Path) -> None:
+    before = "scancel 1 && sbatch -J j --wrap true"
+    found = answers("scontrol hold jobname=j", tmp_path, before=before)
+    assert [text.splitlines()[-1] for text in found] == ["slurm_suspend error: No error"] * 2 + ["slurm_suspend error"]
+
+
+def test_a_range_of_nodes_that_runs_backwards(tmp_path: Path) -> None:
+    found = answers("scontrol update jobid=2 numnodes=4-2", tmp_path, before="sbatch -H --wrap true")
+    told = "scontrol: error: Maximum node count 2 is less than minimum node count 4\n"
+    assert found[1:] == [told, told] and told not in found[0]
