@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from slurmsim.core.accounting.partition_access import NOT_IN_GROUP, PartitionAccess
 from slurmsim.core.placement.compiled_request import NOT_AVAILABLE, CompiledRequest
 from slurmsim.core.queue.top_priority import is_top
-from slurmsim.core.records.job import Job
+from slurmsim.core.records.job import AS_ASKED, Job
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.messages import Refused, Submit
 from slurmsim.core.records.partition import Partition
@@ -108,6 +108,7 @@ class Admission:
         self.state.record("SUBMIT", job)
         if sub.hold:
             self.state.set_reason(job, Reason.HELD_USER)
+            job.foremost = AS_ASKED  # nobody looks for nodes
         else:
             job.priority = had or min(self._plugin.submit(job, self.state.now))
             if independent and sub.begin is None:

@@ -129,54 +129,82 @@ class PendingReasons:
         Or not all of those it names; or where nodes for one user alone have jobs of others. Where too few are neither
         down nor reserved it says that instead, and of names before anything is said about jobs. It says so whoever is
         ahead of it, and also of a job that waits for another job or a time, which says that again in the next pass. Of
-        several partitions that of the highest tier is looked at first: where one has nodes
-        for it the look ends, and else the last says what it says.
+        several partitions that of the highest tier is looked at first, limits of time or not, and only where the job
+        could never run is it the turn of the next (_select_nodes_parts, _select_nodes_parts_resvs, select_nodes); what
+        was said of those before stays.
         """
-        state = self.state
         if not self._watched or job.reason not in _BEFORE_THE_TEST:
             return
-        outcome, several = "", len(job.partitions) > 1
+        said = ""
         for partition, request in by_tier(job):
-            held = self._partition_limits.limit_reason(job, partition, request) if several else None
-            if held is not None:
-                outcome = held
-                continue
-            if several and not _enough(request, request.candidates):
-                continue  # it could never serve
-            outcome = Reason.RESOURCES
+            if len(job.partitions) > 1:
+                never = self._never(job, partition, request)
+                if never is not None:
+                    said = never or said
+                    continue
             if partition.state != "UP":
-                return
-            available = state.table.up & self._open_to(job, partition, request)
-            if request.required & ~available:
-                outcome = self._not_available(partition, request)
-                continue
-            nodes, in_the_way = request.candidates & available, self._in_the_way(request)
-            if not nodes & in_the_way and not self._would_serve(request, nodes):
-                outcome = self._not_available(partition, request)
-            closed = state.exclusive_users.closed_to(job, partition) if state.exclusive_users is not None else 0
-            if request.required & nodes & (closed | ~state.table.idle & in_the_way):
-                continue
-            nodes &= ~closed
-            if self._would_serve(request, nodes & state.table.idle):
-                job.foremost = partition.index
-                return
-            nodes &= ~in_the_way
-            if self._would_serve(request, nodes) or not _enough(request, request.candidates):
-                job.foremost = partition.index
-                return
-        if outcome:
+                if len(job.partitions) == 1:
+                    return
+                outcome = Reason.PARTITION_DOWN
+            else:
+                outcome = self._looked(job, partition, request)
+            job.foremost = AS_ASKED if outcome else partition.index
+            if outcome or said:
+                self.show_until_a_pass(job, outcome or said)
+            return
+        if said:
             job.foremost = AS_ASKED
-            self.show_until_a_pass(job, outcome)
+            self.show_until_a_pass(job, Reason.PARTITION_CONFIG if said == Reason.PARTITION_NODE_LIMIT else said)
+
+    def _never(self, job: Job, partition: Partition, request: CompiledRequest) -> str | None:
+        """What is said where `job`, of several partitions, could never run in this one; None where it could."""
+        if request.required & ~partition.mask or (job.bars is not None and partition.index in job.bars):
+            return ""
+        limit = self._partition_limits.limit_reason(job, partition, request)
+        if limit in self.state.rules.but_limits:
+            return ""
+        most = request.part_max_nodes
+        if limit == Reason.PARTITION_NODE_LIMIT and (
+            request.max_nodes < request.min_nodes or (most is not None and request.min_nodes > most)
+        ):
+            return limit
+        if request.min_nodes > partition.total_nodes or limit in (Reason.PARTITION_CONFIG, Reason.MAX_MEM_PER_LIMIT):
+            return Reason.RESOURCES
+        if _enough(request, request.candidates):
+            return None
+        return Reason.RESOURCES if request.candidates else ""
+
+    def _looked(self, job: Job, partition: Partition, request: CompiledRequest) -> str:
+        """What the test says of the nodes of `partition`, which is up; nothing where they serve."""
+        state = self.state
+        available = state.table.up & self._open_to(job, partition, request)
+        if request.required & ~available:
+            return self._not_available(partition, request)
+        nodes, in_the_way = request.candidates & available, self._in_the_way(request)
+        if not nodes & in_the_way and not self._would_serve(request, nodes) and _enough(request, request.candidates):
+            return self._not_available(partition, request)
+        closed = state.exclusive_users.closed_to(job, partition) if state.exclusive_users is not None else 0
+        if request.required & nodes & (closed | ~state.table.idle & in_the_way):
+            return Reason.RESOURCES
+        nodes &= ~closed
+        for some in (nodes & state.table.idle, nodes & ~in_the_way):
+            if self._would_serve(request, some):
+                return ""
+        return Reason.RESOURCES if _enough(request, request.candidates) else ""
 
     def show_limit(self, job: Job) -> None:
-        """sbatch's own test of `job` ends at a limit of its only partition, whichever it is (_select_nodes_parts).
+        """sbatch's own test of `job` ends at a limit of its only partition (_select_nodes_parts).
 
-        The next pass names the limit; that the partition is down it names itself.
+        Whichever it is, but that since 24.11 it goes on at most of them. The next pass names the limit; that the
+        partition is down it names itself.
         """
+        rules = self.state.rules
         if not self._watched or len(job.partitions) > 1:
             return
-        if self._partition_limits.limit_reason(job, job.partition, job.request) not in (None, Reason.PARTITION_DOWN):
-            self.show_until_a_pass(job, Reason.PARTITION_CONFIG)
+        limit = self._partition_limits.limit_reason(job, job.partition, job.request)
+        if limit in (None, Reason.PARTITION_DOWN) or (rules.tries_over_limits and limit not in rules.but_limits):
+            return
+        self.show_until_a_pass(job, Reason.PARTITION_CONFIG)
 
     def show_until_a_pass(self, job: Job, reason: str) -> None:
         """What sbatch's own test says of `job`; if that waits for a job or a time, only until the next pass."""

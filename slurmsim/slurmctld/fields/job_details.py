@@ -55,6 +55,8 @@ def node_count(row: Row, cluster: LiveCluster) -> int:
     found: int = core.n_nodes
     if core.start_time is not None and core.state != JobState.PENDING:
         return found
+    if len(core.partitions) > 1:
+        found = min(found, _nodes_there(core))
     likely: int = core.likely_nodes
     if likely > 0:
         return likely
@@ -67,6 +69,12 @@ def node_count(row: Row, cluster: LiveCluster) -> int:
     if cpus > found:
         found = max(found, -(-cpus // _most_cpus(core, cluster)))
     return max(found, -(-asked.n_tasks // asked.tasks_per_node)) if asked.tasks_per_node else found
+
+
+def _nodes_there(core: Job) -> int:
+    """Nodes it gets in the partition its submission found them in, else the least it gets in one of several."""
+    there = (r.min_nodes for p, r in zip(core.partitions, core.requests, strict=True) if p.index == core.foremost)
+    return int(next(there, core.nodes_asked))
 
 
 def _most_cpus(core: Job, cluster: LiveCluster) -> int:

@@ -224,7 +224,8 @@ def test_root_gives_a_job_its_group(tmp_path: Path) -> None:
 def test_partitions_come_in_the_order_of_their_tiers(tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_text(CONF.replace("MinNodes=2", "PriorityTier=5"))
     e = make_engine(new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0), tmp_path)
-    assert show(e, submit(e, partition="batch,big", hold=True), "partition") == ["big,batch"]
+    assert show(e, submit(e, partition="batch,big", hold=True), "partition") == ["batch,big"]
+    assert show(e, submit(e, partition="batch,big"), "partition") == ["big,batch"]
 
 
 def test_there_is_no_federation_to_have_features(cluster: Engine) -> None:
@@ -286,7 +287,7 @@ def test_whether_a_job_may_be_requeued_is_changed_beside_its_size(cluster: Engin
 
 def test_of_several_partitions_the_least_number_of_nodes_counts(cluster: Engine) -> None:
     job = submit(cluster, partition="big,batch", hold=True)
-    assert show(cluster, job, "num_nodes", "tres_req_str") == [2, "cpu=1,mem=100M,node=1,billing=1"]
+    assert show(cluster, job, "num_nodes", "tres_req_str") == [1, "cpu=1,mem=100M,node=1,billing=1"]
     assert show(cluster, submit(cluster, partition="big", hold=True), "tres_req_str") == [
         "cpu=1,mem=100M,node=2,billing=1"
     ]
