@@ -24,7 +24,11 @@ cdef class Nodes:
     cdef public int64_t[::1] set_first, set_end, set_cpus, set_count, set_weight
     cpdef void restart(self, int64_t[::1] free_cpus, int64_t[::1] free_mem, int64_t[::1] free_gres,
                        int64_t[::1] is_open, int64_t[::1] jobs) noexcept
+    cpdef void renew(self, int64_t[::1] free_cpus, int64_t[::1] free_mem, int64_t[::1] free_gres,
+                     int64_t[::1] is_open, int64_t[::1] jobs) noexcept
     cpdef void runs(self, int64_t end, bint whole, int64_t[::1] columns) except *
+    @cython.locals(i=int64_t, k=int64_t, n=int64_t, first=int64_t, last=int64_t)
+    cpdef void insert(self, int64_t at, int64_t end, bint whole, int64_t[::1] columns) except *
     cpdef void has(self, int64_t kind, int64_t[::1] counts) except *
     cdef void _more_gres(self, int64_t n) except *
     cdef void _release_gres(self, int64_t k) noexcept

@@ -82,9 +82,16 @@ class Nodes:
 
         Nobody runs, until that is told.
         """
+        self.renew(free_cpus, free_mem, free_gres, is_open, jobs)
+        self.n_jobs = self.n_gres = self.n_counts = 0
+
+    def renew(
+        self, free_cpus: array[int], free_mem: array[int], free_gres: array[int], is_open: array[int],
+        jobs: array[int],
+    ) -> None:  # fmt: skip
+        """As `restart`, but that those who run still do."""
         self.now_jobs = jobs
         self.now_cpus, self.now_mem, self.now_gres, self.now_open = free_cpus, free_mem, free_gres, is_open
-        self.n_jobs = self.n_gres = self.n_counts = 0
 
     def runs(self, end: int, whole: bool, columns: array[int]) -> None:
         """A job runs until `end`; its columns are its nodes and, unless it has them whole, its CPUs and MiB of each.
@@ -107,6 +114,28 @@ class Nodes:
         self.begins[k + 1] = at + n
         self.first_gres[k] = self.first_gres[k + 1] = self.n_gres
         self.n_jobs += 1
+
+    def insert(self, at: int, end: int, whole: bool, columns: array[int]) -> None:
+        """As `runs`, but the job stands before the one at `at`; nobody has GRES."""
+        self.runs(end, whole, columns)
+        last = self.n_jobs - 1
+        n = self.begins[last + 1] - self.begins[last]
+        first, i = self.begins[at], self.begins[last] - 1
+        while i >= first:
+            self.held[i + n], self.held_cpus[i + n], self.held_mem[i + n] = (
+                self.held[i], self.held_cpus[i], self.held_mem[i]
+            )  # fmt: skip
+            i -= 1
+        for i in range(n):
+            self.held[first + i] = columns[i]
+            if not whole:
+                self.held_cpus[first + i], self.held_mem[first + i] = columns[n + i], columns[2 * n + i]
+        k = last
+        while k > at:
+            self.ends[k], self.whole[k] = self.ends[k - 1], self.whole[k - 1]
+            self.begins[k] = self.begins[k - 1] + n
+            k -= 1
+        self.ends[at], self.whole[at] = end, whole
 
     def has(self, kind: int, counts: array[int]) -> None:
         """The job last told of has so much of that kind of GRES of each of its nodes."""

@@ -96,7 +96,9 @@ class LifeCycle(RunWay):
             newly = state.alone(job)
         state.selector.forget_future()
         state.usage.change(job, +1, newly)
-        insort(state.running, (job.end_limit, job.id, job))
+        entry = job.end_limit, job.id, job
+        insort(state.running, entry)
+        state.selector.shares.started(entry, state.selector)
         if job.depth and scheduler != "Main" and job.sub.het is None:
             state.backfilled += 1
         state.events.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -50,6 +51,7 @@ class Shares:
         self._nodes: Any = None
         self._bounds: dict[CompiledRequest, int] = {}
         self._current = self._told = self._bounds_of = -1  # how often what was remembered had been forgotten then
+        self._more: list[tuple[int, int, Job]] = []  # jobs that began since the kernel was told who runs
 
     def __reduce__(self) -> tuple[type[Shares], tuple[NodeTable]]:
         return Shares, (self.table,)
@@ -57,6 +59,7 @@ class Shares:
     def forget(self) -> None:
         """The nodes are not what they were: their weights or GRES have been altered."""
         self._nodes = None
+        self._more = []
         self._bounds.clear()
         self._current = self._told = self._bounds_of = -1
 
@@ -124,15 +127,37 @@ class Shares:
     def with_jobs(self, running: Sequence[tuple[int, int, Job]], selector: Selecting) -> Any:
         """The kernel's nodes, with what is free now and the running jobs."""
         nodes = self._with_free(selector)
-        if self._told != selector.forgotten:
-            self._told = selector.forgotten
+        if self._told != selector.forgotten and not self._tell_more(running):
+            self._restart(selector)
             for end, _, job in running:
                 alloc = job.alloc
                 assert alloc is not None
                 nodes.runs(end, alloc.whole, alloc.columns())
                 for kind, count in () if alloc.whole else alloc.gres:
                     nodes.has(kind, _column(np.full(alloc.n_nodes, count) if isinstance(count, int) else count))
+        self._told, self._more = selector.forgotten, []
         return nodes
+
+    def started(self, entry: tuple[int, int, Job], selector: Selecting) -> None:
+        """A job has started, (end, id, job) among the running; that is what was just forgotten for."""
+        if self._only_starts_since(selector.forgotten - 1):
+            self._more.append(entry)
+
+    def _only_starts_since(self, forgotten: int) -> bool:
+        """Whether all that had changed by then, since the running jobs were told, is that those of `_more` began."""
+        return self._told >= 0 and self._told + len(self._more) == forgotten
+
+    def _tell_more(self, running: Sequence[tuple[int, int, Job]]) -> bool:
+        """Tell the kernel of the jobs that began; False where that is not all there is to tell."""
+        nodes = self._nodes
+        if not self._more or nodes.n_gres or len(running) != nodes.n_jobs + len(self._more):
+            return False
+        for entry in sorted(self._more):
+            at, alloc = bisect_left(running, entry), entry[2].alloc
+            if at == len(running) or running[at] != entry or alloc is None or alloc.gres:
+                return False
+            nodes.insert(at, entry[0], alloc.whole, alloc.columns())
+        return True
 
     def _known(self) -> Any:
         """The kernel's nodes, with what never changes of them."""
@@ -149,17 +174,26 @@ class Shares:
 
     def _with_free(self, selector: Selecting) -> Any:
         """The kernel's nodes, with what is free now."""
-        table, nodes = self.table, self._known()
+        nodes = self._known()
         if self._current != selector.forgotten:
-            self._current = selector.forgotten
-            self._told = -1
-            is_open = to_bools(table.idle | table.mixed, table.n)
-            jobs = np.where(to_bools(table.mixed, table.n), table.n_jobs, ~to_bools(table.idle, table.n))
-            nodes.restart(
-                _column(table.free_cpus), _column(table.free_mem), _column(table.free_gres), _column(is_open),
-                _column(jobs),
-            )  # fmt: skip
+            if self._only_starts_since(selector.forgotten):
+                self._current = selector.forgotten
+                nodes.renew(*self._free())
+            else:
+                self._restart(selector)
         return nodes
+
+    def _restart(self, selector: Selecting) -> None:
+        """Tell the kernel what is free now, and that nobody runs."""
+        self._current, self._told, self._more = selector.forgotten, -1, []
+        self._known().restart(*self._free())
+
+    def _free(self) -> tuple[array[int], ...]:
+        """What is free now: CPUs, MiB and GRES of nodes, whether a job may have or share each, and jobs of each."""
+        table = self.table
+        is_open = to_bools(table.idle | table.mixed, table.n)
+        jobs = np.where(to_bools(table.mixed, table.n), table.n_jobs, ~to_bools(table.idle, table.n))
+        return tuple(map(_column, (table.free_cpus, table.free_mem, table.free_gres, is_open, jobs)))
 
 
 def _column(values: npt.NDArray[Any]) -> array[int]:
