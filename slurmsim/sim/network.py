@@ -41,7 +41,7 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
 from slurmsim.sim.solving import solve
-from slurmsim.sim.timers import TURN, Timer, after
+from slurmsim.sim.timers import TURN, Timer, after, nothing_else, time_of
 from slurmsim.states import JobState
 
 LAUNCH_MS, LATE_MS = 120, 4  # until a job's programs begin; what a round of slurmctld's loop is late (3 to 8)
@@ -164,7 +164,7 @@ class Network:
 
     def at(self, instant: int, call: Callable[[Any], None], *value: Any) -> None:
         """Call `call` at `instant` with a timer whose ``value`` is what is given here, a tuple."""
-        after(self.env, instant - int(self.env.now), call, value)
+        after(self.env, instant - time_of(self.env), call, value)
 
     def pending(self) -> tuple[list[Pending], int]:
         """All that waits, in order, and the number of the next: with `take_up` all that SimPy knows."""
@@ -211,7 +211,7 @@ class Network:
 
     def _settle(self, timer: Timer) -> None:
         """The controller's turn at once if nothing else happens at this instant, else after all that does."""
-        if not self._turn_due and self.env.peek() > self.env.now:
+        if not self._turn_due and nothing_else(self.env):
             self._turn(timer)
         else:
             self._call_controller()
@@ -222,7 +222,7 @@ class Network:
             after(self.env, 0, self._turn, None, TURN)
 
     def _turn(self, _: Timer | None) -> None:
-        now = int(self.env.now)
+        now = time_of(self.env)
         facts, self._facts = self._facts, []
         self._turn_due = False
         self._carry_out(self._step(now, facts))
@@ -271,7 +271,7 @@ class Network:
         """Solve at once; the answer is there `solver_s` seconds later, modelled and never measured."""
         answer = self.solve(asked.solver, asked.request)
         if self._solver_s:
-            self.at(int(self.env.now) + self._solver_s, self._answered, asked.number, answer)
+            self.at(time_of(self.env) + self._solver_s, self._answered, asked.number, answer)
         else:
             self._tell(Solved(asked.number, answer))
 
@@ -296,7 +296,7 @@ class Network:
         shape = self._watts.shapes.get(job.id)
         if shape is None:  # it went on and met its limit in the same turn
             return -1
-        return max(0, shape.end_of(run_time) - int(self.env.now))
+        return max(0, shape.end_of(run_time) - time_of(self.env))
 
     def _reshaped(self, job: Job) -> None:
         """`job` has other nodes or another cap, as a decision wants it."""
@@ -317,7 +317,7 @@ class Network:
     def _restart_timer(self, job: Job, left: int) -> None:
         """As `_start_timer`, for a job whose end has moved."""
         if left >= 0:
-            self._ends[job.id] = int(self.env.now) + left
+            self._ends[job.id] = time_of(self.env) + left
             self._start_timer(job, left)
 
     def _void_timer(self, job: Job) -> None:
@@ -329,7 +329,7 @@ class Network:
         if run_time < 0:
             return -1
         assert job.start_time is not None
-        return max(0, self._ends.get(job.id, job.start_time + run_time) - int(self.env.now))
+        return max(0, self._ends.get(job.id, job.start_time + run_time) - time_of(self.env))
 
     def _pause(self, job: Job) -> None:
         """`job` is suspended: its timer is void, what it has left is kept for its resumption."""
@@ -384,7 +384,7 @@ class Network:
         if timer.value != self._armed:
             return  # an earlier one was armed since
         self._armed = None
-        now = int(self.env.now)
+        now = time_of(self.env)
         at = self.controller.wake_at()
         if at is not None and at <= now:
             self._call_controller()

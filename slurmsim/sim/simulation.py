@@ -20,11 +20,12 @@ from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
+from slurmsim.sim.event_loop import run_until
 from slurmsim.sim.listener import Listener
 from slurmsim.sim.network import Behaviour, Durations, Network
 from slurmsim.sim.sources import Sources
 from slurmsim.sim.submissions import Submissions
-from slurmsim.sim.timers import Timer, after
+from slurmsim.sim.timers import Timer, after, time_of
 from slurmsim.workload import Workload
 
 STUCK_S = 30 * 86400
@@ -121,11 +122,7 @@ class Simulation(Network):
         if self.until is not None:
             self.env.run(until=self.env.any_of([self._over, self.env.timeout(max(0, self.until - self.start_time))]))
         else:
-            try:
-                self.env.run(until=self._over)
-            except RuntimeError:  # how SimPy says that no event is left
-                if self.env.peek() != float("inf"):
-                    raise
+            run_until(self.env, self._over)
 
     def _none_to_come(self) -> bool:
         """Whether every job there will be has ended."""
@@ -183,7 +180,7 @@ class Simulation(Network):
 
     def _arrive(self, timer: Timer) -> None:
         """Submit every row whose time has come and wait for the next; rows that follow another job wait for its end."""
-        now, submits, waits = int(self.env.now), self.workload.ints["submit"], self._followers.waits
+        now, submits, waits = time_of(self.env), self.workload.ints["submit"], self._followers.waits
         item: Any = timer.value
         while item is not None:
             row, sub, behaviour = item
@@ -216,20 +213,20 @@ class Simulation(Network):
         self._call_controller()
 
     def _cancel_later(self, job_id: int, at: int) -> Generator[Event, Any, None]:
-        yield self.env.timeout(max(0, at - int(self.env.now)))
+        yield self.env.timeout(max(0, at - time_of(self.env)))
         if job_id in self.behaviour:
             self._tell(Cancel(job_id))
 
     def _walk(self, timed: Iterable[Timed]) -> Generator[Event, Any, None]:
         for item in timed:
-            yield self.env.timeout(max(0, item.time - int(self.env.now)))
+            yield self.env.timeout(max(0, item.time - time_of(self.env)))
             if self._none_to_come() or self._stuck():
                 return
             self._tell(item.fact)
 
     def _stuck(self) -> bool:
         """Nothing has run or come for a month: drawn failures must not go on for ever."""
-        now = int(self.env.now)
+        now = time_of(self.env)
         if self.controller.state.running or now < self._last_submit:
             self._last_run = now
         return now - self._last_run > STUCK_S
@@ -255,7 +252,7 @@ class Simulation(Network):
     def _done(self, job_id: int) -> None:
         self.n_done += 1
         if self._followers.waits:
-            for item, delay in self._followers.ended(job_id, int(self.env.now)):
+            for item, delay in self._followers.ended(job_id, time_of(self.env)):
                 self._follow(item, delay)
         if self._sources is not None:
             self._sources.ended(job_id)

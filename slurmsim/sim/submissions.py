@@ -96,10 +96,12 @@ def _compile_requests(workload: Workload) -> tuple[list[ResourceRequest], np.nda
     n = len(workload)
     if not n:
         return [], np.zeros(0, np.int64)
-    if varying:
-        table = np.stack(varying, axis=1)
-        _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
-        inverse = inverse.reshape(-1)
+    if varying:  # as np.unique of the rows, which compares them one by one
+        order = np.lexsort(varying[::-1])
+        new = np.ones(n, bool)
+        new[1:] = np.any([c[order[1:]] != c[order[:-1]] for c in varying], axis=0)
+        first, inverse = order[new], np.empty(n, np.int64)
+        inverse[order] = np.cumsum(new) - 1
     else:
         first, inverse = np.zeros(1, np.int64), np.zeros(n, np.int64)
     return [_request(workload, int(row)) for row in first], inverse

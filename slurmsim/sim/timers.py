@@ -1,7 +1,8 @@
 """What happens at a time of its own, told to SimPy as little as it asks of an event.
 
 Timers are most of what happens in a run. A `simpy.Timeout` costs a microsecond more: it is made, filled and put into
-the queue in Python, and asked for its value there.
+the queue in Python, and asked for its value there. `time_of` and `nothing_else` are asked at every event, too, and so
+do not ask SimPy, whose answers are Python functions.
 """
 
 from __future__ import annotations
@@ -41,3 +42,14 @@ def after(env: Any, delay: int, call: Callable[[Any], None], value: Any = None, 
     if delay < 0:
         raise ValueError(f"a timer for {-delay} seconds ago")
     heappush(env._queue, (env._now + delay, priority, next(env._eid), Timer([call], value)))
+
+
+def time_of(env: Any) -> int:
+    """What time it is in `env`, whole seconds."""
+    return int(env._now)
+
+
+def nothing_else(env: Any) -> bool:
+    """Whether nothing else is to happen at this instant."""
+    queue: list[Any] = env._queue
+    return not queue or bool(queue[0][0] > env._now)

@@ -142,7 +142,8 @@ class LifeCycle(RunWay):
         reason = Reason.NON_ZERO_EXIT if state == JobState.FAILED else Reason.NONE
         self.end_components(job, state, fact.exit_code, reason)
         job.exit_code = fact.exit_code
-        kept = job.reason if is_held(job.reason) else Reason.NONE  # held while it ran: nothing takes that back
+        held = job.reason != Reason.NONE and is_held(job.reason)  # while it ran: nothing takes that back
+        kept = job.reason if held else Reason.NONE
         self.finish(job, state, Reason.NON_ZERO_EXIT if state == JobState.FAILED else kept)
 
     def end_components(self, leader: Job, state: str, exit_code: str, reason: str) -> None:

@@ -136,9 +136,10 @@ class Placer:
             inside = self.place(request, free, mask & prefer, rough=rough, later=later, heavier=heavier)
             if inside is not None:
                 return inside
-        # what holds for no candidate or for all of them moves nobody
-        prefer, heavier = (0 if some & mask == mask else some & mask for some in (prefer, heavier))
-        bias = Bias(prefer, heavier) if prefer or heavier else UNBIASED
+        bias = UNBIASED
+        if prefer or heavier:  # what holds for no candidate or for all of them moves nobody
+            prefer, heavier = (0 if some & mask == mask else some & mask for some in (prefer, heavier))
+            bias = Bias(prefer, heavier) if prefer or heavier else UNBIASED
         if request.by_count and bias is UNBIASED:
             return self.choose_whole(request, mask, later)
         if request.kinds:  # [a|b]: the first kind that can serve alone

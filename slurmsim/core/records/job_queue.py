@@ -177,6 +177,12 @@ class JobQueue:
     def add(self, job: Job, priorities: tuple[int, ...], wanted: tuple[bool, ...] | None = None) -> None:
         """Put `job` in, for its `wanted` partitions."""
         fifo = self.fifo
+        if len(job.partitions) == 1 and wanted is None and self.watcher is None:  # as nearly all
+            record = Record(job, job.partitions[0], job.requests[0], priorities[0], fifo)
+            self.pools[record.partition.pool].insert(record)
+            self.jobs[job.id] = (record,)
+            self.fresh[job.id] = job
+            return
         fields = zip(job.partitions, job.requests, priorities, strict=True)
         records = [Record(job, partition, request, priority, fifo) for partition, request, priority in fields]
         kept = tuple(records if wanted is None else [r for r, ok in zip(records, wanted, strict=True) if ok])
