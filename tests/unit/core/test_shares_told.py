@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slurmsim import compiled
 from slurmsim.core.placement.shares import Shares
-from slurmsim.kernel import compiled
+from slurmsim.kernel import compiled as has_extension
 from slurmsim.kernel.placement import Nodes
+from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.server.start import make_engine, new_header
 
 N = 6
 JOBS = st.lists(
@@ -51,12 +54,10 @@ def test_jobs_may_be_told_of_in_any_order(jobs: list[tuple[int, bool, list[int]]
     assert told(inserted) == told(in_order)
 
 
-@pytest.mark.skipif(not compiled("placement"), reason="the kernel is not compiled here, and then it is not asked")
+@pytest.mark.skipif(not has_extension("placement"), reason="the kernel is not compiled here, and then it is not asked")
+@pytest.mark.skipif(compiled(), reason="compiled classes take no other methods: pure Python runs this")
 def test_a_start_is_told_of_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In one cycle 200 tasks begin; telling all who run after each of them made it quadratic."""
-    from slurmsim.slurmctld.server.people import Person
-    from slurmsim.slurmctld.server.start import make_engine, new_header
-
     entire = []
     restart = Shares._restart
     monkeypatch.setattr(Shares, "_restart", lambda self, selector: (entire.append(1), restart(self, selector)))
