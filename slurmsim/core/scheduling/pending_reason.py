@@ -106,22 +106,20 @@ class PendingReasons:
         if request.candidates & ~usable and state.selector.possible(request) and not self._would_serve(request, usable):
             self.show_until_a_pass(job, self._not_available(partition, request))
 
-    def _not_reserved(self, record: Record) -> Bitmap:
-        """Nodes no reservation of others keeps from the record's job for its time; all where it has its own."""
-        if not self.state.reserved.all or record.reservation is not None:
-            return self.state.table.everything
-        limit = self._partition_limits.time_limit(record.job, record.partition)
-        found = self._reserved.examine(record, self.state.now, limit)
-        return found.nodes if found.verdict == OPEN else self.state.table.everything
-
     def _open_to(self, job: Job, partition: Partition, request: CompiledRequest) -> Bitmap:
-        """`_not_reserved` of the job in `partition`, whether it is in the queue or not."""
+        """Nodes no reservation of others keeps from `job` for its time in `partition`; all where it has its own."""
+        everything = self.state.table.everything
         if not self.state.reserved.all:
-            return self.state.table.everything
+            return everything
         records = self.state.queue.jobs.get(job.id, ())
         record = next((one for one in records if one.partition is partition), None)
-        own = job.reservations[0] if job.reservations else None
-        return self._not_reserved(record or Record(job, partition, request, job.priority, False, own))
+        if record is None:  # not in the queue
+            own = job.reservations[0] if job.reservations else None
+            record = Record(job, partition, request, job.priority, False, own)
+        if record.reservation is not None:
+            return everything
+        found = self._reserved.examine(record, self.state.now, self._partition_limits.time_limit(job, partition))
+        return found.nodes if found.verdict == OPEN else everything
 
     def show_busy(self, job: Job) -> None:
         """sbatch's own test of `job` fails where jobs that share with nobody, and reservations, leave it too few nodes.
