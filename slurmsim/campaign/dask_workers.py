@@ -123,7 +123,9 @@ def _work(
         except TimeoutError:
             continue
         for future in over:
-            yield _done(given.pop(future), future)
+            if (done := _done(given[future], future)) is not None:
+                del given[future]
+                yield done
 
 
 def _workers(client: Any) -> int:
@@ -135,12 +137,15 @@ def _workers(client: Any) -> int:
     return len(threads)
 
 
-def _done(task: Task, future: Any) -> Done:
-    if future.status == "finished":
-        value, error, spent = pickle.loads(future.result())
-        return Done(task, value, error, spent)
-    said = " ".join(str(future.exception()).split()) if future.status == "error" else future.status
-    return Done(task, None, SlurmSimError(f"Dask: {said}"), Spent(0.0, 0.0, 0))
+def _done(task: Task, future: Any) -> Done | None:
+    """None where the worker is gone with its answer: Dask starts the task anew once there is a worker again."""
+    try:
+        value, error, spent = pickle.loads(future.result(timeout=LOOK_S))
+    except TimeoutError:
+        return None
+    except Exception as reason:  # of Dask; what goes wrong in the task is part of its answer
+        return Done(task, None, SlurmSimError(f"Dask: {' '.join(str(reason).split())}"), Spent(0.0, 0.0, 0))
+    return Done(task, value, error, spent)
 
 
 def _is_loopback(host: str) -> bool:

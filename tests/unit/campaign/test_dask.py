@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -12,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import slurmsim
-from slurmsim.campaign.dask_workers import check_address
+from slurmsim.campaign.dask_workers import _done, check_address
+from slurmsim.campaign.tasks import Spent, Task
 from slurmsim.errors import ConfigError
 
 distributed = pytest.importorskip("distributed", reason="NOT TESTED: Dask is not installed")
@@ -34,6 +36,25 @@ def test_the_same_bytes(tmp_path: Path) -> None:
         assert own == (tmp_path / "local" / name).read_bytes() == (tmp_path / "address" / name).read_bytes(), name
     logs = {p.name: p.read_text() for p in (tmp_path / "own" / "logs").iterdir()}
     assert logs == {p.name: p.read_text() for p in (tmp_path / "local" / "logs").iterdir()}
+
+
+def test_an_answer_whose_worker_is_gone_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was told as finished, and a job ended before anybody had fetched it: nobody may wait for it for good."""
+    monkeypatch.setattr("slurmsim.campaign.dask_workers.LOOK_S", 0.3)
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
+        future = client.submit(pickle.dumps, (5, None, Spent(1.0, 1.0, 1)))
+        assert distributed.wait([future], timeout=30).done
+        cluster.scale(0)
+        while client.nthreads():
+            time.sleep(0.02)
+        task = Task("one", len, ())
+        assert _done(task, future) is None
+        cluster.scale(1)
+        until = time.monotonic() + 60
+        while (done := _done(task, future)) is None and time.monotonic() < until:
+            pass
+        assert done is not None and (done.value, done.error) == (5, None)
 
 
 @pytest.mark.parametrize("address", ["tcp://10.0.0.1:8786", "tcp://somewhere:8786", "http://127.0.0.1", "nowhere", ""])
