@@ -123,7 +123,9 @@ class Shadow:
                     break
                 free -= record.need
         head = self.head
-        fitting = [record for record in queue if record.need <= free and record is not head] if free else ()
+        fitting = pool.fitting(free) if free else []
+        if head is not None and head.need <= free:  # a limit keeps it where it is
+            fitting = [record for record in fitting if record is not head]
         if fitting:
             yield from self._backfill(pool, now, free, fitting)
         else:

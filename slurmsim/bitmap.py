@@ -12,21 +12,30 @@ import numpy as np
 import numpy.typing as npt
 
 Bitmap = int
+FEW = 8  # up to so many members one shift each is quickest
 FEW_RUNS = 8  # up to so many it is quicker to take them off one by one
 Indices = npt.NDArray[np.int64]
 
 
 def from_indices(indices: Iterable[int]) -> Bitmap:
     """The set holding `indices`."""
-    array = np.fromiter(indices, np.int64) if not isinstance(indices, np.ndarray) else indices
-    if len(array) < 8:
+    array = indices if isinstance(indices, np.ndarray) else np.fromiter(indices, np.int64)
+    if len(array) < FEW:
         mask = 0
-        for i in array:
-            mask |= 1 << int(i)
+        for i in array.tolist():
+            mask |= 1 << i
         return mask
     bits = np.zeros(int(array.max()) + 1, np.uint8)
     bits[array] = 1
     return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
+
+
+def from_ascending(indices: list[int]) -> Bitmap:
+    """The set holding `indices`, which ascend and are at least one."""
+    n, first = len(indices), indices[0]
+    if indices[-1] - first == n - 1:
+        return span(first, n)
+    return from_indices(np.array(indices, np.int64))
 
 
 def from_bools(flags: npt.NDArray[np.bool_]) -> Bitmap:

@@ -39,6 +39,8 @@ cdef class Nodes:
     cpdef int64_t future(self, int64_t[::1] reach, int64_t[::1] asked, int64_t linear, bint exact) noexcept
     cdef void _present(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
     cpdef bint place(self, int64_t[::1] reach, int64_t[::1] asked, int64_t[::1] free_cpus, int64_t[::1] free_mem) noexcept
+    @cython.locals(i=int64_t)
+    cpdef tuple shares(self)
     cdef int64_t _share(self, int64_t node, int64_t cpus, int64_t mem, int64_t[::1] asked) noexcept
     cdef int64_t _offer(self, int64_t node, int64_t[::1] asked) noexcept
     cpdef int64_t enough_after(self, int64_t[::1] reach, int64_t[::1] asked) noexcept

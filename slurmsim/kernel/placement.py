@@ -201,6 +201,15 @@ class Nodes:
         self.n_left = n
         return n > 0 and n >= asked[MIN_NODES_] and total >= asked[MIN_CPUS_] and self._tries(asked)
 
+    def shares(self) -> tuple[list[int], list[int]]:
+        """`chosen` and `given` of the last request that fitted, as lists."""
+        nodes: list[int] = []
+        cpus: list[int] = []
+        for i in range(self.n_chosen):
+            nodes.append(self.chosen[i])
+            cpus.append(self.given[i])
+        return nodes, cpus
+
     def _present(self, reach: array[int], asked: array[int]) -> None:
         """What is free of the nodes `reach`, and what they offer the request, is as it is now."""
         for i in range(len(reach)):

@@ -50,6 +50,9 @@ class Pool(Protocol):
         As they are, unless another policy stands between (`slurmsim_policies.cpu_hours`).
         """
 
+    def fitting(self, units: int) -> list[RecordView]:
+        """Records of `pending` that need no more than so many units, in its order; only meaningful while `alike`."""
+
     @property
     def generation(self) -> Hashable:
         """Changes with every start, end, cancel, edit, node event or new priorities, not with arrivals."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slurmsim.bitmap import Bitmap, from_indices, lowest, to_bools, to_indices
+from slurmsim.bitmap import Bitmap, from_ascending, lowest, to_bools, to_indices
 from slurmsim.bitmap import runs as bit_runs
 from slurmsim.core.placement.best_fit import (
     Ask,
@@ -361,11 +361,12 @@ class Placer:
             return None
         if request.tasks_short and request.tasks_short > _tasks_on(taken.values(), request.cpus_per_task):
             return None
-        if request.switches and request.leaves_of(from_indices(sorted(taken))) > request.switches:
+        if request.switches and request.leaves_of(from_ascending(sorted(taken))) > request.switches:
             return None
         if rough:
-            return Allocation(from_indices(sorted(taken)), request.whole, len(taken), 0, 0, 0)
-        return self._allocation(request, free, taken)
+            return Allocation(from_ascending(sorted(taken)), request.whole, len(taken), 0, 0, 0)
+        nodes = sorted(taken)
+        return self._allocation(request, free, nodes, [taken[n] for n in nodes])
 
     def _take_first(
         self, request: CompiledRequest, ask: Ask, idx: IntArray, cpus: IntArray, weights: IntArray, required: set[int]
@@ -438,22 +439,25 @@ class Placer:
             return [int(i) for i in idx[np.lexsort((-idx, weight))]]
         return None
 
-    def _allocation(self, request: CompiledRequest, free: FreeState, taken: dict[int, int]) -> Allocation:
+    def _allocation(self, request: CompiledRequest, free: FreeState, nodes: list[int], each: list[int]) -> Allocation:
+        """The nodes, which ascend, with what the job gets of the CPUs `each` it may have of them."""
         table = self.table
-        nodes = sorted(taken)
         idx = np.array(nodes, np.int64)
-        chosen = from_indices(idx)
+        chosen = from_ascending(nodes)
         if request.whole:
             return self._whole(request, chosen, None, len(nodes), int(table.cpus[idx].sum()))
-        grain = table.grain[idx].tolist()
+        grain = table.grain[idx].tolist() if table.uniform_grain is None else [table.uniform_grain] * len(nodes)
         dealt = request.asked.n_tasks if self.deals_tasks and request.tasks_per_node else 0
         brought = gpu_cpus(request.gres, len(nodes))
-        each = [taken[n] for n in nodes]
         given = distribute(
             request.min_cpus, request.least_cpus, each, request.cpus_per_task, request.tasks_per_node, grain, dealt,
             brought,
         )  # fmt: skip
-        cpus = table.cpus[idx] if request.all_cores else np.array(given, np.int64)
+        if request.all_cores:
+            cpus = table.cpus[idx]
+            given = cpus.tolist()
+        else:
+            cpus = np.array(given, np.int64)
         mem: int | IntArray = request.mem_node
         if request.mem_all:
             mem = table.mem[idx]
@@ -465,7 +469,7 @@ class Placer:
             gres = grant(request.gres, free.free_gres, idx, self._tasks_of(request, cpus), cpus, most)
             mem = self._memory_of_gpus(request, gres, mem, len(idx))
         quota = -1 if request.max_cpus_per_node is None else request.partition.index
-        return Allocation(chosen, False, len(nodes), int(cpus.sum()), cpus, mem, gres, idx, quota=quota)
+        return Allocation(chosen, False, len(nodes), sum(given), cpus, mem, gres, idx, quota=quota)
 
     @staticmethod
     def _tasks_of(request: CompiledRequest, cpus: IntArray) -> list[int]:

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from slurmsim.bitmap import Bitmap, from_indices
+from slurmsim.bitmap import Bitmap, from_ascending
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import FreeState, Supposed
 from slurmsim.core.placement.node_release_times import NodeReleaseTimes
@@ -138,8 +138,8 @@ class Selector(Placer):
         if taken is None:
             return None
         if rough:
-            return Allocation(from_indices(list(taken)), False, len(taken), 0, 0, 0)
-        return self._allocation(request, free, taken)
+            return Allocation(from_ascending(taken[0]), False, len(taken[0]), 0, 0, 0)
+        return self._allocation(request, free, *taken)
 
     def future(
         self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, *,

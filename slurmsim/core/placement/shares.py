@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from slurmsim.bitmap import Bitmap, to_bools
+from slurmsim.bitmap import Bitmap, from_ascending, to_bools
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.node_table import IntArray, NodeTable
@@ -80,16 +80,18 @@ class Shares:
         """Whether the kernel can say which share of nodes `request` gets of what is free."""
         return not (request.whole or request.gres) and self.serves(request, selector)
 
-    def place(self, request: CompiledRequest, reach: IntArray) -> dict[int, int] | None:
+    def place(self, request: CompiledRequest, reach: IntArray) -> tuple[list[int], list[int]] | None:
         """Nodes of `reach`, all of which are open, and CPUs taken of each, of what is free now; None: it does not fit.
+
+        The nodes ascend.
 
         For requests that `serves_now`. To tell the kernel what is free costs nothing here: it looks itself.
         """
         table, nodes = self.table, self._known()
         if not nodes.place(reach, request.columns, table.free_cpus, table.free_mem):
             return None
-        n = nodes.n_chosen
-        return dict(zip(nodes.chosen[:n], nodes.given[:n], strict=True))
+        found: tuple[list[int], list[int]] = nodes.shares()
+        return found
 
     def future(
         self, request: CompiledRequest, reach: IntArray, running: Sequence[tuple[int, int, Job]], exact: bool,
@@ -103,10 +105,7 @@ class Shares:
         gone = int(nodes.future(reach, request.columns, selector.window_linear, exact))
         if gone < 0:
             return None
-        mask = 0
-        for node in nodes.chosen[: nodes.n_chosen]:
-            mask |= 1 << node
-        return gone, mask
+        return gone, from_ascending(nodes.shares()[0])
 
     def earliest(
         self, request: CompiledRequest, reach: IntArray, running: Sequence[tuple[int, int, Job]], selector: Selecting

@@ -122,6 +122,7 @@ class NodeTable:
         self.mem = np.array([max(0, s.real_memory_mib - s.mem_spec_limit_mib) for s in nodes], np.int64)
         self.weight = np.array([s.weight for s in nodes], np.int64)
         self.grain = np.array([grain_cpus(s, unit) for s in nodes], np.int64)
+        self.uniform_grain: int | None = alike(self.grain)
         # One column per GRES (name, type); an untyped request may take from any type of the name.
         kinds = sorted({(g.name, g.type) for s in nodes for g in s.gres})
         self.gres_kinds: list[tuple[str, str]] = kinds
@@ -144,7 +145,7 @@ class NodeTable:
         self.mixed: Bitmap = 0
         self.up: Bitmap = self.everything
         self.down: Bitmap = 0  # down, drained or in maintenance
-        self.uniform_cpus: int | None = int(self.cpus[0]) if self.n and (self.cpus == self.cpus[0]).all() else None
+        self.uniform_cpus: int | None = alike(self.cpus)
         self.total_cpus = int(self.cpus.sum())
         self.alloc_cpus = 0
         # by partition with MaxCPUsPerNode: CPUs its jobs use of each node
@@ -188,7 +189,8 @@ class NodeTable:
                 assert self.cores is not None
                 self.cores.add(a.share, crowd=crowd)
                 self.free_cpus[idx] = self.cores.free_on(idx.tolist())
-            self.free_mem[idx] -= a.mem
+            if type(a.mem) is not int or a.mem:
+                self.free_mem[idx] -= a.mem
             for kind, count in a.gres:
                 self.free_gres[kind][idx] -= count
             self.n_jobs[idx] += 1
@@ -212,20 +214,21 @@ class NodeTable:
             assert self.cores is not None
             self.cores.remove(a.share)
             self.free_cpus[idx] = self.cores.free_on(idx.tolist())
-        self.free_mem[idx] += a.mem
+        if type(a.mem) is not int or a.mem:
+            self.free_mem[idx] += a.mem
         for kind, count in a.gres:
             self.free_gres[kind][idx] += count
-        self.n_jobs[idx] -= 1
         if a.quota >= 0:
             self.used_by[a.quota][idx] -= a.cpus
-        if len(idx) == 1:
-            freed = a.mask if self.n_jobs[idx[0]] == 0 else 0
-        else:
-            freed = from_indices(idx[self.n_jobs[idx] == 0])
-        if freed:
+        left = self.n_jobs[idx] - 1
+        self.n_jobs[idx] = left
+        shared = np.count_nonzero(left)
+        if shared < len(left):
+            freed = from_indices(idx[left == 0]) if shared else a.mask
             self.mixed &= ~freed
             self.idle |= freed
-        return freed
+            return freed
+        return 0
 
     def counted(self, a: Allocation) -> Allocation:
         """The same holding as counts on its nodes, which may then be shared although it was given whole nodes."""
@@ -275,6 +278,11 @@ class NodeTable:
     def sockets(self, idx: IntArray) -> IntArray:
         """How many sockets nodes `idx` have, shape (len(idx),)."""
         return np.array([self.specs[i].sockets for i in idx], np.int64)
+
+
+def alike(values: IntArray) -> int | None:
+    """What all have; None where they differ, or nobody has any."""
+    return int(values[0]) if len(values) and (values == values[0]).all() else None
 
 
 def reserved_cpus(spec: NodeSpec) -> int:

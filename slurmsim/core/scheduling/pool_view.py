@@ -142,6 +142,10 @@ class PoolView:
             return iter(releases)
         return (entry for entry in releases if entry[2].partition.pool == self.index)
 
+    def fitting(self, units: int) -> list[Record]:
+        """Records that need no more than so many units, in order. Asked at each pass, so where looking is cheap."""
+        return [record for record in self._queue.records if record.need <= units]
+
     def turns(self, records: Sequence[Record]) -> Sequence[Record]:
         """`records` in the order in which a pass is to take them."""
         return records
