@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 Bitmap = int
-FEW = 8  # up to so many members one shift each is quickest
+FEW = 8  # below so many members one shift each is quickest
+MANY = 64  # up to so many a shift for each run
 FEW_RUNS = 8  # up to so many it is quicker to take them off one by one
 Indices = npt.NDArray[np.int64]
 
@@ -32,10 +33,18 @@ def from_indices(indices: Iterable[int]) -> Bitmap:
 
 def from_ascending(indices: list[int]) -> Bitmap:
     """The set holding `indices`, which ascend and are at least one."""
-    n, first = len(indices), indices[0]
+    first, n = indices[0], len(indices)
     if indices[-1] - first == n - 1:
         return span(first, n)
-    return from_indices(np.array(indices, np.int64))
+    if n > MANY:
+        return from_indices(np.fromiter(indices, np.int64, n))
+    mask, after = 0, first
+    for i in indices:
+        if i != after:
+            mask |= span(first, after - first)
+            first = i
+        after = i + 1
+    return mask | span(first, after - first)
 
 
 def from_bools(flags: npt.NDArray[np.bool_]) -> Bitmap:

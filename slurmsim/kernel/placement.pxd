@@ -9,6 +9,12 @@ cdef int64_t NEAR_
 
 cpdef object zeros(int64_t n)
 
+@cython.locals(i=int64_t)
+cpdef void take(const int64_t[::1] nodes, const int64_t[::1] cpus, int64_t[::1] free_cpus, int64_t[::1] jobs) noexcept
+
+@cython.locals(i=int64_t, shared=int64_t)
+cpdef int64_t give_back(const int64_t[::1] nodes, const int64_t[::1] cpus, int64_t[::1] free_cpus, int64_t[::1] jobs) noexcept
+
 @cython.final
 cdef class Nodes:
     cdef public int64_t n_kinds, gres_room, n_gres, count_room, n_counts

@@ -24,6 +24,23 @@ def zeros(n: int) -> array[int]:
     return array("q", (0,)) * n
 
 
+def take(nodes: array[int], cpus: array[int], free_cpus: array[int], jobs: array[int]) -> None:
+    """A job has so many CPUs of each of the `nodes` from now on; `free_cpus` and `jobs` are of all nodes."""
+    for i in range(len(nodes)):
+        free_cpus[nodes[i]] -= cpus[i]
+        jobs[nodes[i]] += 1
+
+
+def give_back(nodes: array[int], cpus: array[int], free_cpus: array[int], jobs: array[int]) -> int:
+    """It has them no more; on how many of the nodes others have jobs."""
+    shared = 0
+    for i in range(len(nodes)):
+        free_cpus[nodes[i]] += cpus[i]
+        jobs[nodes[i]] -= 1
+        shared += jobs[nodes[i]] != 0
+    return shared
+
+
 class Nodes:
     """What nodes have and what is free of them, and the running jobs in the order of their ends.
 

@@ -18,6 +18,7 @@ from random_worlds import read_conf
 
 from slurmsim import compiled
 from slurmsim.core.placement import shares
+from slurmsim.core.records import node_table
 from slurmsim.kernel import MODULES, load
 from slurmsim.kernel import compiled as is_compiled
 from slurmsim.releases import RELEASES
@@ -45,6 +46,7 @@ def kernels(form: str, shares_wanted: bool = True) -> Iterator[None]:
         mock.patch.object(atom_plans, "kernel", find("cycle")),
         mock.patch.object(shares, "load", find),
         mock.patch.object(shares, "COMPILED", shares_wanted),
+        mock.patch.object(node_table, "_KERNEL", find("placement") if shares_wanted else None),
     ):
         yield
 

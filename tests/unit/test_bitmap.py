@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmsim.bitmap import from_bools, from_indices, lowest, runs, span, to_bools, to_indices
+from slurmsim.bitmap import from_ascending, from_bools, from_indices, lowest, runs, span, to_bools, to_indices
 
 members = st.sets(st.integers(0, 300), max_size=120)
 
@@ -21,6 +21,11 @@ def test_indices_round_trip(wanted: set[int]) -> None:
 @given(members)
 def test_indices_from_an_array_are_those_from_a_list(wanted: set[int]) -> None:
     assert from_indices(np.array(sorted(wanted), np.int64)) == from_indices(sorted(wanted))
+
+
+@given(st.sets(st.integers(0, 300), min_size=1, max_size=120))
+def test_ascending_ones_are_the_same_set(wanted: set[int]) -> None:
+    assert from_ascending(sorted(wanted)) == from_indices(sorted(wanted))
 
 
 @given(st.lists(st.booleans(), max_size=100))

@@ -514,7 +514,7 @@ def distribute(
         if short > 0 and not tasks_per_node:  # CPUs enough, but not for whole tasks on every node: the first get more
             dealt = [d + (short + hosts - 1 - i) // hosts for i, d in enumerate(dealt)]
         given = [min(max(t * cpus_per_task, 0 if tasks else least), a) for t, a in zip(dealt, taken, strict=True)]
-    return [-(-g // share) * share for g, share in zip(given, grain, strict=True)]
+    return given if max(grain) == 1 else [-(-g // share) * share for g, share in zip(given, grain, strict=True)]
 
 
 def _rounds_of_cores(room: list[int], tasks: int, shares: list[int]) -> list[int]:

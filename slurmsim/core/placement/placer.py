@@ -442,7 +442,7 @@ class Placer:
     def _allocation(self, request: CompiledRequest, free: FreeState, nodes: list[int], each: list[int]) -> Allocation:
         """The nodes, which ascend, with what the job gets of the CPUs `each` it may have of them."""
         table = self.table
-        idx = np.array(nodes, np.int64)
+        idx = np.fromiter(nodes, np.int64, len(nodes))
         chosen = from_ascending(nodes)
         if request.whole:
             return self._whole(request, chosen, None, len(nodes), int(table.cpus[idx].sum()))
@@ -457,7 +457,7 @@ class Placer:
             cpus = table.cpus[idx]
             given = cpus.tolist()
         else:
-            cpus = np.array(given, np.int64)
+            cpus = np.fromiter(given, np.int64, len(given))
         mem: int | IntArray = request.mem_node
         if request.mem_all:
             mem = table.mem[idx]

@@ -17,12 +17,14 @@ import numpy.typing as npt
 
 from slurmsim.bitmap import Bitmap, from_indices, to_bools, to_indices
 from slurmsim.errors import InvariantError
+from slurmsim.kernel import compiled, load
 from slurmsim.model.node import NodeSpec
 
 if TYPE_CHECKING:
     from slurmsim.core.placement.sharing import SharedCores
 
 IntArray = npt.NDArray[np.int64]
+_KERNEL: Any = load("placement") if compiled("placement") else None  # else NumPy is quicker
 
 
 @dataclass(slots=True)
@@ -184,16 +186,16 @@ class NodeTable:
         else:
             idx = a.indices()
             if a.share is None:
-                self.free_cpus[idx] -= a.cpus
+                self._take(idx, a.cpus)
             else:
                 assert self.cores is not None
                 self.cores.add(a.share, crowd=crowd)
                 self.free_cpus[idx] = self.cores.free_on(idx.tolist())
+                self.n_jobs[idx] += 1
             if type(a.mem) is not int or a.mem:
                 self.free_mem[idx] -= a.mem
             for kind, count in a.gres:
                 self.free_gres[kind][idx] -= count
-            self.n_jobs[idx] += 1
             if a.quota >= 0:
                 self.used_by[a.quota][idx] += a.cpus
             self.idle &= ~a.mask
@@ -209,26 +211,41 @@ class NodeTable:
             return a.mask
         idx = a.indices()
         if a.share is None:
-            self.free_cpus[idx] += a.cpus
+            shared = self._give_back(idx, a.cpus)
         else:
             assert self.cores is not None
             self.cores.remove(a.share)
             self.free_cpus[idx] = self.cores.free_on(idx.tolist())
+            self.n_jobs[idx] -= 1
+            shared = int(np.count_nonzero(self.n_jobs[idx]))
         if type(a.mem) is not int or a.mem:
             self.free_mem[idx] += a.mem
         for kind, count in a.gres:
             self.free_gres[kind][idx] += count
         if a.quota >= 0:
             self.used_by[a.quota][idx] -= a.cpus
-        left = self.n_jobs[idx] - 1
-        self.n_jobs[idx] = left
-        shared = np.count_nonzero(left)
-        if shared < len(left):
-            freed = from_indices(idx[left == 0]) if shared else a.mask
-            self.mixed &= ~freed
-            self.idle |= freed
-            return freed
-        return 0
+        if shared == len(idx):
+            return 0
+        freed = from_indices(idx[self.n_jobs[idx] == 0]) if shared else a.mask
+        self.mixed &= ~freed
+        self.idle |= freed
+        return freed
+
+    def _take(self, idx: IntArray, cpus: int | IntArray) -> None:
+        """A job has so many CPUs of nodes `idx` from now on."""
+        if _KERNEL is not None and type(cpus) is not int:
+            _KERNEL.take(idx, cpus, self.free_cpus, self.n_jobs)
+        else:
+            self.free_cpus[idx] -= cpus
+            self.n_jobs[idx] += 1
+
+    def _give_back(self, idx: IntArray, cpus: int | IntArray) -> int:
+        """It has them no more; on how many of the nodes others have jobs."""
+        if _KERNEL is not None and type(cpus) is not int:
+            return int(_KERNEL.give_back(idx, cpus, self.free_cpus, self.n_jobs))
+        self.free_cpus[idx] += cpus
+        self.n_jobs[idx] -= 1
+        return int(np.count_nonzero(self.n_jobs[idx]))
 
     def counted(self, a: Allocation) -> Allocation:
         """The same holding as counts on its nodes, which may then be shared although it was given whole nodes."""
