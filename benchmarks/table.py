@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import statistics
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 BEGIN, END = "<!-- results: written by table.py -->\n", "<!-- end of results -->\n"
 ORDER = (
     "sdsc_blue_easy", "ctc_easy", "theta_easy", "curie_easy", "kth_conservative", "lublin_conservative",
-    "kth_backfill", "titan_backfill", "titan_fairshare", "empty_run_easy", "empty_run_backfill",
+    "kth_easy", "kth_backfill", "demo", "titan_backfill", "titan_fairshare", "empty_run_easy", "empty_run_backfill",
 )  # fmt: skip
 HEAD = (
     "| workload | policy | CPU s, median (spread) | wall s | jobs per CPU s | peak MB | runs | target | met "
@@ -41,6 +43,14 @@ def row(result: dict[str, Any]) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
+def exponent(series: str, points: Sequence[Mapping[str, Any]]) -> float:
+    """To which power of its series CPU time grows from the first point of a policy to its last."""
+    first, last = points[0], points[-1]
+    if first[series] == last[series]:
+        return 0.0
+    return math.log(last["cpu_s"] / first["cpu_s"]) / math.log(last[series] / first[series])
+
+
 def growth(result: dict[str, Any]) -> str:
     """One series as a table: a line for each point."""
     series = result["series"]
@@ -49,6 +59,11 @@ def growth(result: dict[str, Any]) -> str:
         rate, memory = p["jobs"] / p["cpu_s"], p["rss_bytes"] / 1e6
         cells = [f"{p[series]:,}", p["policy"], f"{p['cpu_s']:.1f}", f"{rate:,.0f}", f"{memory:,.0f}"]
         lines.append(f"| {' | '.join(cells)} |\n")
+    powers = []
+    for policy in dict.fromkeys(p["policy"] for p in result["points"]):
+        grown = exponent(series, [p for p in result["points"] if p["policy"] == policy])
+        powers.append(f"{policy} {grown:.2f}")
+    lines.append(f"\nFrom the first to the last CPU time grows to the power: {', '.join(powers)}.\n")
     return "".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""Claim: CTC, 77,199 jobs on 338 one-CPU nodes, under EASY in 5 CPU seconds."""
+"""Claim: CTC, 77,199 jobs on 338 one-CPU nodes, under EASY in 3 CPU seconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CLAIM = Claim(
     "CTC, 77,199 jobs, 338 CPUs",
     "easy",
     ("--nodes", "338"),
-    cpu_s=5,
+    cpu_s=3,
     peers="pyss 75, Batsim 40, AccaSim 57, CQSim 89, Alea 42",
 )
 

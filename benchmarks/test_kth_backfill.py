@@ -1,4 +1,4 @@
-"""Claim: KTH-SP2, 340 days, under sched/backfill with Slurm's cadence and defaults in 20 CPU seconds and 300 MB."""
+"""Claim: KTH-SP2, 340 days, under sched/backfill with Slurm's cadence and defaults in 3 CPU seconds and 300 MB."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CLAIM = Claim(
     "KTH-SP2, 28,481 jobs in 340 days, 100 nodes",
     "backfill",
     ("--nodes", "100"),
-    cpu_s=20,
+    cpu_s=3,
     rss_mb=300,
     peers="FastSim 414 and 1.2 GB",
 )

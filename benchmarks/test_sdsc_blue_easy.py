@@ -1,4 +1,4 @@
-"""Claim: SDSC-BLUE, 232,542 jobs on 1,152 one-CPU nodes, under EASY in 15 CPU seconds and 500 MB."""
+"""Claim: SDSC-BLUE, 232,542 jobs on 1,152 one-CPU nodes, under EASY in 6 CPU seconds and 500 MB."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CLAIM = Claim(
     "SDSC-BLUE, 232,542 jobs, 1,152 CPUs",
     "easy",
     ("--nodes", "1152"),
-    cpu_s=15,
+    cpu_s=6,
     rss_mb=500,
     peers="pyss 98",
 )

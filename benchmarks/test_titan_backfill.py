@@ -1,4 +1,4 @@
-"""Claim: a year like Titan's, 562,079 jobs on 18,688 nodes, under sched/backfill in 600 CPU seconds and 2 GB."""
+"""Claim: a year like Titan's, 562,079 jobs on 18,688 nodes, under sched/backfill in 300 CPU seconds and 700 MB."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from measure import HERE, Claim, check, slurmsim
 
 CLAIM = Claim(
     "titan_backfill", "a year like Titan's, 562,079 jobs, 18,688 nodes", "backfill",
-    ("--conf", str(HERE / "titan.conf")), cpu_s=600, rss_mb=2000, peers="nobody",
+    ("--conf", str(HERE / "titan.conf")), cpu_s=300, rss_mb=700, peers="nobody",
 )  # fmt: skip
 
 

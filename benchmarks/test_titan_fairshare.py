@@ -1,4 +1,4 @@
-"""Claim: Titan's year with fair share (600 users, 60 accounts) and limits of three QOS in 900 CPU seconds."""
+"""Claim: Titan's year with fair share (600 users, 60 accounts) and limits of three QOS in 450 CPU seconds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from measure import HERE, Claim, check, slurmsim
 
 CLAIM = Claim(
     "titan_fairshare", "the same with fair share, 600 users, 60 accounts, limits of three QOS", "backfill",
-    ("--conf", str(HERE / "titan_fairshare.conf")), cpu_s=900, peers="nobody",
+    ("--conf", str(HERE / "titan_fairshare.conf")), cpu_s=450, peers="nobody",
 )  # fmt: skip
 QOS = """
 [qos.capability]

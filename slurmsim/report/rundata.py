@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,20 +18,51 @@ from slurmsim.report.series import counts_over_time
 from slurmsim.trace.columns import int_values, text_codes
 from slurmsim.trace.reader import Trace
 
+MOST_STEPS = 200_000
+"""Of use over time that a page shows, and that are held at once; of more, means of bins."""
+USAGE = ("time", "alloc_nodes", "idle_nodes", "down_nodes", "alloc_cpus", "running_jobs", "pending_jobs")
 Codes = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
 class Usage:
-    """The usage series of the whole cluster or of a partition."""
+    """The usage series of the whole cluster.
 
-    time: IntArray
-    alloc_nodes: IntArray
-    idle_nodes: IntArray
-    down_nodes: IntArray
-    alloc_cpus: IntArray
-    running: IntArray
-    pending: IntArray
+    Parameters
+    ----------
+    column
+        Gives one by its name in the schema. Those of a very long run are read each time, so that few are in memory.
+    """
+
+    def __init__(self, column: Callable[[str], IntArray]) -> None:
+        self.column = column
+
+    @cached_property
+    def time(self) -> IntArray:
+        return self.column("time")
+
+    @property
+    def alloc_nodes(self) -> IntArray:
+        return self.column("alloc_nodes")
+
+    @property
+    def idle_nodes(self) -> IntArray:
+        return self.column("idle_nodes")
+
+    @property
+    def down_nodes(self) -> IntArray:
+        return self.column("down_nodes")
+
+    @property
+    def alloc_cpus(self) -> IntArray:
+        return self.column("alloc_cpus")
+
+    @property
+    def running(self) -> IntArray:
+        return self.column("running_jobs")
+
+    @property
+    def pending(self) -> IntArray:
+        return self.column("pending_jobs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +124,17 @@ class RunData:
     def interval(self) -> Interval:
         """From the first submit to the last thing that happened; at least a second long."""
         jobs = self.jobs
-        logged = self.trace.ints_where("usage", ("time",), "partition", "")[0]
-        times = [jobs.submit, jobs.start[jobs.started], jobs.end[jobs.ended], logged]
+        times = [jobs.submit, jobs.start[jobs.started], jobs.end[jobs.ended], self.logged]
         known = [t for t in times if len(t)]
         if not known:
             return Interval(0, 1)
         begin = int(jobs.submit.min()) if len(jobs) else int(known[0].min())
         return Interval(begin, max(begin + 1, *(int(t.max()) for t in known)))
+
+    @cached_property
+    def logged(self) -> IntArray:
+        """When the use of the whole cluster changed, as the trace tells."""
+        return self.trace.ints_where("usage", ("time",), "partition", "")[0]
 
     @cached_property
     def epoch(self) -> int | None:
@@ -125,10 +160,17 @@ class RunData:
     @cached_property
     def usage(self) -> Usage:
         """Usage of the whole cluster; derived from the jobs when the trace has no usage rows."""
-        names = ("time", "alloc_nodes", "idle_nodes", "down_nodes", "alloc_cpus", "running_jobs", "pending_jobs")
-        found = self.trace.ints_where("usage", names, "partition", "")
-        if len(found[0]):
-            return Usage(*found)
+        if len(self.logged) > MOST_STEPS:
+            return Usage(self._logged_usage)
+        if not len(self.logged):
+            return self._derived_usage()
+        found = self.trace.ints_where("usage", USAGE, "partition", "")
+        return Usage(dict(zip(USAGE, found, strict=True)).__getitem__)
+
+    def _logged_usage(self, name: str) -> IntArray:
+        return self.logged if name == "time" else self.trace.ints_where("usage", (name,), "partition", "")[0]
+
+    def _derived_usage(self) -> Usage:
         jobs, ran = self.jobs, self.jobs.started
         left = np.where(ran, jobs.start, np.where(jobs.ended, jobs.end, self.interval.end))
         left = np.where(jobs.accepted, left, jobs.submit)  # what was refused never was in the queue
@@ -140,7 +182,8 @@ class RunData:
         _, cpus = counts_over_time(begin, end, np.append(jobs.cpus[ran], 0 * ones))
         _, nodes = counts_over_time(begin, end, np.append(jobs.nodes[ran], 0 * ones))
         none = np.zeros(len(time), np.int64)
-        return Usage(time, nodes, none, none, cpus, running, pending)
+        found = (time, nodes, none, none, cpus, running, pending)
+        return Usage(dict(zip(USAGE, found, strict=True)).__getitem__)
 
     @cached_property
     def cluster(self) -> Cluster | None:

@@ -9,8 +9,9 @@ import numpy as np
 from slurmsim.metrics.timelines import rows_of
 from slurmsim.report import style
 from slurmsim.report.compare import Comparison
+from slurmsim.report.rundata import MOST_STEPS
 from slurmsim.report.series import bin_edges, bin_means
-from slurmsim.report.web.page_data import BINS, MOST_STEPS, Columns, facts_and_columns, packed
+from slurmsim.report.web.page_data import BINS, Columns, facts_and_columns, packed
 from slurmsim.report.web.workbench import drawn
 
 

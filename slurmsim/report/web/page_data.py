@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from slurmsim.metrics.columns import IntArray
 from slurmsim.metrics.timelines import COLUMNS, JobEvents, rows_of, timelines
 from slurmsim.report.breakdown import by_class
 from slurmsim.report.occupancy import SIZE, color_labels
-from slurmsim.report.rundata import RunData
+from slurmsim.report.rundata import MOST_STEPS, RunData
 from slurmsim.report.series import bin_edges, bin_means
 from slurmsim.report.web.packing import pack
 from slurmsim.trace.columns import NULL
@@ -23,8 +24,7 @@ MOST_JOBS = 100_000
 """A page of more jobs holds a sample of this many."""
 KEPT_LONGEST = 1_000
 """Of a sample: the jobs that waited longest are always in it."""
-MOST_STEPS = 200_000  # of use over time; above, means of `BINS` bins
-BINS = 20_000
+BINS = 20_000  # of use over time where there are more than `MOST_STEPS` steps
 _MOST_CLASSES = 5_000  # rows of the table of users
 
 _INTS = ("job_id", "nodes", "cpus", "gpus", "mem_mib", "priority", "restarts")
@@ -203,21 +203,21 @@ def _value_of(events: JobEvents, rows: IntArray, ids: IntArray) -> IntArray:
 
 
 def _usage(data: RunData) -> dict[str, npt.NDArray[Any]]:
-    """The step series of the whole cluster, thinned where it is very long."""
-    usage, over = data.usage, data.interval
-    found: dict[str, npt.NDArray[Any]] = {
-        name: getattr(usage, name)
-        for name in ("alloc_nodes", "idle_nodes", "down_nodes", "alloc_cpus", "running", "pending")
-    }
+    """The step series of the whole cluster, one at a time, as each is as long as the run; very long ones thinned."""
+    time, over = data.usage.time, data.interval
+    edges = bin_edges(over.begin, over.end, BINS) if len(time) > MOST_STEPS else None
+    found: dict[str, npt.NDArray[Any]] = {}
+    for name, values in _series(data):
+        if len(values) == len(time) and len(values) and values.max() > 0:
+            found[f"use_{name}"] = values if edges is None else bin_means(time, values, edges)
+    at = time if edges is None else edges[:-1].astype(np.int64)
+    return {"use_time": at - over.begin} | found
+
+
+def _series(data: RunData) -> Iterator[tuple[str, IntArray]]:
+    """Names and values of what the page shows of use over time; of what only the trace may have, as far as it does."""
+    for name in ("alloc_nodes", "idle_nodes", "down_nodes", "alloc_cpus", "running", "pending"):
+        yield name, getattr(data.usage, name)
     power = (data.trace.path / "phases.parquet").exists()
-    names = (*_USAGE, *(_POWER if power else ()))
-    logged = data.trace.ints_where("usage", names, "partition", "", null=-1)
-    if len(logged[0]) == len(usage.time):
-        found |= dict(zip(names, logged, strict=True))
-    found = {name: values for name, values in found.items() if len(values) and values.max() > 0}
-    time = usage.time
-    if len(time) > MOST_STEPS:
-        edges = bin_edges(over.begin, over.end, BINS)
-        found = {name: bin_means(time, values, edges) for name, values in found.items()}
-        time = edges[:-1].astype(np.int64)
-    return {"use_time": time - over.begin} | {f"use_{name}": values for name, values in found.items()}
+    for name in (*_USAGE, *(_POWER if power else ())):
+        yield name, data.trace.ints_where("usage", (name,), "partition", "", null=-1)[0]

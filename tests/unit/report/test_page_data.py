@@ -7,6 +7,7 @@ import pytest
 from fake_traces import event_row, job_row, make_trace, usage_row, write_trace
 
 import slurmsim
+from slurmsim.report import rundata as rundata_module
 from slurmsim.report.rundata import RunData
 from slurmsim.report.web import page_data as page_data_module
 from slurmsim.report.web.packing import unpack
@@ -137,7 +138,8 @@ def test_above_the_limit_a_sample_always_the_same_with_the_longest_waits(tmp_pat
 
 
 def test_very_many_steps_become_exact_means(tmp_path, monkeypatch):
-    monkeypatch.setattr(page_data_module, "MOST_STEPS", 3)
+    for module in (page_data_module, rundata_module):
+        monkeypatch.setattr(module, "MOST_STEPS", 3)
     monkeypatch.setattr(page_data_module, "BINS", 2)
     jobs = [job_row(job_id=1, submit=0, start=0, end=20, node_list="n1")]
     usage = [usage_row(time=t, alloc_cpus=c) for t, c in ((0, 1), (5, 3), (10, 4), (15, 0), (20, 0))]
