@@ -22,6 +22,7 @@ from slurmsim import compiled
 from slurmsim.core.placement import selector
 from slurmsim.core.placement.selector import Selector
 from slurmsim.core.scheduling.main_pass import MainPass
+from slurmsim.core.scheduling.may_start import StartTest
 from slurmsim.core.scheduling.policy_view import View
 from slurmsim.policy import load_policy
 from slurmsim.releases import RELEASES
@@ -164,6 +165,17 @@ def test_looking_only_at_arrivals(world: World) -> None:
 def test_counting_nodes_instead_of_placing(policy: str, world: World) -> None:
     usual = drive(world, policy)
     with without("_future_by_count", Selector, Selector._future_by_placement):
+        other = drive(world, policy)
+    assert usual.starts == other.starts
+    assert usual.events == other.events
+
+
+@pytest.mark.parametrize("policy", ["backfill", "builtin", "easy", "conservative"])
+@given(seed=st.integers(0, 1 << 30))
+def test_asking_limits_before_equal_nodes_are_picked(policy: str, seed: int) -> None:
+    world = busy_world(seed, limited=True)
+    usual = drive(world, policy)
+    with without("_amount_known", StartTest, lambda *_: False):
         other = drive(world, policy)
     assert usual.starts == other.starts
     assert usual.events == other.events

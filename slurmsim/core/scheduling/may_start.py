@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
+from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import FreeState
 from slurmsim.core.placement.layout import lay_out
 from slurmsim.core.placement.units import units_of
@@ -225,6 +226,12 @@ class StartTest:
         (`refusal`).
         """
         limits = self.accounting.limits
+        if limits is not None and layout is None and self._amount_known(record.request):
+            held = limits.after_plan(record)
+            if held is not None and self._are_enough(record, nodes):
+                n = record.request.node_need
+                self._note_found(record, by, n, n * record.request.cpus_each)
+                return None, held
         seconds = limit
         if seconds is None:
             seconds = record.job.time_limit_s if by.first_limit else self.time_limit(record)
@@ -239,14 +246,36 @@ class StartTest:
         if limits is not None and (alloc is not None or by.judges_request or makes_room):
             held = limits.after(record, alloc)
             if held is not None:
-                if alloc is not None and by.learns:
-                    record.job.likely_nodes = alloc.n_nodes
-                    self.found_cpus.found(record.job, alloc.n_cpus)
+                if alloc is not None:
+                    self._note_found(record, by, alloc.n_nodes, alloc.n_cpus)
                 return None, held
         if alloc is None and makes_room:
             assert self.preemption is not None
             alloc = self.preemption.make_room(record, self.reach(record, nodes, seconds))
         return alloc, None
+
+    def _amount_known(self, request: CompiledRequest) -> bool:
+        """Whether the request gets the same of any free nodes: then limits are asked before some are picked.
+
+        Equal whole nodes, of which nobody in its groups can have one.
+        """
+        state = self.state
+        special = state.reserved.all or state.suspended or state.watts is not None
+        choice = request.elastic or request.gres or request.memory_asked or request.mem_all
+        return request.by_count and not (choice or special)
+
+    def _are_enough(self, record: Record, nodes: Bitmap) -> bool:
+        """Whether `place_now` would find such a request its nodes."""
+        free = self.state.free_to(record, nodes)
+        if self.completing.nodes:
+            free &= ~self.completing.nodes
+        return self.state.selector.fits(record.request, free)
+
+    def _note_found(self, record: Record, by: Asker, n_nodes: int, n_cpus: int) -> None:
+        """Nodes were found for the record's job, and a limit forbids the start."""
+        if by.learns:
+            record.job.likely_nodes = n_nodes
+            self.found_cpus.found(record.job, n_cpus)
 
     def granted(self, record: Record, by: Asker) -> int | None:
         """The limit a start now gives the record's job, seconds: what is left before its deadline; None: its own.
