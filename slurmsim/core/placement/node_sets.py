@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.bitmap import Bitmap, to_indices
-from slurmsim.core.records.node_table import alike
+from slurmsim.core.records.alike import alike
 
 MOST = 64
 """Sets remembered, each with its rows; then all are forgotten."""
@@ -44,7 +44,7 @@ class NodeSet:
     def __init__(self, table: NodeColumns, rows: npt.NDArray[np.int64]) -> None:
         cpus, weights, grain = table.cpus[rows], table.weight[rows], table.grain[rows]
         self.rows = rows
-        self.cpus_alike, self.grain_alike = alike(cpus) or 0, alike(grain) or 0
+        self.cpus_alike, self.grain_alike = alike(cpus), alike(grain)
         self.cpus_each = self.cpus_alike if len(rows) and (weights == weights[0]).all() else 0
         self.only_whole = bool(len(rows)) and bool((grain == cpus).all())
         self.by_cpu = not (grain != 1).any()

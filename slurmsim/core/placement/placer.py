@@ -446,7 +446,7 @@ class Placer:
         chosen = from_ascending(nodes)
         if request.whole:
             return self._whole(request, chosen, None, len(nodes), int(table.cpus[idx].sum()))
-        grain = table.grain[idx].tolist() if table.uniform_grain is None else [table.uniform_grain] * len(nodes)
+        grain = [table.uniform_grain] * len(nodes) if table.uniform_grain else table.grain[idx].tolist()
         dealt = request.asked.n_tasks if self.deals_tasks and request.tasks_per_node else 0
         brought = gpu_cpus(request.gres, len(nodes))
         given = distribute(

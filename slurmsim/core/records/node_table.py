@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.bitmap import Bitmap, from_indices, to_bools, to_indices
+from slurmsim.core.records.alike import alike
 from slurmsim.errors import InvariantError
 from slurmsim.kernel import compiled, load
 from slurmsim.model.node import NodeSpec
@@ -124,7 +125,7 @@ class NodeTable:
         self.mem = np.array([max(0, s.real_memory_mib - s.mem_spec_limit_mib) for s in nodes], np.int64)
         self.weight = np.array([s.weight for s in nodes], np.int64)
         self.grain = np.array([grain_cpus(s, unit) for s in nodes], np.int64)
-        self.uniform_grain: int | None = alike(self.grain)
+        self.uniform_grain = alike(self.grain)  # 0 where they differ
         # One column per GRES (name, type); an untyped request may take from any type of the name.
         kinds = sorted({(g.name, g.type) for s in nodes for g in s.gres})
         self.gres_kinds: list[tuple[str, str]] = kinds
@@ -147,7 +148,7 @@ class NodeTable:
         self.mixed: Bitmap = 0
         self.up: Bitmap = self.everything
         self.down: Bitmap = 0  # down, drained or in maintenance
-        self.uniform_cpus: int | None = alike(self.cpus)
+        self.uniform_cpus: int | None = alike(self.cpus) or None
         self.total_cpus = int(self.cpus.sum())
         self.alloc_cpus = 0
         # by partition with MaxCPUsPerNode: CPUs its jobs use of each node
@@ -295,11 +296,6 @@ class NodeTable:
     def sockets(self, idx: IntArray) -> IntArray:
         """How many sockets nodes `idx` have, shape (len(idx),)."""
         return np.array([self.specs[i].sockets for i in idx], np.int64)
-
-
-def alike(values: IntArray) -> int | None:
-    """What all have; None where they differ, or nobody has any."""
-    return int(values[0]) if len(values) and (values == values[0]).all() else None
 
 
 def reserved_cpus(spec: NodeSpec) -> int:
