@@ -26,6 +26,7 @@ from slurmsim.errors import ConfigError, SlurmSimError
 LOCAL, SLURM = "local", "slurm"
 _EXPECTED = "local, slurm, tcp://127.0.0.1:PORT or tls://HOST:PORT"
 WAIT_S = "10s"
+ANSWER_S = 5.0  # for the few bytes of an answer, beyond which its worker is taken to be gone
 LOOK_S = 1.0  # between two looks at how many workers there are, and at whether to stop
 
 
@@ -140,7 +141,7 @@ def _workers(client: Any) -> int:
 def _done(task: Task, future: Any) -> Done | None:
     """None where the worker is gone with its answer: Dask starts the task anew once there is a worker again."""
     try:
-        value, error, spent = pickle.loads(future.result(timeout=LOOK_S))
+        value, error, spent = pickle.loads(future.result(timeout=ANSWER_S))
     except TimeoutError:
         return None
     except Exception as reason:  # of Dask; what goes wrong in the task is part of its answer

@@ -9,10 +9,10 @@ cdef int64_t NEAR_
 
 cpdef object zeros(int64_t n)
 
-@cython.locals(i=int64_t)
-cpdef void take(const int64_t[::1] nodes, const int64_t[::1] cpus, int64_t[::1] free_cpus, int64_t[::1] jobs) noexcept
+@cython.locals(i=int64_t, n=int64_t)
+cpdef int64_t take(const int64_t[::1] nodes, const int64_t[::1] cpus, int64_t[::1] free_cpus, int64_t[::1] jobs) noexcept
 
-@cython.locals(i=int64_t, shared=int64_t)
+@cython.locals(i=int64_t, n=int64_t, shared=int64_t)
 cpdef int64_t give_back(const int64_t[::1] nodes, const int64_t[::1] cpus, int64_t[::1] free_cpus, int64_t[::1] jobs) noexcept
 
 @cython.final

@@ -24,17 +24,26 @@ def zeros(n: int) -> array[int]:
     return array("q", (0,)) * n
 
 
-def take(nodes: array[int], cpus: array[int], free_cpus: array[int], jobs: array[int]) -> None:
-    """A job has so many CPUs of each of the `nodes` from now on; `free_cpus` and `jobs` are of all nodes."""
+def take(nodes: array[int], cpus: array[int], free_cpus: array[int], jobs: array[int]) -> int:
+    """A job has so many CPUs of each of the `nodes` from now on; `free_cpus` and `jobs` are of all nodes.
+
+    -1 where one of the nodes is none of these, else 0.
+    """
+    n = len(jobs)
     for i in range(len(nodes)):
+        if nodes[i] < 0 or nodes[i] >= n:
+            return -1
         free_cpus[nodes[i]] -= cpus[i]
         jobs[nodes[i]] += 1
+    return 0
 
 
 def give_back(nodes: array[int], cpus: array[int], free_cpus: array[int], jobs: array[int]) -> int:
-    """It has them no more; on how many of the nodes others have jobs."""
-    shared = 0
+    """It has them no more; on how many of the nodes others have jobs, -1 as for `take`."""
+    n, shared = len(jobs), 0
     for i in range(len(nodes)):
+        if nodes[i] < 0 or nodes[i] >= n:
+            return -1
         free_cpus[nodes[i]] += cpus[i]
         jobs[nodes[i]] -= 1
         shared += jobs[nodes[i]] != 0

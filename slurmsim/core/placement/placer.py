@@ -361,11 +361,11 @@ class Placer:
             return None
         if request.tasks_short and request.tasks_short > _tasks_on(taken.values(), request.cpus_per_task):
             return None
-        if request.switches and request.leaves_of(from_ascending(sorted(taken))) > request.switches:
+        nodes = sorted(taken)
+        if request.switches and request.leaves_of(from_ascending(nodes)) > request.switches:
             return None
         if rough:
-            return Allocation(from_ascending(sorted(taken)), request.whole, len(taken), 0, 0, 0)
-        nodes = sorted(taken)
+            return Allocation(from_ascending(nodes), request.whole, len(nodes), 0, 0, 0)
         return self._allocation(request, free, nodes, [taken[n] for n in nodes])
 
     def _take_first(

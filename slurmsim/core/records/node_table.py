@@ -235,7 +235,7 @@ class NodeTable:
     def _take(self, idx: IntArray, cpus: int | IntArray) -> None:
         """A job has so many CPUs of nodes `idx` from now on."""
         if _KERNEL is not None and type(cpus) is not int:
-            _KERNEL.take(idx, cpus, self.free_cpus, self.n_jobs)
+            _known(_KERNEL.take(idx, cpus, self.free_cpus, self.n_jobs))
         else:
             self.free_cpus[idx] -= cpus
             self.n_jobs[idx] += 1
@@ -243,7 +243,7 @@ class NodeTable:
     def _give_back(self, idx: IntArray, cpus: int | IntArray) -> int:
         """It has them no more; on how many of the nodes others have jobs."""
         if _KERNEL is not None and type(cpus) is not int:
-            return int(_KERNEL.give_back(idx, cpus, self.free_cpus, self.n_jobs))
+            return _known(_KERNEL.give_back(idx, cpus, self.free_cpus, self.n_jobs))
         self.free_cpus[idx] += cpus
         self.n_jobs[idx] -= 1
         return int(np.count_nonzero(self.n_jobs[idx]))
@@ -296,6 +296,13 @@ class NodeTable:
     def sockets(self, idx: IntArray) -> IntArray:
         """How many sockets nodes `idx` have, shape (len(idx),)."""
         return np.array([self.specs[i].sockets for i in idx], np.int64)
+
+
+def _known(answer: int) -> int:
+    """The kernel's answer; raises InvariantError where it was asked about a node there is not."""
+    if answer < 0:
+        raise InvariantError("an allocation on a node there is not")
+    return answer
 
 
 def reserved_cpus(spec: NodeSpec) -> int:

@@ -40,7 +40,7 @@ def test_the_same_bytes(tmp_path: Path) -> None:
 
 def test_an_answer_whose_worker_is_gone_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """It was told as finished, and a job ended before anybody had fetched it: nobody may wait for it for good."""
-    monkeypatch.setattr("slurmsim.campaign.dask_workers.LOOK_S", 0.3)
+    monkeypatch.setattr("slurmsim.campaign.dask_workers.ANSWER_S", 0.3)
     cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None)
     with cluster, distributed.Client(cluster) as client:
         future = client.submit(pickle.dumps, (5, None, Spent(1.0, 1.0, 1)))
