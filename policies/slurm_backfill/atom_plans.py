@@ -9,7 +9,7 @@ from typing import Any
 
 from slurmsim.bitmap import Bitmap, runs, span
 from slurmsim.kernel import compiled, load
-from slurmsim.policy import RequestView, SharedNodes, SlurmRecord, SlurmView, WholeNodes
+from slurmsim.policy import LimitsView, LimitTests, RequestView, SharedNodes, SlurmRecord, SlurmView, WholeNodes
 from slurmsim_policies.slurm_backfill.search import Found
 from slurmsim_policies.slurm_backfill.walked_queue import Array, WalkedQueue
 
@@ -20,8 +20,11 @@ SPARE_RECORDS = 1000  # ended ones may be so many before they are forgotten
 FEW_NODES = 500  # up to so many, each is an atom from the start where plans take nodes one by one
 COMPILED = compiled("cycle")
 kernel = load("cycle")
+limits_kernel = load("limits")
 NO_COLUMN = array("q")
 ASKS, UNSEEN, SEEN, BARRED = kernel.ASKS, kernel.UNSEEN, kernel.SEEN, kernel.BARRED
+ALONE, REFUSED = kernel.ALONE, kernel.REFUSED
+UNLIMITED, UNKNOWN = kernel.UNLIMITED, kernel.UNKNOWN
 
 
 class Known:
@@ -31,6 +34,8 @@ class Known:
     ----------
     numbers
         The shape of a request, as the kernel has learned it.
+    limits
+        The kernel's limits, of which it has learned the `tests` by number.
     queues
         The queue as the kernel walks it, or each of its parts that a cycle plans on their own, as long as nothing is
         edited.
@@ -46,6 +51,8 @@ class Known:
         self._sets: dict[Bitmap, int] = {}
         self._up: tuple[Bitmap, Runs] = (0, [])
         self.numbers: dict[RequestView, int] = {}
+        self.limits = limits_kernel.Limits()
+        self.tests: dict[LimitTests, int] = {}
         self._edits: Hashable = None
 
     def __reduce__(self) -> tuple[type[Known], tuple[()]]:
@@ -53,12 +60,14 @@ class Known:
 
     def tidy(self, edits: Hashable, parts: Sequence[Sequence[SlurmRecord]]) -> None:
         """Forget the records if something was edited, and everything before it becomes too much for this queue."""
-        full = len(self._sets) > MOST_SETS or len(self.numbers) > MOST_REQUESTS
+        full = len(self._sets) > MOST_SETS or max(len(self.numbers), len(self.tests)) > MOST_REQUESTS
         if full:
             self._sets.clear()
             self.numbers.clear()
             self.cycle.forget()
         if full or edits != self._edits:
+            self.tests.clear()
+            self.limits.forget()
             self.leave_queues()
         over = len(self.plain) - SPARE_RECORDS
         if full or edits != self._edits or (over > 0 and over > 2 * sum(map(len, parts))):
@@ -76,6 +85,27 @@ class Known:
             base, reach = self._set(record.partition.mask), self._set(request.candidates)
             self.cycle.learn(base, reach, need, most, array("q") if asked is None else asked)
         return shape
+
+    def limited(self, record: SlurmRecord, limits: LimitsView) -> int:
+        """The number of the limits of a record that gets equal whole nodes and no choice of them; or that of none."""
+        tests = limits.tests(record)
+        if tests is None:
+            return int(UNLIMITED)
+        number = self.tests.get(tests)
+        if number is None:
+            number = self.tests[tests] = len(self.tests)
+            self.limits.learn(tests.rows, tests.n_before, tests.n_early, tests.n_asked)
+        return number
+
+    def read(self, limits: LimitsView) -> Any:
+        """The kernel's limits, which know what counts now."""
+        self.limits.know(limits.gauges())
+        return self.limits
+
+    def restated(self, records: Sequence[SlurmRecord]) -> None:
+        """What is known of these holds no more."""
+        for queue in self.queues:
+            queue.restated(records)
 
     def queue(self, number: int, n: int) -> WalkedQueue:
         """What is known of part `number` of the queue, which has `n` parts."""
@@ -146,6 +176,9 @@ class AtomPlans:
         self._arrays: dict[Array, int] = {}
         self._searched: SlurmRecord | None = None  # for whom the kernel has just searched
         self._chosen: Bitmap = 0  # what the kernel has just chosen for a plan
+        self.cycle.rules = None
+        # a start on nodes that are clean and may draw what they want fails for no other reason than its limits
+        self.cycle.refusing = not view.completing and view.power is None
 
     def _whole(self, nodes: WholeNodes) -> int:
         """The atoms and the running jobs; the set of nodes without a job: as a rule those no running job holds."""
@@ -271,6 +304,8 @@ class AtomPlans:
         cycle = self.cycle
         if self.shares is not None:
             self.shares.placement()  # what it says holds until something starts
+        if self.view.limits is not None:
+            cycle.rules = self.known.read(self.view.limits)
         cycle.tests = tests
         self._chosen = 0
         at = int(cycle.walk(at, last))
@@ -278,6 +313,11 @@ class AtomPlans:
             self._queue.looked_at(at)
         self._searched = self._record(at) if cycle.searched else None
         return at, int(cycle.end_of_walk), int(cycle.tests)
+
+    def refused(self, at: int) -> None:
+        """A start of record `at` was tried, and a limit forbade it."""
+        if self._queue is not None:
+            self._queue.refused(at, REFUSED)
 
     def _nodes(self, s: int) -> Bitmap:
         mask = 0

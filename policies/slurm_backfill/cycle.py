@@ -38,10 +38,13 @@ from slurmsim.policy import (
     Tested,
 )
 from slurmsim_policies.slurm_backfill.atom_plans import (
+    ALONE,
     ASKS,
     BARRED,
     COMPILED,
     SEEN,
+    UNKNOWN,
+    UNLIMITED,
     UNSEEN,
     AtomPlans,
     Known,
@@ -164,9 +167,12 @@ class SlurmBackfill(Policy):
         self._last_cycle = self.last_cycle = now
         self._started = self._cut = False
         everything = self.plan_all or view.plans_count
+        if view.limits is not None:
+            self.known.restated(view.restated())
         parts = self._independent(view, everything)
         cycle: _Cycle | None = None
         for number, records in enumerate(parts):
+            walked = False
             last = len(records) - 1 if everything else self._last_that_fits(view, records)
             reached = 0
             if last >= 0:
@@ -175,9 +181,12 @@ class SlurmBackfill(Policy):
                 yield from cycle.plan(number, last)
                 if cycle.het:
                     yield from cycle.start_het_jobs()
-                reached = cycle.reached
+                reached, walked = cycle.reached, cycle.walked
             if view.limits is not None:
-                yield from self._show_limits(view.limits, records[reached:])
+                if walked:
+                    yield from self._show_news(view.limits, number, records, reached)
+                else:
+                    yield from self._show_limits(view.limits, records[reached:])
         yield Tested()
         self._left_waiting = view.n_queued > 0
         # a reservation in force touches its nodes every 5 s, which is a change as well
@@ -200,6 +209,15 @@ class SlurmBackfill(Policy):
                     held = limits.after_plan(record)
                 if held is not None or (limits.shown(record.job) and not limits.stop):
                     yield Reject(record, held or "None")
+
+    def _show_news(self, limits: LimitsView, number: int, records: Sequence[SlurmRecord], reached: int) -> Decisions:
+        """The same of the records from `reached` on of a part that the kernel has walked."""
+        columns, n = self.known.queues[number].columns, len(records)
+        rules = self.known.read(limits)
+        at = columns.next_news(reached, n, rules)
+        while at < n:
+            yield from self._show_limits(limits, (records[at],))
+            at = columns.next_news(at + 1, n, rules)
 
     def _independent(self, view: SlurmView, everything: bool) -> list[Sequence[SlurmRecord]]:
         """The queue in order, split by pool where neither a counter of the cycle nor a job can couple the pools.
@@ -261,6 +279,7 @@ class _Cycle:
             view, self.search, self.begin, self.end, policy.space_size
         )
         self.tests = self.started = self.reached = 0
+        self.walked = False  # by the kernel: its columns know the records of the part planned last
         self.kept: Bitmap = 0  # nodes some plan is for
         self.per_user: dict[str, int] = {}
         self.per_assoc: dict[tuple[str, str], int] = {}
@@ -317,7 +336,9 @@ class _Cycle:
         p, atoms = self.p, self.atoms
         rejected: Array | None = None
         limits = self.view.limits
-        walks = atoms is not None and p.walks and limits is None
+        walks = self.walked = (
+            atoms is not None and p.walks and (limits is None or (not limits.stop and atoms.shares is None))
+        )
         if walks and atoms is not None:
             queue = p.known.queue(number, len(self.parts))
             queue.follow(self.parts[number], self._look_at)
@@ -330,6 +351,7 @@ class _Cycle:
             if walks and atoms is not None:  # most records need nobody to look at them
                 at, last, self.tests = atoms.walk(at, last, self.tests)
                 if at > last:
+                    self.reached = last + 1
                     return
             record = records[at]
             self.reached = at + 1
@@ -363,7 +385,11 @@ class _Cycle:
             if job.licenses and self.licenses is None and not self.view.licensed(record):
                 continue
             outcome = yield from self._place(record)
-            if outcome == "limited":
+            if outcome == "refused":
+                if walks and atoms is not None and job.deadline is None:
+                    atoms.refused(at)
+                outcome = ""
+            elif outcome == "limited":
                 outcome = ""
             elif limits is not None and not limits.stop and job.queued and limits.shown(job):
                 yield Reject(record, "None")  # no limit has been found to hold it this time
@@ -398,10 +424,19 @@ class _Cycle:
             unseen, seen = BARRED, ASKS
         elif self.view.qos_bar(record) is not None:
             unseen = seen = ASKS
+        limits, limited, shown = self.view.limits, UNLIMITED, 0
+        if limits is not None:
+            request, shown = record.request, limits.number_shown(record.job)
+            if not request.known_amount or limits.min_prio(record):
+                limited = UNKNOWN
+            else:
+                limited = self.p.known.limited(record, limits)
+                if record.alone:
+                    unseen, seen = unseen | ALONE, seen | ALONE
         array: Array | None = None
-        if record.job.array_task_id is not None and unseen != ASKS:
+        if record.job.array_task_id is not None and not unseen & ASKS:
             array = (record.job.array_key, record.partition.index, record.reservation)
-        return Watched(self.p.known.shape(record), self._limit(record), unseen, seen, array)
+        return Watched(self.p.known.shape(record), self._limit(record), unseen, seen, array, limited, shown)
 
     def _last_startable(self, records: Sequence[SlurmRecord], at: int, last: int) -> int:
         """The last record after `at` that could still start now beside what is planned so far.
@@ -469,7 +504,8 @@ class _Cycle:
         return bool(p.part_reserve) and self.reserved_part.get(record.partition.index, 0) >= p.part_reserve
 
     def _place(self, record: SlurmRecord) -> Generator[Decision, Outcome, str]:
-        """Start or plan one record; returns "started", "planned", "limited" (a limit holds it) or "" (neither)."""
+        """Start or plan one record; returns "started", "planned", "refused" (its start, by a limit), "limited" (a limit
+        holds it) or "" (none of these)."""
         job, limits = record.job, self.view.limits
         now_only = self._test_now_only(record)
         limit = self._limit(record)
@@ -498,7 +534,7 @@ class _Cycle:
                 return "started"
             if started is None and (limits is None or not limits.stop):
                 yield Plan(record, None)
-                return "limited"
+                return "refused"
             put_off = _BLOCKED_S if started is None else 0
             found = self.plans.find(record, limit, begin=begin, now_only=now_only, put_off=put_off)
             if limits is not None and started is None and found and (blocking := limits.blocking_qos(record)):

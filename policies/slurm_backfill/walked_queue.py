@@ -11,7 +11,7 @@ Array = tuple[int, int, Any]
 
 
 class Watched:
-    """What a walk knows of a record until something is edited.
+    """What a walk knows of a record until something is edited, or its job says or asks for something else.
 
     Slots, not a named tuple: mypyc reads those of its own classes without asking for a name.
 
@@ -25,12 +25,19 @@ class Watched:
         The flags of the kernel while no plan of its job has been seen, and once one has.
     array
         The array whose task its job is, in the partition and the reservation of the record; None: of none.
+    limited, shown
+        The number of the limits that hold it, and that of the one it shows (`slurmsim.kernel.cycle.Queue`).
+    refused
+        Flags to add once a start of it has been tried, which a limit forbade.
     """
 
-    __slots__ = ("array", "limit", "seen", "shape", "unseen")
+    __slots__ = ("array", "limit", "limited", "refused", "seen", "shape", "shown", "unseen")
 
-    def __init__(self, shape: int, limit: int, unseen: int, seen: int, array: Array | None) -> None:
+    def __init__(
+        self, shape: int, limit: int, unseen: int, seen: int, array: Array | None, limited: int = -1, shown: int = 0
+    ) -> None:
         self.shape, self.limit, self.unseen, self.seen, self.array = shape, limit, unseen, seen, array
+        self.limited, self.shown, self.refused = limited, shown, 0
 
 
 class WalkedQueue:
@@ -58,16 +65,31 @@ class WalkedQueue:
         self.known: list[Watched] = []
         self.tasks = False
         self._looked_at: list[int] = []
+        self._restated: list[SlurmRecord] = []
 
     def looked_at(self, at: int) -> None:
         """Somebody decides about record `at`, whose plan may be seen from then on, or no more."""
         self._looked_at.append(at)
+
+    def refused(self, at: int, flags: int) -> None:
+        """A start of record `at` was tried, and a limit forbade it: `flags` say so from now on."""
+        self.known[at].refused = flags
+
+    def restated(self, records: Sequence[SlurmRecord]) -> None:
+        """What is known of these, if they are of this queue, holds no more."""
+        self._restated += records
 
     def follow(self, records: Sequence[SlurmRecord], look_at: Callable[[SlurmRecord], Watched]) -> None:
         """The queue is `records` now; `look_at` tells of those that are new in it."""
         for at in self._looked_at:
             self._tell(at, self.records[at], self.known[at])
         self._looked_at.clear()
+        for record in self._restated:
+            if record in self.records:
+                at = self.records.index(record)
+                self.known[at] = one = look_at(record)
+                self._tell(at, record, one)
+        self._restated.clear()
         before, now = self.records, list(records)
         n, n_before = len(now), len(before)
         least = min(n, n_before)
@@ -90,4 +112,5 @@ class WalkedQueue:
 
     def _tell(self, at: int, record: SlurmRecord, one: Watched) -> None:
         flags = one.unseen if record.job.planned_start is None else one.seen
-        self.columns.tell(at, one.shape, one.limit, flags)
+        self.columns.tell(at, one.shape, one.limit, flags | one.refused)
+        self.columns.tell_limits(at, one.limited, one.shown)

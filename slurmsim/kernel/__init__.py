@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-MODULES = ("cycle", "placement", "rows")
+MODULES = ("cycle", "limits", "placement", "rows")
 
 
 def source_hash() -> str:

@@ -3,10 +3,11 @@
 cimport cython
 from libc.stdint cimport int64_t
 
+from _slurmsim_limits cimport Limits
 from _slurmsim_placement cimport Nodes
 
 cdef int64_t NEVER, CHUNK, CHUNKS, SIZE, ONE, BITS
-cdef int NOTHING_, START_, ESTIMATE_, PLANNED_, ASKS_, UNSEEN_, SEEN_, BARRED_
+cdef int NOTHING_, START_, ESTIMATE_, PLANNED_, ASKS_, UNSEEN_, SEEN_, BARRED_, ALONE_, REFUSED_, UNKNOWN_
 
 cpdef object zeros(int64_t n)
 cdef int64_t first_from(int64_t[::1] values, int64_t low, int64_t n, int64_t x) noexcept
@@ -49,11 +50,13 @@ cdef class Atoms:
 @cython.final
 cdef class Queue:
     cdef public int64_t room
-    cdef public int64_t[::1] shapes, lasting, flags
+    cdef public int64_t[::1] shapes, lasting, flags, limited, shown
     cpdef void tell(self, int64_t at, int64_t shape, int64_t limit, int64_t flags) noexcept
+    cpdef void tell_limits(self, int64_t at, int64_t number, int64_t shown) noexcept
     cpdef void move(self, int64_t begin, int64_t end, int64_t to) except *
     cdef void _set(self, int64_t at, int64_t of) noexcept
     cdef void _grow(self, int64_t least, int64_t n) except *
+    cpdef int64_t next_news(self, int64_t at, int64_t n, Limits rules) noexcept
 
 @cython.final
 cdef class Cycle:
@@ -67,7 +70,8 @@ cdef class Cycle:
     cdef public int64_t tests, stop_at, segments, end_of_walk, most_planned, rejected, expected, serial, shapes_room
     cdef public int kind
     cdef public Queue queue
-    cdef public bint ragged, put_behind, searched, grouped
+    cdef public Limits rules
+    cdef public bint ragged, put_behind, searched, grouped, refusing
     cdef public int64_t[::1] times, sets, counts, gained, spare, ends, ids, held, holds, most, after, limits, free
     cdef public int64_t[::1] groups, more_flags, planned, made
     cdef public int64_t[::1] shape_bases, shape_reaches, shape_needs, shape_mosts, shape_bounds, shape_bounded
@@ -110,4 +114,6 @@ cdef class Cycle:
     cpdef void watch(self, Queue queue, int64_t[::1] groups, int64_t[::1] more_flags, int64_t[::1] planned,
                      int64_t expected) noexcept
     cpdef int64_t walk(self, int64_t at, int64_t last) except -1
+    cdef int _pass(self, int64_t at, int64_t flags) except -1
     cdef int64_t _last_startable(self, int64_t at, int64_t last) except -1
+    cdef bint _is_barred(self, int64_t at) noexcept

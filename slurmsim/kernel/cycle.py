@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from slurmsim.kernel import placement
+    from slurmsim.kernel import limits, placement
 
 NEVER = 1 << 60
 BITS = 60  # atoms a word
@@ -32,9 +32,13 @@ ASKS = 1  # flag of a record: somebody else decides about it
 UNSEEN = 2  # a plan of it is to be seen
 SEEN = 4  # so is that there is none
 BARRED = 8  # it is passed over
+ALONE = 16  # what a plan of it would break is shown, looked at or not
+REFUSED = 32  # that a limit forbids its start has been said
+UNLIMITED, UNKNOWN = -1, -2  # in place of the number of its limits: there are none, or somebody else judges by them
 # the same as C has them
 NOTHING_, START_, ESTIMATE_, PLANNED_ = 0, 1, 2, 3
-ASKS_, UNSEEN_, SEEN_, BARRED_ = 1, 2, 4, 8
+ASKS_, UNSEEN_, SEEN_, BARRED_, ALONE_, REFUSED_ = 1, 2, 4, 8, 16, 32
+UNKNOWN_ = -2
 
 
 def zeros(n: int) -> array[int]:
@@ -395,16 +399,24 @@ class Queue:
     Attributes
     ----------
     shapes, lasting, flags
-        The shape of a request, the seconds it is planned with, and `ASKS`, `UNSEEN`, `SEEN`, `BARRED`.
+        The shape of a request, the seconds it is planned with, and `ASKS`, `UNSEEN`, `SEEN`, `BARRED`, `ALONE`,
+        `REFUSED`.
+    limited, shown
+        Where limits are enforced: the number of its limits, `UNLIMITED` or `UNKNOWN`; that of the one it shows, or 0.
     """
 
     def __init__(self) -> None:
         self.room = 64
         self.shapes, self.lasting, self.flags = zeros(self.room), zeros(self.room), zeros(self.room)
+        self.limited, self.shown = zeros(self.room), zeros(self.room)
 
     def tell(self, at: int, shape: int, limit: int, flags: int) -> None:
         """What record `at` is; there is room for it (`move`)."""
         self.shapes[at], self.lasting[at], self.flags[at] = shape, limit, flags
+
+    def tell_limits(self, at: int, number: int, shown: int) -> None:
+        """What limits hold record `at` to, and which it shows."""
+        self.limited[at], self.shown[at] = number, shown
 
     def move(self, begin: int, end: int, to: int) -> None:
         """The records from `begin` to before `end`, the last of all, stand from `to` on; there is room for them."""
@@ -420,15 +432,29 @@ class Queue:
 
     def _set(self, at: int, of: int) -> None:
         self.shapes[at], self.lasting[at], self.flags[at] = self.shapes[of], self.lasting[of], self.flags[of]
+        self.limited[at], self.shown[at] = self.limited[of], self.shown[of]
 
     def _grow(self, least: int, n: int) -> None:
         """Room for `least` records and more; `n` are there."""
-        shapes, lasting, flags = self.shapes, self.lasting, self.flags
+        shapes, lasting, flags, limited, shown = self.shapes, self.lasting, self.flags, self.limited, self.shown
         while self.room < least:
             self.room *= 2
         self.shapes, self.lasting, self.flags = zeros(self.room), zeros(self.room), zeros(self.room)
+        self.limited, self.shown = zeros(self.room), zeros(self.room)
         for k in range(n):
             self.shapes[k], self.lasting[k], self.flags[k] = shapes[k], lasting[k], flags[k]
+            self.limited[k], self.shown[k] = limited[k], shown[k]
+
+    def next_news(self, at: int, n: int, rules: limits.Limits) -> int:
+        """The first of the first `n` records, from `at` on, that shows another limit than `rules` hold it to now."""
+        while at < n:
+            number, held = self.limited[at], 0
+            if number >= 0:
+                held = rules.verdict(number, self.flags[at] & ALONE_ != 0)
+            if number == UNKNOWN_ or held != self.shown[at]:
+                break
+            at += 1
+        return at
 
 
 class Cycle:
@@ -461,6 +487,8 @@ class Cycle:
         When the first record is known to be planned for; -1: that is not known.
     end_of_walk
         The last record that could still start beside what is planned.
+    rules, refusing
+        The limits, where some are enforced; whether one that forbids a start has nothing else to ask first.
     searched
         Whether the walk ended with a search for the record it ended at, which holds as long as nothing changes.
     """
@@ -491,8 +519,9 @@ class Cycle:
         self.more_flags = self.groups = self.planned = zeros(1)
         self.grouped = False  # some are tasks of arrays
         self.nodes: placement.Nodes | None = None  # who places shares of nodes
+        self.rules: limits.Limits | None = None
         self.reach_nodes = zeros(64)
-        self.put_behind = self.ragged = self.searched = False
+        self.put_behind = self.ragged = self.searched = self.refusing = False
         self.tests = self.end_of_walk = 0
         self.stop_at = self.segments = self.most_planned = NEVER
         self.rejected = self.expected = -1
@@ -1052,15 +1081,16 @@ class Cycle:
         """Plan the records from `at` to `last` in order; where it ends: at a record somebody else has to look at.
 
         These are those with `ASKS`, that would start, or whose plan somebody sees and does not know. After each plan
-        those at the end that could start no more are left out; then `end_of_walk` is before `last`.
+        those at the end that could start no more are left out; then `end_of_walk` is before `last`. Of those a limit
+        holds no plan is kept; who looks at them is told where it is another than they show.
         """
         self.searched = False
         while at <= last:
             flags, group = self.queue.flags[at], -1
             if self.grouped:
                 flags, group = flags | self.more_flags[at], self.groups[at]
-            if at == 0 and flags == SEEN_:
-                flags = SEEN_ | UNSEEN_  # the plan of the first in line is shown whenever it is another
+            if at == 0 and flags & SEEN_ and not flags & ASKS_:
+                flags |= UNSEEN_  # the plan of the first in line is shown whenever it is another
             if self.tests >= self.stop_at or self.n >= self.segments:
                 break
             # tasks stand for each other: after one without a plan the others are not tried
@@ -1069,26 +1099,59 @@ class Cycle:
                 if flags & ASKS_:
                     break
                 if not flags & BARRED_:
-                    kind = self.find(self.queue.shapes[at], self.queue.lasting[at], 0, False, -1)
-                    news = flags & UNSEEN_ != 0 and not (at == 0 and self.start == self.expected)
-                    if kind == START_ or (kind == PLANNED_ and news) or (kind == NOTHING_ and flags & SEEN_):
-                        self.searched = True
+                    passed = self._pass(at, flags)
+                    if passed == ASKS_:
                         break
-                    self.tests += 1
-                    if kind == PLANNED_:
+                    if passed == PLANNED_:
                         self.take(self.first, self.last, self.chosen)
                         if group >= 0:
                             self.planned[group] += 1
                         last = self._last_startable(at, last)
-                    elif group >= 0:
+                    elif passed != BARRED_ and group >= 0:
                         self.rejected = group
             at += 1
         self.end_of_walk = last
         return at
 
+    def _pass(self, at: int, flags: int) -> int:
+        """Look for a place for record `at`: `PLANNED`, `NOTHING`, `BARRED` if it is not looked for, or `ASKS`."""
+        seen, shown, held = flags & SEEN_ != 0, 0, 0
+        if self.rules is not None:
+            number = self.queue.limited[at]
+            if number == UNKNOWN_:
+                return ASKS_
+            shown = self.queue.shown[at]
+            if number >= 0:
+                held = self.rules.before(number)
+                if held:
+                    return ASKS_ if held != shown or seen else BARRED_
+                held = self.rules.too_many_nodes(number)
+                if held:
+                    if held != shown or seen:
+                        return ASKS_
+                    self.tests += 1
+                    return NOTHING_
+                held = self.rules.planned(number)
+        kind = self.find(self.queue.shapes[at], self.queue.lasting[at], 0, False, -1)
+        if kind == START_:
+            news = not held or held != shown or seen or not (flags & REFUSED_ and self.refusing)
+        elif kind == PLANNED_:
+            news = held != shown or (flags & UNSEEN_ != 0 and not (at == 0 and self.start == self.expected))
+        else:
+            news = shown != 0 or (kind == NOTHING_ and seen)
+        if news:
+            self.searched = True
+            return ASKS_
+        self.tests += 1
+        return NOTHING_ if held else (PLANNED_ if kind == PLANNED_ else NOTHING_)
+
     def _last_startable(self, at: int, last: int) -> int:
-        """The last record after `at` that could still start now, as far as nodes tell; `at` if there is none."""
+        """The last record after `at` that could still start now, as far as nodes and limits tell; `at` for none."""
         queue = self.queue
-        while last > at and not self.could_start(queue.shapes[last], queue.lasting[last]):
+        while last > at and (self._is_barred(last) or not self.could_start(queue.shapes[last], queue.lasting[last])):
             last -= 1
         return last
+
+    def _is_barred(self, at: int) -> bool:
+        """Whether a limit surely forbids to start record `at` now."""
+        return self.rules is not None and self.queue.limited[at] >= 0 and self.rules.bars(self.queue.limited[at])

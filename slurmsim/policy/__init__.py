@@ -59,7 +59,7 @@ from slurmsim.policy.registry import (
     policy_names,
     predictor_names,
 )
-from slurmsim.policy.slurm import Access, LimitsView, SlurmJob, SlurmRecord, SlurmView
+from slurmsim.policy.slurm import Access, LimitsView, LimitTests, SlurmJob, SlurmRecord, SlurmView
 from slurmsim.policy.units import Holding, JobUnits, Unit
 
 PORT_VERSION = 3
@@ -67,7 +67,7 @@ PORT_VERSION = 3
 __all__ = [
     "GROUP", "PORT_VERSION", "PREDICTOR", "PREDICTORS", "Access", "Change", "ClusterView", "Decision", "Decisions",
     "Discipline", "Forecast", "Holding", "InstalledPolicy", "JobUnits", "JobView", "LayoutsView",
-    "LimitsView", "Outcome", "PartitionView", "Plan", "PlannedRecord", "PlansView", "Policy",
+    "LimitTests", "LimitsView", "Outcome", "PartitionView", "Plan", "PlannedRecord", "PlansView", "Policy",
     "PolicyOption", "Pool", "PoolsView", "PowerFacts", "PowerView", "Predictor", "Reconfigure", "RecordView",
     "Reject", "RequestView", "Resize", "ShapeView", "SharedNodes", "Sight", "SlurmJob", "SlurmRecord", "SlurmView",
     "Solve", "Start", "StartTogether", "Tested", "Unit", "WakeAt", "WholeNodes", "configured_policy",

@@ -29,6 +29,8 @@ class RequestView(Protocol):
     by_runs
         Whether it gets equal whole nodes, those of the tightest run that has enough: `node_need`, or, of a job that
         takes more when they are free, up to `most_needed`, which is -1 where it may not have as many as it needs.
+    known_amount
+        Whether it gets the same of any nodes that suffice: equal whole ones, of which nothing else is asked.
     candidates
         Nodes of the partition that could serve it, whatever runs on them.
     columns
@@ -37,6 +39,8 @@ class RequestView(Protocol):
 
     @property
     def by_runs(self) -> bool: ...
+    @property
+    def known_amount(self) -> bool: ...
     @property
     def most_needed(self) -> int: ...
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Protocol
 
@@ -83,6 +84,29 @@ class Access(Protocol):
     def overlap(self) -> bool: ...
 
 
+class LimitTests(Protocol):
+    """The limits of equal jobs as integers, which sums decide (`slurmsim.kernel.limits`).
+
+    Attributes
+    ----------
+    rows
+        Four integers a limit: column of `LimitsView.gauges`, amount, most, and the number of the reason to show,
+        negative where other nodes may do. It is broken if what the column reads and the amount are more than most.
+    n_before, n_early, n_asked
+        Rows before nodes are looked for, of the least number of nodes, and of what the jobs ask for; the others are
+        those of a plan.
+    """
+
+    @property
+    def rows(self) -> array[int]: ...
+    @property
+    def n_before(self) -> int: ...
+    @property
+    def n_early(self) -> int: ...
+    @property
+    def n_asked(self) -> int: ...
+
+
 class LimitsView(Protocol):
     """Limits of associations, QOS and partition QOS; each answer is the reason to show, or None."""
 
@@ -120,6 +144,15 @@ class LimitsView(Protocol):
     def min_prio(self, record: RecordView) -> int:
         """MinPrioThreshold: below it a job that must wait reserves nothing; 0 for none."""
 
+    def tests(self, record: RecordView) -> LimitTests | None:
+        """All of it as integers, of a job that gets equal whole nodes and no choice of them; None: it has none."""
+
+    def gauges(self) -> array[int]:
+        """What the columns of `tests` read now."""
+
+    def number_shown(self, job: JobView) -> int:
+        """The number of the limit `job` shows as its reason; 0 where that is none."""
+
 
 class SlurmView(PlansView, LayoutsView, PowerView, Protocol):
     """All a policy may ask: what `schedule` is given, whatever smaller part of it a policy declares."""
@@ -143,6 +176,13 @@ class SlurmView(PlansView, LayoutsView, PowerView, Protocol):
     @property
     def plans_count(self) -> bool:
         """Whether where a job is planned decides its priority or what it is held by, not only who starts before it."""
+
+    @property
+    def completing(self) -> Bitmap:
+        """Nodes jobs have left that are not clean yet: nobody starts on them."""
+
+    def restated(self) -> Sequence[SlurmRecord]:
+        """Records whose jobs show another reason, or have been tried with other CPUs, since somebody last asked."""
 
     def time_limit(self, record: RecordView) -> int:
         """Seconds the record's job may take: its limit, no longer than MaxTime of the partition, or MaxTime itself."""

@@ -44,6 +44,7 @@ def kernels(form: str, shares_wanted: bool = True) -> Iterator[None]:
 
     with (
         mock.patch.object(atom_plans, "kernel", find("cycle")),
+        mock.patch.object(atom_plans, "limits_kernel", find("limits")),
         mock.patch.object(shares, "load", find),
         mock.patch.object(shares, "COMPILED", shares_wanted),
         mock.patch.object(node_table, "_KERNEL", find("placement") if shares_wanted else None),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.accounting.job_limits import JobLimits, QosUsed, every_tres, flags_of
+from slurmsim.core.accounting.limit_columns import LimitColumns
 from slurmsim.core.accounting.limit_compiler import LimitCompiler
 from slurmsim.core.accounting.limit_rules import Rules, Used
 from slurmsim.core.accounting.usage_counters import TrackedTres, UsageCounters
@@ -55,6 +56,8 @@ class LimitCounters:
     ----------
     version
         Changes with every start and end.
+    columns
+        What counts, as integers for whoever asks for many jobs.
     owes
         Whether any limit asks what running jobs may still use.
     spendable
@@ -66,6 +69,7 @@ class LimitCounters:
         self.tracked = TrackedTres(limited_tres(tree))
         self._compiler = LimitCompiler(Rules(self.tracked, safe=safe))
         self.version = 0
+        self.columns = LimitColumns()
         self._branches: dict[Branch, Used] = {}
         self._qos: dict[str, Used] = {}
         self._within: dict[tuple[str, str, str], UsageCounters] = {}  # (QOS, "user" or "account", name)
@@ -140,6 +144,7 @@ class LimitCounters:
     def renew_claims(self) -> None:
         """Make all rules anew, for these counters: functions hold theirs, so a copy shares the original's."""
         qos = self.tree.qos
+        self.columns = LimitColumns()
         for (branch, first, second), claim in self._claims.items():
             fresh = self._compile(branch, qos.get(first), qos.get(second))
             for one in fields(JobLimits):
@@ -206,6 +211,7 @@ class LimitCounters:
         held = self.held[job.id] = Held(claim, tres, job.alloc.mask)
         for in_use in claim.counters:
             in_use.begin(tres, held.mask)
+        self.columns.touch(claim.counters)
         self.owe(job, now)
         self.version += 1
         return held
@@ -218,6 +224,7 @@ class LimitCounters:
         for in_use in held.claim.counters:
             in_use.end(held.tres, held.mask)
             in_use.owe(held.owed_s, -1)
+        self.columns.touch(held.claim.counters)
         if len(job.partitions) > 1:
             self._count_submitted(job, job.partitions)
         self.version += 1
@@ -235,6 +242,7 @@ class LimitCounters:
             in_use.owe(held.owed_s, -1)
             in_use.owe(owed, +1)
         held.owed_s = owed
+        self.columns.touch(held.claim.counters)
         self.version += 1
 
     # -- checks ---------------------------------------------------------------------------------------------------

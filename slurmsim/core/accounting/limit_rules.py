@@ -10,6 +10,15 @@ from dataclasses import dataclass, replace
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.accounting.associations import Ledger
+from slurmsim.core.accounting.gauges import (
+    Gauge,
+    JobsRunning,
+    JobsSubmitted,
+    MinutesOwed,
+    MinutesSpent,
+    TresInUse,
+    WallUsed,
+)
 from slurmsim.core.accounting.limit_reasons import tres_reason
 from slurmsim.core.accounting.usage_counters import TrackedTres, UsageCounters
 
@@ -42,23 +51,49 @@ class Demand:
     n_jobs: int = 1
 
 
+Amount = Callable[[Demand], int]
+
+
 @dataclass(slots=True)
 class Rule:
-    """One limit: `broken` tells whether a demand breaks it, `reason` is what squeue then shows.
+    """One limit: a demand breaks it that puts something against it, and more than what counts already leaves.
 
-    `tres`: of which TRES, or ``time``, where an operator may lift it (ADMIN_SET_LIMIT); "" where nobody may.
-    `sure`: a job that breaks it with what it asks for breaks it on whatever nodes it gets. `qos`: the QOS
-    whose limit it is, if one's. `most`: the limit's number, where it has one, and `counted` what counts towards it of
-    others; these two decide nothing, they are for whoever explains a wait.
+    Every comparison of acct_policy.c is brought to that one form, so that the kernel can make it as well
+    (`limit_columns`).
+
+    Attributes
+    ----------
+    amount
+        What a demand puts against it; 0 where it is none of its business.
+    most
+        More than that must not come together.
+    reason
+        What squeue shows of who breaks it.
+    gauge
+        What counts already; None for nothing.
+    sure
+        A job that breaks it with what it asks for breaks it on whatever nodes it gets.
+    qos
+        The QOS whose limit it is, if one's.
+    tres
+        Of which TRES, or ``time``, where an operator may lift it (ADMIN_SET_LIMIT); "" where nobody may.
+    least
+        The limit's number where it is one that is not to be missed.
     """
 
-    broken: Callable[[Demand], bool]
+    amount: Amount
+    most: int
     reason: str
+    gauge: Gauge | None = None
     sure: bool = True
     qos: str = ""
     tres: str = ""
-    most: int | None = None
-    counted: UsageCounters | None = None
+    least: int | None = None
+
+    def broken(self, demand: Demand) -> bool:
+        """Whether `demand` breaks it."""
+        amount = self.amount(demand)
+        return amount > 0 and amount + (0 if self.gauge is None else self.gauge.read()) > self.most
 
 
 @dataclass(slots=True)
@@ -67,9 +102,6 @@ class Used:
 
     in_use: UsageCounters
     ledger: Ledger
-
-
-Broken = Callable[[Demand], bool]
 
 
 class Rules:
@@ -86,12 +118,15 @@ class Rules:
     def __init__(self, tracked: TrackedTres, *, safe: bool) -> None:
         self.tracked, self.safe = tracked, safe
 
-    def _each(self, limits: Mapping[str, int], kind: str, rule: Callable[[int, str, int], Broken]) -> list[Rule]:
-        """One rule per TRES, in Slurm's order; `rule` is given position, TRES and limit."""
-        return [
-            Rule(rule(i, tres, most), tres_reason(kind, tres), tres=tres, most=most)
-            for i, tres, most in self.ordered(limits)
-        ]
+    def _each(
+        self, limits: Mapping[str, int], kind: str, rule: Callable[[int, str], tuple[Amount, Gauge | None]]
+    ) -> list[Rule]:
+        """One rule per TRES, in Slurm's order; `rule` says of a TRES and its position what counts and how much."""
+        found = []
+        for i, tres, most in self.ordered(limits):
+            amount, gauge = rule(i, tres)
+            found.append(Rule(amount, most, tres_reason(kind, tres), gauge, tres=tres))
+        return found
 
     def ordered(self, limits: Mapping[str, int]) -> Iterator[tuple[int, str, int]]:
         """(position, TRES, limit) in Slurm's order."""
@@ -103,114 +138,94 @@ class Rules:
     @staticmethod
     def submits(in_use: UsageCounters, most: int, reason: str) -> Rule:
         """MaxSubmitJobs, GrpSubmitJobs."""
-        return Rule(lambda demand: in_use.submitted + demand.n_jobs > most, reason, most=most, counted=in_use)
+        return Rule(lambda demand: demand.n_jobs, most, reason, JobsSubmitted(in_use))
 
     @staticmethod
     def running(in_use: UsageCounters, most: int, reason: str) -> Rule:
         """MaxJobs, GrpJobs."""
-        return Rule(lambda demand: in_use.jobs >= most, reason, most=most, counted=in_use)
+        return Rule(lambda demand: 1, most, reason, JobsRunning(in_use))
 
     @staticmethod
     def longer(most: int, reason: str) -> Rule:
         """MaxWall; a job without a limit gets that one."""
-        return Rule(lambda demand: demand.given and demand.minutes > most, reason, tres="time", most=most)
+        return Rule(lambda demand: demand.minutes if demand.given else 0, most, reason, tres="time")
 
     def wall(self, ledger: Ledger, most: int, reason: str) -> Rule:
         """GrpWall: used up; with ``safe`` also by what the job's limit would add."""
         safe = self.safe
 
-        def broken(demand: Demand) -> bool:
-            used = int(ledger.used_wall_s) // 60
-            return used >= most or (safe and demand.given and used + demand.minutes > most)
+        def amount(demand: Demand) -> int:
+            return max(demand.minutes, 1) if safe and demand.given else 1
 
-        return Rule(broken, reason, tres="time", most=most)
+        return Rule(amount, most, reason, WallUsed(ledger), tres="time")
 
     @staticmethod
     def walled(ledger: Ledger, most: int, reason: str) -> Rule:
         """GrpWall of a running job."""
-        return Rule(lambda demand: int(ledger.used_wall_s) // 60 >= most, reason)
+        return Rule(lambda demand: 1, most, reason, WallUsed(ledger))
 
     # -- one job --------------------------------------------------------------------------------------------------
 
     def most(self, kind: str, limits: Mapping[str, int]) -> list[Rule]:
         """MaxTRES; at submission also GrpTRES and MaxTRES per user and account."""
-        return self._each(limits, kind, lambda i, _, most: lambda demand: demand.tres[i] > most)
+        return self._each(limits, kind, lambda i, _: (lambda demand: demand.tres[i], None))
 
     def least(self, limits: Mapping[str, int]) -> list[Rule]:
-        """MinTRES."""
-        found = self._each(limits, "QOSMin", lambda i, _, least: lambda demand: demand.tres[i] < least)
+        """MinTRES: what is missing is too much."""
+        found = [
+            Rule(self._missing(i, least), 0, tres_reason("QOSMin", tres), tres=tres, least=least)
+            for i, tres, least in self.ordered(limits)
+        ]
         return _unsure(found)
+
+    @staticmethod
+    def _missing(i: int, least: int) -> Amount:
+        return lambda demand: least - demand.tres[i]
 
     def per_node(self, kind: str, limits: Mapping[str, int]) -> list[Rule]:
         """MaxTRESPerNode: the average, rounded down."""
         return _unsure(
-            self._each(limits, kind, lambda i, _, most: lambda demand: demand.tres[i] // max(demand.n_nodes, 1) > most)
+            self._each(limits, kind, lambda i, _: (lambda demand: demand.tres[i] // max(demand.n_nodes, 1), None))
         )
 
     def minutes(self, kind: str, limits: Mapping[str, int]) -> list[Rule]:
         """MaxTRESMins: the time limit times the TRES."""
-        return self._each(limits, kind, lambda i, _, most: lambda demand: demand.minutes * demand.tres[i] > most)
+        return self._each(limits, kind, lambda i, _: (_minutes_of(i), None))
 
     def outrun(self, kind: str, limits: Mapping[str, int]) -> list[Rule]:
         """MaxTRESMins of a running job, by the minutes it has run."""
         return self._each(
             limits, kind,
-            lambda i, _, most: lambda demand: demand.tres[i] > 0 and demand.minutes * demand.tres[i] + 1 > most,
+            lambda i, _: (lambda demand: demand.minutes * demand.tres[i] + 1 if demand.tres[i] > 0 else 0, None),
         )  # fmt: skip
 
     # -- all together ---------------------------------------------------------------------------------------------
 
     def together(self, kind: str, limits: Mapping[str, int], in_use: UsageCounters) -> list[Rule]:
         """GrpTRES, MaxTRESPerUser, MaxTRESPerAccount."""
-        found = self._each(limits, kind, lambda i, _, most: self._sum(in_use, i, most))
-        for rule in found:
-            rule.counted = in_use
+        found = self._each(limits, kind, lambda i, _: (self._more(in_use, i), TresInUse(in_use, i)))
         node = tres_reason(kind, "node")
         return [rule if rule.reason != node else _unsure([rule])[0] for rule in found]
 
-    def _sum(self, in_use: UsageCounters, i: int, most: int) -> Broken:
-        if i == self.tracked.node:  # nodes in use already count once
-
-            def broken(demand: Demand) -> bool:
-                new = max(demand.tres[i] - (demand.nodes & in_use.nodes).bit_count(), 0)
-                return new > most or (new > 0 and new + in_use.tres[i] > most)
-        else:
-
-            def broken(demand: Demand) -> bool:
-                asked = demand.tres[i]
-                return asked > most or (asked > 0 and asked + in_use.tres[i] > most)
-
-        return broken
+    def _more(self, in_use: UsageCounters, i: int) -> Amount:
+        if i != self.tracked.node:
+            return lambda demand: demand.tres[i]
+        return lambda demand: demand.tres[i] - (demand.nodes & in_use.nodes).bit_count()  # those in use count once
 
     def owed(self, kind: str, limits: Mapping[str, int], in_use: UsageCounters, *, free: bool) -> list[Rule]:
         """GrpTRESRunMins, MaxTRESRunMins per user and account; `free`: UsageFactor is 0. Nobody lifts these."""
-
-        def rule(i: int, _: str, most: int) -> Broken:
-            def broken(demand: Demand) -> bool:
-                asked = demand.minutes * demand.tres[i]
-                owed = 0 if free else int(in_use.owed_s[i]) // 60
-                return asked > most or (asked > 0 and asked + owed > most)
-
-            return broken
-
-        return [replace(one, tres="") for one in self._each(limits, kind, rule)]
+        found = self._each(limits, kind, lambda i, _: (_minutes_of(i), None if free else MinutesOwed(in_use, i)))
+        return [replace(one, tres="") for one in found]
 
     def spent(self, kind: str, limits: Mapping[str, int], used: Used, *, free: bool) -> list[Rule]:
         """GrpTRESMins: used up, or with ``safe`` not enough left for what runs and for this job."""
-        ledger, in_use, safe = used.ledger, used.in_use, self.safe
+        safe = self.safe
 
-        def rule(i: int, tres: str, most: int) -> Broken:
-            def broken(demand: Demand) -> bool:
-                asked = demand.minutes * demand.tres[i]
-                spent = 0 if free else int(ledger.used_tres_s.get(tres, 0.0) / 60)
-                if asked > 0 and spent >= most:
-                    return True
-                if not safe:
-                    return False
-                owed = 0 if free else int(in_use.owed_s[i]) // 60
-                return asked > most or (asked > 0 and asked + owed > most - spent)
-
-            return broken
+        def rule(i: int, tres: str) -> tuple[Amount, Gauge | None]:
+            gauge = None if free else MinutesSpent(used.ledger, tres, used.in_use if safe else None, i)
+            if safe:
+                return _minutes_of(i), gauge
+            return (lambda demand: 1 if demand.minutes * demand.tres[i] > 0 else 0), gauge
 
         return self._each(limits, kind, rule)
 
@@ -218,10 +233,12 @@ class Rules:
         """GrpTRESMins of a running job."""
         return self._each(
             limits, kind,
-            lambda i, tres, most: lambda demand: (
-                demand.tres[i] > 0 and int(ledger.used_tres_s.get(tres, 0.0) / 60) >= most
-            ),
+            lambda i, tres: (lambda demand: 1 if demand.tres[i] > 0 else 0, MinutesSpent(ledger, tres, None, i)),
         )  # fmt: skip
+
+
+def _minutes_of(i: int) -> Amount:
+    return lambda demand: demand.minutes * demand.tres[i]
 
 
 def _unsure(rules: list[Rule]) -> list[Rule]:

@@ -9,6 +9,7 @@ Mirrors src/slurmctld/acct_policy.c (22.05) and its callers.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Sequence
 from copy import copy
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.accounting.job_limits import JobLimits
+from slurmsim.core.accounting.limit_columns import NOTHING, NUMBERS, LimitTests
 from slurmsim.core.accounting.limit_counters import LimitCounters
 from slurmsim.core.accounting.limit_enforcement import LimitEnforcement
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
@@ -48,11 +50,13 @@ class Standing:
         The same, or the node limit below the least number of nodes the jobs need.
     plan
         The demand of a plan, where these are all of as many whole nodes.
+    tests
+        All of it as integers, once somebody has asked for it.
     """
 
     __slots__ = (
         "_bars", "_judged", "_plan_judged", "_plan_verdict", "_verdict", "before", "claim", "demand", "early", "exempt",
-        "limit_s", "plan", "request", "stamp", "tried_cpus",
+        "limit_s", "plan", "request", "stamp", "tests", "tried_cpus",
     )  # fmt: skip
 
     def __init__(self, claim: JobLimits, demand: Demand, record: Record) -> None:
@@ -63,6 +67,7 @@ class Standing:
         self.before: str | None = None
         self.early: str | None = None
         self.plan: Demand | None = None
+        self.tests: LimitTests | None = None
         self._judged = self._plan_judged = -1
         self._bars: str | None = None
         self._verdict: str | None = None
@@ -331,11 +336,46 @@ class Limits(Observer):
     def _plan_verdict(self, record: Record, standing: Standing) -> str | None:
         if not standing.claim.after:
             return None
-        if standing.plan is None:
-            request = record.request
-            n = request.node_need
-            standing.plan = self._planned(record, standing.demand, n, n * request.cpus_each)
+        self._plan_of(record, standing)
         return standing.plan_verdict()
+
+    def _plan_of(self, record: Record, standing: Standing) -> Demand:
+        """The demand of a plan of equal whole nodes."""
+        plan = standing.plan
+        if plan is None:
+            n = record.request.node_need
+            plan = standing.plan = self._planned(record, standing.demand, n, n * record.request.cpus_each)
+        return plan
+
+    # -- as integers ----------------------------------------------------------------------------------------------
+
+    def tests(self, record: Record) -> LimitTests | None:
+        """The tests of the record's job, which gets equal whole nodes and no choice of them; None: nothing limits it.
+
+        They are those of `before`, `early`, `verdict` and `after_plan`.
+        """
+        standing = self._standing(record)
+        if standing is None:
+            return None
+        columns = self.counters.columns
+        if standing.tests is None or standing.tests.of is not columns:
+            claim, request, early = standing.claim, record.request, list[int]()
+            if claim.max_nodes is not None and request.min_nodes > claim.max_nodes[0]:
+                early = [NOTHING, request.min_nodes, claim.max_nodes[0], NUMBERS[claim.max_nodes[1]]]
+            standing.tests = LimitTests(
+                columns, columns.rows(claim.before, standing.demand), early, columns.rows(claim.after, standing.demand),
+                columns.rows(claim.after, self._plan_of(record, standing)),
+            )  # fmt: skip
+        return standing.tests
+
+    def gauges(self) -> array[int]:
+        """What the gauges of `tests` read now, by column."""
+        return self.counters.columns.read(self.counters.version)
+
+    @staticmethod
+    def number_shown(job: Job) -> int:
+        """The number of the limit `job` shows as its reason; 0 where that is none."""
+        return NUMBERS.get(job.reason, 0)
 
     def _planned(self, record: Record, demand: Demand, n_nodes: int, n_cpus: int) -> Demand:
         """The demand of a plan on so many nodes with so many CPUs, whose shares nobody has worked out."""

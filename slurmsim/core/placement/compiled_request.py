@@ -421,6 +421,11 @@ class CompiledRequest:
         return self.target_nodes > self.min_nodes
 
     @property
+    def known_amount(self) -> bool:
+        """Whether it gets the same of any nodes that suffice: equal whole ones, of which nothing else is asked."""
+        return self.by_count and not (self.elastic or self.gres or self.memory_asked or self.mem_all)
+
+    @property
     def most_tasks(self) -> int | None:
         """Tasks a job with GRES puts on one node at most, None when CPUs alone say (job_test.c _select_cores)."""
         if self.tasks_per_node:

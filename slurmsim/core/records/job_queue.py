@@ -163,6 +163,8 @@ class JobQueue:
         self.pools = [PoolQueue() for _ in range(n_pools)]
         self.jobs: dict[int, tuple[Record, ...]] = {}
         self.fresh: dict[int, Job] = {}
+        # jobs that show another reason or were tried with other CPUs since somebody asked; None: nobody asks
+        self.restated: dict[int, Job] | None = None
         self.unasked: dict[int, Job] = {}  # may start, and still show what kept them out
         # puts a list in order by rules a key cannot tell (preempt/qos); None for none
         self.arrange: Callable[[list[Record]], list[Record]] | None = None
@@ -234,6 +236,8 @@ class JobQueue:
         """What the priority of `job` is made of has changed."""
         if self.watcher is not None:
             self.watcher.edited(job)
+        if self.restated is not None:
+            self.restated[job.id] = job
 
     def remove(self, job: Job) -> int:
         """Take `job` out if it is in; returns how many were ahead of it in the last of its pools."""
@@ -243,6 +247,8 @@ class JobQueue:
             if self.watcher is not None:
                 self.watcher.removed(record)
         self.fresh.pop(job.id, None)
+        if self.restated is not None:
+            self.restated.pop(job.id, None)
         if self.unasked:
             self.unasked.pop(job.id, None)
         return ahead

@@ -260,9 +260,7 @@ class StartTest:
         Equal whole nodes, of which nobody in its groups can have one.
         """
         state = self.state
-        special = state.reserved.all or state.suspended or state.watts is not None
-        choice = request.elastic or request.gres or request.memory_asked or request.mem_all
-        return request.by_count and not (choice or special)
+        return request.known_amount and not (state.reserved.all or state.suspended or state.watts is not None)
 
     def _are_enough(self, record: Record, nodes: Bitmap) -> bool:
         """Whether `place_now` would find such a request its nodes."""

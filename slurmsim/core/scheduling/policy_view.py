@@ -272,6 +272,17 @@ class View:
         return bool(kept if self.state.rules.marks_busy_nodes else kept & self.state.table.idle)
 
     @property
+    def completing(self) -> Bitmap:
+        """Nodes that are not clean yet."""
+        return self._test.completing.nodes
+
+    def restated(self) -> list[Record]:
+        """Records of the jobs in the queue that say or ask for something else than when this was last asked."""
+        queue = self.state.queue
+        jobs, queue.restated = queue.restated, {}
+        return [record for job_id in jobs or () for record in queue.jobs.get(job_id, ())]
+
+    @property
     def tests_from_try(self) -> bool:
         """Whether backfill's future test is about the instant it tries (24.11), and not about any later one."""
         return self.state.rules.tests_from_try

@@ -151,8 +151,11 @@ class ControllerState:
             job.reason = reason
             self.events.append((self.now, "REASON", job.id, job.state, reason, job.partition.name, "", None, ""))
             unsettled = reason in (Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT) or len(job.partitions) > 1
-            if unsettled and job.id in self.queue:
-                self.queue.fresh[job.id] = job
+            queue = self.queue
+            if unsettled and job.id in queue:
+                queue.fresh[job.id] = job
+            if queue.restated is not None and job.id in queue:
+                queue.restated[job.id] = job
 
     def at(self, now: int) -> None:
         """It is `now`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from slurmsim.core.accounting.gauges import JobsRunning, TresInUse
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.core.accounting.limit_rules import Rule
 from slurmsim.core.records.job import Job
@@ -128,17 +129,19 @@ def _limit(engine: Engine, rule: Rule, tres: list[int], minutes: int) -> Fact:
     index = limits.counters.tracked.index
     at = index.get(rule.tres)
     found: Fact = {
-        "kind": "limit", "reason": rule.reason, "of": rule.tres or "jobs", "limit": rule.most,
+        "kind": "limit", "reason": rule.reason, "of": rule.tres or "jobs",
+        "limit": rule.most if rule.least is None else rule.least,
         "asked": minutes if rule.tres == "time" else 1 if at is None else tres[at], "used": None, "by": [], "by_n": 0,
         "whose": "",
     }  # fmt: skip
-    if rule.counted is None:
+    counted = rule.gauge.in_use if isinstance(rule.gauge, JobsRunning | TresInUse) else None
+    if counted is None:
         return found
     holders = [number for number, held in limits.counters.held.items()
-               if rule.counted in held.claim.counters and (at is None or held.tres[at])]  # fmt: skip
+               if counted in held.claim.counters and (at is None or held.tres[at])]  # fmt: skip
     jobs = [engine.controller.state.jobs[number] for number in holders if number in engine.controller.state.jobs]
     return {
-        **found, "used": rule.counted.jobs if at is None else rule.counted.tres[at],
+        **found, "used": counted.jobs if at is None else counted.tres[at],
         "by": [shown(engine, job) for job in jobs[:SHOWN]], "by_n": len(jobs),
-        "whose": limits.counters.owner_of(rule.counted),
+        "whose": limits.counters.owner_of(counted),
     }  # fmt: skip

@@ -1,0 +1,108 @@
+"""What counts already towards a limit, each as one number that can be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from slurmsim.core.accounting.associations import Ledger
+    from slurmsim.core.accounting.usage_counters import UsageCounters
+
+
+class Gauge:
+    """One such number.
+
+    Attributes
+    ----------
+    in_use, ledger
+        What it is read from: counters of jobs, or the ledger of what has been used.
+    at
+        Which TRES of the counters, where it is of one.
+    """
+
+    __slots__ = ("at", "in_use", "ledger")
+
+    def __init__(self, in_use: UsageCounters | None, ledger: Ledger | None = None, at: int = -1) -> None:
+        self.in_use, self.ledger, self.at = in_use, ledger, at
+
+    def read(self) -> int:
+        """What it is now."""
+        raise NotImplementedError
+
+
+class JobsSubmitted(Gauge):
+    """Pending and running jobs."""
+
+    __slots__ = ()
+
+    def read(self) -> int:
+        assert self.in_use is not None
+        return self.in_use.submitted
+
+
+class JobsRunning(Gauge):
+    """Running jobs."""
+
+    __slots__ = ()
+
+    def read(self) -> int:
+        assert self.in_use is not None
+        return self.in_use.jobs
+
+
+class TresInUse(Gauge):
+    """Of a TRES what running jobs have."""
+
+    __slots__ = ()
+
+    def __init__(self, in_use: UsageCounters, at: int) -> None:
+        super().__init__(in_use, None, at)
+
+    def read(self) -> int:
+        assert self.in_use is not None
+        return self.in_use.tres[self.at]
+
+
+class MinutesOwed(Gauge):
+    """TRES-minutes running jobs may still use."""
+
+    __slots__ = ()
+
+    def __init__(self, in_use: UsageCounters, at: int) -> None:
+        super().__init__(in_use, None, at)
+
+    def read(self) -> int:
+        assert self.in_use is not None
+        return _owed(self.in_use, self.at)
+
+
+class WallUsed(Gauge):
+    """Minutes jobs have run."""
+
+    __slots__ = ()
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(None, ledger)
+
+    def read(self) -> int:
+        assert self.ledger is not None
+        return int(self.ledger.used_wall_s) // 60
+
+
+class MinutesSpent(Gauge):
+    """TRES-minutes that have been used, and where `in_use` is given those running jobs may still use."""
+
+    __slots__ = ("tres",)
+
+    def __init__(self, ledger: Ledger, tres: str, in_use: UsageCounters | None, at: int) -> None:
+        super().__init__(in_use, ledger, at)
+        self.tres = tres
+
+    def read(self) -> int:
+        assert self.ledger is not None
+        spent = int(self.ledger.used_tres_s.get(self.tres, 0.0) / 60)
+        return spent if self.in_use is None else spent + _owed(self.in_use, self.at)
+
+
+def _owed(in_use: UsageCounters, at: int) -> int:
+    return max(int(in_use.owed_s[at]), 0) // 60
