@@ -34,7 +34,7 @@ class Known:
     ----------
     numbers
         The shape of a request, as the kernel has learned it.
-    limits
+    rules
         The kernel's limits, of which it has learned the `tests` by number.
     queues
         The queue as the kernel walks it, or each of its parts that a cycle plans on their own, as long as nothing is
@@ -51,7 +51,7 @@ class Known:
         self._sets: dict[Bitmap, int] = {}
         self._up: tuple[Bitmap, Runs] = (0, [])
         self.numbers: dict[RequestView, int] = {}
-        self.limits = limits_kernel.Limits()
+        self.rules = limits_kernel.Limits()
         self.tests: dict[LimitTests, int] = {}
         self._edits: Hashable = None
 
@@ -67,7 +67,7 @@ class Known:
             self.cycle.forget()
         if full or edits != self._edits:
             self.tests.clear()
-            self.limits.forget()
+            self.rules.forget()
             self.leave_queues()
         over = len(self.plain) - SPARE_RECORDS
         if full or edits != self._edits or (over > 0 and over > 2 * sum(map(len, parts))):
@@ -94,13 +94,13 @@ class Known:
         number = self.tests.get(tests)
         if number is None:
             number = self.tests[tests] = len(self.tests)
-            self.limits.learn(tests.rows, tests.n_before, tests.n_early, tests.n_asked)
+            self.rules.learn(tests.rows, tests.n_before, tests.n_early, tests.n_asked)
         return number
 
     def read(self, limits: LimitsView) -> Any:
         """The kernel's limits, which know what counts now."""
-        self.limits.know(limits.gauges())
-        return self.limits
+        self.rules.know(limits.gauges())
+        return self.rules
 
     def restated(self, records: Sequence[SlurmRecord]) -> None:
         """What is known of these holds no more."""
