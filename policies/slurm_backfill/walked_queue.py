@@ -65,7 +65,7 @@ class WalkedQueue:
         self.known: list[Watched] = []
         self.tasks = False
         self._looked_at: list[int] = []
-        self._restated: list[SlurmRecord] = []
+        self._restated: set[SlurmRecord] = set()
 
     def looked_at(self, at: int) -> None:
         """Somebody decides about record `at`, whose plan may be seen from then on, or no more."""
@@ -77,19 +77,19 @@ class WalkedQueue:
 
     def restated(self, records: Sequence[SlurmRecord]) -> None:
         """What is known of these, if they are of this queue, holds no more."""
-        self._restated += records
+        self._restated.update(records)
 
     def follow(self, records: Sequence[SlurmRecord], look_at: Callable[[SlurmRecord], Watched]) -> None:
         """The queue is `records` now; `look_at` tells of those that are new in it."""
         for at in self._looked_at:
             self._tell(at, self.records[at], self.known[at])
         self._looked_at.clear()
-        for record in self._restated:
-            if record in self.records:
-                at = self.records.index(record)
-                self.known[at] = one = look_at(record)
-                self._tell(at, record, one)
-        self._restated.clear()
+        if self._restated:
+            for at, record in enumerate(self.records):
+                if record in self._restated:
+                    self.known[at] = one = look_at(record)
+                    self._tell(at, record, one)
+            self._restated.clear()
         before, now = self.records, list(records)
         n, n_before = len(now), len(before)
         least = min(n, n_before)

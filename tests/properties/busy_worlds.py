@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 from bare_loop import START, World
 
@@ -47,6 +48,45 @@ def some_limits(draw: random.Random, n_nodes: int) -> Accounting:
     )
 
 
+def any_limits(draw: random.Random, n_nodes: int) -> Accounting:
+    """The same people with one or two limits each of any kind there is."""
+
+    def some() -> Limits:
+        node, cpu = draw.choice((n_nodes // 3, n_nodes // 2, n_nodes)), draw.choice((n_nodes, 2 * n_nodes))
+        kinds: list[dict[str, Any]] = [
+            {"grp_tres": {"node": node}}, {"grp_tres": {"cpu": cpu}}, {"grp_tres": {"mem": 100 * node}},
+            {"max_tres": {"node": node}}, {"max_tres": {"cpu": cpu}}, {"max_tres_per_node": {"cpu": 1}},
+            {"max_tres_mins": {"cpu": 30 * cpu}}, {"grp_tres_run_mins": {"cpu": 30 * cpu}},
+            {"grp_tres_mins": {"node": 40 * node}}, {"grp_wall_s": 7200}, {"max_wall_s": 1200},
+            {"grp_jobs": draw.choice((2, 5))},
+        ]  # fmt: skip
+        return Limits(
+            **{name: value for kind in draw.sample(kinds, draw.choice((0, 1, 1, 2))) for name, value in kind.items()}
+        )
+
+    def qos(name: str) -> Qos:
+        node, jobs = draw.choice((n_nodes // 3, n_nodes // 2)), draw.choice((1, 2, 4))
+        kinds: list[dict[str, Any]] = [
+            {"max_jobs_pu": jobs}, {"max_jobs_pa": jobs + 1}, {"max_tres_pu": {"node": node}},
+            {"max_tres_pa": {"cpu": 3 * node}}, {"max_tres_run_mins_pu": {"node": 20 * node}},
+            {"min_tres": {"node": 2}},
+        ]  # fmt: skip
+        own = {key: value for kind in draw.sample(kinds, draw.choice((0, 1, 2))) for key, value in kind.items()}
+        return Qos(name, limits=some(), **own)
+
+    return Accounting(
+        (
+            Association("root", limits=some()),
+            Association("a", parent="root", limits=some()),
+            Association("b", parent="root", limits=some()),
+            Association("a", user="u", limits=some(), is_default=True),
+            Association("a", user="v", limits=some()),
+            Association("b", user="w", limits=some(), is_default=True),
+        ),
+        (Qos("normal"), qos("q1"), qos("q2")),
+    )
+
+
 def busy_world(seed: int, *, limited: bool = False) -> World:
     """Many jobs for whole, equal nodes, most of them waiting, most ending early: what deep plans are made for."""
     draw = random.Random(seed)
@@ -66,8 +106,9 @@ def busy_world(seed: int, *, limited: bool = False) -> World:
         lines.append(f"PartitionName=part Nodes=n[1-{n // 2}] MaxTime=60")
     accounting = None
     if limited:
-        accounting = some_limits(draw, n)
-        lines.append("AccountingStorageEnforce=limits,qos")
+        some = draw.random() < 0.5
+        accounting = some_limits(draw, n) if some else any_limits(draw, n)
+        lines.append(f"AccountingStorageEnforce={'limits' if some else 'safe'},qos")  # safe: nobody is ended early
     facts: list[tuple[int, Fact]] = []
     runs = {}
     now = START

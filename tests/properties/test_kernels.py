@@ -83,6 +83,12 @@ def test_planning_on_atoms_beside_limits(form: str, seed: int) -> None:
 
 
 @FORMS
+@given(seed=st.integers(0, 10**9))
+def test_planning_arrays_beside_limits(form: str, seed: int) -> None:
+    same(with_arrays(busy_world(seed, limited=True), seed), form)
+
+
+@FORMS
 @given(world=worlds(parameters=BACKFILL), release=st.sampled_from(RELEASES))
 def test_planning_anywhere(form: str, world: World, release: str) -> None:
     same(world, form, release=release)
@@ -103,13 +109,14 @@ def test_placing_shares_by_other_policies(policy: str, form: str, world: World) 
 
 def test_the_kernels_are_asked() -> None:
     """Otherwise the comparisons above would compare two equal runs."""
-    passed_over: dict[str, int] = {"whole": 0, "shares": 0}
+    passed_over: dict[str, int] = {"whole": 0, "shares": 0, "limits": 0}
     found = []
     walk, future = atom_plans.AtomPlans.walk, shares.Shares.future
 
     def noting_walk(self: atom_plans.AtomPlans, at: int, last: int, tests: int) -> Any:
         outcome = walk(self, at, last, tests)
-        passed_over["whole" if self.shares is None else "shares"] += outcome[0] - at
+        kind = "shares" if self.shares is not None else "whole" if self.view.limits is None else "limits"
+        passed_over[kind] += outcome[0] - at
         return outcome
 
     def noting_future(self: shares.Shares, *rest: Any) -> Any:
@@ -124,6 +131,7 @@ def test_the_kernels_are_asked() -> None:
     ):
         for seed in range(6):
             drive(busy_world(seed), ON_ATOMS)
+            drive(busy_world(seed, limited=True), ON_ATOMS)
             drive(shared_world(seed), ON_ATOMS)
             drive(shared_world(seed), "conservative")
     assert min(passed_over.values()) > 100

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from slurmsim.kernel import cycle, load
 from slurmsim_policies.slurm_backfill.walked_queue import WalkedQueue, Watched
 
-UNSEEN, SEEN = cycle.UNSEEN, cycle.SEEN
+UNSEEN, SEEN, REFUSED = cycle.UNSEEN, cycle.SEEN, cycle.REFUSED
 ORDERS = st.lists(st.lists(st.integers(0, 80), unique=True, max_size=80), min_size=2, max_size=6)
 
 
@@ -20,7 +20,7 @@ class Record:
     """A record, of whose job no plan is seen."""
 
     def __init__(self, number: int) -> None:
-        self.number, self.job = number, SimpleNamespace(planned_start=None)
+        self.number, self.job = number, SimpleNamespace(planned_start=None, shown=0)
 
 
 @pytest.mark.parametrize("kernel", [cycle, load("cycle")])
@@ -32,20 +32,33 @@ def test_columns_follow_the_queue(kernel: Any, orders: list[list[int]], data: st
     def look_at(one: Any) -> Watched:
         looked_at.append(one.number)
         array = (one.number, 0, None) if one.number % 9 == 8 else None
-        return Watched(one.number, 60 * one.number, UNSEEN, SEEN, array)
+        return Watched(one.number, 60 * one.number, UNSEEN, SEEN, array, one.number + 3, one.job.shown)
 
     before: list[int] = []
+    restated: list[int] = []
+    refused: set[int] = set()
     for order in orders:
         looked_at.clear()
         queue.follow(cast("Any", [records[number] for number in order]), look_at)
-        assert sorted(looked_at) == sorted(set(order) - set(before))
+        assert sorted(looked_at) == sorted([*(set(order) - set(before)), *(set(restated) & set(before))])
+        refused -= set(looked_at)
         assert queue.tasks == any(number % 9 == 8 for number in order)
         for at, number in enumerate(order):
             flags = UNSEEN if records[number].job.planned_start is None else SEEN
+            flags |= REFUSED if number in refused else 0
             told = queue.columns.shapes[at], queue.columns.lasting[at], queue.columns.flags[at]
             assert told == (number, 60 * number, flags)
+            assert (queue.columns.limited[at], queue.columns.shown[at]) == (number + 3, records[number].job.shown)
             assert queue.known[at].shape == number
         for at in data.draw(st.lists(st.sampled_from(range(len(order))), max_size=3)) if order else ():
             records[order[at]].job.planned_start = data.draw(st.sampled_from((None, 7)))
             queue.looked_at(at)
+            if data.draw(st.booleans()):
+                queue.refused(at, REFUSED)
+                refused.add(order[at])
+        restated = data.draw(st.lists(st.integers(0, 80), unique=True, max_size=4))
+        for number in restated:
+            records[number].job.shown += 1
+        queue.restated(cast("Any", [records[number] for number in restated]))
+        refused &= set(order)
         before = order

@@ -152,7 +152,7 @@ class Limits(Observer):
     def announce(self, facts: Sequence[Fact]) -> None:
         """What comes at this instant: a job array is taken or refused as a whole."""
         self._arrays = Counter(
-            f.sub.array_job_id for f in facts if type(f) is Submit and f.sub.array_job_id is not None
+            [f.sub.array_job_id for f in facts if type(f) is Submit and f.sub.array_job_id is not None]
         )
         self._refused_arrays = {}
 

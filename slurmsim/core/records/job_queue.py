@@ -43,7 +43,7 @@ class Record:
         "unreserved",
     )  # fmt: skip
 
-    key: Key
+    key: Any  # a `Key`; as one, compiled code would make a tuple of it for whoever sorts, searches or compares
 
     def __init__(
         self, job: Job, partition: Partition, request: CompiledRequest, priority: int, fifo: bool,

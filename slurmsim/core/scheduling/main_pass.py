@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap
+from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.core.queue.likely_nodes import FORGOTTEN, expected
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.reservations.access import MAINTENANCE_TEXT
@@ -213,7 +214,7 @@ class MainPass:
             self.state.set_reason(job, Reason.PRIORITY)
             if single or record.key == max(each.key for each in queue.jobs[job.id]):  # others may yet refuse it
                 queue.fresh.pop(job.id, None)
-        elif job.reason == Reason.PRIORITY and single:  # as it said when it was submitted
+        elif single and (job.reason == Reason.PRIORITY or job.reason in LIMIT_REASONS):  # it goes on saying so
             queue.fresh.pop(job.id, None)
 
     def _settle_rest(self, at: int) -> bool:

@@ -169,6 +169,7 @@ class StartTest:
         self.licenses, self.deadlines, self.reservations = licenses, deadlines, reservations
         self.completing, self.suspension, self.preemption = completing, suspension, preemption
         self.switch_wait, self.found_cpus = switch_wait, found_cpus
+        self._counted: tuple[Bitmap, Bitmap, int] = (0, 0, 0)
 
     def refusal(self, record: Record, by: Asker, usable: Bitmap = 0, ahead: bool = False) -> tuple[int, str]:
         """The first rule of `by` that forbids to start the record's job there, and what it says; (MAY, "") for none.
@@ -213,9 +214,17 @@ class StartTest:
             elif rule == INSIDE:
                 if record.reservation is not None and not usable_at(record.reservation, self.state.now):
                     return INSIDE, Reason.RESERVATION
-            elif rule == ENOUGH and (usable & record.partition.mask).bit_count() < record.request.min_nodes:
+            elif rule == ENOUGH and self._common(record.partition.mask, usable) < record.request.min_nodes:
                 return ENOUGH, NODES_REQUIRED_TEXT
         return MAY, ""
+
+    def _common(self, nodes: Bitmap, usable: Bitmap) -> int:
+        """How many of `nodes` are usable; a pass asks this of the same two sets again and again."""
+        before, there, n = self._counted
+        if before is not nodes or there is not usable:
+            n = (usable & nodes).bit_count()
+            self._counted = nodes, usable, n
+        return n
 
     def find(
         self, record: Record, nodes: Bitmap, limit: int | None, by: Asker, layout: Mapping[int, int] | None = None
