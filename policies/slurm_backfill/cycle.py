@@ -181,7 +181,7 @@ class SlurmBackfill(Policy):
                 yield from cycle.plan(number, last)
                 if cycle.het:
                     yield from cycle.start_het_jobs()
-                reached, walked = cycle.reached, cycle.walked
+                reached, walked = cycle.reached, cycle.walks
             if view.limits is not None:
                 if walked:
                     yield from self._show_news(view.limits, number, records, reached)
@@ -212,12 +212,11 @@ class SlurmBackfill(Policy):
 
     def _show_news(self, limits: LimitsView, number: int, records: Sequence[SlurmRecord], reached: int) -> Decisions:
         """The same of the records from `reached` on of a part that the kernel has walked."""
-        columns, n = self.known.queues[number].columns, len(records)
-        rules = self.known.read(limits)
-        at = columns.next_news(reached, n, rules)
-        while at < n:
+        columns, rules = self.known.queues[number].columns, self.known.read(limits)
+        at = columns.next_news(reached, rules)
+        while at < len(records):
             yield from self._show_limits(limits, (records[at],))
-            at = columns.next_news(at + 1, n, rules)
+            at = columns.next_news(at + 1, rules)
 
     def _independent(self, view: SlurmView, everything: bool) -> list[Sequence[SlurmRecord]]:
         """The queue in order, split by pool where neither a counter of the cycle nor a job can couple the pools.
@@ -257,6 +256,11 @@ class SlurmBackfill(Policy):
         return -1
 
 
+def _is_plain(record: SlurmRecord) -> bool:
+    """Whether it gets equal whole nodes by runs, on its own."""
+    return record.request.by_runs and record.job.het is None
+
+
 class _Cycle:
     """One backfill cycle: what is planned, and its counters.
 
@@ -274,12 +278,13 @@ class _Cycle:
         self.het = HetJobs(now)
         self.begin = now // res * res
         self.end = (now + policy.window) // res * res
+        self.walks = False  # the kernel's own walk serves, and its columns know the records
         self.atoms = self._on_atoms(parts)
+        self.walks = self.walks and self.atoms is not None
         self.plans: AtomPlans | NodePlans = self.atoms or NodePlans(
             view, self.search, self.begin, self.end, policy.space_size
         )
         self.tests = self.started = self.reached = 0
-        self.walked = False  # by the kernel: its columns know the records of the part planned last
         self.kept: Bitmap = 0  # nodes some plan is for
         self.per_user: dict[str, int] = {}
         self.per_assoc: dict[tuple[str, str], int] = {}
@@ -305,8 +310,11 @@ class _Cycle:
         if not p.options["atoms"] or view.reserved or view.tests_from_try or self.licenses is not None:
             return None
         p.known.tidy((view.pools[0].edits, self.everything), parts)
-        whole, shares = view.whole_nodes(), None
-        if whole is None or not self._all_plain(parts):
+        whole, shares, limits = view.whole_nodes(), None, view.limits
+        self.walks = p.walks and (limits is None or (not limits.stop and whole is not None))
+        plain = self._follow(parts) if self.walks else self._all_plain(parts)
+        if whole is None or not plain:
+            self.walks = self.walks and limits is None
             whole, shares = None, view.shared_nodes()
             if shares is None or any(record.job.het is not None for records in parts for record in records):
                 return None
@@ -317,13 +325,22 @@ class _Cycle:
             p.max_test, p.max_array,
         )  # fmt: skip
 
+    def _follow(self, parts: Sequence[Sequence[SlurmRecord]]) -> bool:
+        """The kernel hears of what is new in the queue; whether all get equal whole nodes by runs, each on its own."""
+        odd = 0
+        for number, records in enumerate(parts):
+            queue = self.p.known.queue(number, len(parts))
+            queue.follow(records, self._look_at)
+            odd += queue.odd
+        return not odd
+
     def _all_plain(self, parts: Sequence[Sequence[SlurmRecord]]) -> bool:
-        """Whether all get equal whole nodes by runs, each on its own."""
+        """Whether all do, where the kernel walks none of them."""
         plain = self.p.known.plain
         for records in parts:
             if not plain.issuperset(records):
                 new = [record for record in records if record not in plain]
-                found = [record for record in new if record.request.by_runs and record.job.het is None]
+                found = [record for record in new if _is_plain(record)]
                 plain.update(found)
                 if len(found) < len(new):
                     return False
@@ -336,13 +353,9 @@ class _Cycle:
         p, atoms = self.p, self.atoms
         rejected: Array | None = None
         limits = self.view.limits
-        walks = self.walked = (
-            atoms is not None and p.walks and (limits is None or (not limits.stop and atoms.shares is None))
-        )
+        walks = self.walks
         if walks and atoms is not None:
-            queue = p.known.queue(number, len(self.parts))
-            queue.follow(self.parts[number], self._look_at)
-            atoms.watch(queue, last + 1, self.per_array)
+            atoms.watch(p.known.queue(number, len(self.parts)), last + 1, self.per_array)
         else:
             p.known.leave_queues()
         at = -1
@@ -436,7 +449,10 @@ class _Cycle:
         array: Array | None = None
         if record.job.array_task_id is not None and not unseen & ASKS:
             array = (record.job.array_key, record.partition.index, record.reservation)
-        return Watched(self.p.known.shape(record), self._limit(record), unseen, seen, array, limited, shown)
+        return Watched(
+            self.p.known.shape(record), self._limit(record), unseen, seen, array, limited=limited, shown=shown,
+            plain=_is_plain(record),
+        )  # fmt: skip
 
     def _last_startable(self, records: Sequence[SlurmRecord], at: int, last: int) -> int:
         """The last record after `at` that could still start now beside what is planned so far.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from slurmsim.policy import SlurmRecord
@@ -27,24 +28,31 @@ class Watched:
         The array whose task its job is, in the partition and the reservation of the record; None: of none.
     limited, shown
         The number of the limits that hold it, and that of the one it shows (`slurmsim.kernel.cycle.Queue`).
+    plain
+        It gets equal whole nodes by runs, and is of no heterogeneous job.
     refused
         Flags to add once a start of it has been tried, which a limit forbade.
+    slot
+        Where the columns have it.
     """
 
-    __slots__ = ("array", "limit", "limited", "refused", "seen", "shape", "shown", "unseen")
+    __slots__ = ("array", "limit", "limited", "plain", "refused", "seen", "shape", "shown", "slot", "unseen")
 
     def __init__(
-        self, shape: int, limit: int, unseen: int, seen: int, array: Array | None, limited: int = -1, shown: int = 0
-    ) -> None:
+        self, shape: int, limit: int, unseen: int, seen: int, array: Array | None, *, limited: int, shown: int,
+        plain: bool,
+    ) -> None:  # fmt: skip
         self.shape, self.limit, self.unseen, self.seen, self.array = shape, limit, unseen, seen, array
-        self.limited, self.shown, self.refused = limited, shown, 0
+        self.limited, self.shown, self.plain = limited, shown, plain
+        self.refused, self.slot = 0, -1
 
 
 class WalkedQueue:
     """The records of one queue, of which a cycle finds nearly all where the one before left them.
 
     In the first 6,000 jobs of a year like Titan's a cycle has 85 records, of which 74 begin the queue as before:
-    telling the kernel of all of them took a tenth of the first 20,000 jobs, of those that are new 3 %.
+    telling the kernel of all of them took a tenth of the first 20,000 jobs, of those that are new 3 %. Where priorities
+    are worked out anew thousands of records change places, and only their places are told.
 
     Parameters
     ----------
@@ -55,41 +63,43 @@ class WalkedQueue:
     ----------
     records, known
         Those of the columns, in order, and what is known of each.
-    tasks
-        Whether one of them may be a task of an array.
+    tasks, odd
+        How many of them are tasks of arrays, and how many are not `plain`.
     """
 
     def __init__(self, columns: Any) -> None:
         self.columns = columns
         self.records: list[SlurmRecord] = []
-        self.known: list[Watched] = []
-        self.tasks = False
-        self._looked_at: list[int] = []
-        self._restated: set[SlurmRecord] = set()
+        self.known: dict[SlurmRecord, Watched] = {}
+        self.tasks = self.odd = 0
+        self._free: list[int] = []  # slots of records that are gone
+        self._looked_at: list[SlurmRecord] = []
+        self._restated: list[SlurmRecord] = []
 
     def looked_at(self, at: int) -> None:
         """Somebody decides about record `at`, whose plan may be seen from then on, or no more."""
-        self._looked_at.append(at)
+        self._looked_at.append(self.records[at])
 
     def refused(self, at: int, flags: int) -> None:
         """A start of record `at` was tried, and a limit forbade it: `flags` say so from now on."""
-        self.known[at].refused = flags
+        self.known[self.records[at]].refused = flags
 
-    def restated(self, records: Sequence[SlurmRecord]) -> None:
+    def restated(self, records: Iterable[SlurmRecord]) -> None:
         """What is known of these, if they are of this queue, holds no more."""
-        self._restated.update(records)
+        self._restated += records
 
     def follow(self, records: Sequence[SlurmRecord], look_at: Callable[[SlurmRecord], Watched]) -> None:
         """The queue is `records` now; `look_at` tells of those that are new in it."""
-        for at in self._looked_at:
-            self._tell(at, self.records[at], self.known[at])
+        known = self.known
+        for record in self._looked_at:
+            self._tell(record, known[record])
         self._looked_at.clear()
-        if self._restated:
-            for at, record in enumerate(self.records):
-                if record in self._restated:
-                    self.known[at] = one = look_at(record)
-                    self._tell(at, record, one)
-            self._restated.clear()
+        for record in self._restated:
+            one = known.get(record)
+            if one is not None:
+                self._drop(record, one)
+                self._take(record, look_at(record))
+        self._restated.clear()
         before, now = self.records, list(records)
         n, n_before = len(now), len(before)
         least = min(n, n_before)
@@ -100,17 +110,31 @@ class WalkedQueue:
         rest = 0  # alike at the end
         while rest < least and before[n_before - 1 - rest] is now[n - 1 - rest]:
             rest += 1
-        moved = {before[at]: self.known[at] for at in range(first, n_before - rest)}
-        new = [moved.get(record) or look_at(record) for record in now[first : n - rest]]
-        self.columns.move(n_before - rest, n_before, n - rest)
-        tasks = self.tasks
-        for at, one in enumerate(new, first):
-            self._tell(at, now[at], one)
-            tasks = tasks or one.array is not None
-        self.records, self.known = now, self.known[:first] + new + self.known[n_before - rest :]
-        self.tasks = tasks and any(one.array is not None for one in self.known)
+        there = now[first : n - rest]
+        new = [record for record in there if record not in known]
+        if n_before - n + len(new):  # so many are gone
+            staying = set(there)
+            for record in before[first : n_before - rest]:
+                if record not in staying:
+                    self._drop(record, known[record])
+        for record in new:
+            self._take(record, look_at(record))
+        self.columns.replace(first, n_before - rest, array("q", [known[record].slot for record in there]))
+        self.records = now
 
-    def _tell(self, at: int, record: SlurmRecord, one: Watched) -> None:
+    def _take(self, record: SlurmRecord, one: Watched) -> None:
+        one.slot = self._free.pop() if self._free else len(self.known)
+        self.known[record] = one
+        self.tasks += one.array is not None
+        self.odd += not one.plain
+        self._tell(record, one)
+
+    def _drop(self, record: SlurmRecord, one: Watched) -> None:
+        del self.known[record]
+        self._free.append(one.slot)
+        self.tasks -= one.array is not None
+        self.odd -= not one.plain
+
+    def _tell(self, record: SlurmRecord, one: Watched) -> None:
         flags = one.unseen if record.job.planned_start is None else one.seen
-        self.columns.tell(at, one.shape, one.limit, flags | one.refused)
-        self.columns.tell_limits(at, one.limited, one.shown)
+        self.columns.tell(one.slot, one.shape, one.limit, flags | one.refused, one.limited, one.shown)

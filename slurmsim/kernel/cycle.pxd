@@ -49,14 +49,14 @@ cdef class Atoms:
 
 @cython.final
 cdef class Queue:
-    cdef public int64_t room
-    cdef public int64_t[::1] shapes, lasting, flags, limited, shown
-    cpdef void tell(self, int64_t at, int64_t shape, int64_t limit, int64_t flags) noexcept
-    cpdef void tell_limits(self, int64_t at, int64_t number, int64_t shown) noexcept
-    cpdef void move(self, int64_t begin, int64_t end, int64_t to) except *
-    cdef void _set(self, int64_t at, int64_t of) noexcept
-    cdef void _grow(self, int64_t least, int64_t n) except *
-    cpdef int64_t next_news(self, int64_t at, int64_t n, Limits rules) noexcept
+    cdef public int64_t n, room, places
+    cdef public int64_t[::1] order, shapes, lasting, flags, limited, shown
+    cpdef void tell(self, int64_t slot, int64_t shape, int64_t limit, int64_t flags, int64_t limited,
+                    int64_t shown) except *
+    cpdef void replace(self, int64_t first, int64_t last, int64_t[::1] slots) except *
+    cdef void _more_places(self, int64_t n) except *
+    cdef void _grow(self, int64_t slot) except *
+    cpdef int64_t next_news(self, int64_t at, Limits rules) noexcept
 
 @cython.final
 cdef class Cycle:
@@ -114,6 +114,5 @@ cdef class Cycle:
     cpdef void watch(self, Queue queue, int64_t[::1] groups, int64_t[::1] more_flags, int64_t[::1] planned,
                      int64_t expected) noexcept
     cpdef int64_t walk(self, int64_t at, int64_t last) except -1
-    cdef int _pass(self, int64_t at, int64_t flags) except -1
+    cdef int _pass(self, int64_t at, int64_t slot, int64_t flags) except -1
     cdef int64_t _last_startable(self, int64_t at, int64_t last) except -1
-    cdef bint _is_barred(self, int64_t at) noexcept

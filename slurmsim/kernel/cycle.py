@@ -398,46 +398,59 @@ class Queue:
 
     Attributes
     ----------
+    n, order
+        Records there are, and the slot of each in the order of the queue.
     shapes, lasting, flags
-        The shape of a request, the seconds it is planned with, and `ASKS`, `UNSEEN`, `SEEN`, `BARRED`, `ALONE`,
-        `REFUSED`.
+        By slot: the shape of a request, the seconds it is planned with, and `ASKS`, `UNSEEN`, `SEEN`, `BARRED`,
+        `ALONE`, `REFUSED`.
     limited, shown
-        Where limits are enforced: the number of its limits, `UNLIMITED` or `UNKNOWN`; that of the one it shows, or 0.
+        By slot, where limits are enforced: the number of its limits, `UNLIMITED` or `UNKNOWN`; that of the one it
+        shows, or 0.
     """
 
     def __init__(self) -> None:
-        self.room = 64
+        self.room = self.places = 64
+        self.n = 0
+        self.order = zeros(self.places)
         self.shapes, self.lasting, self.flags = zeros(self.room), zeros(self.room), zeros(self.room)
         self.limited, self.shown = zeros(self.room), zeros(self.room)
 
-    def tell(self, at: int, shape: int, limit: int, flags: int) -> None:
-        """What record `at` is; there is room for it (`move`)."""
-        self.shapes[at], self.lasting[at], self.flags[at] = shape, limit, flags
+    def tell(self, slot: int, shape: int, limit: int, flags: int, limited: int, shown: int) -> None:
+        """What the record in `slot` is."""
+        if slot >= self.room:
+            self._grow(slot)
+        self.shapes[slot], self.lasting[slot], self.flags[slot] = shape, limit, flags
+        self.limited[slot], self.shown[slot] = limited, shown
 
-    def tell_limits(self, at: int, number: int, shown: int) -> None:
-        """What limits hold record `at` to, and which it shows."""
-        self.limited[at], self.shown[at] = number, shown
+    def replace(self, first: int, last: int, slots: array[int]) -> None:
+        """In place of the records from `first` to before `last` there are those of `slots`."""
+        size, old = len(slots), self.n
+        shift = first + size - last
+        self.n = old + shift
+        if self.n > self.places:
+            self._more_places(old)
+        if shift < 0:
+            for k in range(last, old):
+                self.order[k + shift] = self.order[k]
+        elif shift > 0:
+            for k in range(old - last):
+                self.order[self.n - 1 - k] = self.order[old - 1 - k]
+        for k in range(size):
+            self.order[first + k] = slots[k]
 
-    def move(self, begin: int, end: int, to: int) -> None:
-        """The records from `begin` to before `end`, the last of all, stand from `to` on; there is room for them."""
-        last = to + end - begin
-        if last > self.room:
-            self._grow(last, end)
-        if to <= begin:
-            for k in range(end - begin):
-                self._set(to + k, begin + k)
-        else:
-            for k in range(end - begin):
-                self._set(last - 1 - k, end - 1 - k)
+    def _more_places(self, n: int) -> None:
+        order = self.order
+        while self.places < self.n:
+            self.places *= 2
+        self.order = zeros(self.places)
+        for k in range(n):
+            self.order[k] = order[k]
 
-    def _set(self, at: int, of: int) -> None:
-        self.shapes[at], self.lasting[at], self.flags[at] = self.shapes[of], self.lasting[of], self.flags[of]
-        self.limited[at], self.shown[at] = self.limited[of], self.shown[of]
-
-    def _grow(self, least: int, n: int) -> None:
-        """Room for `least` records and more; `n` are there."""
+    def _grow(self, slot: int) -> None:
+        """Room for `slot` and more."""
         shapes, lasting, flags, limited, shown = self.shapes, self.lasting, self.flags, self.limited, self.shown
-        while self.room < least:
+        n = self.room
+        while self.room <= slot:
             self.room *= 2
         self.shapes, self.lasting, self.flags = zeros(self.room), zeros(self.room), zeros(self.room)
         self.limited, self.shown = zeros(self.room), zeros(self.room)
@@ -445,13 +458,14 @@ class Queue:
             self.shapes[k], self.lasting[k], self.flags[k] = shapes[k], lasting[k], flags[k]
             self.limited[k], self.shown[k] = limited[k], shown[k]
 
-    def next_news(self, at: int, n: int, rules: limits.Limits) -> int:
-        """The first of the first `n` records, from `at` on, that shows another limit than `rules` hold it to now."""
-        while at < n:
-            number, held = self.limited[at], 0
+    def next_news(self, at: int, rules: limits.Limits) -> int:
+        """The first record from `at` on that shows another limit than `rules` hold it to now; `n` if there is none."""
+        while at < self.n:
+            slot, held = self.order[at], 0
+            number = self.limited[slot]
             if number >= 0:
-                held = rules.verdict(number, self.flags[at] & ALONE_ != 0)
-            if number == UNKNOWN_ or held != self.shown[at]:
+                held = rules.verdict(number, self.flags[slot] & ALONE_ != 0)
+            if number == UNKNOWN_ or held != self.shown[slot]:
                 break
             at += 1
         return at
@@ -1086,7 +1100,8 @@ class Cycle:
         """
         self.searched = False
         while at <= last:
-            flags, group = self.queue.flags[at], -1
+            slot, group = self.queue.order[at], -1
+            flags = self.queue.flags[slot]
             if self.grouped:
                 flags, group = flags | self.more_flags[at], self.groups[at]
             if at == 0 and flags & SEEN_ and not flags & ASKS_:
@@ -1099,7 +1114,7 @@ class Cycle:
                 if flags & ASKS_:
                     break
                 if not flags & BARRED_:
-                    passed = self._pass(at, flags)
+                    passed = self._pass(at, slot, flags)
                     if passed == ASKS_:
                         break
                     if passed == PLANNED_:
@@ -1113,14 +1128,14 @@ class Cycle:
         self.end_of_walk = last
         return at
 
-    def _pass(self, at: int, flags: int) -> int:
+    def _pass(self, at: int, slot: int, flags: int) -> int:
         """Look for a place for record `at`: `PLANNED`, `NOTHING`, `BARRED` if it is not looked for, or `ASKS`."""
         seen, shown, held = flags & SEEN_ != 0, 0, 0
         if self.rules is not None:
-            number = self.queue.limited[at]
+            number = self.queue.limited[slot]
             if number == UNKNOWN_:
                 return ASKS_
-            shown = self.queue.shown[at]
+            shown = self.queue.shown[slot]
             if number >= 0:
                 held = self.rules.before(number)
                 if held:
@@ -1132,7 +1147,7 @@ class Cycle:
                     self.tests += 1
                     return NOTHING_
                 held = self.rules.planned(number)
-        kind = self.find(self.queue.shapes[at], self.queue.lasting[at], 0, False, -1)
+        kind = self.find(self.queue.shapes[slot], self.queue.lasting[slot], 0, False, -1)
         if kind == START_:
             news = not held or held != shown or seen or not (flags & REFUSED_ and self.refusing)
         elif kind == PLANNED_:
@@ -1148,10 +1163,10 @@ class Cycle:
     def _last_startable(self, at: int, last: int) -> int:
         """The last record after `at` that could still start now, as far as nodes and limits tell; `at` for none."""
         queue = self.queue
-        while last > at and (self._is_barred(last) or not self.could_start(queue.shapes[last], queue.lasting[last])):
+        while last > at:
+            slot = queue.order[last]
+            barred = self.rules is not None and queue.limited[slot] >= 0 and self.rules.bars(queue.limited[slot])
+            if not barred and self.could_start(queue.shapes[slot], queue.lasting[slot]):
+                break
             last -= 1
         return last
-
-    def _is_barred(self, at: int) -> bool:
-        """Whether a limit surely forbids to start record `at` now."""
-        return self.rules is not None and self.queue.limited[at] >= 0 and self.rules.bars(self.queue.limited[at])

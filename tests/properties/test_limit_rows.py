@@ -31,7 +31,7 @@ def broken(rows: list[Any], values: list[int]) -> list[int]:
 def test_rows_of_limits(form: str, jobs: list[Any], values: list[int], data: st.DataObject) -> None:
     kernel = limits if form == "python" else load("limits")
     rules, queue = kernel.Limits(), (cycle if form == "python" else load("cycle")).Queue()
-    queue.move(0, 0, len(jobs))
+    queue.replace(0, 0, array("q", range(len(jobs))))
     rules.know(array("q", values))
     news = []
     for at, job in enumerate(jobs):
@@ -42,8 +42,7 @@ def test_rows_of_limits(form: str, jobs: list[Any], values: list[int], data: st.
         held = abs(next(iter(broken(found, values)), 0))
         if data.draw(st.booleans()):
             shown = held
-        queue.tell(at, 0, 60, cycle.ALONE if alone else 0)
-        queue.tell_limits(at, at, shown)
+        queue.tell(at, 0, 60, cycle.ALONE if alone else 0, at, shown)
         if shown != held:
             news.append(at)
     for number, (before, early, asked, planned) in enumerate(jobs):
@@ -52,16 +51,17 @@ def test_rows_of_limits(form: str, jobs: list[Any], values: list[int], data: st.
         sure = any(reason > 0 for reason in broken(asked, values))
         assert rules.bars(number) == bool(broken(before + early, values) or sure)
     at, found = -1, []
-    while (at := queue.next_news(at + 1, len(jobs), rules)) < len(jobs):
+    while (at := queue.next_news(at + 1, rules)) < len(jobs):
         found.append(at)
     assert found == news
 
 
 def test_whom_somebody_else_judges_is_news_and_whom_nothing_limits_is_not() -> None:
     queue, rules = cycle.Queue(), limits.Limits()
-    for at, number in enumerate((cycle.UNLIMITED, cycle.UNKNOWN, cycle.UNLIMITED)):
-        queue.tell_limits(at, number, 0)
-    assert queue.next_news(0, 3, rules) == 1
-    assert queue.next_news(2, 3, rules) == 3
-    queue.tell_limits(2, cycle.UNLIMITED, 7)  # it shows one that is no more
-    assert queue.next_news(2, 3, rules) == 2
+    queue.replace(0, 0, array("q", (0, 1, 2)))
+    for slot, number in enumerate((cycle.UNLIMITED, cycle.UNKNOWN, cycle.UNLIMITED)):
+        queue.tell(slot, 0, 60, 0, number, 0)
+    assert queue.next_news(0, rules) == 1
+    assert queue.next_news(2, rules) == 3
+    queue.tell(2, 0, 60, 0, cycle.UNLIMITED, 7)  # it shows one that is no more
+    assert queue.next_news(2, rules) == 2

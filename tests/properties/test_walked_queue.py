@@ -32,7 +32,10 @@ def test_columns_follow_the_queue(kernel: Any, orders: list[list[int]], data: st
     def look_at(one: Any) -> Watched:
         looked_at.append(one.number)
         array = (one.number, 0, None) if one.number % 9 == 8 else None
-        return Watched(one.number, 60 * one.number, UNSEEN, SEEN, array, one.number + 3, one.job.shown)
+        return Watched(
+            one.number, 60 * one.number, UNSEEN, SEEN, array, limited=one.number + 3, shown=one.job.shown,
+            plain=one.number % 7 != 6,
+        )  # fmt: skip
 
     before: list[int] = []
     restated: list[int] = []
@@ -42,14 +45,17 @@ def test_columns_follow_the_queue(kernel: Any, orders: list[list[int]], data: st
         queue.follow(cast("Any", [records[number] for number in order]), look_at)
         assert sorted(looked_at) == sorted([*(set(order) - set(before)), *(set(restated) & set(before))])
         refused -= set(looked_at)
-        assert queue.tasks == any(number % 9 == 8 for number in order)
+        assert queue.tasks == sum(number % 9 == 8 for number in order)
+        assert queue.odd == sum(number % 7 == 6 for number in order)
+        columns = queue.columns
+        assert columns.n == len(order)
         for at, number in enumerate(order):
             flags = UNSEEN if records[number].job.planned_start is None else SEEN
             flags |= REFUSED if number in refused else 0
-            told = queue.columns.shapes[at], queue.columns.lasting[at], queue.columns.flags[at]
-            assert told == (number, 60 * number, flags)
-            assert (queue.columns.limited[at], queue.columns.shown[at]) == (number + 3, records[number].job.shown)
-            assert queue.known[at].shape == number
+            slot = columns.order[at]
+            assert (columns.shapes[slot], columns.lasting[slot]) == (number, 60 * number)
+            assert (columns.flags[slot], columns.limited[slot]) == (flags, number + 3)
+            assert columns.shown[slot] == records[number].job.shown
         for at in data.draw(st.lists(st.sampled_from(range(len(order))), max_size=3)) if order else ():
             records[order[at]].job.planned_start = data.draw(st.sampled_from((None, 7)))
             queue.looked_at(at)

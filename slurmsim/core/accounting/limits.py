@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 REFUSED = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
 
+MOST_STANDINGS = 10_000  # of which equal jobs share one
+
 
 class Standing:
     """The demand of equal jobs and what was found of it, until a counter changes.
@@ -260,6 +262,8 @@ class Limits(Observer):
             key = (id(claim), id(record.request), job.time_limit_s, job.limit_fixed, job.tried_cpus, exempt)
             known = self._standings.get(key)
             if known is None:
+                if len(self._standings) >= MOST_STANDINGS:
+                    self._standings.clear()  # records keep theirs
                 claim = claim.without(exempt) if exempt else claim
                 demand = self._asked(job, claim.factor_safe, record.partition, record.request)
                 known = self._standings[key] = Standing(claim, demand, record)
