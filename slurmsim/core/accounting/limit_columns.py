@@ -16,6 +16,7 @@ from slurmsim.core.accounting.usage_counters import UsageCounters
 
 NUMBERS = {reason: number for number, reason in enumerate(sorted(LIMIT_REASONS), 1)}
 """A reason a limit can give, as a number from 1 on."""
+MOST = 1 << 61  # of one number, so that two add up within 64 bits; nobody has so many minutes of anything
 NOTHING = 0  # the column that always reads 0
 
 
@@ -75,12 +76,12 @@ class LimitColumns:
                 for column in counted.get(in_use, ()):
                     gauge = gauges[column]
                     assert gauge is not None
-                    values[column] = gauge.read()
+                    values[column] = min(gauge.read(), MOST)
             self._touched.clear()
             for column in self._spent:
                 gauge = gauges[column]
                 assert gauge is not None
-                values[column] = gauge.read()
+                values[column] = min(gauge.read(), MOST)
         return self.values
 
     def rows(self, rules: Iterable[Rule], demand: Demand) -> list[int]:
@@ -92,7 +93,7 @@ class LimitColumns:
                 continue
             column = NOTHING if rule.gauge is None else self._of(rule.gauge)
             number = NUMBERS[rule.reason]
-            found += [column, amount, rule.most, number if rule.sure else -number]
+            found += [column, min(amount, MOST), min(rule.most, MOST), number if rule.sure else -number]
         return found
 
     def _of(self, gauge: Gauge) -> int:
@@ -104,7 +105,7 @@ class LimitColumns:
             self._gauges.append(gauge)  # keeps alive whose identity the key has
             if column == len(self.values):
                 self.values = self.values + array("q", (0,)) * column  # a new one: who reads the old one has it locked
-            self.values[column] = gauge.read()
+            self.values[column] = min(gauge.read(), MOST)
             if gauge.in_use is not None:
                 self._counted.setdefault(gauge.in_use, []).append(column)
             if gauge.ledger is not None:

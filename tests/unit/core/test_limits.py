@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from unit.core.world import HEAD, World
 
+from slurmsim.core.accounting.limit_columns import MOST, LimitColumns
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS, tres_reason
+from slurmsim.core.accounting.limit_rules import UNLIMITED_MIN, Demand, Rules
+from slurmsim.core.accounting.usage_counters import TrackedTres, UsageCounters
 from slurmsim.core.records.messages import Hold, JobEnded, Launch, Release, Requeue, SetTimeLimit
 from slurmsim.fidelity.locked import _fork
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
@@ -45,6 +48,18 @@ def world(
 def test_names_of_reasons(kind: str, tres: str, reason: str) -> None:
     assert tres_reason(kind, tres) == reason
     assert reason in LIMIT_REASONS
+
+
+def test_numbers_beyond_64_bits_are_the_most_there_is() -> None:
+    tracked = TrackedTres(("mem",))
+    rules = Rules(tracked, safe=True)
+    demand = Demand(UNLIMITED_MIN, False, [1 << 40])  # minutes of a job without limit, and memory in MiB
+    limited = rules.minutes("QOSMaxMinutesPerJob", {"mem": 1000}) + rules.owed(
+        "QOSGrpRunMinutes", {"mem": 1 << 73}, UsageCounters(tracked), free=False
+    )
+    first, second = (LimitColumns().rows([rule], demand) for rule in limited)
+    assert (first[1], second[1], second[2]) == (MOST, MOST, MOST)
+    assert [rule.broken(demand) for rule in limited] == [first[1] > first[2], second[1] > second[2]] == [True, False]
 
 
 def test_a_partition_refuses_before_a_limit_of_the_association_does() -> None:
