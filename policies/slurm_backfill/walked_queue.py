@@ -74,7 +74,7 @@ class WalkedQueue:
         self.tasks = self.odd = 0
         self._free: list[int] = []  # slots of records that are gone
         self._looked_at: list[SlurmRecord] = []
-        self._restated: list[SlurmRecord] = []
+        self._restated: dict[SlurmRecord, None] = {}
 
     def looked_at(self, at: int) -> None:
         """Somebody decides about record `at`, whose plan may be seen from then on, or no more."""
@@ -86,7 +86,7 @@ class WalkedQueue:
 
     def restated(self, records: Iterable[SlurmRecord]) -> None:
         """What is known of these, if they are of this queue, holds no more."""
-        self._restated += records
+        self._restated.update(dict.fromkeys(records))
 
     def follow(self, records: Sequence[SlurmRecord], look_at: Callable[[SlurmRecord], Watched]) -> None:
         """The queue is `records` now; `look_at` tells of those that are new in it."""

@@ -71,7 +71,7 @@ cdef class Cycle:
     cdef public int kind
     cdef public Queue queue
     cdef public Limits rules
-    cdef public bint ragged, put_behind, searched, grouped, refusing
+    cdef public bint ragged, put_behind, searched, grouped, refusing, at_once
     cdef public int64_t[::1] times, sets, counts, gained, spare, ends, ids, held, holds, most, after, limits, free
     cdef public int64_t[::1] groups, more_flags, planned, made
     cdef public int64_t[::1] shape_bases, shape_reaches, shape_needs, shape_mosts, shape_bounds, shape_bounded

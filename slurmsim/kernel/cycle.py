@@ -491,6 +491,8 @@ class Cycle:
         What the last search found: `NOTHING`, or when the job would start, and what a plan takes of the node space.
     here, chosen
         Sets: the nodes a start was found on, and those a plan takes.
+    at_once
+        For such a start enough of them are free; else who has them is to go this very second.
     put_behind
         A plan had to begin later than the future test says, because of another plan.
     tests, stop_at, segments
@@ -535,7 +537,7 @@ class Cycle:
         self.nodes: placement.Nodes | None = None  # who places shares of nodes
         self.rules: limits.Limits | None = None
         self.reach_nodes = zeros(64)
-        self.put_behind = self.ragged = self.searched = self.refusing = False
+        self.put_behind = self.ragged = self.searched = self.refusing = self.at_once = False
         self.tests = self.end_of_walk = 0
         self.stop_at = self.segments = self.most_planned = NEVER
         self.rejected = self.expected = -1
@@ -1008,6 +1010,7 @@ class Cycle:
         self.start = start
         if start <= now:
             if put_off < 0:
+                self.at_once = gone == 0
                 self.kind = START_
                 return True
             if put_off:
@@ -1149,7 +1152,8 @@ class Cycle:
                 held = self.rules.planned(number)
         kind = self.find(self.queue.shapes[slot], self.queue.lasting[slot], 0, False, -1)
         if kind == START_:
-            news = not held or held != shown or seen or not (flags & REFUSED_ and self.refusing)
+            sure = flags & REFUSED_ != 0 and self.refusing and self.at_once
+            news = not held or held != shown or seen or not sure
         elif kind == PLANNED_:
             news = held != shown or (flags & UNSEEN_ != 0 and not (at == 0 and self.start == self.expected))
         else:

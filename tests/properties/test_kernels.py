@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 from bare_loop import World, drive, worlds
 from busy_worlds import BACKFILL, busy_world, shared_world, with_arrays
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from random_worlds import read_conf
 
@@ -77,15 +77,12 @@ def test_planning_arrays(form: str, seed: int, shared: bool) -> None:
 
 
 @FORMS
-@given(seed=st.integers(0, 10**9))
-def test_planning_on_atoms_beside_limits(form: str, seed: int) -> None:
-    same(busy_world(seed, limited=True), form)
-
-
-@FORMS
-@given(seed=st.integers(0, 10**9))
-def test_planning_arrays_beside_limits(form: str, seed: int) -> None:
-    same(with_arrays(busy_world(seed, limited=True), seed), form)
+@example(seed=65533, arrays=False, everything=False)  # whoever has the nodes goes this very second
+@given(seed=st.integers(0, 10**9), arrays=st.booleans(), everything=st.booleans())
+def test_planning_on_atoms_beside_limits(form: str, seed: int, arrays: bool, everything: bool) -> None:
+    world = busy_world(seed, limited=True)
+    more = ",plan_all=1" if everything else ""
+    same(with_arrays(world, seed) if arrays else world, form, first=ON_ATOMS + more, second=ON_NODES + more)
 
 
 @FORMS
