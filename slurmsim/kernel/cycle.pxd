@@ -71,7 +71,7 @@ cdef class Cycle:
     cdef public int kind
     cdef public Queue queue
     cdef public Limits rules
-    cdef public bint ragged, put_behind, searched, grouped, refusing, at_once
+    cdef public bint ragged, put_behind, searched, grouped, refusing, at_once, no_matter_where
     cdef public int64_t[::1] times, sets, counts, gained, spare, ends, ids, held, holds, most, after, limits, free
     cdef public int64_t[::1] groups, more_flags, planned, made
     cdef public int64_t[::1] shape_bases, shape_reaches, shape_needs, shape_mosts, shape_bounds, shape_bounded
@@ -110,7 +110,7 @@ cdef class Cycle:
                               int64_t limit, int64_t bound, bint now_only, int64_t put_off) except -1
     cdef bint _try(self, int64_t at, int64_t following, int64_t reach, int64_t need, int64_t most,
                    int64_t limit, bint now_only, int64_t put_off) except *
-    cdef bint _is_open(self) noexcept
+    cdef bint _is_open(self, int64_t nodes) noexcept
     cpdef void watch(self, Queue queue, int64_t[::1] groups, int64_t[::1] more_flags, int64_t[::1] planned,
                      int64_t expected) noexcept
     cpdef int64_t walk(self, int64_t at, int64_t last) except -1

@@ -538,6 +538,7 @@ class Cycle:
         self.rules: limits.Limits | None = None
         self.reach_nodes = zeros(64)
         self.put_behind = self.ragged = self.searched = self.refusing = self.at_once = False
+        self.no_matter_where = False  # only how a search ends is asked, not which nodes a plan takes
         self.tests = self.end_of_walk = 0
         self.stop_at = self.segments = self.most_planned = NEVER
         self.rejected = self.expected = -1
@@ -1024,8 +1025,15 @@ class Cycle:
         if start > now + self.window:
             self.kind = ESTIMATE_
             return True
+        self.first = start // self.resolution * self.resolution
+        self.last = (start + limit) // self.resolution * self.resolution
+        if self.last < self.first + self.resolution:
+            self.last = self.first + self.resolution
         if self.nodes is None:
             atoms.keep(self.some, self._after(gone))
+            if self.no_matter_where and (start <= now or self._is_open(self.some)):
+                self.kind = PLANNED_
+                return True
             size = atoms.count(self.some)
             if most > need:
                 need = most if most < size else (need if need > size else size)
@@ -1035,11 +1043,7 @@ class Cycle:
             atoms.clear(self.chosen)
             for i in range(self.nodes.n_chosen):
                 atoms.put_run(self.chosen, self.nodes.chosen[i], 1)
-        self.first = start // self.resolution * self.resolution
-        self.last = (start + limit) // self.resolution * self.resolution
-        if self.last < self.first + self.resolution:
-            self.last = self.first + self.resolution
-        if start > now and not self._is_open():
+        if start > now and not self._is_open(self.chosen):
             self.again = start
             return True
         self.kind = PLANNED_
@@ -1058,8 +1062,8 @@ class Cycle:
         reach = self.reach_nodes[: self._nodes_of(self.some)]
         return self.nodes.future(reach, self.asked[self.shape], self.linear, False)
 
-    def _is_open(self) -> bool:
-        """Whether no earlier plan needs one of the `chosen` nodes while one from `first` to `last` would."""
+    def _is_open(self, nodes: int) -> bool:
+        """Whether no earlier plan needs one of the set `nodes` while one from `first` to `last` would."""
         if self.first >= self.end:
             return True
         i = first_beyond(self.times, 0, self.n, self.first) - 1
@@ -1067,7 +1071,7 @@ class Cycle:
             i = 0
         j = first_beyond(self.times, i + 1, self.n, self.last - 1)
         for k in range(i, j):
-            if not self.atoms.within(self.chosen, self.sets[k]):
+            if not self.atoms.within(nodes, self.sets[k]):
                 return False
         return True
 
@@ -1150,7 +1154,15 @@ class Cycle:
                     self.tests += 1
                     return NOTHING_
                 held = self.rules.planned(number)
-        kind = self.find(self.queue.shapes[slot], self.queue.lasting[slot], 0, False, -1)
+        shape, lasting = self.queue.shapes[slot], self.queue.lasting[slot]
+        if held and held == shown:
+            again = flags & REFUSED_ != 0 and self.refusing and not seen
+            if again and self.could_start(shape, lasting):  # and would be refused again
+                self.tests += 1
+                return NOTHING_
+            self.no_matter_where = flags & UNSEEN_ == 0  # that it has a plan is known, and where is nobody's business
+        kind = self.find(shape, lasting, 0, False, -1)
+        self.no_matter_where = False
         if kind == START_:
             sure = flags & REFUSED_ != 0 and self.refusing and self.at_once
             news = not held or held != shown or seen or not sure
