@@ -4,14 +4,14 @@ runs, or shares of nodes and have no other wishes."""
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from slurmsim.bitmap import Bitmap, runs, span
 from slurmsim.kernel import compiled, load
 from slurmsim.policy import LimitsView, LimitTests, RequestView, SharedNodes, SlurmRecord, SlurmView, WholeNodes
 from slurmsim_policies.slurm_backfill.search import Found
-from slurmsim_policies.slurm_backfill.walked_queue import Array, WalkedQueue
+from slurmsim_policies.slurm_backfill.walked_queue import Array, WalkedQueue, Watched
 
 Runs = Sequence[tuple[int, int]]
 MOST_SETS = 256  # node sets that are remembered from cycle to cycle
@@ -172,6 +172,7 @@ class AtomPlans:
         self.space_size = space_size
         self.cycle.segments, self.cycle.stop_at, self.cycle.most_planned = space_size, max_test, max_array
         self._queue: WalkedQueue | None = None
+        self._look_at: Callable[[SlurmRecord], Watched] | None = None
         self._groups, self._planned = array("q"), array("q")
         self._arrays: dict[Array, int] = {}
         self._searched: SlurmRecord | None = None  # for whom the kernel has just searched
@@ -245,8 +246,14 @@ class AtomPlans:
         """Whether the record's job would fit now, beside what is planned, for `limit` seconds."""
         return bool(self.cycle.could_start(self.known.shape(record), limit))
 
-    def watch(self, queue: WalkedQueue, n: int, planned: MutableMapping[int, int]) -> None:
-        """The first `n` records of `queue` are walked from now on; `planned` counts the plans of tasks by array."""
+    def watch(
+        self, queue: WalkedQueue, n: int, planned: MutableMapping[int, int], look_at: Callable[[SlurmRecord], Watched]
+    ) -> None:
+        """The first `n` records of `queue` are walked from now on; `planned` counts the plans of tasks by array.
+
+        `look_at` tells of those that say or ask for something else meanwhile.
+        """
+        self._look_at = look_at
         for (key, _, _), group in self._arrays.items():
             planned[key] = self._planned[group]
         self._arrays.clear()
@@ -304,7 +311,10 @@ class AtomPlans:
         cycle = self.cycle
         if self.shares is not None:
             self.shares.placement()  # what it says holds until something starts
-        if self.view.limits is not None:
+        if self.view.limits is not None and self._queue is not None and self._look_at is not None:
+            # whoever was just looked at may have told others of its array what was found for it
+            self.known.restated(self.view.restated())
+            self._queue.renew(self._look_at)
             cycle.rules = self.known.read(self.view.limits)
         cycle.tests = tests
         self._chosen = 0

@@ -355,7 +355,7 @@ class _Cycle:
         limits = self.view.limits
         walks = self.walks
         if walks and atoms is not None:
-            atoms.watch(p.known.queue(number, len(self.parts)), last + 1, self.per_array)
+            atoms.watch(p.known.queue(number, len(self.parts)), last + 1, self.per_array, self._look_at)
         else:
             p.known.leave_queues()
         at = -1
@@ -440,12 +440,11 @@ class _Cycle:
         limits, limited, shown = self.view.limits, UNLIMITED, 0
         if limits is not None:
             request, shown = record.request, limits.number_shown(record.job)
+            limited = self.p.known.limited(record, limits) if _is_plain(record) else UNKNOWN
             if not request.known_amount or limits.min_prio(record):
-                limited = UNKNOWN
-            else:
-                limited = self.p.known.limited(record, limits)
-                if record.alone:
-                    unseen, seen = unseen | ALONE, seen | ALONE
+                unseen = seen = ASKS
+            if record.alone and not request.elastic:
+                unseen, seen = unseen | ALONE, seen | ALONE
         array: Array | None = None
         if record.job.array_task_id is not None and not unseen & ASKS:
             array = (record.job.array_key, record.partition.index, record.reservation)

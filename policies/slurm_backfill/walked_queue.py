@@ -88,18 +88,22 @@ class WalkedQueue:
         """What is known of these, if they are of this queue, holds no more."""
         self._restated.update(dict.fromkeys(records))
 
+    def renew(self, look_at: Callable[[SlurmRecord], Watched]) -> None:
+        """`look_at` tells anew of those of which nothing known holds any more; they stay where they are."""
+        for record in self._restated:
+            before = self.known.get(record)
+            if before is not None:
+                self._drop(record, before)
+                self._take(record, look_at(record), before.slot)
+        self._restated.clear()
+
     def follow(self, records: Sequence[SlurmRecord], look_at: Callable[[SlurmRecord], Watched]) -> None:
         """The queue is `records` now; `look_at` tells of those that are new in it."""
         known = self.known
         for record in self._looked_at:
             self._tell(record, known[record])
         self._looked_at.clear()
-        for record in self._restated:
-            one = known.get(record)
-            if one is not None:
-                self._drop(record, one)
-                self._take(record, look_at(record))
-        self._restated.clear()
+        self.renew(look_at)
         before, now = self.records, list(records)
         n, n_before = len(now), len(before)
         least = min(n, n_before)
@@ -116,14 +120,15 @@ class WalkedQueue:
             staying = set(there)
             for record in before[first : n_before - rest]:
                 if record not in staying:
+                    self._free.append(known[record].slot)
                     self._drop(record, known[record])
         for record in new:
-            self._take(record, look_at(record))
+            self._take(record, look_at(record), self._free.pop() if self._free else len(known))
         self.columns.replace(first, n_before - rest, array("q", [known[record].slot for record in there]))
         self.records = now
 
-    def _take(self, record: SlurmRecord, one: Watched) -> None:
-        one.slot = self._free.pop() if self._free else len(self.known)
+    def _take(self, record: SlurmRecord, one: Watched, slot: int) -> None:
+        one.slot = slot
         self.known[record] = one
         self.tasks += one.array is not None
         self.odd += not one.plain
@@ -131,7 +136,6 @@ class WalkedQueue:
 
     def _drop(self, record: SlurmRecord, one: Watched) -> None:
         del self.known[record]
-        self._free.append(one.slot)
         self.tasks -= one.array is not None
         self.odd -= not one.plain
 

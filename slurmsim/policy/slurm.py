@@ -145,7 +145,10 @@ class LimitsView(Protocol):
         """MinPrioThreshold: below it a job that must wait reserves nothing; 0 for none."""
 
     def tests(self, record: RecordView) -> LimitTests | None:
-        """All of it as integers, of a job that gets equal whole nodes and no choice of them; None: it has none."""
+        """All of it as integers, of a job that gets equal whole nodes and names none; None: nothing limits it.
+
+        Those of a plan hold where the job's amount is known.
+        """
 
     def gauges(self) -> array[int]:
         """What the columns of `tests` read now."""

@@ -78,6 +78,7 @@ def test_planning_arrays(form: str, seed: int, shared: bool) -> None:
 
 @FORMS
 @example(seed=65533, arrays=False, everything=False)  # whoever has the nodes goes this very second
+@example(seed=6864471, arrays=True, everything=False)  # one who may take more nodes is barred at the end of the queue
 @given(seed=st.integers(0, 10**9), arrays=st.booleans(), everything=st.booleans())
 def test_planning_on_atoms_beside_limits(form: str, seed: int, arrays: bool, everything: bool) -> None:
     world = busy_world(seed, limited=True)

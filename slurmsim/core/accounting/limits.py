@@ -354,9 +354,9 @@ class Limits(Observer):
     # -- as integers ----------------------------------------------------------------------------------------------
 
     def tests(self, record: Record) -> LimitTests | None:
-        """The tests of the record's job, which gets equal whole nodes and no choice of them; None: nothing limits it.
+        """The tests of the record's job, which gets equal whole nodes and names none; None: nothing limits it.
 
-        They are those of `before`, `early`, `verdict` and `after_plan`.
+        They are those of `before`, `early`, `verdict` and, where its amount is known, of `after_plan`.
         """
         standing = self._standing(record)
         if standing is None:
