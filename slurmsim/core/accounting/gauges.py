@@ -22,7 +22,7 @@ class Gauge:
 
     __slots__ = ("at", "in_use", "ledger")
 
-    def __init__(self, in_use: UsageCounters | None, ledger: Ledger | None = None, at: int = -1) -> None:
+    def __init__(self, in_use: UsageCounters | None = None, ledger: Ledger | None = None, at: int = -1) -> None:
         self.in_use, self.ledger, self.at = in_use, ledger, at
 
     def read(self) -> int:
@@ -55,9 +55,6 @@ class TresInUse(Gauge):
 
     __slots__ = ()
 
-    def __init__(self, in_use: UsageCounters, at: int) -> None:
-        super().__init__(in_use, None, at)
-
     def read(self) -> int:
         assert self.in_use is not None
         return self.in_use.tres[self.at]
@@ -68,9 +65,6 @@ class MinutesOwed(Gauge):
 
     __slots__ = ()
 
-    def __init__(self, in_use: UsageCounters, at: int) -> None:
-        super().__init__(in_use, None, at)
-
     def read(self) -> int:
         assert self.in_use is not None
         return _owed(self.in_use, self.at)
@@ -80,9 +74,6 @@ class WallUsed(Gauge):
     """Minutes jobs have run."""
 
     __slots__ = ()
-
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(None, ledger)
 
     def read(self) -> int:
         assert self.ledger is not None

@@ -157,12 +157,12 @@ class Rules:
         def amount(demand: Demand) -> int:
             return max(demand.minutes, 1) if safe and demand.given else 1
 
-        return Rule(amount, most, reason, WallUsed(ledger), tres="time")
+        return Rule(amount, most, reason, WallUsed(ledger=ledger), tres="time")
 
     @staticmethod
     def walled(ledger: Ledger, most: int, reason: str) -> Rule:
         """GrpWall of a running job."""
-        return Rule(lambda demand: 1, most, reason, WallUsed(ledger))
+        return Rule(lambda demand: 1, most, reason, WallUsed(ledger=ledger))
 
     # -- one job --------------------------------------------------------------------------------------------------
 
@@ -203,7 +203,7 @@ class Rules:
 
     def together(self, kind: str, limits: Mapping[str, int], in_use: UsageCounters) -> list[Rule]:
         """GrpTRES, MaxTRESPerUser, MaxTRESPerAccount."""
-        found = self._each(limits, kind, lambda i, _: (self._more(in_use, i), TresInUse(in_use, i)))
+        found = self._each(limits, kind, lambda i, _: (self._more(in_use, i), TresInUse(in_use, at=i)))
         node = tres_reason(kind, "node")
         return [rule if rule.reason != node else _unsure([rule])[0] for rule in found]
 
@@ -214,7 +214,7 @@ class Rules:
 
     def owed(self, kind: str, limits: Mapping[str, int], in_use: UsageCounters, *, free: bool) -> list[Rule]:
         """GrpTRESRunMins, MaxTRESRunMins per user and account; `free`: UsageFactor is 0. Nobody lifts these."""
-        found = self._each(limits, kind, lambda i, _: (_minutes_of(i), None if free else MinutesOwed(in_use, i)))
+        found = self._each(limits, kind, lambda i, _: (_minutes_of(i), None if free else MinutesOwed(in_use, at=i)))
         return [replace(one, tres="") for one in found]
 
     def spent(self, kind: str, limits: Mapping[str, int], used: Used, *, free: bool) -> list[Rule]:
