@@ -39,6 +39,7 @@ SELF_CHECKED = "sbatch: error: Invalid generic resource (gres) specification\n"
 START = re.compile(
     r"sbatch: Job (\d+) to start at (\S+) (?:a )?using (\d+) processors on nodes (\S+) in partition (\S+)"
 )
+NOISE = bytes(range(255, 0, -1))
 SUBMITTED = re.compile(r"^(?:Submitted batch job )?(\d+)(?:;\S+| on cluster \S+)?$", re.MULTILINE)
 
 
@@ -109,7 +110,10 @@ def replayed(step: dict[str, Any], release: str, start: int, home: Path, scratch
 
     user = step.get("user", "alice")
     environ = {"HOME": str(home), "USER": user, "LOGNAME": user}
-    return replay(step["cmd"], "sbatch", home, scratch, environ, run), daemon
+    # A file of random bytes that begins with a NUL (one of 256) is refused in other words.
+    noise = home.parent / "noise"
+    noise.write_bytes(NOISE)
+    return replay(step["cmd"].replace("/dev/urandom", str(noise)), "sbatch", home, scratch, environ, run), daemon
 
 
 @pytest.fixture
