@@ -71,7 +71,7 @@ cdef class Cycle:
     cdef public int kind
     cdef public Queue queue
     cdef public Limits rules
-    cdef public bint ragged, put_behind, searched, grouped, refusing, at_once, no_matter_where
+    cdef public bint ragged, put_behind, searched, grouped, refusing, at_once
     cdef public int64_t[::1] times, sets, counts, gained, spare, ends, ids, held, holds, most, after, limits, free
     cdef public int64_t[::1] groups, more_flags, planned, made
     cdef public int64_t[::1] shape_bases, shape_reaches, shape_needs, shape_mosts, shape_bounds, shape_bounded
@@ -115,4 +115,6 @@ cdef class Cycle:
                      int64_t expected) noexcept
     cpdef int64_t walk(self, int64_t at, int64_t last) except -1
     cdef int _pass(self, int64_t at, int64_t slot, int64_t flags) except -1
+    cdef bint _is_news(self, int64_t shape, int64_t lasting, int64_t flags) except *
+    cdef bint _gets_a_plan(self, int64_t shape) except *
     cdef int64_t _last_startable(self, int64_t at, int64_t last) except -1

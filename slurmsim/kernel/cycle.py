@@ -538,7 +538,6 @@ class Cycle:
         self.rules: limits.Limits | None = None
         self.reach_nodes = zeros(64)
         self.put_behind = self.ragged = self.searched = self.refusing = self.at_once = False
-        self.no_matter_where = False  # only how a search ends is asked, not which nodes a plan takes
         self.tests = self.end_of_walk = 0
         self.stop_at = self.segments = self.most_planned = NEVER
         self.rejected = self.expected = -1
@@ -1031,9 +1030,6 @@ class Cycle:
             self.last = self.first + self.resolution
         if self.nodes is None:
             atoms.keep(self.some, self._after(gone))
-            if self.no_matter_where and (start <= now or self._is_open(self.some)):
-                self.kind = PLANNED_
-                return True
             size = atoms.count(self.some)
             if most > need:
                 need = most if most < size else (need if need > size else size)
@@ -1155,14 +1151,10 @@ class Cycle:
                     return NOTHING_
                 held = self.rules.planned(number)
         shape, lasting = self.queue.shapes[slot], self.queue.lasting[slot]
-        if held and held == shown:
-            again = flags & REFUSED_ != 0 and self.refusing and not seen
-            if again and self.could_start(shape, lasting):  # and would be refused again
-                self.tests += 1
-                return NOTHING_
-            self.no_matter_where = flags & UNSEEN_ == 0  # that it has a plan is known, and where is nobody's business
+        if held and held == shown and not self._is_news(shape, lasting, flags):
+            self.tests += 1
+            return NOTHING_
         kind = self.find(shape, lasting, 0, False, -1)
-        self.no_matter_where = False
         if kind == START_:
             sure = flags & REFUSED_ != 0 and self.refusing and self.at_once
             news = not held or held != shown or seen or not sure
@@ -1175,6 +1167,31 @@ class Cycle:
             return ASKS_
         self.tests += 1
         return NOTHING_ if held else (PLANNED_ if kind == PLANNED_ else NOTHING_)
+
+    def _is_news(self, shape: int, lasting: int, flags: int) -> bool:
+        """Whether a search for a job that shows the limit that holds it might end otherwise than is known."""
+        if self.could_start(shape, lasting):  # and would be refused again
+            return flags & REFUSED_ == 0 or not self.refusing or flags & SEEN_ != 0
+        return flags & UNSEEN_ != 0 or not self._gets_a_plan(shape)  # where it goes is nobody's business
+
+    def _gets_a_plan(self, shape: int) -> bool:
+        """Whether a search for a shape that cannot start now is sure to end with a plan, as far as counting tells.
+
+        The last segment goes on for ever, and begins within the window. If what it has free is enough once all jobs
+        are gone, which they are within the window, the search ends there or before: nothing is gained after the last
+        moment it tries, so that what is free from there on has all that the last segment has.
+        """
+        gone, n, atoms = self.now + self.window, self.n_running, self.atoms
+        if self.nodes is not None or self.now + self.too_late >= gone or (n and self.ends[n - 1] > gone):
+            return False
+        at = first_from(self.ends, 0, n, self.now)
+        if at < n and self.ends[at] == self.now:  # on its nodes a start may be tried
+            return False
+        base, reach = self._set_of(self.shape_bases[shape]), self._set_of(self.shape_reaches[shape])
+        atoms.both(self.some, base, self.sets[self.n - 1])
+        atoms.keep(self.some, reach)
+        need = self.shape_needs[shape]
+        return need >= 0 and atoms.common(self.some, self._after(n)) >= need
 
     def _last_startable(self, at: int, last: int) -> int:
         """The last record after `at` that could still start now, as far as nodes and limits tell; `at` for none."""
