@@ -68,6 +68,7 @@ cdef class Cycle:
     cdef public int64_t[::1] reach_nodes
     cdef public int64_t shape, here, chosen, some, start, first, last, again
     cdef public int64_t tests, stop_at, segments, end_of_walk, most_planned, rejected, expected, serial, shapes_room
+    cdef public int64_t gap, gap_base
     cdef public int kind
     cdef public Queue queue
     cdef public Limits rules
@@ -116,5 +117,6 @@ cdef class Cycle:
     cpdef int64_t walk(self, int64_t at, int64_t last) except -1
     cdef int _pass(self, int64_t at, int64_t slot, int64_t flags) except -1
     cdef bint _is_news(self, int64_t shape, int64_t lasting, int64_t flags) except *
-    cdef bint _gets_a_plan(self, int64_t shape) except *
+    cdef bint _gets_a_plan(self, int64_t shape, int64_t limit) except *
+    cdef int64_t _longest_gap(self, int64_t base) noexcept
     cdef int64_t _last_startable(self, int64_t at, int64_t last) except -1

@@ -540,7 +540,8 @@ class Cycle:
         self.put_behind = self.ragged = self.searched = self.refusing = self.at_once = False
         self.tests = self.end_of_walk = 0
         self.stop_at = self.segments = self.most_planned = NEVER
-        self.rejected = self.expected = -1
+        self.rejected = self.expected = self.gap_base = -1
+        self.gap = 0
 
     def restart(
         self, up: int, idle: int, now: int, begin: int, end: int, resolution: int, window: int, linear: int,
@@ -562,7 +563,8 @@ class Cycle:
         atoms.copy(self.sets[0], up)
         self.counts[0] = atoms.count(up)
         self.gained[0] = 0
-        self.n_after_sets = self.n_limits = 0
+        self.n_after_sets = self.n_limits = self.gap = 0
+        self.gap_base = -1
         self._releases()
         self.here, self.chosen, self.some = atoms.new_set(), atoms.new_set(), atoms.new_set()
         self.kind = self.start = self.first = self.last = self.again = self.shape = 0
@@ -711,6 +713,7 @@ class Cycle:
         if begin >= self.end:
             return
         atoms = self.atoms
+        self.gap_base = -1
         i = self._cut(begin if begin > self.times[0] else self.times[0])
         j = self.n if end >= self.end else self._cut(end)
         size = atoms.count(nodes)
@@ -1172,14 +1175,14 @@ class Cycle:
         """Whether a search for a job that shows the limit that holds it might end otherwise than is known."""
         if self.could_start(shape, lasting):  # and would be refused again
             return flags & REFUSED_ == 0 or not self.refusing or flags & SEEN_ != 0
-        return flags & UNSEEN_ != 0 or not self._gets_a_plan(shape)  # where it goes is nobody's business
+        return flags & UNSEEN_ != 0 or not self._gets_a_plan(shape, lasting)  # where it goes is nobody's business
 
-    def _gets_a_plan(self, shape: int) -> bool:
+    def _gets_a_plan(self, shape: int, limit: int) -> bool:
         """Whether a search for a shape that cannot start now is sure to end with a plan, as far as counting tells.
 
         The last segment goes on for ever, and begins within the window. If what it has free is enough once all jobs
-        are gone, which they are within the window, the search ends there or before: nothing is gained after the last
-        moment it tries, so that what is free from there on has all that the last segment has.
+        are gone, which they are within the window, the search ends with a plan at the last moment it tries, if not
+        before: nothing is gained from there on, so that it finds free what the last segment has.
         """
         gone, n, atoms = self.now + self.window, self.n_running, self.atoms
         if self.nodes is not None or self.now + self.too_late >= gone or (n and self.ends[n - 1] > gone):
@@ -1188,10 +1191,23 @@ class Cycle:
         if at < n and self.ends[at] == self.now:  # on its nodes a start may be tried
             return False
         base, reach = self._set_of(self.shape_bases[shape]), self._set_of(self.shape_reaches[shape])
+        if limit < self._longest_gap(base):
+            return False
         atoms.both(self.some, base, self.sets[self.n - 1])
         atoms.keep(self.some, reach)
         need = self.shape_needs[shape]
         return need >= 0 and atoms.common(self.some, self._after(n)) >= need
+
+    def _longest_gap(self, base: int) -> int:
+        """How long a job on `base` must be, or its search may end for want of a moment to try next (`_find_from`)."""
+        if self.gap_base != base:
+            k, self.gap, self.gap_base = 0, 0, base
+            for g in range(1, self.n):
+                if self.gained[g] and self.atoms.gains(base, self.sets[g], self.sets[g - 1]):
+                    if g > k + 2 and self.times[g - 2] - self.times[k] > self.gap:
+                        self.gap = self.times[g - 2] - self.times[k]
+                    k = g
+        return self.gap
 
     def _last_startable(self, at: int, last: int) -> int:
         """The last record after `at` that could still start now, as far as nodes and limits tell; `at` for none."""
