@@ -128,9 +128,14 @@ def test_a_cluster_in_this_process_is_one_too(folder: Path) -> None:
         with pytest.raises(ConfigError, match=f"a cluster is running there .process {os.getpid()}.") as refused:
             c.__class__(c.settings, folder).__enter__()
         assert "\n" not in str(refused.value)
+        there, mine = os.pipe()
         child = os.fork()
         if not child:
+            os.write(mine, b"1")
             signal.pause()
+        assert os.read(there, 1) == b"1"  # it has begun, and let go of what it got from here
+        os.close(there)
+        os.close(mine)
         c.stop()  # what has been forked meanwhile does not hold it
         assert holder(folder) is None
         c.start()

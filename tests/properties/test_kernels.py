@@ -10,7 +10,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from bare_loop import World, drive, worlds
+from bare_loop import START, World, drive, worlds
 from busy_worlds import BACKFILL, busy_world, shared_world, with_arrays
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -19,8 +19,12 @@ from random_worlds import read_conf
 from slurmsim import compiled
 from slurmsim.core.placement import shares
 from slurmsim.core.records import node_table
+from slurmsim.core.records.messages import Fact, Submit
 from slurmsim.kernel import MODULES, load
 from slurmsim.kernel import compiled as is_compiled
+from slurmsim.model.accounting import Accounting, Association, Limits, Qos
+from slurmsim.model.request import ResourceRequest
+from slurmsim.model.submission import Submission
 from slurmsim.releases import RELEASES
 from slurmsim_policies.slurm_backfill import atom_plans
 
@@ -103,6 +107,30 @@ def test_placing_shares(form: str, seed: int, release: str) -> None:
 @given(world=worlds(parameters=("", "pack_serial_at_end")))
 def test_placing_shares_by_other_policies(policy: str, form: str, world: World) -> None:
     same(world, form, first=policy, second=policy)
+
+
+@FORMS
+def test_a_search_that_ends_for_want_of_a_moment_to_try_next(form: str) -> None:
+    """Job 4, held by its QOS, has a plan until those of 6 to 8 take nodes away three times before any come free."""
+    jobs = [  # comes at, nodes, minutes, QOS, nice
+        (0, 5, 60, "", 0), (0, 1, 66, "q", 0), (0, 2, 72, "", 0), (100, 5, 2, "q", 0), (150, 9, 10, "", -1),
+        (2000, 5, 20, "", -5), (2000, 2, 14, "", -5), (2000, 2, 8, "", -5),
+    ]  # fmt: skip
+    jobs += [(300 + 40 * k, 1, 1, "", 5) for k in range(60)]  # so that cycles go on to the last
+    facts: list[tuple[int, Fact]] = []
+    for n, (at, nodes, minutes, qos, nice) in enumerate(jobs, 1):
+        request = ResourceRequest(min_nodes=nodes, max_nodes=nodes)
+        sub = Submission(n, request, time_limit_s=60 * minutes, user="u", qos=qos, nice=nice)
+        facts.append((START + at, Submit(sub)))
+    runs = {n: 10 if job[2] == 1 else 60 * job[2] for n, job in enumerate(jobs, 1)}
+    lines = [
+        "ClusterName=whole", "SelectType=select/linear", "NodeName=n[1-9] CPUs=2 RealMemory=100",
+        "PartitionName=all Nodes=ALL Default=YES MaxTime=2:00:00", "PriorityType=priority/multifactor",
+        "AccountingStorageType=accounting_storage/slurmdbd", "AccountingStorageEnforce=limits,qos",
+    ]  # fmt: skip
+    people = (Association("root"), Association("a", parent="root"), Association("a", user="u", is_default=True))
+    accounting = Accounting(people, (Qos("normal"), Qos("q", limits=Limits(grp_tres={"node": 5}))))
+    same(World(lines, facts, runs, accounting), form)
 
 
 def test_the_kernels_are_asked() -> None:
