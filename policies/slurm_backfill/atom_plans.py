@@ -172,7 +172,6 @@ class AtomPlans:
         self.space_size = space_size
         self.cycle.segments, self.cycle.stop_at, self.cycle.most_planned = space_size, max_test, max_array
         self._queue: WalkedQueue | None = None
-        self._look_at: Callable[[SlurmRecord], Watched] | None = None
         self._groups, self._planned = array("q"), array("q")
         self._arrays: dict[Array, int] = {}
         self._searched: SlurmRecord | None = None  # for whom the kernel has just searched
@@ -246,14 +245,8 @@ class AtomPlans:
         """Whether the record's job would fit now, beside what is planned, for `limit` seconds."""
         return bool(self.cycle.could_start(self.known.shape(record), limit))
 
-    def watch(
-        self, queue: WalkedQueue, n: int, planned: MutableMapping[int, int], look_at: Callable[[SlurmRecord], Watched]
-    ) -> None:
-        """The first `n` records of `queue` are walked from now on; `planned` counts the plans of tasks by array.
-
-        `look_at` tells of those that say or ask for something else meanwhile.
-        """
-        self._look_at = look_at
+    def watch(self, queue: WalkedQueue, n: int, planned: MutableMapping[int, int]) -> None:
+        """The first `n` records of `queue` are walked from now on; `planned` counts the plans of tasks by array."""
         for (key, _, _), group in self._arrays.items():
             planned[key] = self._planned[group]
         self._arrays.clear()
@@ -306,15 +299,21 @@ class AtomPlans:
         assert self._queue is not None
         return self._queue.records[at]
 
-    def walk(self, at: int, last: int, tests: int) -> tuple[int, int, int]:
-        """Plan on from record `at`, with so many tests made: where it ends, the last to look at, and the tests made."""
+    def walk(
+        self, at: int, last: int, tests: int, look_at: Callable[[SlurmRecord], Watched]
+    ) -> tuple[int, int, int]:  # fmt: skip
+        """Plan on from record `at`, with so many tests made: where it ends, the last to look at, and the tests made.
+
+        `look_at` tells of records that say or ask for something else meanwhile. It is not kept: whoever has it has
+        these plans, and the two would outlive their cycle.
+        """
         cycle = self.cycle
         if self.shares is not None:
             self.shares.placement()  # what it says holds until something starts
-        if self.view.limits is not None and self._queue is not None and self._look_at is not None:
+        if self.view.limits is not None and self._queue is not None:
             # whoever was just looked at may have told others of its array what was found for it
             self.known.restated(self.view.restated())
-            self._queue.renew(self._look_at)
+            self._queue.renew(look_at)
             cycle.rules = self.known.read(self.view.limits)
         cycle.tests = tests
         self._chosen = 0

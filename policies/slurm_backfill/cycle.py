@@ -355,14 +355,14 @@ class _Cycle:
         limits = self.view.limits
         walks = self.walks
         if walks and atoms is not None:
-            atoms.watch(p.known.queue(number, len(self.parts)), last + 1, self.per_array, self._look_at)
+            atoms.watch(p.known.queue(number, len(self.parts)), last + 1, self.per_array)
         else:
             p.known.leave_queues()
         at = -1
         while at < last:
             at += 1
             if walks and atoms is not None:  # most records need nobody to look at them
-                at, last, self.tests = atoms.walk(at, last, self.tests)
+                at, last, self.tests = atoms.walk(at, last, self.tests, self._look_at)
                 if at > last:
                     self.reached = last + 1
                     return
