@@ -86,7 +86,8 @@ class WalkedQueue:
 
     def restated(self, records: Iterable[SlurmRecord]) -> None:
         """What is known of these, if they are of this queue, holds no more."""
-        self._restated.update(dict.fromkeys(records))
+        for record in records:
+            self._restated[record] = None
 
     def renew(self, look_at: Callable[[SlurmRecord], Watched]) -> None:
         """`look_at` tells anew of those of which nothing known holds any more; they stay where they are."""
