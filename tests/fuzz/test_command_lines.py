@@ -27,6 +27,7 @@ COUNT = int(os.environ.get("SLURMSIM_SLIPS", "400"))
 """Command lines; 20,000 in `make nightly`."""
 SEED = int(os.environ.get("SLURMSIM_FUZZ_SEED", "0"))
 WAIT_S = 30
+PATIENCE_S = 5  # with a command that tries again and again; it may be cut short
 NEW_AFTER, STEP_EVERY = 1500, 25
 
 
@@ -59,7 +60,7 @@ def run(cluster: Cluster, words: list[str], user: str | None) -> str:
     client = Client(str(cluster.folder), user, WAIT_S)
     out = streams.StringIO()
     world = Io(client, stdin=streams.StringIO(), stdout=out, stderr=out, environ=environ, now=lambda: cluster.now)
-    signal.alarm(WAIT_S)
+    signal.alarm(PATIENCE_S)
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
             import_module(MODULES[words[0]]).run(words[1:], world)
