@@ -1184,8 +1184,8 @@ class Cycle:
         are gone, which they are within the window, the search ends with a plan at the last moment it tries, if not
         before: nothing is gained from there on, so that it finds free what the last segment has.
         """
-        gone, n, atoms = self.now + self.window, self.n_running, self.atoms
-        if self.nodes is not None or self.now + self.too_late >= gone or (n and self.ends[n - 1] > gone):
+        horizon, n, atoms = self.now + self.window, self.n_running, self.atoms
+        if self.nodes is not None or self.now + self.too_late >= horizon or (n and self.ends[n - 1] > horizon):
             return False
         at = first_from(self.ends, 0, n, self.now)
         if at < n and self.ends[at] == self.now:  # on its nodes a start may be tried
