@@ -503,6 +503,8 @@ class Cycle:
         When the first record is known to be planned for; -1: that is not known.
     end_of_walk
         The last record that could still start beside what is planned.
+    gap, gap_base
+        The longest gap between moments a search on the set `gap_base` tries (`_longest_gap`); -1: it is to be found.
     rules, refusing
         The limits, where some are enforced; whether one that forbids a start has nothing else to ask first.
     searched
@@ -563,7 +565,7 @@ class Cycle:
         atoms.copy(self.sets[0], up)
         self.counts[0] = atoms.count(up)
         self.gained[0] = 0
-        self.n_after_sets = self.n_limits = self.gap = 0
+        self.n_after_sets = self.n_limits = 0
         self.gap_base = -1
         self._releases()
         self.here, self.chosen, self.some = atoms.new_set(), atoms.new_set(), atoms.new_set()
