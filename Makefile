@@ -53,7 +53,7 @@ nightly: test-compiled ## test-compiled; kernels under sanitizers; fuzzers and p
 
 bench: ## the benchmarks, one file a claim of the README (logs: SLURMSIM_DATA=folder)
 	@.ci/setup dev
-	@$(BIN)/python -m pytest -p no:xdist -s benchmarks
+	@PYTHONSAFEPATH=1 $(BIN)/python -m pytest -p no:xdist -s benchmarks
 
 decisions: ## fingerprints of what is decided, to compare before and after a change (SLURMSIM_DATA=folder)
 	@.ci/setup dev

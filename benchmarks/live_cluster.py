@@ -15,8 +15,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from measure import machine, write
+import pytest
+from measure import SLURMSIM, machine, write
 
+from slurmsim import compiled
 from slurmsim.live import daemon
 from slurmsim.live.settings import Settings
 from slurmsim.protocol import SOCKET, Client, connect
@@ -89,7 +91,12 @@ class Live:
 
 @contextmanager
 def live(folder: Path, **settings: Any) -> Iterator[Live]:
-    """A cluster for the length of a measurement."""
+    """A cluster for the length of a measurement, of the build that its result will name; fails where this is another.
+
+    `python -m pytest` in a checkout imports the checkout, which is not compiled, whatever VENV is.
+    """
+    if compiled() != machine()["compiled"]:
+        pytest.fail(f"this Python runs another build than {SLURMSIM}: PYTHONSAFEPATH=1 VENV/bin/python -m pytest")
     found = Live(folder, **settings)
     try:
         yield found

@@ -1,4 +1,4 @@
-"""Claim: 1,000 durable submissions and 500 starts of simulated jobs a second through the daemon, 16 connections."""
+"""Claim: 3,000 durable submissions and 500 starts of simulated jobs a second through the daemon, 16 connections."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ def test_live_throughput(tmp_path: Path) -> None:
         states = c.client.call("every_job", fields=["job_state"])["columns"]["job_state"]
         assert states == ["COMPLETED"] * JOBS
     judge("live_throughput", {
-        "durable submissions a second": (submitted, ">=", 1000),
+        "durable submissions a second": (submitted, ">=", 3000),
         "starts of simulated jobs a second": (started, ">=", 500),
     })  # fmt: skip
