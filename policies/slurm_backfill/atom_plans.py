@@ -1,16 +1,28 @@
-"""The plans of a cycle as sets of atoms (`slurmsim.kernel.cycle`): where jobs take whole equal nodes by
-runs, or shares of nodes and have no other wishes."""
+"""The plans of a cycle as sets of atoms (`slurmsim.kernel.cycle`).
+
+The kernel itself tells where jobs go that take whole equal nodes by runs, or shares of nodes, and have no other wishes.
+Of all others (`AtomPlans.knows`) `Search` does, beside the same plans.
+"""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from slurmsim.bitmap import Bitmap, runs, span
 from slurmsim.kernel import compiled, load
-from slurmsim.policy import LimitsView, LimitTests, RequestView, SharedNodes, SlurmRecord, SlurmView, WholeNodes
-from slurmsim_policies.slurm_backfill.search import Found
+from slurmsim.policy import (
+    LimitsView,
+    LimitTests,
+    RequestView,
+    ReservedNodes,
+    SharedNodes,
+    SlurmRecord,
+    SlurmView,
+    WholeNodes,
+)
+from slurmsim_policies.slurm_backfill.search import Found, Search
 from slurmsim_policies.slurm_backfill.walked_queue import Array, WalkedQueue, Watched
 
 Runs = Sequence[tuple[int, int]]
@@ -23,7 +35,7 @@ kernel = load("cycle")
 limits_kernel = load("limits")
 NO_COLUMN = array("q")
 ASKS, UNSEEN, SEEN, BARRED = kernel.ASKS, kernel.UNSEEN, kernel.SEEN, kernel.BARRED
-ALONE, REFUSED = kernel.ALONE, kernel.REFUSED
+ALONE, REFUSED, FOREIGN = kernel.ALONE, kernel.REFUSED, kernel.FOREIGN
 UNLIMITED, UNKNOWN = kernel.UNLIMITED, kernel.UNKNOWN
 
 
@@ -39,21 +51,22 @@ class Known:
     queues
         The queue as the kernel walks it, or each of its parts that a cycle plans on their own, as long as nothing is
         edited.
-    plain
-        The records that get equal whole nodes by runs, and are of no heterogeneous job, as long.
+    whole
+        The records that get whole nodes only, as long.
     """
 
     def __init__(self) -> None:
         self.atoms = kernel.Atoms()
         self.cycle = kernel.Cycle(self.atoms)
         self.queues: list[WalkedQueue] = []
-        self.plain: set[SlurmRecord] = set()
+        self.whole: set[SlurmRecord] = set()
         self._sets: dict[Bitmap, int] = {}
         self._up: tuple[Bitmap, Runs] = (0, [])
         self.numbers: dict[RequestView, int] = {}
         self.rules = limits_kernel.Limits()
         self.tests: dict[LimitTests, int] = {}
         self._edits: Hashable = None
+        self._in_whole = True
 
     def __reduce__(self) -> tuple[type[Known], tuple[()]]:
         return Known, ()  # a copy knows nothing yet
@@ -69,10 +82,27 @@ class Known:
             self.tests.clear()
             self.rules.forget()
             self.leave_queues()
-        over = len(self.plain) - SPARE_RECORDS
+        over = len(self.whole) - SPARE_RECORDS
         if full or edits != self._edits or (over > 0 and over > 2 * sum(map(len, parts))):
-            self.plain.clear()
+            self.whole.clear()
             self._edits = edits
+
+    def all_whole(self, parts: Sequence[Sequence[SlurmRecord]]) -> bool:
+        """Whether all of these get whole nodes only."""
+        for records in parts:
+            if not self.whole.issuperset(records):
+                new = [record for record in records if record not in self.whole]
+                found = [record for record in new if record.request.whole]
+                self.whole.update(found)
+                if len(found) < len(new):
+                    return False
+        return True
+
+    def tell_in(self, whole: bool) -> None:
+        """Plans are made for whole nodes, or for shares: what the queues know was told for one of them."""
+        if whole != self._in_whole:
+            self._in_whole = whole
+            self.leave_queues()
 
     def shape(self, record: SlurmRecord) -> int:
         """The shape of the record's request, of which the kernel knows then."""
@@ -83,7 +113,7 @@ class Known:
             most, asked = request.most_needed, request.columns
             need = request.node_need if most >= 0 else -1
             base, reach = self._set(record.partition.mask), self._set(request.candidates)
-            self.cycle.learn(base, reach, need, most, array("q") if asked is None else asked)
+            self.cycle.learn(record.partition.index, base, reach, need, most, array("q") if asked is None else asked)
         return shape
 
     def limited(self, record: SlurmRecord, limits: LimitsView) -> int:
@@ -131,44 +161,106 @@ class Known:
         return number
 
 
+class AtomSpace:
+    """The kernel's node space, as a search asks for it (`slurmsim.capacity.NodeSpace`)."""
+
+    def __init__(self, cycle: Any, nodes: Nodes) -> None:
+        self._cycle, self._nodes = cycle, nodes
+
+    @property
+    def end(self) -> int:
+        """Where it ends, seconds."""
+        return int(self._cycle.end)
+
+    def free_over(self, begin: int, end: int) -> Bitmap:
+        """Nodes free in every segment that ends after `begin` and begins no later than `end`; beyond it, all."""
+        return -1 if begin >= self._cycle.end else self._nodes.of(self._cycle.free_over(begin, end))
+
+    def openings(
+        self, base: Bitmap, begin: int, length: int, need: int, not_before: int, *, goes_on: bool = False
+    ) -> Iterator[tuple[int, int, Bitmap]]:
+        """As `NodeSpace.openings`; the map never `goes_on` here."""
+        cycle, made, at = self._cycle, self._nodes.made(base), begin
+        while at:
+            if cycle.opening(made, at, length, need, not_before):
+                yield cycle.tried, cycle.following, self._nodes.of(cycle.here)
+            at = cycle.following
+
+
+class Nodes:
+    """Sets of nodes, and the same as sets of atoms."""
+
+    def __init__(self, atoms: Any) -> None:
+        self._atoms = atoms
+        self._made: dict[Bitmap, int] = {}
+
+    def make(self, nodes: Bitmap) -> int:
+        """A new set of atoms."""
+        return int(self._atoms.make(runs(nodes)))
+
+    def made(self, nodes: Bitmap) -> int:
+        """A set of atoms that nobody changes: the same as before."""
+        found = self._made.get(nodes)
+        if found is None:
+            found = self._made[nodes] = self.make(nodes)
+        return found
+
+    def of(self, made: int) -> Bitmap:
+        """The nodes of a set of atoms."""
+        mask = 0
+        for first, length in self._atoms.runs(made):
+            mask |= span(first, length)
+        return mask
+
+
 class AtomPlans:
     """As `NodePlans`, on atoms.
 
     Parameters
     ----------
+    search
+        The search for whom the kernel does not know, with what is the same for all records of a cycle.
     known
         What stays from cycle to cycle.
     whole, shares
         The nodes and who holds them whole, or who places shares of them: one of the two.
-    now, begin, end, resolution, window
-        Seconds, as the cycle has them.
+    reserved
+        The reservations; None where there are none.
+    begin, end
+        What the node space covers, seconds.
     space_size, max_test, max_array
         bf_node_space_size, bf_max_job_test, bf_max_job_array_resv.
     """
 
     def __init__(
-        self, view: SlurmView, known: Known, whole: WholeNodes | None, shares: SharedNodes | None, now: int,
-        begin: int, end: int, resolution: int, window: int, space_size: int, max_test: int,
-        max_array: int,
+        self, view: SlurmView, search: Search, known: Known, whole: WholeNodes | None, shares: SharedNodes | None,
+        reserved: ReservedNodes | None, begin: int, end: int, space_size: int, max_test: int, max_array: int,
     ) -> None:  # fmt: skip
-        self.view, self.known = view, known
+        self.view, self.search, self.known = view, search, known
         self.shares = shares
         self.atoms, self.cycle = known.atoms, known.cycle
+        self.nodes = Nodes(self.atoms)
+        self.space = AtomSpace(self.cycle, self.nodes)
         self.cycle.clear()
         nodes: Any = whole or shares
         placement: Any = None
         idle = 0
         if shares is None:
             assert whole is not None
-            idle = self._whole(whole)
+            self.atoms.restart([0, whole.n])
+            idle = self._hold(whole)
         else:
             placement = shares.placement()
             self.atoms.restart(list(range(shares.n + 1)) if shares.n <= FEW_NODES else [0, shares.n])
+        self._changes = view.changes  # the kernel knows who runs since then
         self.up = int(self.atoms.make(known.runs_of_up(nodes.up)))
         too_late = view.kill_wait + view.over_limit
         self.cycle.restart(
-            self.up, idle, now, begin, end, resolution, window, nodes.window_linear, too_late, placement, nodes.n
-        )
+            self.up, idle, search.now, begin, end, search.resolution, search.window, nodes.window_linear, too_late,
+            placement, nodes.n,
+        )  # fmt: skip
+        if reserved is not None:
+            self._reserve(reserved)
         self.space_size = space_size
         self.cycle.segments, self.cycle.stop_at, self.cycle.most_planned = space_size, max_test, max_array
         self._queue: WalkedQueue | None = None
@@ -178,16 +270,32 @@ class AtomPlans:
         self._chosen: Bitmap = 0  # what the kernel has just chosen for a plan
         self.cycle.rules = None
         # a start on nodes that are clean and may draw what they want fails for no other reason than its limits
-        self.cycle.refusing = not view.completing and view.power is None
+        self.cycle.refusing = not view.completing and view.power is None and reserved is None
 
-    def _whole(self, nodes: WholeNodes) -> int:
-        """The atoms and the running jobs; the set of nodes without a job: as a rule those no running job holds."""
-        self.atoms.restart([0, nodes.n])
+    def _hold(self, nodes: WholeNodes) -> int:
+        """The kernel hears who runs; the set of nodes without a job: as a rule those no running job holds."""
+        first = self.atoms.n_sets
         self.cycle.hold(nodes.holders)
-        idle = int(self.atoms.make_rest(0, len(nodes.holders)))
-        if self.atoms.count(idle) == nodes.idle.bit_count():
-            return idle
-        return int(self.atoms.make(runs(nodes.idle)))
+        idle = int(self.atoms.make_rest(first, first + len(nodes.holders)))
+        return idle if self.atoms.count(idle) == nodes.idle.bit_count() else self.nodes.make(nodes.idle)
+
+    def _reserve(self, reserved: ReservedNodes) -> None:
+        """The kernel hears of the reservations."""
+        periods = array("q")
+        for start, end, nodes in reserved.periods:
+            periods.extend((start, end, self.nodes.make(nodes)))
+        self.cycle.reserve(periods, reserved.effects, reserved.ends)
+
+    def _catch_up(self) -> None:
+        """The kernel hears who runs, if others do than before: some made way, or components started together."""
+        if self.shares is not None:
+            self.shares.placement()
+        elif self._changes != self.view.changes:
+            self._changes = self.view.changes
+            whole = self.view.whole_nodes()
+            assert whole is not None  # nobody in this cycle gets less than whole nodes
+            self.cycle.clear()
+            self.cycle.renew(self._hold(whole))
 
     @property
     def full(self) -> bool:
@@ -197,52 +305,68 @@ class AtomPlans:
     @property
     def put_behind(self) -> bool:
         """Whether a plan had to begin later than the future test says, because of another plan."""
-        return bool(self.cycle.put_behind)
+        return bool(self.cycle.put_behind) or self.search.put_behind
+
+    def knows(self, record: SlurmRecord) -> bool:
+        """Whether the kernel can tell where the record's job goes."""
+        job, search = record.job, self.search
+        if job.het is not None or record.reservation is not None:
+            return False
+        if job.licenses and (search.licenses is not None or search.reserved):
+            return False
+        if self.view.preempts and self.view.displaces(record):
+            return False
+        return record.request.by_runs if self.shares is None else self.shares.serves(record.request)
 
     def find(
         self, record: SlurmRecord, limit: int, *, begin: int = 0, now_only: bool = False, put_off: int | None = None
     ) -> Found | None:
         """Where the record's job goes (`Search.find`)."""
         cycle = self.cycle
+        self._chosen = 0
         if record is self._searched and not (begin or now_only) and put_off is None:
             kind = cycle.kind
+        elif not self.knows(record):
+            self._searched = None
+            return self.search.find(record, limit, self.space, begin=begin, now_only=now_only, put_off=put_off)
         else:
-            if self.shares is not None:
-                self.shares.placement()
+            self._catch_up()
             kind = cycle.find(self.known.shape(record), limit, begin, now_only, -1 if put_off is None else put_off)
         self._searched = None
-        self._chosen = 0
         if kind == kernel.NOTHING:
             return None
         start = int(cycle.start)
         if kind == kernel.START:
-            return Found(start, self._nodes(cycle.here))
+            return Found(start, self.nodes.of(cycle.here))
         if kind == kernel.ESTIMATE:
             return Found(start, 0)
-        self._chosen = self._nodes(cycle.chosen)
+        self._chosen = self.nodes.of(cycle.chosen)
         return Found(start, 0, int(cycle.first), int(cycle.last), self._chosen)
 
     def take(self, begin: int, end: int, nodes: Bitmap) -> None:
         """`nodes` are planned for, or held, over ``[begin, end)``."""
         as_chosen = self._chosen == nodes and nodes != 0
-        self.cycle.take(begin, end, self.cycle.chosen if as_chosen else self.atoms.make(runs(nodes)))
+        self.cycle.take(begin, end, self.cycle.chosen if as_chosen else self.nodes.make(nodes))
 
     def started(self, record: SlurmRecord, begin: int, end: int) -> None:
         """The record's job runs, and holds its nodes over ``[begin, end)``."""
         job = record.job
-        if self.shares is not None:
-            self.shares.placement()
+        if self.shares is not None or self.view.preempts:  # who runs is told anew, if somebody made way
             if job.holds_whole_nodes:
                 self.take(begin, end, job.nodes)
             return
-        nodes = self.atoms.make(runs(job.nodes))
+        nodes = self.nodes.make(job.nodes)
         job_end = job.end_limit
         assert job_end is not None
         self.cycle.started(job_end, job.id, nodes)
         self.cycle.take(begin, end, nodes)
+        self._changes = self.view.changes
 
     def could_start(self, record: SlurmRecord, limit: int) -> bool:
         """Whether the record's job would fit now, beside what is planned, for `limit` seconds."""
+        if not self.knows(record):
+            return self.view.could_start(record, self.nodes.of(self.cycle.free_for(limit)))
+        self._catch_up()
         return bool(self.cycle.could_start(self.known.shape(record), limit))
 
     def watch(self, queue: WalkedQueue, n: int, planned: MutableMapping[int, int]) -> None:
@@ -300,16 +424,17 @@ class AtomPlans:
         return self._queue.records[at]
 
     def walk(
-        self, at: int, last: int, tests: int, look_at: Callable[[SlurmRecord], Watched]
+        self, at: int, last: int, tests: int, look_at: Callable[[SlurmRecord], Watched],
+        last_startable: Callable[[Sequence[SlurmRecord], int, int], int],
     ) -> tuple[int, int, int]:  # fmt: skip
         """Plan on from record `at`, with so many tests made: where it ends, the last to look at, and the tests made.
 
-        `look_at` tells of records that say or ask for something else meanwhile. It is not kept: whoever has it has
-        these plans, and the two would outlive their cycle.
+        `look_at` tells of records that say or ask for something else meanwhile, `last_startable` which is the last to
+        look at where the kernel does not know. Neither is kept: whoever has them has these plans, and the two would
+        outlive their cycle.
         """
         cycle = self.cycle
-        if self.shares is not None:
-            self.shares.placement()  # what it says holds until something starts
+        self._catch_up()  # what the kernel knows of who runs holds until something starts
         if self.view.limits is not None and self._queue is not None:
             # whoever was just looked at may have told others of its array what was found for it
             self.known.restated(self.view.restated())
@@ -318,6 +443,9 @@ class AtomPlans:
         cycle.tests = tests
         self._chosen = 0
         at = int(cycle.walk(at, last))
+        while cycle.unsure and self._queue is not None:
+            cycle.end_of_walk = last_startable(self._queue.records, at - 1, int(cycle.end_of_walk))
+            at = int(cycle.walk(at, cycle.end_of_walk))
         if at <= cycle.end_of_walk and self._queue is not None:
             self._queue.looked_at(at)
         self._searched = self._record(at) if cycle.searched else None
@@ -327,9 +455,3 @@ class AtomPlans:
         """A start of record `at` was tried, and a limit forbade it."""
         if self._queue is not None:
             self._queue.refused(at, REFUSED)
-
-    def _nodes(self, s: int) -> Bitmap:
-        mask = 0
-        for first, length in self.atoms.runs(s):
-            mask |= span(first, length)
-        return mask

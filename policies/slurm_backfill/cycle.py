@@ -10,8 +10,8 @@ what differs in 24.11 is in `search` (`view.tests_from_try`).
 
 Deviation that changes no start: a cycle plans only as deep as the last job that fits into what is free now, since
 deeper plans can start nothing (`_last_that_fits`); and a cycle in an unchanged cluster is left out until a running job
-is overdue (`next_time`), its place in the cadence kept. Where jobs take equal whole nodes, the plans are made by the
-kernel (`atom_plans`), which tells of those that somebody sees: of the first in line, and the first of each job.
+is overdue (`next_time`), its place in the cadence kept. Where the kernel knows the nodes it makes the plans
+(`atom_plans`), and tells of those that somebody sees: of the first in line, and the first of each job.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from slurmsim_policies.slurm_backfill.atom_plans import (
     ASKS,
     BARRED,
     COMPILED,
+    FOREIGN,
     SEEN,
     UNKNOWN,
     UNLIMITED,
@@ -256,11 +257,6 @@ class SlurmBackfill(Policy):
         return -1
 
 
-def _is_plain(record: SlurmRecord) -> bool:
-    """Whether it gets equal whole nodes by runs, on its own."""
-    return record.request.by_runs and record.job.het is None
-
-
 class _Cycle:
     """One backfill cycle: what is planned, and its counters.
 
@@ -278,9 +274,12 @@ class _Cycle:
         self.het = HetJobs(now)
         self.begin = now // res * res
         self.end = (now + policy.window) // res * res
-        self.walks = False  # the kernel's own walk serves, and its columns know the records
         self.atoms = self._on_atoms(parts)
-        self.walks = self.walks and self.atoms is not None
+        # the kernel's own walk serves, and its columns know the records
+        self.walks = self.atoms is not None and self._kernel_walks(self.atoms)
+        if self.walks:
+            for number, records in enumerate(parts):
+                policy.known.queue(number, len(parts)).follow(records, self._look_at)
         self.plans: AtomPlans | NodePlans = self.atoms or NodePlans(
             view, self.search, self.begin, self.end, policy.space_size
         )
@@ -305,46 +304,31 @@ class _Cycle:
         return self.plans.put_behind
 
     def _on_atoms(self, parts: Sequence[Sequence[SlurmRecord]]) -> AtomPlans | None:
-        """The plans on atoms: where counting equal whole nodes decides for all records, or all ask for plain shares."""
+        """The plans on atoms, where the kernel knows the nodes: all are taken whole, or shares of them are plain."""
         p, view = self.p, self.view
-        if not p.options["atoms"] or view.reserved or view.tests_from_try or self.licenses is not None:
+        if not p.options["atoms"] or view.tests_from_try:
             return None
-        p.known.tidy((view.pools[0].edits, self.everything), parts)
-        whole, shares, limits = view.whole_nodes(), None, view.limits
-        self.walks = p.walks and (limits is None or (not limits.stop and whole is not None))
-        plain = self._follow(parts) if self.walks else self._all_plain(parts)
-        if whole is None or not plain:
-            self.walks = self.walks and limits is None
+        reserved = view.reserved_nodes() if view.reserved else None
+        if view.reserved and reserved is None:
+            return None
+        p.known.tidy((view.pools[0].edits, self.everything, view.reserved), parts)
+        whole, shares = view.whole_nodes(), None
+        if whole is None or not (view.all_whole or p.known.all_whole(parts)):
             whole, shares = None, view.shared_nodes()
-            if shares is None or any(record.job.het is not None for records in parts for record in records):
+            if shares is None or not any(shares.serves(record.request) for records in parts for record in records):
                 return None
-            if not all(shares.serves(request) for request in {r.request for records in parts for r in records}):
-                return None
+        p.known.tell_in(whole is not None)
         return AtomPlans(
-            view, p.known, whole, shares, self.now, self.begin, self.end, p.resolution, p.window, p.space_size,
-            p.max_test, p.max_array,
+            view, self.search, p.known, whole, shares, reserved, self.begin, self.end, p.space_size, p.max_test,
+            p.max_array,
         )  # fmt: skip
 
-    def _follow(self, parts: Sequence[Sequence[SlurmRecord]]) -> bool:
-        """The kernel hears of what is new in the queue; whether all get equal whole nodes by runs, each on its own."""
-        odd = 0
-        for number, records in enumerate(parts):
-            queue = self.p.known.queue(number, len(parts))
-            queue.follow(records, self._look_at)
-            odd += queue.odd
-        return not odd
-
-    def _all_plain(self, parts: Sequence[Sequence[SlurmRecord]]) -> bool:
-        """Whether all do, where the kernel walks none of them."""
-        plain = self.p.known.plain
-        for records in parts:
-            if not plain.issuperset(records):
-                new = [record for record in records if record not in plain]
-                found = [record for record in new if _is_plain(record)]
-                plain.update(found)
-                if len(found) < len(new):
-                    return False
-        return True
+    def _kernel_walks(self, atoms: AtomPlans) -> bool:
+        """Whether the kernel may pass over records: nobody counts tests, makes way, or is limited beside shares."""
+        limits = self.view.limits
+        if not self.p.walks or self.preempts:
+            return False
+        return limits is None or (not limits.stop and atoms.shares is None)
 
     def plan(self, number: int, last: int) -> Decisions:
         """Plan the records of that part in order, up to record `last`, which fits into what is free now."""
@@ -362,7 +346,7 @@ class _Cycle:
         while at < last:
             at += 1
             if walks and atoms is not None:  # most records need nobody to look at them
-                at, last, self.tests = atoms.walk(at, last, self.tests, self._look_at)
+                at, last, self.tests = atoms.walk(at, last, self.tests, self._look_at, self._last_startable)
                 if at > last:
                     self.reached = last + 1
                     return
@@ -431,7 +415,11 @@ class _Cycle:
         `everything` each one, else that of the first in line, and the first of each job.
         """
         unseen, seen = UNSEEN, SEEN
-        if not record.single or self.everything:
+        assert self.atoms is not None
+        knows = self.atoms.knows(record)
+        if not (knows and record.single):  # nor whether it is in the queue any more
+            unseen = seen = ASKS | FOREIGN
+        elif self.everything:
             unseen = seen = ASKS
         elif self.view.limit_reason(record) is not None:
             unseen, seen = BARRED, ASKS
@@ -440,18 +428,17 @@ class _Cycle:
         limits, limited, shown = self.view.limits, UNLIMITED, 0
         if limits is not None:
             request, shown = record.request, limits.number_shown(record.job)
-            limited = self.p.known.limited(record, limits) if _is_plain(record) else UNKNOWN
+            limited = self.p.known.limited(record, limits) if knows else UNKNOWN
             if not request.known_amount or limits.min_prio(record):
-                unseen = seen = ASKS
+                unseen = seen = unseen | ASKS
             if record.alone and not request.elastic:
                 unseen, seen = unseen | ALONE, seen | ALONE
         array: Array | None = None
-        if record.job.array_task_id is not None and not unseen & ASKS:
+        if record.job.array_task_id is not None:
             array = (record.job.array_key, record.partition.index, record.reservation)
         return Watched(
-            self.p.known.shape(record), self._limit(record), unseen, seen, array, limited=limited, shown=shown,
-            plain=_is_plain(record),
-        )  # fmt: skip
+            self.p.known.shape(record), self._limit(record), unseen, seen, array, limited=limited, shown=shown
+        )
 
     def _last_startable(self, records: Sequence[SlurmRecord], at: int, last: int) -> int:
         """The last record after `at` that could still start now beside what is planned so far.

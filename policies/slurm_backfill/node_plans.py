@@ -45,9 +45,7 @@ class NodePlans:
         self, record: SlurmRecord, limit: int, *, begin: int = 0, now_only: bool = False, put_off: int | None = None
     ) -> Found | None:
         """Where the record's job goes (`Search.find`)."""
-        view = self.view
-        bound = self.now if now_only or record.job.het is not None else view.earliest_possible(record)
-        return self.search.find(record, limit, self.space, bound, begin=begin, now_only=now_only, put_off=put_off)
+        return self.search.find(record, limit, self.space, begin=begin, now_only=now_only, put_off=put_off)
 
     def take(self, begin: int, end: int, nodes: Bitmap) -> None:
         """`nodes` are planned for, or held, over ``[begin, end)``."""

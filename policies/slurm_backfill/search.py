@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from slurmsim.bitmap import Bitmap
-from slurmsim.capacity import NodeSpace
 from slurmsim.policy import SlurmRecord, SlurmView
 from slurmsim_policies.slurm_backfill.licenses import PlannedLicenses
 
@@ -35,6 +35,17 @@ class Found:
     first: int = 0
     last: int = 0
     nodes: Bitmap = 0
+
+
+class Space(Protocol):
+    """What is planned, as a search asks for it (`slurmsim.capacity.NodeSpace`)."""
+
+    @property
+    def end(self) -> int: ...
+    def free_over(self, begin: int, end: int) -> Bitmap: ...
+    def openings(
+        self, base: Bitmap, begin: int, length: int, need: int, not_before: int, *, goes_on: bool = False
+    ) -> Iterator[tuple[int, int, Bitmap]]: ...
 
 
 class Search:
@@ -65,15 +76,13 @@ class Search:
         self.put_behind = False  # a plan has to begin later than the future test says, because of another plan
 
     def find(
-        self, record: SlurmRecord, limit: int, space: NodeSpace, bound: int, *,
+        self, record: SlurmRecord, limit: int, space: Space, *,
         begin: int = 0, now_only: bool = False, put_off: int | None = None,
     ) -> Found | None:  # fmt: skip
         """Where the record's job, running `limit` seconds, goes beside what `space` holds; None where nowhere.
 
         Parameters
         ----------
-        bound
-            The start is known not to be before this instant.
         now_only
             No start but the one now may be planned for.
         begin
@@ -85,6 +94,7 @@ class Search:
         now, resolution, request = self.now, self.resolution, record.request
         self.first = 0
         alone = record.job.het is None
+        bound = self.view.earliest_possible(record) if alone and not now_only else now  # no start is before this
         base = self.available & record.partition.mask
         if not self.owned:
             base = self._free_to(record, base)
@@ -145,13 +155,13 @@ class Search:
         """The end of what lasts till then, as the node space has it: a multiple of bf_resolution."""
         return (time + (self.resolution - 1 if self.from_try else 0)) // self.resolution * self.resolution
 
-    def _is_open(self, space: NodeSpace, start: int, limit: int, nodes: Bitmap) -> bool:
+    def _is_open(self, space: Space, start: int, limit: int, nodes: Bitmap) -> bool:
         """Whether no earlier plan needs one of `nodes` while a plan from `start` on would."""
         first, last = self._slot(start, limit)
         return nodes & space.free_over(first, last - 1) == nodes
 
     def _tries_reserved(
-        self, record: SlurmRecord, space: NodeSpace, base: Bitmap, at: int, limit: int
+        self, record: SlurmRecord, space: Space, base: Bitmap, at: int, limit: int
     ) -> Iterator[tuple[int, int, Bitmap]]:
         """As `NodeSpace.openings`, where what may be used from when on is a matter of reservations, of nodes others
         have to themselves, or of planned licenses."""

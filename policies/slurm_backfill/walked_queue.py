@@ -28,22 +28,19 @@ class Watched:
         The array whose task its job is, in the partition and the reservation of the record; None: of none.
     limited, shown
         The number of the limits that hold it, and that of the one it shows (`slurmsim.kernel.cycle.Queue`).
-    plain
-        It gets equal whole nodes by runs, and is of no heterogeneous job.
     refused
         Flags to add once a start of it has been tried, which a limit forbade.
     slot
         Where the columns have it.
     """
 
-    __slots__ = ("array", "limit", "limited", "plain", "refused", "seen", "shape", "shown", "slot", "unseen")
+    __slots__ = ("array", "limit", "limited", "refused", "seen", "shape", "shown", "slot", "unseen")
 
     def __init__(
-        self, shape: int, limit: int, unseen: int, seen: int, array: Array | None, *, limited: int, shown: int,
-        plain: bool,
-    ) -> None:  # fmt: skip
+        self, shape: int, limit: int, unseen: int, seen: int, array: Array | None, *, limited: int, shown: int
+    ) -> None:
         self.shape, self.limit, self.unseen, self.seen, self.array = shape, limit, unseen, seen, array
-        self.limited, self.shown, self.plain = limited, shown, plain
+        self.limited, self.shown = limited, shown
         self.refused, self.slot = 0, -1
 
 
@@ -63,15 +60,15 @@ class WalkedQueue:
     ----------
     records, known
         Those of the columns, in order, and what is known of each.
-    tasks, odd
-        How many of them are tasks of arrays, and how many are not `plain`.
+    tasks
+        How many of them are tasks of arrays.
     """
 
     def __init__(self, columns: Any) -> None:
         self.columns = columns
         self.records: list[SlurmRecord] = []
         self.known: dict[SlurmRecord, Watched] = {}
-        self.tasks = self.odd = 0
+        self.tasks = 0
         self._free: list[int] = []  # slots of records that are gone
         self._looked_at: list[SlurmRecord] = []
         self._restated: dict[SlurmRecord, None] = {}
@@ -132,13 +129,11 @@ class WalkedQueue:
         one.slot = slot
         self.known[record] = one
         self.tasks += one.array is not None
-        self.odd += not one.plain
         self._tell(record, one)
 
     def _drop(self, record: SlurmRecord, one: Watched) -> None:
         del self.known[record]
         self.tasks -= one.array is not None
-        self.odd -= not one.plain
 
     def _tell(self, record: SlurmRecord, one: Watched) -> None:
         flags = one.unseen if record.job.planned_start is None else one.seen

@@ -7,7 +7,8 @@ from _slurmsim_limits cimport Limits
 from _slurmsim_placement cimport Nodes
 
 cdef int64_t NEVER, CHUNK, CHUNKS, SIZE, ONE, BITS
-cdef int NOTHING_, START_, ESTIMATE_, PLANNED_, ASKS_, UNSEEN_, SEEN_, BARRED_, ALONE_, REFUSED_, UNKNOWN_
+cdef int NOTHING_, START_, ESTIMATE_, PLANNED_, ASKS_, UNSEEN_, SEEN_, BARRED_, ALONE_, REFUSED_, FOREIGN_, UNKNOWN_
+cdef int UNTOUCHED_, TOUCHED_, CLOSED_, MOST_MOVES
 
 cpdef object zeros(int64_t n)
 cdef int64_t first_from(int64_t[::1] values, int64_t low, int64_t n, int64_t x) noexcept
@@ -45,7 +46,7 @@ cdef class Atoms:
     cpdef int64_t make(self, object runs) except -1
     cpdef int64_t make_rest(self, int64_t first, int64_t last) except -1
     cdef int64_t find_runs(self, int64_t s) noexcept
-    cpdef void pick(self, int64_t s, int64_t of, int64_t need) except *
+    cpdef void pick(self, int64_t s, int64_t of, int64_t need, int64_t least) except *
 
 @cython.final
 cdef class Queue:
@@ -68,22 +69,25 @@ cdef class Cycle:
     cdef public int64_t[::1] reach_nodes
     cdef public int64_t shape, here, chosen, some, start, first, last, again
     cdef public int64_t tests, stop_at, segments, end_of_walk, most_planned, rejected, expected, serial, shapes_room
-    cdef public int64_t gap, gap_base
+    cdef public int64_t gap, gap_base, tried, following, allowed, n_reserved
     cdef public int kind
     cdef public Queue queue
     cdef public Limits rules
-    cdef public bint ragged, put_behind, searched, grouped, refusing, at_once
+    cdef public bint ragged, put_behind, searched, grouped, refusing, at_once, unsure
     cdef public int64_t[::1] times, sets, counts, gained, spare, ends, ids, held, holds, most, after, limits, free
-    cdef public int64_t[::1] groups, more_flags, planned, made
+    cdef public int64_t[::1] groups, more_flags, planned, made, periods, effects, reserved_ends
     cdef public int64_t[::1] shape_bases, shape_reaches, shape_needs, shape_mosts, shape_bounds, shape_bounded
+    cdef public int64_t[::1] shape_parts
     cpdef void restart(self, int64_t up, int64_t idle, int64_t now, int64_t begin, int64_t end, int64_t resolution,
                        int64_t window, int64_t linear, int64_t too_late, Nodes nodes, int64_t n_nodes) except *
     cpdef void clear(self) noexcept
     cpdef void hold(self, object holders) except *
     cpdef void runs(self, int64_t end, int64_t job_id, int64_t size, object nodes) except *
+    cpdef void renew(self, int64_t idle) noexcept
+    cpdef void reserve(self, int64_t[::1] periods, int64_t[::1] effects, int64_t[::1] ends) noexcept
     cpdef void forget(self) except *
     cpdef void learn_set(self, object runs) except *
-    cpdef void learn(self, int64_t base, int64_t reach, int64_t need, int64_t most, object asked) except *
+    cpdef void learn(self, int64_t part, int64_t base, int64_t reach, int64_t need, int64_t most, object asked) except *
     cdef int64_t _set_of(self, int64_t number) except -1
     cdef int64_t _soonest(self, int64_t shape, int64_t reach) except -1
     cdef int64_t _nodes_of(self, int64_t s) noexcept
@@ -109,6 +113,10 @@ cdef class Cycle:
     cpdef int find(self, int64_t shape, int64_t limit, int64_t begin, bint now_only, int64_t put_off) except -1
     cdef int64_t _find_from(self, int64_t at, int64_t base, int64_t reach, int64_t need, int64_t most,
                               int64_t limit, int64_t bound, bint now_only, int64_t put_off) except -1
+    cpdef bint opening(self, int64_t base, int64_t at, int64_t limit, int64_t need, int64_t bound) except *
+    cdef bint _admitted(self, int64_t base, int64_t at, int64_t limit) except *
+    cdef void _come_back(self, int64_t at) noexcept
+    cpdef int64_t free_over(self, int64_t begin, int64_t end) noexcept
     cdef bint _try(self, int64_t at, int64_t following, int64_t reach, int64_t need, int64_t most,
                    int64_t limit, bint now_only, int64_t put_off) except *
     cdef bint _is_open(self, int64_t nodes) noexcept

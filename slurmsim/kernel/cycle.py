@@ -34,11 +34,16 @@ SEEN = 4  # so is that there is none
 BARRED = 8  # it is passed over
 ALONE = 16  # what a plan of it would break is shown, looked at or not
 REFUSED = 32  # that a limit forbids its start has been said
+FOREIGN = 64  # beside ASKS: the kernel cannot tell where it goes
 UNLIMITED, UNKNOWN = -1, -2  # in place of the number of its limits: there are none, or somebody else judges by them
+# what a reservation does to jobs of a partition that are not in it: nothing, keep its nodes, or keep them all out
+UNTOUCHED, TOUCHED, CLOSED = 0, 1, 2
+MOST_MOVES = 11  # starts that reservations are asked about, one behind the other (`ReservationAccess`)
 # the same as C has them
 NOTHING_, START_, ESTIMATE_, PLANNED_ = 0, 1, 2, 3
-ASKS_, UNSEEN_, SEEN_, BARRED_, ALONE_, REFUSED_ = 1, 2, 4, 8, 16, 32
+ASKS_, UNSEEN_, SEEN_, BARRED_, ALONE_, REFUSED_, FOREIGN_ = 1, 2, 4, 8, 16, 32, 64
 UNKNOWN_ = -2
+UNTOUCHED_, TOUCHED_, CLOSED_ = 0, 1, 2
 
 
 def zeros(n: int) -> array[int]:
@@ -370,16 +375,17 @@ class Atoms:
         """Runs of consecutive nodes of set `s` as (first, length)."""
         return [(self.run_begins[i], self.run_sizes[i]) for i in range(self.find_runs(s))]
 
-    def pick(self, s: int, of: int, need: int) -> None:
+    def pick(self, s: int, of: int, need: int, least: int) -> None:
         """Put into the empty set `s` the `need` nodes of set `of` that a job gets of equal ones (`pick_equal`).
 
-        The tightest run that holds all that is missing, the first of such; while none does, the longest whole.
+        The tightest run that holds all that is missing of `least`, the first of such; while none does, the longest
+        whole.
         """
         n = self.find_runs(of)
         while need > 0:
             best = -1
             for i in range(n):
-                if self.run_sizes[i] >= need and (best < 0 or self.run_sizes[i] < self.run_sizes[best]):
+                if 0 < self.run_sizes[i] >= least and (best < 0 or self.run_sizes[i] < self.run_sizes[best]):
                     best = i
             if best < 0:
                 for i in range(n):
@@ -391,6 +397,7 @@ class Atoms:
             self.put_run(s, self.run_begins[best], size)
             self.run_sizes[best] = 0
             need -= size
+            least -= size
 
 
 class Queue:
@@ -402,7 +409,7 @@ class Queue:
         Records there are, and the slot of each in the order of the queue.
     shapes, lasting, flags
         By slot: the shape of a request, the seconds it is planned with, and `ASKS`, `UNSEEN`, `SEEN`, `BARRED`,
-        `ALONE`, `REFUSED`.
+        `ALONE`, `REFUSED`, `FOREIGN`.
     limited, shown
         By slot, where limits are enforced: the number of its limits, `UNLIMITED` or `UNKNOWN`; that of the one it
         shows, or 0.
@@ -501,8 +508,13 @@ class Cycle:
         Plans made for tasks of each array, how many may be, and the array whose task was the last to get none, or -1.
     expected
         When the first record is known to be planned for; -1: that is not known.
-    end_of_walk
-        The last record that could still start beside what is planned.
+    end_of_walk, unsure
+        The last record that could still start beside what is planned; whether somebody else has to say if it could.
+    tried, following
+        The moment of an `opening`, and the one to try next (0: none); the nodes are `here`.
+    n_reserved, periods, effects
+        Reservations that keep nodes from jobs; (start, end, set) of each, one after the other; what each does to each
+        partition.
     gap, gap_base
         The longest gap between moments a search on the set `gap_base` tries (`_longest_gap`); -1: it is to be found.
     rules, refusing
@@ -533,6 +545,7 @@ class Cycle:
         self.shapes_room = 64
         self.shape_bases, self.shape_reaches, self.shape_needs = zeros(64), zeros(64), zeros(64)
         self.shape_mosts, self.shape_bounds, self.shape_bounded = zeros(64), zeros(64), zeros(64)
+        self.shape_parts = zeros(64)
         self.queue = Queue()
         self.more_flags = self.groups = self.planned = zeros(1)
         self.grouped = False  # some are tasks of arrays
@@ -543,7 +556,9 @@ class Cycle:
         self.tests = self.end_of_walk = 0
         self.stop_at = self.segments = self.most_planned = NEVER
         self.rejected = self.expected = self.gap_base = -1
-        self.gap = 0
+        self.gap = self.tried = self.following = self.n_reserved = 0
+        self.periods, self.effects, self.reserved_ends = zeros(1), zeros(1), zeros(1)
+        self.unsure = False
 
     def restart(
         self, up: int, idle: int, now: int, begin: int, end: int, resolution: int, window: int, linear: int,
@@ -569,6 +584,8 @@ class Cycle:
         self.gap_base = -1
         self._releases()
         self.here, self.chosen, self.some = atoms.new_set(), atoms.new_set(), atoms.new_set()
+        self.allowed = atoms.new_set()
+        self.n_reserved = 0
         self.kind = self.start = self.first = self.last = self.again = self.shape = 0
         self.put_behind = self.ragged = False
 
@@ -589,6 +606,26 @@ class Cycle:
         self.ends[k], self.ids[k], self.holds[k], self.held[k] = end, job_id, size, self.atoms.make(nodes)
         self.n_running += 1
 
+    def renew(self, idle: int) -> None:
+        """Other jobs run than before, told anew (`clear`, `hold`); `idle` is the set of nodes without one."""
+        self.idle = idle
+        self._releases()
+
+    def reserve(self, periods: array[int], effects: array[int], ends: array[int]) -> None:
+        """Reservations, of whole nodes, keep jobs that are not in them from nodes.
+
+        Parameters
+        ----------
+        periods
+            (start, end, set) of each, one after the other.
+        effects
+            What each does to jobs of the partitions: `UNTOUCHED`, `TOUCHED` or `CLOSED`, by partition and reservation.
+        ends
+            When reservations end, also those that keep no nodes.
+        """
+        self.n_reserved = len(periods) // 3
+        self.periods, self.effects, self.reserved_ends = periods, effects, ends
+
     def forget(self) -> None:
         """No set and no shape is known."""
         self.known_runs = []
@@ -605,11 +642,13 @@ class Cycle:
         self.known_runs.append(runs)
         self.made[number] = -1
 
-    def learn(self, base: int, reach: int, need: int, most: int, asked: array[int]) -> None:
+    def learn(self, part: int, base: int, reach: int, need: int, most: int, asked: array[int]) -> None:
         """One more shape is known: the next in number from 0.
 
         Parameters
         ----------
+        part
+            Number of its partition.
         base, reach
             Numbers of known sets: the nodes of the partition, and those of them that could serve it.
         need, most
@@ -621,7 +660,7 @@ class Cycle:
         if shape == self.shapes_room:
             self._more_shapes()
         self.shape_bases[shape], self.shape_reaches[shape] = base, reach
-        self.shape_needs[shape], self.shape_mosts[shape] = need, most
+        self.shape_needs[shape], self.shape_mosts[shape], self.shape_parts[shape] = need, most, part
         self.shape_bounded[shape] = 0
         self.asked.append(asked)
 
@@ -663,11 +702,14 @@ class Cycle:
     def _more_shapes(self) -> None:
         bases, reaches, needs, mosts = self.shape_bases, self.shape_reaches, self.shape_needs, self.shape_mosts
         bounds, bounded, old = self.shape_bounds, self.shape_bounded, self.shapes_room
+        parts = self.shape_parts
         self.shapes_room *= 2
         room = self.shapes_room
         self.shape_bases, self.shape_reaches, self.shape_needs = zeros(room), zeros(room), zeros(room)
         self.shape_mosts, self.shape_bounds, self.shape_bounded = zeros(room), zeros(room), zeros(room)
+        self.shape_parts = zeros(room)
         for i in range(old):
+            self.shape_parts[i] = parts[i]
             self.shape_bases[i], self.shape_reaches[i] = bases[i], reaches[i]
             self.shape_needs[i], self.shape_mosts[i] = needs[i], mosts[i]
             self.shape_bounds[i], self.shape_bounded[i] = bounds[i], bounded[i]
@@ -946,43 +988,100 @@ class Cycle:
         self, at: int, base: int, reach: int, need: int, most: int, limit: int, bound: int, now_only: bool,
         put_off: int,
     ) -> int:  # fmt: skip
-        """The tries from `at` on (`NodeSpace.openings`); the instant to try again from, 0: none."""
-        atoms, n, times = self.atoms, self.n, self.times
-        if at >= self.end:
-            atoms.copy(self.here, base)
-            self._try(at, 0, reach, need, most, limit, now_only, put_off)
-            return self.again
-        k = first_beyond(times, 0, n, at) - 1
-        if k < 0:
-            k = 0
-        while True:
-            while True:  # pass over what is followed too early
-                g = k + 1
-                while g < n and not (self.gained[g] and atoms.gains(base, self.sets[g], self.sets[g - 1])):
-                    g += 1
-                if g == n or times[g] >= bound or (g > k + 2 and times[g - 2] > at + limit):
-                    break
-                at, k = times[g], g
-            stop = first_beyond(times, k + 1, n, at + limit)
-            following = 0
-            if g < n and g < stop + 2:
-                following = times[g]
-            enough = True
-            for i in range(k, stop):
-                if self.counts[i] < need:
-                    enough = False
-                    break
+        """The tries from `at` on; the instant to try again from, 0: none."""
+        while at:
+            if not self.n_reserved:
+                enough = self.opening(base, at, limit, need, bound)
+            elif self._admitted(base, at, limit):
+                enough = True
+            else:
+                return 0
             if enough:
-                atoms.both(self.here, base, self.sets[k])
-                for i in range(k + 1, stop):
-                    atoms.keep(self.here, self.sets[i])
-                if self._try(at, following, reach, need, most, limit, now_only, put_off):
+                if self._try(self.tried, self.following, reach, need, most, limit, now_only, put_off):
                     return self.again
             elif now_only:
                 return 0
-            if not following:
-                return 0
-            at, k = following, g
+            at = self.following
+        return 0
+
+    def opening(self, base: int, at: int, limit: int, need: int, bound: int) -> bool:
+        """The first moment from `at` on at which something of `limit` seconds on `need` nodes of `base` might go.
+
+        As `NodeSpace.openings` has it: `tried`, `following` and, if there are enough nodes in each segment, `here`.
+        """
+        atoms, n, times = self.atoms, self.n, self.times
+        self.tried, self.following = at, 0
+        if at >= self.end:
+            atoms.copy(self.here, base)
+            return True
+        k = first_beyond(times, 0, n, at) - 1
+        if k < 0:
+            k = 0
+        while True:  # pass over what is followed too early
+            g = k + 1
+            while g < n and not (self.gained[g] and atoms.gains(base, self.sets[g], self.sets[g - 1])):
+                g += 1
+            if g == n or times[g] >= bound or (g > k + 2 and times[g - 2] > at + limit):
+                break
+            at, k = times[g], g
+        stop = first_beyond(times, k + 1, n, at + limit)
+        self.tried = at
+        if g < n and g < stop + 2:
+            self.following = times[g]
+        for i in range(k, stop):
+            if self.counts[i] < need:
+                return False
+        atoms.both(self.here, base, self.sets[k])
+        for i in range(k + 1, stop):
+            atoms.keep(self.here, self.sets[i])
+        return True
+
+    def _admitted(self, base: int, at: int, limit: int) -> bool:
+        """The same for a job of the shape searched for that is in no reservation; False where there is no such moment.
+
+        Source: `Search._tries_reserved` and `ReservationAccess`.
+        """
+        row, later, touched = self.shape_parts[self.shape] * self.n_reserved, at, False
+        for _ in range(MOST_MOVES):
+            at, later, touched = later, 0, False
+            self.atoms.copy(self.allowed, base)
+            for r in range(self.n_reserved):
+                effect, end = self.effects[row + r], self.periods[3 * r + 1]
+                if effect == UNTOUCHED_ or self.periods[3 * r] >= at + limit or end <= at:
+                    continue
+                if effect == CLOSED_:
+                    later = end
+                    break
+                self.atoms.remove(self.allowed, self.periods[3 * r + 2])
+                touched = True
+            if not later:
+                break
+        if later:
+            return False
+        self.opening(self.allowed, at, limit, 0, 0)
+        if touched:
+            self._come_back(at)
+        return True
+
+    def _come_back(self, at: int) -> None:
+        """What is tried next is the first end of a reservation after `at`, if that comes before (find_resv_end)."""
+        first = 0
+        for i in range(len(self.reserved_ends)):
+            end = self.reserved_ends[i]
+            if end >= at and (not first or end < first):
+                first = end
+        if first:
+            first = (first + self.resolution - 1) // self.resolution * self.resolution + 1
+            if first < self.now + self.window and (not self.following or first < self.following):
+                self.following = first
+
+    def free_over(self, begin: int, end: int) -> int:
+        """The set of nodes free in every segment that ends after `begin` and begins no later than `end`.
+
+        It is somebody else's at the next question.
+        """
+        self._free_over(begin, end, self.some)
+        return self.some
 
     def _try(
         self, at: int, following: int, reach: int, need: int, most: int, limit: int, now_only: bool, put_off: int
@@ -1035,11 +1134,11 @@ class Cycle:
             self.last = self.first + self.resolution
         if self.nodes is None:
             atoms.keep(self.some, self._after(gone))
-            size = atoms.count(self.some)
+            size, least = atoms.count(self.some), need
             if most > need:
                 need = most if most < size else (need if need > size else size)
             atoms.clear(self.chosen)
-            atoms.pick(self.chosen, self.some, need)
+            atoms.pick(self.chosen, self.some, need, least)
         else:
             atoms.clear(self.chosen)
             for i in range(self.nodes.n_chosen):
@@ -1104,9 +1203,10 @@ class Cycle:
 
         These are those with `ASKS`, that would start, or whose plan somebody sees and does not know. After each plan
         those at the end that could start no more are left out; then `end_of_walk` is before `last`. Of those a limit
-        holds no plan is kept; who looks at them is told where it is another than they show.
+        holds no plan is kept; who looks at them is told where it is another than they show. Where the record at the end
+        is one the kernel knows nothing of, the walk ends and is `unsure`: whoever knows says which is the last.
         """
-        self.searched = False
+        self.searched = self.unsure = False
         while at <= last:
             slot, group = self.queue.order[at], -1
             flags = self.queue.flags[slot]
@@ -1130,6 +1230,9 @@ class Cycle:
                         if group >= 0:
                             self.planned[group] += 1
                         last = self._last_startable(at, last)
+                        if self.unsure:
+                            at += 1
+                            break
                     elif passed != BARRED_ and group >= 0:
                         self.rejected = group
             at += 1
@@ -1187,7 +1290,9 @@ class Cycle:
         before: nothing is gained from there on, so that it finds free what the last segment has.
         """
         horizon, n, atoms = self.now + self.window, self.n_running, self.atoms
-        if self.nodes is not None or self.now + self.too_late >= horizon or (n and self.ends[n - 1] > horizon):
+        if self.nodes is not None or self.n_reserved:
+            return False
+        if self.now + self.too_late >= horizon or (n and self.ends[n - 1] > horizon):
             return False
         at = first_from(self.ends, 0, n, self.now)
         if at < n and self.ends[at] == self.now:  # on its nodes a start may be tried
@@ -1201,7 +1306,7 @@ class Cycle:
         return need >= 0 and atoms.common(self.some, self._after(n)) >= need
 
     def _longest_gap(self, base: int) -> int:
-        """How long a job on `base` must be, or its search may end for want of a moment to try next (`_find_from`)."""
+        """How long a job on `base` must be, or its search may end for want of a moment to try next (`opening`)."""
         if self.gap_base != base:
             k, self.gap, self.gap_base = 0, 0, base
             for g in range(1, self.n):
@@ -1212,10 +1317,16 @@ class Cycle:
         return self.gap
 
     def _last_startable(self, at: int, last: int) -> int:
-        """The last record after `at` that could still start now, as far as nodes and limits tell; `at` for none."""
+        """The last record after `at` that could still start now, as far as nodes and limits tell; `at` for none.
+
+        `unsure` if the kernel cannot tell whether that one could.
+        """
         queue = self.queue
         while last > at:
             slot = queue.order[last]
+            if queue.flags[slot] & FOREIGN_:
+                self.unsure = True
+                break
             barred = self.rules is not None and queue.limited[slot] >= 0 and self.rules.bars(queue.limited[slot])
             if not barred and self.could_start(queue.shapes[slot], queue.lasting[slot]):
                 break

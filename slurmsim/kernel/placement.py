@@ -453,11 +453,12 @@ class Nodes:
         """CPUs a node can offer the request (`Placer._usable`, `gres.offer`); 0: none."""
         if not self.open[node] or (asked[EXCLUSIVE_] and self.jobs_there[node]):
             return 0
-        cpus = (
-            self.cpus[node]
-            if asked[EXCLUSIVE_]
-            else self._share(node, self.free_cpus[node], self.free_mem[node], asked)
-        )
+        if asked[EXCLUSIVE_]:
+            cpus = self.cpus[node]
+            if asked[WHOLE_TASKS_]:
+                cpus -= cpus % asked[WHOLE_TASKS_]
+        else:
+            cpus = self._share(node, self.free_cpus[node], self.free_mem[node], asked)
         if cpus and asked[N_DEMANDS_]:
             if self._near(node, asked) < 0:
                 return 0

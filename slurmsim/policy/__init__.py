@@ -42,7 +42,7 @@ from slurmsim.policy.decisions import (
 )
 from slurmsim.policy.discipline import Discipline, Sight
 from slurmsim.policy.layouts import LayoutsView
-from slurmsim.policy.plans import PlannedRecord, PlansView, RequestView, SharedNodes, WholeNodes
+from slurmsim.policy.plans import PlannedRecord, PlansView, RequestView, ReservedNodes, SharedNodes, WholeNodes
 from slurmsim.policy.pools import Forecast, Pool, PoolsView
 from slurmsim.policy.power import PowerFacts, PowerView, ShapeView
 from slurmsim.policy.predictor import Predictor
@@ -69,7 +69,7 @@ __all__ = [
     "Discipline", "Forecast", "Holding", "InstalledPolicy", "JobUnits", "JobView", "LayoutsView",
     "LimitTests", "LimitsView", "Outcome", "PartitionView", "Plan", "PlannedRecord", "PlansView", "Policy",
     "PolicyOption", "Pool", "PoolsView", "PowerFacts", "PowerView", "Predictor", "Reconfigure", "RecordView",
-    "Reject", "RequestView", "Resize", "ShapeView", "SharedNodes", "Sight", "SlurmJob", "SlurmRecord", "SlurmView",
-    "Solve", "Start", "StartTogether", "Tested", "Unit", "WakeAt", "WholeNodes", "configured_policy",
+    "Reject", "RequestView", "ReservedNodes", "Resize", "ShapeView", "SharedNodes", "Sight", "SlurmJob", "SlurmRecord",
+    "SlurmView", "Solve", "Start", "StartTogether", "Tested", "Unit", "WakeAt", "WholeNodes", "configured_policy",
     "installed_policies", "load_policy", "load_predictor", "parse_policy", "policy_names", "predictor_names",
 ]  # fmt: skip

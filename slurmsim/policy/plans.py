@@ -33,6 +33,8 @@ class RequestView(Protocol):
         Whether it gets the same of any nodes that suffice: equal whole ones, of which nothing else is asked.
     candidates
         Nodes of the partition that could serve it, whatever runs on them.
+    whole
+        Whether it gets whole nodes only.
     columns
         What it asks of shares of nodes, as `slurmsim.kernel.placement` has it; None where it has other wishes.
     """
@@ -47,6 +49,8 @@ class RequestView(Protocol):
     def columns(self) -> array[int] | None: ...
     @property
     def candidates(self) -> Bitmap: ...
+    @property
+    def whole(self) -> bool: ...
 
     @property
     def units(self) -> str | None: ...
@@ -130,6 +134,27 @@ class SharedNodes(Protocol):
         """Whether it can say where a request goes."""
 
 
+class ReservedNodes(Protocol):
+    """Reservations of whole nodes, as those who are in none see them.
+
+    Attributes
+    ----------
+    periods
+        (start, end, nodes) of those that have nodes.
+    effects
+        What each does to jobs of each partition (`slurmsim.kernel.cycle.UNTOUCHED`, …), partition by partition.
+    ends
+        When reservations end, of nodes or not.
+    """
+
+    @property
+    def periods(self) -> Sequence[tuple[int, int, Bitmap]]: ...
+    @property
+    def effects(self) -> array[int]: ...
+    @property
+    def ends(self) -> array[int]: ...
+
+
 class PlansView(PoolsView, Protocol):
     """The cluster and what will come of it."""
 
@@ -176,19 +201,33 @@ class PlansView(PoolsView, Protocol):
         """Whether what is started with a minimum time gets as long a limit as the plans leave it (26.05)."""
 
     def whole_nodes(self) -> WholeNodes | None:
-        """Who holds which nodes, where all is whole nodes that jobs take by runs and nobody makes way; None elsewhere.
+        """Who holds which nodes, where all is whole nodes that jobs take by runs; None elsewhere.
 
         As it is now; it does not change as jobs start.
         """
 
+    @property
+    def all_whole(self) -> bool:
+        """Whether every job gets whole nodes, whatever it asks for."""
+
     def shared_nodes(self) -> SharedNodes | None:
-        """The nodes, where the kernel places shares of them and nobody makes way; None elsewhere."""
+        """The nodes, where the kernel places shares of them; None elsewhere."""
+
+    @property
+    def changes(self) -> int:
+        """How often who runs, until when, or which nodes are usable has changed: what was known of them is old then."""
+
+    def reserved_nodes(self) -> ReservedNodes | None:
+        """The reservations as those who are in none see them; None where some are of parts of nodes."""
 
     # -- who must make way
 
     @property
     def preempts(self) -> bool:
         """Whether jobs may have to make way for others."""
+
+    def displaces(self, record: RecordView) -> bool:
+        """Whether somebody would make way for the record's job now."""
 
     def preempting(self, record: RecordView) -> bool:
         """Whether others were stopped for the record's job in this pass: it is tried in no other partition."""

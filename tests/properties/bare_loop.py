@@ -127,7 +127,7 @@ def drive(
         for action in controller.step(now, facts):
             if isinstance(action, Finished):
                 ended.append(action.job)
-            if isinstance(action, Launch):
+            if isinstance(action, Launch) and action.job.alloc is not None:  # it may have had to make way already
                 job = action.job
                 decided.starts.append((now, job.id, job.nodes, controller.state.cluster.cpus_per_node(job.alloc)))
                 count += 1

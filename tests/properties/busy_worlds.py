@@ -8,9 +8,10 @@ from typing import Any
 
 from bare_loop import START, World
 
-from slurmsim.core.records.messages import Cancel, Fact, NodesDown, NodesResume, Submit
+from slurmsim.core.records.messages import Cancel, CreateReservation, Fact, Maintain, NodesDown, NodesResume, Submit
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
 from slurmsim.model.request import GresRequest, ResourceRequest
+from slurmsim.model.reservation import ReservationSpec
 from slurmsim.model.submission import Submission
 
 BACKFILL = (
@@ -205,3 +206,91 @@ def in_two_pools(world: World, seed: int) -> World:
             fact = Submit(replace(fact.sub, request=request, partitions=draw.choice(((), (), ("other",)))))
         facts.append((at, fact))
     return replace(world, lines=lines, facts=facts)
+
+
+def _with(world: World, words: dict[str, str], *more: str) -> World:
+    """With these words at the end of the lines that begin so, and more lines before those of partitions."""
+    lines = [line + "".join(word for start, word in words.items() if line.startswith(start)) for line in world.lines]
+    first = next(at for at, line in enumerate(lines) if line.startswith("PartitionName="))
+    return replace(world, lines=[*lines[:first], *more, *lines[first:]])
+
+
+def with_wishes(world: World, seed: int) -> World:
+    """The same jobs, some of which ask for more than nodes: kinds of them, names, licenses, a minimum time, company."""
+    draw = random.Random(seed)
+    licensed = draw.choice(("", "", ",bf_licenses"))
+    world = _with(world, {"NodeName=": " Feature=a", "SchedulerParameters=": licensed}, "Licenses=x:3")
+    world = replace(world, lines=[line.replace("NodeName=n[1-", "NodeName=n[2-") for line in world.lines])
+    at = next(at for at, line in enumerate(world.lines) if line.startswith("NodeName="))
+    one = world.lines[at].replace("Feature=a", "Feature=a,b")
+    head, rest = one[: one.index("[")], one[one.index("]") + 1 :]
+    world.lines.insert(at, f"{head}1{rest}")
+    facts: list[tuple[int, Fact]] = []
+    leader = None
+    for when, fact in world.facts:
+        if isinstance(fact, Submit):
+            sub, request = fact.sub, fact.sub.request
+            kinds: list[dict[str, Any]] = [
+                {"contiguous": True}, {"node_list": ("n2",)}, {"exclude": ("n3",)}, {"constraint": "[a*1&b*1]"},
+                {"constraint": "[a|b]"}, {"spread": True}, {"exclusive": True},
+            ]  # fmt: skip
+            if draw.random() < 0.2:
+                request = replace(request, **draw.choice(kinds))
+            other: dict[str, Any] = draw.choice(
+                (*({},) * 12, {"licenses": "x"}, {"licenses": "x:2"}, {"time_min_s": 60}, {"deadline": when + 2000})
+            )
+            sub = replace(sub, request=request, **other)
+            if leader is not None:  # components may have more licenses than there are, as in Slurm
+                when, first = leader
+                sub, leader = replace(sub, het=(first, 2), licenses=""), None
+            elif draw.random() < 0.1 and sub.array_job_id is None and sub.job_id + 1 in world.runs:
+                sub, leader = replace(sub, het=(sub.job_id, 2), licenses=""), (when, sub.job_id)
+            fact = Submit(sub)
+        facts.append((when, fact))
+    return replace(world, facts=facts)
+
+
+def with_reservations(world: World, seed: int) -> World:
+    """The same jobs beside reservations, in which some of them run."""
+    draw = random.Random(seed)
+    last = max(at for at, _ in world.facts)
+    flags = (
+        (), (), ("IGNORE_JOBS",), ("MAINT", "IGNORE_JOBS"), ("FLEX",), ("MAGNETIC",), ("HOURLY", "IGNORE_JOBS"),
+        ("ALL_NODES", "IGNORE_JOBS", "MAINT"), ("PART_NODES", "IGNORE_JOBS"),
+    )  # fmt: skip
+    facts: list[tuple[int, Fact]] = []
+    for number in range(draw.choice((1, 1, 2, 3))):
+        created = draw.choice((START, draw.randint(START, last)))
+        start, chosen = created + draw.choice((0, 60, 600, 3000)), frozenset(draw.choice(flags))
+        everything = bool(chosen & {"ALL_NODES", "PART_NODES"})
+        spec = ReservationSpec(
+            f"r{number}", start, start + draw.choice((60, 300, 900, 3600)),
+            ("ALL",) if everything else draw.choice((("n1",), ("n2", "n3"), ("n1", "n5", "n6"))),
+            partition="all" if "PART_NODES" in chosen else "", users=("u",), flags=chosen,
+        )  # fmt: skip
+        facts.append((created, CreateReservation(spec)))
+    if draw.random() < 0.3:
+        begin = draw.randint(START, last)
+        facts.append((START, Maintain(("n4",), begin, begin + 900)))
+    for at, fact in world.facts:
+        if isinstance(fact, Submit):
+            sub = replace(fact.sub, user=fact.sub.user or draw.choice("uv"))
+            claims = sub.user == "u" and draw.random() < 0.15
+            fact = Submit(replace(sub, reservation=draw.choice(("r0", "r0", "r0,r1")) if claims else ""))
+        facts.append((at, fact))
+    return replace(world, facts=facts)
+
+
+def with_preemption(world: World, seed: int) -> World:
+    """The same jobs, some of them in a partition whose jobs make those of the others go."""
+    draw = random.Random(seed)
+    words = {"PartitionName=": draw.choice(("", " GraceTime=40")), "PartitionName=all": " PriorityTier=1"}
+    mode = draw.choice(("REQUEUE", "CANCEL"))
+    world = _with(world, words, "PreemptType=preempt/partition_prio", f"PreemptMode={mode}")
+    world.lines.append("PartitionName=high Nodes=ALL PriorityTier=3 MaxTime=2:00:00")
+    facts: list[tuple[int, Fact]] = []
+    for at, fact in world.facts:
+        if isinstance(fact, Submit) and draw.random() < 0.2:
+            fact = Submit(replace(fact.sub, partitions=draw.choice((("high",), ("high", "all")))))
+        facts.append((at, fact))
+    return replace(world, facts=facts)

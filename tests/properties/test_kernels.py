@@ -12,7 +12,15 @@ from unittest import mock
 
 import pytest
 from bare_loop import START, World, drive, worlds
-from busy_worlds import BACKFILL, busy_world, shared_world, with_arrays
+from busy_worlds import (
+    BACKFILL,
+    busy_world,
+    shared_world,
+    with_arrays,
+    with_preemption,
+    with_reservations,
+    with_wishes,
+)
 from hypothesis import example, given
 from hypothesis import strategies as st
 from random_worlds import read_conf
@@ -93,6 +101,28 @@ def test_planning_on_atoms_beside_limits(form: str, seed: int, arrays: bool, eve
 
 
 @FORMS
+@pytest.mark.parametrize(
+    "beside",
+    [(with_wishes,), (with_reservations,), (with_preemption,), (with_wishes, with_reservations, with_preemption)],
+    ids=["wishes", "reservations", "preemption", "all"],
+)
+@given(
+    seed=st.integers(0, 10**9), kind=st.sampled_from(("whole", "shares", "limited")), arrays=st.booleans(),
+    everything=st.booleans(),
+)  # fmt: skip
+def test_planning_on_atoms_beside(
+    beside: tuple[Any, ...], form: str, seed: int, kind: str, arrays: bool, everything: bool
+) -> None:
+    world = shared_world(seed) if kind == "shares" else busy_world(seed, limited=kind == "limited")
+    if arrays:
+        world = with_arrays(world, seed)
+    for more in beside:
+        world = more(world, seed)
+    options = ",plan_all=1" if everything else ""
+    same(world, form, first=ON_ATOMS + options, second=ON_NODES + options)
+
+
+@FORMS
 @given(world=worlds(parameters=BACKFILL), release=st.sampled_from(RELEASES))
 def test_planning_anywhere(form: str, world: World, release: str) -> None:
     same(world, form, release=release)
@@ -158,8 +188,8 @@ def test_the_kernels_are_asked() -> None:
     found = []
     walk, future = atom_plans.AtomPlans.walk, shares.Shares.future
 
-    def noting_walk(self: atom_plans.AtomPlans, at: int, last: int, tests: int, look_at: Any) -> Any:
-        outcome = walk(self, at, last, tests, look_at)
+    def noting_walk(self: atom_plans.AtomPlans, at: int, *rest: Any) -> Any:
+        outcome = walk(self, at, *rest)
         kind = "shares" if self.shares is not None else "whole" if self.view.limits is None else "limits"
         passed_over[kind] += outcome[0] - at
         return outcome

@@ -34,7 +34,6 @@ def test_columns_follow_the_queue(kernel: Any, orders: list[list[int]], data: st
         array = (one.number, 0, None) if one.number % 9 == 8 else None
         return Watched(
             one.number, 60 * one.number, UNSEEN, SEEN, array, limited=one.number + 3, shown=one.job.shown,
-            plain=one.number % 7 != 6,
         )  # fmt: skip
 
     before: list[int] = []
@@ -46,7 +45,6 @@ def test_columns_follow_the_queue(kernel: Any, orders: list[list[int]], data: st
         assert sorted(looked_at) == sorted([*(set(order) - set(before)), *(set(restated) & set(before))])
         refused -= set(looked_at)
         assert queue.tasks == sum(number % 9 == 8 for number in order)
-        assert queue.odd == sum(number % 7 == 6 for number in order)
         columns = queue.columns
         assert columns.n == len(order)
         for at, number in enumerate(order):

@@ -18,6 +18,7 @@ from slurmsim.core.occupancy.preempt_modes import CANCEL, OFF, REQUEUE, SUSPEND,
 from slurmsim.core.placement.free_state import Supposed
 from slurmsim.core.placement.node_release_times import NodeReleaseTimes
 from slurmsim.core.placement.selector import Forecast, Trim, Try
+from slurmsim.core.placement.shares import Suppositions
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.node_table import Allocation
 from slurmsim.errors import ConfigError
@@ -83,10 +84,11 @@ class Preemption:
         self.freed = False
         self._doomed: list[Job] = []  # told to go, in their grace time
         self._lapses: set[int] = set()  # when victims now exempt, or preemptors now patient, no longer are
-        self._stamp = (-1, -1)
+        self._stamp = (-1, -1, -1)
         self._memory: dict[tuple[object, ...], list[Job]] = {}
         self._states: dict[tuple[object, ...], Supposed] = {}
         self._forecasts: dict[tuple[object, ...], Forecast | None] = {}
+        self._supposed = Suppositions()  # without the candidates, by `_key`
         if state.tree is not None:
             for qos in state.tree.qos.values():
                 if self.by_qos and "SUSPEND" in qos.preempt_mode.upper():
@@ -122,10 +124,11 @@ class Preemption:
 
     def _fresh(self) -> None:
         """Forget what was remembered when the running jobs or the time have changed."""
-        stamp = (self.state.now, self.state.generation)
+        stamp = (self.state.now, self.state.generation, self.state.selector.forgotten)
         if stamp != self._stamp:
             self._stamp = stamp
             self._memory, self._states, self._forecasts = {}, {}, {}
+            self._supposed.clear()
 
     def _key(self, record: Record) -> tuple[object, ...]:
         """Records of one key have the same victims."""
@@ -332,6 +335,11 @@ class Preemption:
             return False
         return self._place(record, self._without(record), within) is not None
 
+    def displaces(self, record: Record) -> bool:
+        """Whether somebody would make way for `record`'s job now, or share its nodes with it in turns."""
+        in_turns = self.gang is not None and self.gang.finds[record.partition.index]
+        return bool(in_turns or self.candidates(record))
+
     def _place(self, record: Record, state: Supposed, within: Bitmap | None) -> Allocation | None:
         """Place in `state`, of which reservations of cores leave a part."""
         access = self._access
@@ -346,8 +354,7 @@ class Preemption:
         `trim`, `about`: see `Selector.future`.
         """
         request = record.request
-        alone = self.gang is None or not self.gang.finds[record.partition.index]
-        if alone and not self.candidates(record):
+        if not self.displaces(record):
             return self.state.selector.future(
                 request, self.state.occupants(), self.state.now, within, trim=trim, about=about
             )
@@ -356,10 +363,31 @@ class Preemption:
         key = (self._key(record), request, within & request.candidates)
         if key in self._forecasts:
             return self._forecasts[key]
-        found = self._future(record, within, lambda free, gone: free)
+        selector = self.state.selector
+        if self.gang is None and selector.shares.serves(request, selector):
+            found = self._future_of_share(record, within)
+        else:
+            found = self._future(record, within, lambda free, gone: free)
         if found is None or found.start != self.state.now:  # "now" would be another instant next time
             self._forecasts[key] = found
         return found
+
+    def _others(self, record: Record) -> list[tuple[int, int, Job]]:
+        """Who runs, by its end, but for the candidates."""
+        gone = {job.id for job in self.candidates(record)}
+        return [entry for entry in self.state.occupants() if entry[1] not in gone]
+
+    def _future_of_share(self, record: Record, within: Bitmap) -> Forecast | None:
+        """As `_future`, by the kernel, which is told once who else runs."""
+        state, request = self.state, record.request
+        selector, now = state.selector, state.now
+        found = selector.place(request, state.table, within, rough=True)
+        if found is not None:
+            return Forecast(now, found.mask)
+        nodes, ends = self._supposed.find(
+            self._key(record), selector.shares, lambda: (self._without(record), self._others(record))
+        )
+        return selector.future_supposing(request, nodes, ends, now, within)
 
     def _future(self, record: Record, within: Bitmap, trim: Trim, about: Try | None = None) -> Forecast | None:
         request = record.request
@@ -369,8 +397,7 @@ class Preemption:
             found = place(request, trim(self.state.table, 0), within, rough=True)
             if found is None and self.gang is not None:
                 found = self.gang.place(record, within)
-        gone = {job.id for job in self.candidates(record)}
-        rest = [entry for entry in self.state.occupants() if entry[1] not in gone]
+        rest = self._others(record)
         releases = NodeReleaseTimes(rest, self.state.table.idle)
         state = self._without(record).copy()
         at = 0 if about is None else about.ended(releases)

@@ -19,14 +19,17 @@ import numpy.typing as npt
 from slurmsim.bitmap import Bitmap, runs, span
 
 
-def pick_equal(mask: Bitmap, n: int) -> list[tuple[int, int]] | None:
+def pick_equal(mask: Bitmap, n: int, least: int) -> list[tuple[int, int]] | None:
     """Choose `n` whole nodes out of `mask` when all are alike (same CPUs, same weight); None if there are too few.
 
-    The tightest run that holds all that is missing, first on ties; while none does, the longest run whole.
+    The tightest run that holds all that is missing of the `least` the job needs, first on ties; while none does, the
+    longest run whole. So a job that takes up to `n` nodes, but would do with fewer, gets short runs first.
     Returns runs (first, length) in the order taken. This is `_evaluate` for equal nodes (a test compares them).
     """
     if mask.bit_count() < n:
         return None
+    if least < n:
+        return _pick_more(mask, n, least)
     taken: list[tuple[int, int]] = []
     holding = _holding(mask, n)
     if not holding:
@@ -40,6 +43,20 @@ def pick_equal(mask: Bitmap, n: int) -> list[tuple[int, int]] | None:
     exact = holding & ~(holding << 1) & ~(holding >> 1)
     first = (exact & -exact).bit_length() - 1 if exact else min(runs(holding), key=itemgetter(1))[0]
     taken.append((first, n))
+    return taken
+
+
+def _pick_more(mask: Bitmap, n: int, least: int) -> list[tuple[int, int]]:
+    taken: list[tuple[int, int]] = []
+    left = runs(mask)
+    while n > 0:
+        enough = [run for run in left if run[1] >= least]
+        run = min(enough, key=itemgetter(1)) if enough else max(left, key=itemgetter(1))
+        left.remove(run)
+        size = min(run[1], n)
+        taken.append((run[0], size))
+        n -= size
+        least -= size
     return taken
 
 

@@ -114,11 +114,12 @@ class CompiledRequest:
         self.per_gpu: PerGpu = gpus.complete(request)
         self._memory(request, memory_consumable, default_memory)
         self._gres(request, table)
-        self.whole_tasks(whatever_memory=serves_whole_tasks)
         self._sharing(request, spec, table)
         self._named_nodes(request, table, list_may_be_longer)
         members = self._narrowed(table, sets)
         self._alike(members)
+        self.whole_tasks(whatever_memory=serves_whole_tasks, linear=table.unit == "node")
+        self._count_nodes()
         self._shown_totals(request, default_memory)
         self._counted_in(table, members)
         self._columns: array[int] | None = None
@@ -208,12 +209,6 @@ class CompiledRequest:
             each = max((d.count * d.cpus for d in found if d.scope == "task"), default=1)
             self.cpus_per_task = max(self.cpus_per_task, each)
 
-    def whole_tasks(self, *, whatever_memory: bool) -> None:
-        """Whether a node serves whole tasks, or any number of CPUs: `task_cpus`."""
-        per_node = self.mem_node or self.mem_all
-        whole = self.mem_cpu or (self.n_tasks and (whatever_memory or not per_node))
-        self.task_cpus = self.cpus_per_task if self.cpus_per_task > 1 and whole else 0
-
     # -- which nodes ----------------------------------------------------------------------------------------------
 
     def _sharing(self, request: ResourceRequest, spec: PartitionSpec, table: NodeTable) -> None:
@@ -302,8 +297,23 @@ class CompiledRequest:
         self.cpus_each = members.cpus_each
         # what tasks of sockets get of equal nodes depends on the sockets
         self.uniform = self.cpus_each > 0 and not self.asked.tasks_per_socket
-        # nodes a whole-node job takes when all candidates are alike
-        self.node_need = max(self.min_nodes, -(-self.min_cpus // self.cpus_each)) if self.uniform else self.min_nodes
+
+    def whole_tasks(self, *, whatever_memory: bool, linear: bool = False) -> None:
+        """Whether a node serves whole tasks, or any number of CPUs: `task_cpus` (_select_cores, job_test.c).
+
+        A node that is taken whole gives what is left beside them too, and select/linear does not ask.
+        """
+        per_node = self.mem_node or self.mem_all
+        if self.whole:
+            counts = not linear and (self.mem_cpu or self.gres or (self.n_tasks and whatever_memory))
+        else:
+            counts = self.mem_cpu or (self.n_tasks and (whatever_memory or not per_node))
+        self.task_cpus = self.cpus_per_task if self.cpus_per_task > 1 and counts else 0
+
+    def _count_nodes(self) -> None:
+        """Nodes a whole-node job takes when all candidates are alike."""
+        each = self.cpus_each - self.cpus_each % (self.task_cpus or 1) or self.cpus_each
+        self.node_need = max(self.min_nodes, -(-self.min_cpus // each)) if self.uniform else self.min_nodes
         if self.tasks_per_node and self.n_tasks:
             self.node_need = max(self.node_need, -(-self.n_tasks // self.tasks_per_node))
 
@@ -413,7 +423,10 @@ class CompiledRequest:
         """Nodes it takes at most of more equal ones; -1 where it may not have what it needs."""
         if self.node_need > self.max_nodes:
             return -1
-        return max(self.node_need, self.target_nodes) if self.elastic else self.node_need
+        most = self.target_nodes
+        if self.n_tasks and most > self.n_tasks:  # none without a task
+            most = max(self.n_tasks, self.min_nodes)
+        return max(self.node_need, most) if self.elastic else self.node_need
 
     @property
     def elastic(self) -> bool:

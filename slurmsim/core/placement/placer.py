@@ -71,7 +71,7 @@ class Placer:
         self._fitting: dict[tuple[CompiledRequest, Bitmap], bool] = {}
         self._index_memory: dict[Bitmap, IntArray] = {}
         # backfill plans the head of the queue on the same nodes cycle after cycle
-        self._picked: dict[tuple[Bitmap, int], list[tuple[int, int]]] = {}
+        self._picked: dict[tuple[Bitmap, int, int], list[tuple[int, int]]] = {}
 
     @property
     def takes_runs(self) -> bool:
@@ -178,6 +178,8 @@ class Placer:
         if request.whole:
             idx = to_indices(mask)
             cpus = self.table.cpus[idx]
+            if request.task_cpus:
+                cpus = cpus - cpus % request.task_cpus
         else:
             idx = self._indices(mask)
             free_cpus = free.free_cpus[idx] if busy is None or free.cores is None else free.cores.left(idx, busy)
@@ -219,32 +221,30 @@ class Placer:
         need = self._need(request, mask)
         if need > request.max_nodes or need > mask.bit_count():
             return None
-        taken = self._pick_runs(request, mask, need, later, self.table.idle)
+        taken = self._pick_runs(request, mask, need, request.node_need, later, self.table.idle)
         chosen = runs_mask(taken)
         taken.sort()
         return self._whole(request, chosen, taken, need, need * request.cpus_each)
 
     @staticmethod
     def _need(request: CompiledRequest, mask: Bitmap) -> int:
-        if request.target_nodes > request.min_nodes:
-            return max(request.node_need, min(request.target_nodes, mask.bit_count()))
-        return request.node_need
+        return max(request.node_need, min(request.most_needed, mask.bit_count()))
 
     def _pick_whole(self, request: CompiledRequest, mask: Bitmap, later: bool, idle: Bitmap) -> Bitmap:
         """The nodes `choose_whole` would take out of `mask`, which has enough, while `idle` are without a job."""
-        return runs_mask(self._pick_runs(request, mask, self._need(request, mask), later, idle))
+        return runs_mask(self._pick_runs(request, mask, self._need(request, mask), request.node_need, later, idle))
 
     def _pick_runs(
-        self, request: CompiledRequest, mask: Bitmap, need: int, later: bool, idle: Bitmap
+        self, request: CompiledRequest, mask: Bitmap, need: int, least: int, later: bool, idle: Bitmap
     ) -> list[tuple[int, int]]:
-        """`need` equal whole nodes out of `mask` as runs (first, length), in the order taken."""
+        """`need` equal whole nodes out of `mask`, of which `least` would do, as runs (first, length) as taken."""
         if self.asleep & mask:
             awake = mask & ~self.asleep
             some = awake.bit_count()
             if some:
                 if some >= need:
-                    return self._pick_runs(request, awake, need, later, idle)
-                rest = runs_mask(self._pick_runs(request, mask & self.asleep, need - some, later, idle))
+                    return self._pick_runs(request, awake, need, least, later, idle)
+                rest = runs_mask(self._pick_runs(request, mask & self.asleep, need - some, least - some, later, idle))
                 return bit_runs(awake | rest)
         if self.first_node_serves and 1 in (request.max_nodes, request.n_tasks):
             return bit_runs(lowest(mask, need))
@@ -257,13 +257,14 @@ class Placer:
             return bit_runs(lowest(mask, need))
         if self.serial_last and request.min_cpus == request.min_nodes == 1:
             return bit_runs(mask ^ lowest(mask, mask.bit_count() - need))
-        found = self._picked.get((mask, need))
+        key = mask, need, least
+        found = self._picked.get(key)
         if found is None:
-            found = pick_equal(mask, need)
+            found = pick_equal(mask, need, least)
             assert found is not None
             if len(self._picked) >= 4096:
                 self._picked.clear()
-            self._picked[mask, need] = found
+            self._picked[key] = found
         return found.copy()
 
     def whole_nodes(self, request: CompiledRequest, chosen: Bitmap, n_nodes: int) -> Allocation:

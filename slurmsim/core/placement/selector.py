@@ -9,13 +9,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from slurmsim.bitmap import Bitmap, from_ascending
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import FreeState, Supposed
 from slurmsim.core.placement.node_release_times import NodeReleaseTimes
 from slurmsim.core.placement.placer import UNBIASED, Bias, Placer
-from slurmsim.core.placement.shares import Shares
+from slurmsim.core.placement.shares import Shares, future_on
 from slurmsim.core.placement.sharing import Taken
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.node_table import Allocation, NodeTable
@@ -191,6 +192,14 @@ class Selector(Placer):
             return None
         gone, nodes = found
         return Forecast(self.releases_of(running).ends[gone - 1] if gone else now, nodes)
+
+    def future_supposing(
+        self, request: CompiledRequest, nodes: Any, ends: Sequence[int], now: int, within: Bitmap
+    ) -> Forecast | None:
+        """The same on nodes as they are supposed to be, whose jobs have these `ends` (`Suppositions`)."""
+        reach = self._indices(within & request.candidates & self.table.up)
+        found = future_on(nodes, request, reach, self, False)
+        return None if found is None else Forecast(ends[found[0] - 1] if found[0] else now, found[1])
 
     def _future_by_placement(
         self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool,

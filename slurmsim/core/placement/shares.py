@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from slurmsim.bitmap import Bitmap, from_ascending, to_bools
 from slurmsim.core.placement.compiled_request import CompiledRequest
+from slurmsim.core.placement.free_state import Supposed
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.node_table import IntArray, NodeTable
 from slurmsim.kernel import compiled, load
@@ -63,9 +64,13 @@ class Shares:
         self._bounds.clear()
         self._current = self._told = self._bounds_of = -1
 
+    def serves_somebody(self, selector: Selecting) -> bool:
+        """Whether the kernel is asked at all: no cores are shared, and nodes come in their order."""
+        return self.wanted and not selector.asleep and not selector.busy_first and self.table.cores is None
+
     def serves(self, request: CompiledRequest, selector: Selecting) -> bool:
-        """Whether the kernel can say where `request` goes: no cores are shared, and nodes come in their order."""
-        if not self.wanted or selector.asleep or selector.busy_first or self.table.cores is not None:
+        """Whether the kernel can say where `request` goes."""
+        if not self.serves_somebody(selector):
             return False
         if selector.serial_last and request.min_cpus == request.min_nodes == 1:
             return False
@@ -101,11 +106,14 @@ class Shares:
 
         As `Selector.future` tests it.
         """
-        nodes = self.with_jobs(running, selector)
-        gone = int(nodes.future(reach, request.columns, selector.window_linear, exact))
-        if gone < 0:
-            return None
-        return gone, from_ascending(nodes.shares()[0])
+        return future_on(self.with_jobs(running, selector), request, reach, selector, exact)
+
+    def supposing(self, state: Supposed, running: Sequence[tuple[int, int, Job]]) -> Any:
+        """The kernel's nodes as they would be in `state`, where those of `running` run."""
+        nodes = self._new()
+        nodes.restart(*self._free(state))
+        self._tell_all(nodes, running)
+        return nodes
 
     def earliest(
         self, request: CompiledRequest, reach: IntArray, running: Sequence[tuple[int, int, Job]], selector: Selecting
@@ -128,12 +136,7 @@ class Shares:
         nodes = self._with_free(selector)
         if self._told != selector.forgotten and not self._tell_more(running):
             self._restart(selector)
-            for end, _, job in running:
-                alloc = job.alloc
-                assert alloc is not None
-                nodes.runs(end, alloc.whole, alloc.columns())
-                for kind, count in () if alloc.whole else alloc.gres:
-                    nodes.has(kind, _column(np.full(alloc.n_nodes, count) if isinstance(count, int) else count))
+            self._tell_all(nodes, running)
         self._told, self._more = selector.forgotten, []
         return nodes
 
@@ -158,18 +161,28 @@ class Shares:
             nodes.insert(at, entry[0], alloc.whole, alloc.columns())
         return True
 
+    @staticmethod
+    def _tell_all(nodes: Any, running: Sequence[tuple[int, int, Job]]) -> None:
+        """Tell the kernel who runs."""
+        for end, _, job in running:
+            alloc = job.alloc
+            assert alloc is not None
+            nodes.runs(end, alloc.whole, alloc.columns())
+            for kind, count in () if alloc.whole else alloc.gres:
+                nodes.has(kind, _column(np.full(alloc.n_nodes, count) if isinstance(count, int) else count))
+
     def _known(self) -> Any:
         """The kernel's nodes, with what never changes of them."""
         if self._nodes is None:
-            table = self.table
-            self._nodes = load("placement").Nodes(
-                _column(table.cpus),
-                _column(table.mem),
-                _column(table.grain),
-                _column(table.weight),
-                len(table.gres_kinds),
-            )
+            self._nodes = self._new()
         return self._nodes
+
+    def _new(self) -> Any:
+        """The kernel's nodes before anything is told but what never changes of them."""
+        table = self.table
+        return load("placement").Nodes(
+            _column(table.cpus), _column(table.mem), _column(table.grain), _column(table.weight), len(table.gres_kinds)
+        )
 
     def _with_free(self, selector: Selecting) -> Any:
         """The kernel's nodes, with what is free now."""
@@ -177,7 +190,7 @@ class Shares:
         if self._current != selector.forgotten:
             if self._only_starts_since(selector.forgotten):
                 self._current = selector.forgotten
-                nodes.renew(*self._free())
+                nodes.renew(*self._free(self.table))
             else:
                 self._restart(selector)
         return nodes
@@ -185,14 +198,47 @@ class Shares:
     def _restart(self, selector: Selecting) -> None:
         """Tell the kernel what is free now, and that nobody runs."""
         self._current, self._told, self._more = selector.forgotten, -1, []
-        self._known().restart(*self._free())
+        self._known().restart(*self._free(self.table))
 
-    def _free(self) -> tuple[array[int], ...]:
-        """What is free now: CPUs, MiB and GRES of nodes, whether a job may have or share each, and jobs of each."""
-        table = self.table
-        is_open = to_bools(table.idle | table.mixed, table.n)
-        jobs = np.where(to_bools(table.mixed, table.n), table.n_jobs, ~to_bools(table.idle, table.n))
-        return tuple(map(_column, (table.free_cpus, table.free_mem, table.free_gres, is_open, jobs)))
+    def _free(self, state: NodeTable | Supposed) -> tuple[array[int], ...]:
+        """What is free there: CPUs, MiB and GRES of nodes, whether a job may have or share each, and jobs of each."""
+        n = self.table.n
+        is_open = to_bools(state.idle | state.mixed, n)
+        jobs = np.where(to_bools(state.mixed, n), state.n_jobs, ~to_bools(state.idle, n))
+        return tuple(map(_column, (state.free_cpus, state.free_mem, state.free_gres, is_open, jobs)))
+
+
+class Suppositions:
+    """The kernel's nodes as they would be without some of the running jobs; a copy knows none."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, tuple[Any, list[int]]] = {}
+
+    def __reduce__(self) -> tuple[type[Suppositions], tuple[()]]:
+        return Suppositions, ()
+
+    def clear(self) -> None:
+        """Others run, or other jobs are without."""
+        if self._known:
+            self._known = {}
+
+    def find(
+        self, key: Hashable, shares: Shares, suppose: Callable[[], tuple[Supposed, Sequence[tuple[int, int, Job]]]]
+    ) -> tuple[Any, list[int]]:
+        """The nodes, and the ends of those who run on them; `suppose` says how they are if `key` is not known."""
+        found = self._known.get(key)
+        if found is None:
+            state, running = suppose()
+            found = self._known[key] = shares.supposing(state, running), [end for end, _, _ in running]
+        return found
+
+
+def future_on(
+    nodes: Any, request: CompiledRequest, reach: IntArray, selector: Selecting, exact: bool
+) -> tuple[int, Bitmap] | None:
+    """How many of those who run on the kernel's `nodes` must be gone for `request` to fit on `reach`, and where."""
+    gone = int(nodes.future(reach, request.columns, selector.window_linear, exact))
+    return None if gone < 0 else (gone, from_ascending(nodes.shares()[0]))
 
 
 def _column(values: npt.NDArray[Any]) -> array[int]:

@@ -206,6 +206,7 @@ class JobQueue:
         for at, (partition, request, priority) in enumerate(zip(job.partitions, job.requests, priorities, strict=True)):
             for reservation in reservations if wanted is None or wanted[at] else ():
                 record = Record(job, partition, request, priority, self.fifo, reservation)
+                record.single &= len(reservations) == 1
                 self.pools[partition.pool].insert(record)
                 records.append(record)
                 if self.watcher is not None:

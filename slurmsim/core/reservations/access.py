@@ -15,7 +15,9 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.core.placement.free_state import FreeState, Supposed
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.node_table import Allocation
+from slurmsim.core.records.partition import Partition
 from slurmsim.core.records.reservation import Reservation
+from slurmsim.kernel.cycle import CLOSED, TOUCHED, UNTOUCHED
 from slurmsim.states import Reason
 
 if TYPE_CHECKING:
@@ -39,6 +41,17 @@ class Access:
     start: int
     nodes: Bitmap
     overlap: bool
+
+
+def effect_on(partition: Partition, r: Reservation) -> int:
+    """What a reservation of nodes does, while it lasts, to jobs of `partition` that are not in it.
+
+    `slurmsim.kernel.cycle.UNTOUCHED`, `TOUCHED`: they do without its nodes, or `CLOSED`: they wait for its end.
+    """
+    all_of_it = "PART_NODES" in r.flags and r.partition is partition
+    if "ALL_NODES" in r.flags or all_of_it or ("MAINT" in r.flags and not partition.mask & ~r.nodes):
+        return CLOSED
+    return TOUCHED if r.nodes & partition.mask else UNTOUCHED
 
 
 class ReservationAccess:
@@ -67,14 +80,14 @@ class ReservationAccess:
         for r in self.state.reserved.all:
             if not r.nodes or not r.covers(start, start + limit):
                 continue
-            whole_partition = "PART_NODES" in r.flags and r.partition is partition
-            if "ALL_NODES" in r.flags or whole_partition or ("MAINT" in r.flags and not partition.mask & ~r.nodes):
+            effect = effect_on(partition, r)
+            if effect == CLOSED:
                 return Access(MAINTENANCE, start, 0, True), r.end
             if request.whole and request.required & r.nodes:
                 return Access(BUSY, start, 0, True), r.end
             if r.full or request.whole:
                 nodes &= ~r.nodes
-            if r.nodes & partition.mask:
+            if effect == TOUCHED:
                 overlap = True
         return Access(OPEN, start, nodes, overlap), 0
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.bitmap import runs
+from slurmsim.core.reservations.access import effect_on
 
 if TYPE_CHECKING:
     from slurmsim.core.placement.compiled_request import CompiledRequest
@@ -57,6 +59,28 @@ def whole_nodes(state: ControllerState) -> WholeNodes | None:
     return WholeNodes(state)
 
 
+class ReservedNodes:
+    """Reservations of whole nodes, as those who are in none see them (slurmsim.policy.ReservedNodes).
+
+    Attributes
+    ----------
+    periods
+        (start, end, nodes) of those that have nodes.
+    effects
+        What each does to jobs of each partition (`effect_on`): of the first partition all, then of the second, ….
+    ends
+        When reservations end, of nodes or not.
+    """
+
+    __slots__ = ("effects", "ends", "periods")
+
+    def __init__(self, state: ControllerState) -> None:
+        there = [r for r in state.reserved.all if r.nodes]
+        self.periods = [(r.start, r.end, r.nodes) for r in there]
+        self.effects = array("q", [effect_on(p, r) for p in state.cluster.partitions for r in there])
+        self.ends = array("q", [r.end for r in state.reserved.all])
+
+
 class SharedNodes:
     """The nodes where jobs have shares of them (slurmsim.policy.SharedNodes).
 
@@ -85,6 +109,6 @@ class SharedNodes:
 
 def shared_nodes(state: ControllerState) -> SharedNodes | None:
     """The nodes, where the kernel places shares; None elsewhere."""
-    if not state.selector.shares.wanted or state.exclusive_users is not None:
+    if state.exclusive_users is not None or not state.selector.shares.serves_somebody(state.selector):
         return None
     return SharedNodes(state)

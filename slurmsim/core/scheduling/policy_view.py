@@ -12,7 +12,7 @@ from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.partition import Partition
 from slurmsim.core.reservations.access import Access
-from slurmsim.core.scheduling.planned_nodes import SharedNodes, WholeNodes, shared_nodes, whole_nodes
+from slurmsim.core.scheduling.planned_nodes import ReservedNodes, SharedNodes, WholeNodes, shared_nodes, whole_nodes
 from slurmsim.core.scheduling.pool_view import PoolView
 from slurmsim.core.scheduling.power_view import SeenPower, SeenShape, predicted_s, seen_power, seen_shape
 from slurmsim.policy.units import Holding, JobUnits, Unit
@@ -331,17 +331,42 @@ class View:
         return self._test.preemption is not None and self._test.preemption.modes.mode(job) != "OFF"
 
     def whole_nodes(self) -> WholeNodes | None:
-        """Who holds which nodes, where all is whole nodes that jobs take by runs and nobody makes way; None elsewhere.
+        """Who holds which nodes, where all is whole nodes that jobs take by runs; None elsewhere.
 
-        As it is now; it does not change as jobs start.
+        As it is now; it does not change as jobs start. Nor where jobs are suspended so that others may start.
         """
-        return None if self._test.preemption is not None else whole_nodes(self.state)
+        return None if self._suspends else whole_nodes(self.state)
 
     def shared_nodes(self) -> SharedNodes | None:
-        """The nodes, where the kernel places shares of them, nobody makes way and no suspended job keeps memory."""
-        if self._test.preemption is not None or any(self.state.parked.values()):
+        """The nodes, where the kernel places shares of them, and no suspended job keeps memory; None elsewhere."""
+        if self._suspends or any(self.state.parked.values()):
             return None
         return shared_nodes(self.state)
+
+    @property
+    def _suspends(self) -> bool:
+        """Whether jobs are suspended so that others may start (gang scheduling)."""
+        preemption = self._test.preemption
+        return preemption is not None and preemption.gang is not None
+
+    @property
+    def all_whole(self) -> bool:
+        """Whether every job gets whole nodes, whatever it asks for (select/linear)."""
+        return self.state.table.unit == "node"
+
+    @property
+    def changes(self) -> int:
+        """How often who runs, until when, or which nodes are usable has changed."""
+        return self.state.selector.forgotten
+
+    def displaces(self, record: Record) -> bool:
+        """Whether somebody would make way for the record's job now."""
+        preemption = self._test.preemption
+        return preemption is not None and preemption.displaces(record)
+
+    def reserved_nodes(self) -> ReservedNodes | None:
+        """The reservations as those who are in none see them; None where some are of parts of nodes."""
+        return None if self.state.reserved.partial else ReservedNodes(self.state)
 
     # -- layouts
 

@@ -30,13 +30,18 @@ def take(
     return choose(wanted, nodes, [free[n] for n in nodes], weights, required or set())
 
 
-@given(st.sets(st.integers(0, 60), min_size=1), st.integers(1, 30), st.integers(1, 4))
-def test_equal_whole_nodes_need_only_be_counted(free: set[int], n: int, cpus: int) -> None:
-    """`pick_equal` is the short way to what the general rule chooses."""
-    runs = pick_equal(from_indices(sorted(free)), n)
-    wanted = ask(n, n * cpus, exclusive=True)
-    general = take(wanted, dict.fromkeys(free, cpus))
-    if runs is None:
+@given(
+    st.sets(st.integers(0, 60), min_size=1), st.integers(1, 30), st.integers(0, 8), st.integers(1, 4),
+    st.integers(0, 100),
+)  # fmt: skip
+def test_equal_whole_nodes_need_only_be_counted(free: set[int], nodes: int, more: int, cpus: int, wanted: int) -> None:
+    """`pick_equal` is the short way to what the general rule chooses, also for who takes more nodes where it can."""
+    wanted = max(wanted, nodes)
+    least = max(nodes, -(-wanted // cpus))
+    need = max(least, min(nodes + more, len(free)))
+    runs = pick_equal(from_indices(sorted(free)), need, least)
+    general = take(ask(nodes, wanted, high=nodes + more, exclusive=True), dict.fromkeys(free, cpus))
+    if runs is None or need > nodes + more:
         assert general is None
     else:
         assert general is not None
