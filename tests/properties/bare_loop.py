@@ -15,11 +15,13 @@ from slurmsim.core.controller.controller import Controller
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import (
     AlterNodes,
+    Boot,
     Cancel,
     Fact,
     Finished,
     JobEnded,
     Launch,
+    NodesBooted,
     NodesDown,
     NodesResume,
     Submit,
@@ -30,6 +32,7 @@ from slurmsim.model.submission import Submission
 from slurmsim.policy import load_policy, parse_policy
 
 START = 1_000
+BOOT_S = 25
 IDLE_STEPS = 60  # so many wake-ups without anything running or to come: what is left can never start
 
 
@@ -132,6 +135,9 @@ def drive(
                 decided.starts.append((now, job.id, job.nodes, controller.state.cluster.cpus_per_node(job.alloc)))
                 count += 1
                 heappush(heap, (now + world.runs[job.id], count, JobEnded(job.id, "COMPLETED", "0:0", job.restarts)))
+            if isinstance(action, Boot):
+                count += 1
+                heappush(heap, (now + BOOT_S, count, NodesBooted(action.nodes)))
         controller.check()
         decided.events += controller.state.events
         controller.state.events.clear()

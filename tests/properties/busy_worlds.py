@@ -294,3 +294,12 @@ def with_preemption(world: World, seed: int) -> World:
             fact = Submit(replace(fact.sub, partitions=draw.choice((("high",), ("high", "all")))))
         facts.append((at, fact))
     return replace(world, facts=facts)
+
+
+def with_power_saving(world: World, seed: int) -> World:
+    """The same jobs, later and later, on nodes that are powered down when they are idle for a while."""
+    draw = random.Random(seed)
+    lines = ["SuspendProgram=/bin/true", "ResumeProgram=/bin/true", f"SuspendTime={draw.choice((20, 60))}",
+             f"SuspendTimeout={draw.choice((5, 30))}", f"ResumeTimeout={draw.choice((40, 90))}"]  # fmt: skip
+    weights = {"NodeName=": draw.choice(("", "", " Weight=3"))}
+    return replace(_with(world, weights, *lines), facts=[(at + (at - START) // 3, fact) for at, fact in world.facts])

@@ -17,6 +17,7 @@ from busy_worlds import (
     busy_world,
     shared_world,
     with_arrays,
+    with_power_saving,
     with_preemption,
     with_reservations,
     with_wishes,
@@ -103,8 +104,14 @@ def test_planning_on_atoms_beside_limits(form: str, seed: int, arrays: bool, eve
 @FORMS
 @pytest.mark.parametrize(
     "beside",
-    [(with_wishes,), (with_reservations,), (with_preemption,), (with_wishes, with_reservations, with_preemption)],
-    ids=["wishes", "reservations", "preemption", "all"],
+    [
+        (with_wishes,),
+        (with_reservations,),
+        (with_preemption,),
+        (with_power_saving,),
+        (with_wishes, with_reservations, with_preemption, with_power_saving),
+    ],
+    ids=["wishes", "reservations", "preemption", "power", "all"],
 )
 @given(
     seed=st.integers(0, 10**9), kind=st.sampled_from(("whole", "shares", "limited")), arrays=st.booleans(),
@@ -185,14 +192,23 @@ def test_plans_go_with_their_cycle() -> None:
 def test_the_kernels_are_asked() -> None:
     """Otherwise the comparisons above would compare two equal runs."""
     passed_over: dict[str, int] = {"whole": 0, "shares": 0, "limits": 0}
+    beside: dict[str, int] = {"wishes": 0, "reservations": 0, "victims": 0, "asleep": 0}
     found = []
-    walk, future = atom_plans.AtomPlans.walk, shares.Shares.future
+    walk, future, find = atom_plans.AtomPlans.walk, shares.Shares.future, atom_plans.AtomPlans.find
 
     def noting_walk(self: atom_plans.AtomPlans, at: int, *rest: Any) -> Any:
         outcome = walk(self, at, *rest)
         kind = "shares" if self.shares is not None else "whole" if self.view.limits is None else "limits"
         passed_over[kind] += outcome[0] - at
         return outcome
+
+    def noting_find(self: atom_plans.AtomPlans, record: Any, *rest: Any, **more: Any) -> Any:
+        view: Any = self.view
+        beside["wishes"] += not self.knows(record)
+        beside["victims"] += view.displaces(record)
+        beside["reservations"] += view.reserved
+        beside["asleep"] += bool(view.state.selector.asleep)
+        return find(self, record, *rest, **more)
 
     def noting_future(self: shares.Shares, *rest: Any) -> Any:
         outcome = future(self, *rest)
@@ -202,6 +218,7 @@ def test_the_kernels_are_asked() -> None:
     with (
         kernels("python"),
         mock.patch.object(atom_plans.AtomPlans, "walk", noting_walk),
+        mock.patch.object(atom_plans.AtomPlans, "find", noting_find),
         mock.patch.object(shares.Shares, "future", noting_future),
     ):
         for seed in range(6):
@@ -209,5 +226,8 @@ def test_the_kernels_are_asked() -> None:
             drive(busy_world(seed, limited=True), ON_ATOMS)
             drive(shared_world(seed), ON_ATOMS)
             drive(shared_world(seed), "conservative")
+            for more in (with_wishes, with_reservations, with_preemption, with_power_saving):
+                drive(more(busy_world(seed), seed), ON_ATOMS)
+    assert min(beside.values()) > 50
     assert min(passed_over.values()) > 100
     assert sum(found) > 50

@@ -385,7 +385,7 @@ class Preemption:
         if found is not None:
             return Forecast(now, found.mask)
         nodes, ends = self._supposed.find(
-            self._key(record), selector.shares, lambda: (self._without(record), self._others(record))
+            self._key(record), selector.shares, selector, lambda: (self._without(record), self._others(record))
         )
         return selector.future_supposing(request, nodes, ends, now, within)
 

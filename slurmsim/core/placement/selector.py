@@ -135,7 +135,7 @@ class Selector(Placer):
             return super().choose_among(request, free, mask, busy, rough, later, bias)
         if mask.bit_count() < request.min_nodes:
             return None
-        taken = self.shares.place(request, self._indices(mask))
+        taken = self.shares.place(request, self._indices(mask), self)
         if taken is None:
             return None
         if rough:

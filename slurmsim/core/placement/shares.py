@@ -13,6 +13,7 @@ import numpy.typing as npt
 from slurmsim.bitmap import Bitmap, from_ascending, to_bools
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import Supposed
+from slurmsim.core.placement.placer import ASLEEP_BITS
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.node_table import IntArray, NodeTable
 from slurmsim.kernel import compiled, load
@@ -50,6 +51,7 @@ class Shares:
         self.table = table
         self.wanted = COMPILED
         self._nodes: Any = None
+        self._asleep: Bitmap = 0  # as the kernel has been told
         self._bounds: dict[CompiledRequest, int] = {}
         self._current = self._told = self._bounds_of = -1  # how often what was remembered had been forgotten then
         self._more: list[tuple[int, int, Job]] = []  # jobs that began since the kernel was told who runs
@@ -65,8 +67,8 @@ class Shares:
         self._current = self._told = self._bounds_of = -1
 
     def serves_somebody(self, selector: Selecting) -> bool:
-        """Whether the kernel is asked at all: no cores are shared, and nodes come in their order."""
-        return self.wanted and not selector.asleep and not selector.busy_first and self.table.cores is None
+        """Whether the kernel is asked at all: no cores are shared, and busy nodes do not come first."""
+        return self.wanted and not selector.busy_first and self.table.cores is None
 
     def serves(self, request: CompiledRequest, selector: Selecting) -> bool:
         """Whether the kernel can say where `request` goes."""
@@ -85,14 +87,16 @@ class Shares:
         """Whether the kernel can say which share of nodes `request` gets of what is free."""
         return not (request.whole or request.gres) and self.serves(request, selector)
 
-    def place(self, request: CompiledRequest, reach: IntArray) -> tuple[list[int], list[int]] | None:
+    def place(
+        self, request: CompiledRequest, reach: IntArray, selector: Selecting
+    ) -> tuple[list[int], list[int]] | None:
         """Nodes of `reach`, all of which are open, and CPUs taken of each, of what is free now; None: it does not fit.
 
         The nodes ascend.
 
         For requests that `serves_now`. To tell the kernel what is free costs nothing here: it looks itself.
         """
-        table, nodes = self.table, self._known()
+        table, nodes = self.table, self._known(selector)
         if not nodes.place(reach, request.columns, table.free_cpus, table.free_mem):
             return None
         found: tuple[list[int], list[int]] = nodes.shares()
@@ -108,9 +112,9 @@ class Shares:
         """
         return future_on(self.with_jobs(running, selector), request, reach, selector, exact)
 
-    def supposing(self, state: Supposed, running: Sequence[tuple[int, int, Job]]) -> Any:
+    def supposing(self, state: Supposed, running: Sequence[tuple[int, int, Job]], selector: Selecting) -> Any:
         """The kernel's nodes as they would be in `state`, where those of `running` run."""
-        nodes = self._new()
+        nodes = self._new(selector.asleep)
         nodes.restart(*self._free(state))
         self._tell_all(nodes, running)
         return nodes
@@ -171,22 +175,29 @@ class Shares:
             for kind, count in () if alloc.whole else alloc.gres:
                 nodes.has(kind, _column(np.full(alloc.n_nodes, count) if isinstance(count, int) else count))
 
-    def _known(self) -> Any:
-        """The kernel's nodes, with what never changes of them."""
+    def _known(self, selector: Selecting) -> Any:
+        """The kernel's nodes, with what seldom changes of them."""
         if self._nodes is None:
-            self._nodes = self._new()
+            self._nodes = self._new(selector.asleep)
+        elif self._asleep != selector.asleep:
+            self._nodes.weight = self._weights(selector.asleep)
+        self._asleep = selector.asleep
         return self._nodes
 
-    def _new(self) -> Any:
-        """The kernel's nodes before anything is told but what never changes of them."""
-        table = self.table
-        return load("placement").Nodes(
-            _column(table.cpus), _column(table.mem), _column(table.grain), _column(table.weight), len(table.gres_kinds)
-        )
+    def _new(self, asleep: Bitmap) -> Any:
+        """The kernel's nodes before anything is told but what seldom changes of them."""
+        table, n_kinds = self.table, len(self.table.gres_kinds)
+        columns = _column(table.cpus), _column(table.mem), _column(table.grain), self._weights(asleep)
+        return load("placement").Nodes(*columns, n_kinds)
+
+    def _weights(self, asleep: Bitmap) -> array[int]:
+        """Those of the nodes; of those that are powered down more than any other."""
+        more = to_bools(asleep, self.table.n).astype(np.int64) << ASLEEP_BITS if asleep else 0
+        return _column(self.table.weight + more)
 
     def _with_free(self, selector: Selecting) -> Any:
         """The kernel's nodes, with what is free now."""
-        nodes = self._known()
+        nodes = self._known(selector)
         if self._current != selector.forgotten:
             if self._only_starts_since(selector.forgotten):
                 self._current = selector.forgotten
@@ -198,7 +209,7 @@ class Shares:
     def _restart(self, selector: Selecting) -> None:
         """Tell the kernel what is free now, and that nobody runs."""
         self._current, self._told, self._more = selector.forgotten, -1, []
-        self._known().restart(*self._free(self.table))
+        self._known(selector).restart(*self._free(self.table))
 
     def _free(self, state: NodeTable | Supposed) -> tuple[array[int], ...]:
         """What is free there: CPUs, MiB and GRES of nodes, whether a job may have or share each, and jobs of each."""
@@ -223,13 +234,14 @@ class Suppositions:
             self._known = {}
 
     def find(
-        self, key: Hashable, shares: Shares, suppose: Callable[[], tuple[Supposed, Sequence[tuple[int, int, Job]]]]
-    ) -> tuple[Any, list[int]]:
+        self, key: Hashable, shares: Shares, selector: Selecting,
+        suppose: Callable[[], tuple[Supposed, Sequence[tuple[int, int, Job]]]],
+    ) -> tuple[Any, list[int]]:  # fmt: skip
         """The nodes, and the ends of those who run on them; `suppose` says how they are if `key` is not known."""
         found = self._known.get(key)
         if found is None:
             state, running = suppose()
-            found = self._known[key] = shares.supposing(state, running), [end for end, _, _ in running]
+            found = self._known[key] = shares.supposing(state, running, selector), [end for end, _, _ in running]
         return found
 
 
