@@ -7,10 +7,10 @@ Of all others (`AtomPlans.knows`) `Search` does, beside the same plans.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Hashable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
 from typing import Any
 
-from slurmsim.bitmap import Bitmap, runs, span
+from slurmsim.bitmap import Bitmap, runs
 from slurmsim.kernel import compiled, load
 from slurmsim.policy import (
     LimitsView,
@@ -22,6 +22,7 @@ from slurmsim.policy import (
     SlurmView,
     WholeNodes,
 )
+from slurmsim_policies.slurm_backfill.atom_space import AtomSpace, Nodes
 from slurmsim_policies.slurm_backfill.search import Found, Search
 from slurmsim_policies.slurm_backfill.walked_queue import Array, WalkedQueue, Watched
 
@@ -161,58 +162,6 @@ class Known:
         return number
 
 
-class AtomSpace:
-    """The kernel's node space, as a search asks for it (`slurmsim.capacity.NodeSpace`)."""
-
-    def __init__(self, cycle: Any, nodes: Nodes) -> None:
-        self._cycle, self._nodes = cycle, nodes
-
-    @property
-    def end(self) -> int:
-        """Where it ends, seconds."""
-        return int(self._cycle.end)
-
-    def free_over(self, begin: int, end: int) -> Bitmap:
-        """Nodes free in every segment that ends after `begin` and begins no later than `end`; beyond it, all."""
-        return -1 if begin >= self._cycle.end else self._nodes.of(self._cycle.free_over(begin, end))
-
-    def openings(
-        self, base: Bitmap, begin: int, length: int, need: int, not_before: int, *, goes_on: bool = False
-    ) -> Iterator[tuple[int, int, Bitmap]]:
-        """As `NodeSpace.openings`; the map never `goes_on` here."""
-        cycle, made, at = self._cycle, self._nodes.made(base), begin
-        while at:
-            if cycle.opening(made, at, length, need, not_before):
-                yield cycle.tried, cycle.following, self._nodes.of(cycle.here)
-            at = cycle.following
-
-
-class Nodes:
-    """Sets of nodes, and the same as sets of atoms."""
-
-    def __init__(self, atoms: Any) -> None:
-        self._atoms = atoms
-        self._made: dict[Bitmap, int] = {}
-
-    def make(self, nodes: Bitmap) -> int:
-        """A new set of atoms."""
-        return int(self._atoms.make(runs(nodes)))
-
-    def made(self, nodes: Bitmap) -> int:
-        """A set of atoms that nobody changes: the same as before."""
-        found = self._made.get(nodes)
-        if found is None:
-            found = self._made[nodes] = self.make(nodes)
-        return found
-
-    def of(self, made: int) -> Bitmap:
-        """The nodes of a set of atoms."""
-        mask = 0
-        for first, length in self._atoms.runs(made):
-            mask |= span(first, length)
-        return mask
-
-
 class AtomPlans:
     """As `NodePlans`, on atoms.
 
@@ -259,6 +208,8 @@ class AtomPlans:
             self.up, idle, search.now, begin, end, search.resolution, search.window, nodes.window_linear, too_late,
             placement, nodes.n,
         )  # fmt: skip
+        if whole is not None and whole.asleep:
+            self.cycle.asleep = self.nodes.make(whole.asleep)
         if reserved is not None:
             self._reserve(reserved)
         self.space_size = space_size
@@ -287,7 +238,7 @@ class AtomPlans:
         self.cycle.reserve(periods, reserved.effects, reserved.ends)
 
     def _catch_up(self) -> None:
-        """The kernel hears who runs, if others do than before: some made way, or components started together."""
+        """The kernel hears who runs, if others do than before: some made way, nodes wake, or components started."""
         if self.shares is not None:
             self.shares.placement()
         elif self._changes != self.view.changes:
@@ -295,7 +246,7 @@ class AtomPlans:
             whole = self.view.whole_nodes()
             assert whole is not None  # nobody in this cycle gets less than whole nodes
             self.cycle.clear()
-            self.cycle.renew(self._hold(whole))
+            self.cycle.renew(self._hold(whole), self.nodes.make(whole.asleep) if whole.asleep else -1)
 
     @property
     def full(self) -> bool:
@@ -351,7 +302,8 @@ class AtomPlans:
     def started(self, record: SlurmRecord, begin: int, end: int) -> None:
         """The record's job runs, and holds its nodes over ``[begin, end)``."""
         job = record.job
-        if self.shares is not None or self.view.preempts:  # who runs is told anew, if somebody made way
+        if self.shares is not None or self.view.preempts or self.cycle.asleep >= 0:
+            # who runs is told anew: others may have made way, or nodes be powered up
             if job.holds_whole_nodes:
                 self.take(begin, end, job.nodes)
             return

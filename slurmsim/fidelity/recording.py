@@ -28,7 +28,7 @@ _KNOWN = frozenset({
     "exclusive", "partition", "qos", "account", "nice", "constraint", "begin", "array", "dependency", "exit_code",
 })  # fmt: skip
 _INTS = (
-    ("nodes", "nodes"), ("ntasks", "tasks"), ("cpus_per_task", "cpus_per_task"), ("nice", "nice"),
+    ("ntasks", "tasks"), ("cpus_per_task", "cpus_per_task"), ("nice", "nice"),
     ("mem", "mem_per_node"), ("mem_per_cpu", "mem_per_cpu"), ("exit_code", "exit_code"),
 )  # fmt: skip
 
@@ -202,7 +202,8 @@ def _workload(jobs: tuple[RecordedJob, ...], asked: dict[str, dict[str, Any]], s
                                 expected="a field the replay models")  # fmt: skip
         values = {"job_id": job.id, "submit": epoch + job.submit, "run_time": job.elapsed,
                   "time_limit": int(ask["time_limit"]) * 60}  # fmt: skip
-        values |= {column: int(ask[field]) for field, column in _INTS if field in ask}
+        values |= {column: _number(ask[field], field, job, source) for field, column in _INTS if field in ask}
+        values |= _nodes(ask.get("nodes"), job, source)
         if ask.get("exclusive"):
             values["exclusive"] = 1
         if "begin" in ask:
@@ -231,6 +232,23 @@ def _reasons(recorded: dict[str, Any], ask: dict[str, Any]) -> tuple[tuple[int, 
     """What it waited for. The tasks of an array share a name, so that whose reason was seen is not known."""
     seen = () if "array" in ask else recorded.get("reasons") or ()
     return tuple((int(when), str(reason)) for when, reason in seen)
+
+
+def _number(value: Any, field: str, job: RecordedJob, source: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise WorkloadError(f"job {job.label} has {field} {value!r}", file=source, field=field,
+                            expected="a whole number") from None  # fmt: skip
+
+
+def _nodes(value: Any, job: RecordedJob, source: str) -> dict[str, int]:
+    """``4``, or a range ``2-6``."""
+    if value is None:
+        return {}
+    least, dash, most = str(value).partition("-")
+    found = {"nodes": _number(least, "nodes", job, source)}
+    return found | {"nodes_max": _number(most, "nodes", job, source)} if dash else found
 
 
 def _begin(job: RecordedJob, after: int) -> int:

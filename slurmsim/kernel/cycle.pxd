@@ -69,7 +69,7 @@ cdef class Cycle:
     cdef public int64_t[::1] reach_nodes
     cdef public int64_t shape, here, chosen, some, start, first, last, again
     cdef public int64_t tests, stop_at, segments, end_of_walk, most_planned, rejected, expected, serial, shapes_room
-    cdef public int64_t gap, gap_base, tried, following, allowed, n_reserved
+    cdef public int64_t gap, gap_base, tried, following, allowed, n_reserved, asleep
     cdef public int kind
     cdef public Queue queue
     cdef public Limits rules
@@ -83,7 +83,7 @@ cdef class Cycle:
     cpdef void clear(self) noexcept
     cpdef void hold(self, object holders) except *
     cpdef void runs(self, int64_t end, int64_t job_id, int64_t size, object nodes) except *
-    cpdef void renew(self, int64_t idle) noexcept
+    cpdef void renew(self, int64_t idle, int64_t asleep) noexcept
     cpdef void reserve(self, int64_t[::1] periods, int64_t[::1] effects, int64_t[::1] ends) noexcept
     cpdef void forget(self) except *
     cpdef void learn_set(self, object runs) except *
@@ -92,6 +92,7 @@ cdef class Cycle:
     cdef int64_t _soonest(self, int64_t shape, int64_t reach) except -1
     cdef int64_t _nodes_of(self, int64_t s) noexcept
     cdef int64_t _share(self) except? -2
+    cdef void _pick(self, int64_t need, int64_t least) except *
     cdef int64_t _over_by(self, int64_t end) noexcept
     cdef void _more_shapes(self) except *
     cdef int64_t _cut(self, int64_t at) except -1

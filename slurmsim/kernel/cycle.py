@@ -376,7 +376,7 @@ class Atoms:
         return [(self.run_begins[i], self.run_sizes[i]) for i in range(self.find_runs(s))]
 
     def pick(self, s: int, of: int, need: int, least: int) -> None:
-        """Put into the empty set `s` the `need` nodes of set `of` that a job gets of equal ones (`pick_equal`).
+        """Put into set `s` the `need` nodes of set `of` that a job gets of equal ones (`pick_equal`).
 
         The tightest run that holds all that is missing of `least`, the first of such; while none does, the longest
         whole.
@@ -486,12 +486,12 @@ class Cycle:
 
     Attributes
     ----------
-    up, idle
-        Sets of nodes: those that are up, and those without a job.
+    up, idle, asleep
+        Sets of nodes: those that are up, those without a job, and those powered down, -1 if there are none.
     now, end
         Seconds; what the node space covers ends with `end`.
     resolution, window, linear
-        bf_resolution, bf_window, bf_window_linear, seconds.
+        bf_resolution, bf_window, bf_window_linear, seconds; the last is negative where jobs go one by one.
     too_late
         How long a job over its limit may take to go.
     kind, start, first, last
@@ -585,7 +585,7 @@ class Cycle:
         self._releases()
         self.here, self.chosen, self.some = atoms.new_set(), atoms.new_set(), atoms.new_set()
         self.allowed = atoms.new_set()
-        self.n_reserved = 0
+        self.n_reserved, self.asleep = 0, -1
         self.kind = self.start = self.first = self.last = self.again = self.shape = 0
         self.put_behind = self.ragged = False
 
@@ -606,9 +606,9 @@ class Cycle:
         self.ends[k], self.ids[k], self.holds[k], self.held[k] = end, job_id, size, self.atoms.make(nodes)
         self.n_running += 1
 
-    def renew(self, idle: int) -> None:
-        """Other jobs run than before, told anew (`clear`, `hold`); `idle` is the set of nodes without one."""
-        self.idle = idle
+    def renew(self, idle: int, asleep: int) -> None:
+        """Other jobs run than before, told anew (`clear`, `hold`); `idle` and `asleep` as they are now."""
+        self.idle, self.asleep = idle, asleep
         self._releases()
 
     def reserve(self, periods: array[int], effects: array[int], ends: array[int]) -> None:
@@ -931,6 +931,8 @@ class Cycle:
 
     def _batch_with(self, p: int, reach: int) -> int:
         """The first such moment with the first `p` jobs gone, the last of which is on the set `reach`."""
+        if self.linear < 0:
+            return p
         n = self.n_running
         first = self.ends[self._next(0, reach)]
         origin = first + 30 - first % 30
@@ -1138,7 +1140,7 @@ class Cycle:
             if most > need:
                 need = most if most < size else (need if need > size else size)
             atoms.clear(self.chosen)
-            atoms.pick(self.chosen, self.some, need, least)
+            self._pick(need, least)
         else:
             atoms.clear(self.chosen)
             for i in range(self.nodes.n_chosen):
@@ -1149,8 +1151,25 @@ class Cycle:
         self.kind = PLANNED_
         return True
 
+    def _pick(self, need: int, least: int) -> None:
+        """Put into the empty set `chosen` the nodes of `some` that a job gets, those that are powered down last."""
+        atoms, first, n = self.atoms, self.some, 0
+        if self.asleep >= 0 and atoms.meets(self.some, self.asleep):
+            first = self.allowed
+            atoms.copy(first, self.some)
+            atoms.remove(first, self.asleep)
+            n = atoms.count(first)
+            if n < need:
+                atoms.copy(self.chosen, first)
+                atoms.both(first, self.some, self.asleep)
+            else:
+                n = 0
+        atoms.pick(self.chosen, first, need - n, least - n)
+
     def _over_by(self, end: int) -> int:
         """When a job that is to end by then is gone: one that is over its limit once it has been killed."""
+        if self.linear < 0:  # (`Selector.begin`)
+            return end if end > self.now else self.now + 1
         if end >= self.now:
             return end
         end += self.too_late

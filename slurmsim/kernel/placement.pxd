@@ -50,7 +50,7 @@ cdef class Nodes:
     cdef int64_t _share(self, int64_t node, int64_t cpus, int64_t mem, int64_t[::1] asked) noexcept
     cdef int64_t _offer(self, int64_t node, int64_t[::1] asked) noexcept
     cpdef int64_t enough_after(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
-    cdef int64_t _at_ends(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
+    cdef int64_t _at_ends(self, int64_t[::1] reach, int64_t[::1] asked, bint each) noexcept
     cdef int64_t _in_batches(self, int64_t[::1] reach, int64_t[::1] asked, int64_t linear) noexcept
     cdef void _enter(self, int64_t[::1] reach) noexcept
     cdef void _leave(self, int64_t[::1] reach) noexcept

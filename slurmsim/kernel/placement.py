@@ -269,12 +269,16 @@ class Nodes:
     def future(self, reach: array[int], asked: array[int], linear: int, exact: bool) -> int:
         """How many jobs must be gone for a request to fit on the nodes `reach`, 0: it fits now; -1: it never does.
 
-        Asked at the moments of `NodeReleaseTimes.in_batches`, or after every distinct end when `exact`.
+        Asked at the moments of `NodeReleaseTimes.in_batches`, or after every distinct end when `exact`; `linear` is
+        negative where jobs go one by one.
         """
         if self.fits(reach, asked):
             return 0
         self._enter(reach)
-        found = self._at_ends(reach, asked) if exact else self._in_batches(reach, asked, linear)
+        if exact or linear < 0:
+            found = self._at_ends(reach, asked, not exact)
+        else:
+            found = self._in_batches(reach, asked, linear)
         self._leave(reach)
         return found
 
@@ -300,13 +304,14 @@ class Nodes:
         """Whether counting leaves it possible that the request fits."""
         return self.total >= asked[MIN_CPUS_] and self.n_offering >= asked[MIN_NODES_]
 
-    def _at_ends(self, reach: array[int], asked: array[int]) -> int:
+    def _at_ends(self, reach: array[int], asked: array[int], each: bool) -> int:
+        """After every distinct end, or after each job."""
         last = -1
         done = 0
         for k in range(self.n_jobs):
             if not self._touches(k):
                 continue
-            if last >= 0 and self.ends[k] != self.ends[last]:
+            if last >= 0 and (each or self.ends[k] != self.ends[last]):
                 done = self._release(done, last + 1, asked)
                 if self._attempt(reach, asked):
                     return last + 1

@@ -91,8 +91,8 @@ class WholeNodes(Protocol):
     ----------
     n
         Nodes of the cluster.
-    up, idle
-        Those that are neither down nor drained, and those without a job.
+    up, idle, asleep
+        Those that are neither down nor drained, those without a job, and those that are powered down.
     holders
         (end it is planned with, id, nodes, runs of them as (first, length)) of the running jobs, ascending.
     window_linear
@@ -105,6 +105,8 @@ class WholeNodes(Protocol):
     def up(self) -> Bitmap: ...
     @property
     def idle(self) -> Bitmap: ...
+    @property
+    def asleep(self) -> Bitmap: ...
     @property
     def holders(self) -> Sequence[tuple[int, int, int, Sequence[tuple[int, int]]]]: ...
     @property

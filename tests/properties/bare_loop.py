@@ -33,6 +33,7 @@ from slurmsim.policy import load_policy, parse_policy
 
 START = 1_000
 BOOT_S = 25
+MOST_STEPS = 4_000  # one may stop another again and again for nodes it does not get
 IDLE_STEPS = 60  # so many wake-ups without anything running or to come: what is left can never start
 
 
@@ -113,10 +114,10 @@ def drive(
     heap: list[tuple[int, int, Fact]] = []
     for at, fact in world.facts:
         heappush(heap, (at, len(heap), fact))
-    count, idle = len(heap), 0
+    count, idle, steps = len(heap), 0, 0
     decided = Decided()
     ended: list[Job] = []
-    while idle < IDLE_STEPS:
+    while idle < IDLE_STEPS and steps < MOST_STEPS:
         wake = controller.wake_at()
         if not heap and (wake is None or not controller.state.jobs):
             break
@@ -126,7 +127,7 @@ def drive(
         facts = []
         while heap and heap[0][0] == now:
             facts.append(heappop(heap)[2])
-        idle = 0 if heap or controller.state.running else idle + 1
+        idle, steps = 0 if heap or controller.state.running else idle + 1, steps + 1
         for action in controller.step(now, facts):
             if isinstance(action, Finished):
                 ended.append(action.job)

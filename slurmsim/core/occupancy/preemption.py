@@ -418,6 +418,7 @@ class Preemption:
             if found is None and self.gang is not None:
                 found = self.gang.place(record, within, {entry[1] for entry in rest[:until]})
             if found is not None:
-                begin = releases.ends[until - 1] if about is None else about.begin(releases, until, found.mask)
-                return Forecast(begin, found.mask)
+                if about is not None:
+                    return Forecast(about.begin(releases, until, found.mask), found.mask)
+                return Forecast(self.state.selector.begin(releases.ends[until - 1], self.state.now), found.mask)
         return None

@@ -11,6 +11,7 @@ from slurmsim.bitmap import from_indices
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.gres import GpuDefaults
 from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds, fit_memory
+from slurmsim.core.placement.node_release_times import ONE_BY_ONE
 from slurmsim.core.placement.node_sets import NodeSets
 from slurmsim.core.placement.selector import Selector
 from slurmsim.core.placement.sharing import SharedCores, shares_cores, takes_turns
@@ -67,7 +68,7 @@ class ClusterState:
         self.selector = Selector(
             self.table, memory_consumable=memory, busy_first="bf_busy_nodes" in parameters,
             serial_last="pack_serial_at_end" in parameters,
-            window_linear=int(parameters.get("bf_window_linear") or 0),
+            window_linear=ONE_BY_ONE if unit == "node" else int(parameters.get("bf_window_linear") or 0),
             deals_tasks=self.rules.deals_tasks, first_node_serves=self.rules.first_node_serves,
             spreads_by_weight=self.rules.spreads_by_weight,
         )  # fmt: skip

@@ -9,6 +9,9 @@ from itertools import accumulate
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.job import Job
 
+ONE_BY_ONE = -1
+"""In place of bf_window_linear: select/linear supposes one job gone after the other."""
+
 
 class NodeReleaseTimes:
     """A snapshot of the running jobs in the order of their ends.
@@ -67,10 +70,14 @@ class NodeReleaseTimes:
         Only jobs on the nodes of `reach` count. The first end rounded up to the next multiple of 30 s is the origin;
         the first batch reaches 30 s beyond it, later ones 60, 120, … (with bf_window_linear: 30 + `linear`,
         30 + 2 `linear`, …). A batch is tested after its last job if that one counts, else after the next that does.
-        The `first` jobs do not count, nor those that end after `until`.
+        The `first` jobs do not count, nor those that end after `until`. `ONE_BY_ONE` there is a test after each job
+        that counts (_will_run_test of select/linear).
         """
         ends, nodes = self.ends, self._nodes
         n = len(ends) if until is None else bisect_right(ends, until)
+        if linear == ONE_BY_ONE:
+            yield from (k + 1 for k in range(first, n) if nodes[k] & reach)
+            return
         at = self._next(first, reach)
         if at >= n:
             return
@@ -139,6 +146,8 @@ class NodeReleaseTimes:
         Whether the future test was made after the job that counted before or not, its window then just reaches the job
         after that one; so nothing else of what came before matters.
         """
+        if linear == ONE_BY_ONE:
+            return p
         ends, nodes, n = self.ends, self._nodes, len(self.ends)
         first = ends[self._next(0, reach)]
         origin, window = first + 30 - first % 30, 30

@@ -75,8 +75,11 @@ class Placer:
 
     @property
     def takes_runs(self) -> bool:
-        """Whether equal whole nodes are taken by runs alone (`pick_equal`), unless a partition wants others."""
-        return not (self.asleep or self.busy_first or self.serial_last or self.first_node_serves)
+        """Whether equal whole nodes are taken by runs alone (`pick_equal`), unless a partition wants others.
+
+        First of those that are not powered down.
+        """
+        return not (self.busy_first or self.serial_last or self.first_node_serves)
 
     def possible(self, request: CompiledRequest) -> bool:
         """Whether the request could ever run on the cluster as configured, all nodes up and free."""

@@ -14,7 +14,7 @@ from typing import Any
 from slurmsim.bitmap import Bitmap, from_ascending
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import FreeState, Supposed
-from slurmsim.core.placement.node_release_times import NodeReleaseTimes
+from slurmsim.core.placement.node_release_times import ONE_BY_ONE, NodeReleaseTimes
 from slurmsim.core.placement.placer import UNBIASED, Bias, Placer
 from slurmsim.core.placement.shares import Shares, future_on
 from slurmsim.core.placement.sharing import Taken
@@ -71,7 +71,7 @@ class Selector(Placer):
     table, memory_consumable, busy_first, serial_last
         As `Placer` has them.
     window_linear
-        bf_window_linear: seconds the future test's window grows by, 0 to double it.
+        bf_window_linear: seconds the future test's window grows by, 0 to double it; or `ONE_BY_ONE`.
     deals_tasks
         Beside --ntasks-per-node, CPUs are given for as many tasks as the job has, not as its nodes may have.
     first_node_serves
@@ -191,7 +191,14 @@ class Selector(Placer):
         if found is None:
             return None
         gone, nodes = found
-        return Forecast(self.releases_of(running).ends[gone - 1] if gone else now, nodes)
+        return Forecast(self.begin(self.releases_of(running).ends[gone - 1], now, exact) if gone else now, nodes)
+
+    def begin(self, end: int, now: int, exact: bool = False) -> int:
+        """The start of what waits for a job that is to end at `end`.
+
+        As select/linear says it is never before the next second; otherwise it may lie in the past.
+        """
+        return max(end, now + 1) if self.window_linear == ONE_BY_ONE and not exact else end
 
     def future_supposing(
         self, request: CompiledRequest, nodes: Any, ends: Sequence[int], now: int, within: Bitmap
@@ -199,7 +206,7 @@ class Selector(Placer):
         """The same on nodes as they are supposed to be, whose jobs have these `ends` (`Suppositions`)."""
         reach = self._indices(within & request.candidates & self.table.up)
         found = future_on(nodes, request, reach, self, False)
-        return None if found is None else Forecast(ends[found[0] - 1] if found[0] else now, found[1])
+        return None if found is None else Forecast(self.begin(ends[found[0] - 1], now) if found[0] else now, found[1])
 
     def _future_by_placement(
         self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool,
@@ -213,7 +220,7 @@ class Selector(Placer):
         for gone in releases.at_ends(reach) if exact else releases.in_batches(reach, self.window_linear):
             found = self.place(request, trim(self._supposed(running, gone), gone), within, rough=True, later=not exact)
             if found is not None:
-                return Forecast(releases.ends[gone - 1], found.mask)
+                return Forecast(self.begin(releases.ends[gone - 1], now, exact), found.mask)
         return None
 
     def _future_about(
@@ -273,7 +280,8 @@ class Selector(Placer):
         if gone is None:
             return None
         free = mask & releases.free_after(gone)
-        return Forecast(releases.ends[gone - 1], None, lambda: self._pick_whole(request, free, not exact, idle))
+        start = self.begin(releases.ends[gone - 1], now, exact)
+        return Forecast(start, None, lambda: self._pick_whole(request, free, not exact, idle))
 
     def earliest_by_count(self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int) -> int:
         """A lower bound of every forecast for `request`, whatever nodes are left out; `now` if counting says nothing.

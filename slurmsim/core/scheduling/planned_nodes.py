@@ -23,19 +23,19 @@ class WholeNodes:
     ----------
     n
         Nodes of the cluster.
-    up, idle
-        Those that are neither down nor drained, and those without a job.
+    up, idle, asleep
+        Those that are neither down nor drained, those without a job, and those that are powered down.
     holders
         (end it is planned with, id, nodes, runs of them as (first, length)) of the running jobs, ascending.
     window_linear
         bf_window_linear, seconds.
     """
 
-    __slots__ = ("holders", "idle", "n", "up", "window_linear")
+    __slots__ = ("asleep", "holders", "idle", "n", "up", "window_linear")
 
     def __init__(self, state: ControllerState) -> None:
         table = state.table
-        self.n, self.up, self.idle = table.n, table.up, table.idle
+        self.n, self.up, self.idle, self.asleep = table.n, table.up, table.idle, state.selector.asleep
         self.window_linear = state.selector.window_linear
         self.holders: list[tuple[int, int, int, Runs]] = [
             (end, job_id, job.n_nodes, runs_of(job)) for end, job_id, job in state.releases()

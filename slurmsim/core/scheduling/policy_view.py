@@ -288,6 +288,11 @@ class View:
         return self.state.rules.tests_from_try
 
     @property
+    def _about_tries(self) -> bool:
+        """Whether the select plugin is told what backfill tries: select/linear is not."""
+        return self.tests_from_try and not self.all_whole
+
+    @property
     def minimum_extended(self) -> bool:
         """Whether what backfill starts with a minimum time gets as long a limit as the plans leave it (26.05)."""
         return self.state.rules.minimum_extended
@@ -301,7 +306,7 @@ class View:
         reservations of parts of nodes matter, and, where it `tests_from_try`, all that is asked.
         """
         state = self.state
-        about = Try(when, following, self.state.rules.ends_where_chosen) if self.tests_from_try else None
+        about = Try(when, following, self.state.rules.ends_where_chosen) if self._about_tries else None
         if record.request.switches:
             self._test.switch_wait.look(record.job)
         trim = self._test.reservations.access.trimmer(record, when, limit) if state.reserved.partial else None

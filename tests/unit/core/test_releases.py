@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmsim import compiled
-from slurmsim.core.placement.node_release_times import NodeReleaseTimes
+from slurmsim.core.placement.node_release_times import ONE_BY_ONE, NodeReleaseTimes
 
 pytestmark = pytest.mark.skipif(compiled(), reason="compiled code takes no stand-ins for jobs: pure Python runs this")
 
@@ -88,7 +88,17 @@ def test_after_every_end(world: tuple[list, int], reach: int) -> None:
     assert list(NodeReleaseTimes(jobs, idle).at_ends(reach)) == list(last.values())  # type: ignore[arg-type]
 
 
-@given(running(), st.integers(0, (1 << N) - 1), st.integers(1, N), st.sampled_from([0, 60]), st.booleans())
+@given(running(), st.integers(0, (1 << N) - 1))
+def test_after_each_job(world: tuple[list, int], reach: int) -> None:
+    """_will_run_test of select/linear."""
+    jobs, idle = world
+    counting = [k + 1 for k, (_, _, job) in enumerate(jobs) if job.nodes & reach]
+    assert list(NodeReleaseTimes(jobs, idle).in_batches(reach, ONE_BY_ONE)) == counting  # type: ignore[arg-type]
+
+
+@given(
+    running(), st.integers(0, (1 << N) - 1), st.integers(1, N), st.sampled_from([0, 60, ONE_BY_ONE]), st.booleans()
+)  # fmt: skip
 def test_counting_finds_the_first_moment_with_enough(
     world: tuple[list, int], mask: int, need: int, linear: int, exact: bool
 ) -> None:
