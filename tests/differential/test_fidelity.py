@@ -37,6 +37,8 @@ RECORDED = sorted(
 )
 UNEXPLAINED = {
     "grid.builtin.run3": 2, "mixed.backfill.run3": 2, "mixed.backfill.26.05": 3,
+    # one start that backfill did not make, of select/linear: what follows has other nodes
+    "ranges.linear": 25,
 }  # fmt: skip
 MISSED = {"grid.builtin.run3": 1, "mixed.backfill.26.05": 1}
 
