@@ -18,6 +18,7 @@ from slurmsim.policy import (
     RequestView,
     ReservedNodes,
     SharedNodes,
+    SlurmJob,
     SlurmRecord,
     SlurmView,
     WholeNodes,
@@ -299,19 +300,13 @@ class AtomPlans:
         as_chosen = self._chosen == nodes and nodes != 0
         self.cycle.take(begin, end, self.cycle.chosen if as_chosen else self.nodes.make(nodes))
 
-    def started(self, record: SlurmRecord, begin: int, end: int) -> None:
-        """The record's job runs, and holds its nodes over ``[begin, end)``."""
-        job = record.job
+    def started(self, job: SlurmJob) -> None:
+        """The job runs now."""
         if self.shares is not None or self.view.preempts or self.cycle.asleep >= 0:
-            # who runs is told anew: others may have made way, or nodes be powered up
-            if job.holds_whole_nodes:
-                self.take(begin, end, job.nodes)
-            return
-        nodes = self.nodes.make(job.nodes)
-        job_end = job.end_limit
-        assert job_end is not None
-        self.cycle.started(job_end, job.id, nodes)
-        self.cycle.take(begin, end, nodes)
+            return  # who runs is told anew: others may have made way, or nodes be powered up
+        end = job.end_limit
+        assert end is not None
+        self.cycle.started(end, job.id, self.nodes.make(job.nodes))
         self._changes = self.view.changes
 
     def could_start(self, record: SlurmRecord, limit: int) -> bool:

@@ -295,7 +295,7 @@ class _Cycle:
         self.blocked: dict[str, int] = {}  # assoc_limit_stop: QOS whose group limits are used up, and until when
         if policy.running_reserve:
             for job in view.running:
-                if job.end_limit is not None and job.holds_whole_nodes and not view.may_be_preempted(job):
+                if job.end_limit is not None and view.keeps_nodes(job):
                     self.plans.take(self.begin, self._held_until(job.end_limit), job.nodes)
 
     @property
@@ -532,7 +532,10 @@ class _Cycle:
                     until = self._held_until(job.end_limit)
                 if self.licenses is not None:
                     self.licenses.take(record, self.begin, until)
-                self.plans.started(record, self.begin, until)
+                if self.atoms is not None:
+                    self.atoms.started(job)
+                if self.view.keeps_nodes(job):
+                    self.plans.take(self.begin, until, job.nodes)
                 return "started"
             if started is None and (limits is None or not limits.stop):
                 yield Plan(record, None)

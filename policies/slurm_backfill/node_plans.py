@@ -56,11 +56,6 @@ class NodePlans:
                 if begin <= now + limit:
                     windows[limit] = free ^ (free & nodes)
 
-    def started(self, record: SlurmRecord, begin: int, end: int) -> None:
-        """The record's job runs, and holds its nodes over ``[begin, end)``; the view knows."""
-        if record.job.holds_whole_nodes:
-            self.take(begin, end, record.job.nodes)
-
     def free_for(self, nodes: Bitmap, most: int) -> int | None:
         """After how many seconds, fewer than `most`, the first plan is for one of `nodes`; None for none."""
         space, now = self.space, self.now

@@ -234,5 +234,5 @@ class PlansView(PoolsView, Protocol):
     def preempting(self, record: RecordView) -> bool:
         """Whether others were stopped for the record's job in this pass: it is tried in no other partition."""
 
-    def may_be_preempted(self, job: JobView) -> bool:
-        """Whether running `job` might have to make way for somebody."""
+    def keeps_nodes(self, job: JobView) -> bool:
+        """Whether the node space of backfill leaves out the nodes of running `job`."""

@@ -30,8 +30,6 @@ class SlurmJob(JobView, Protocol):
         The id of the leader and the number of components of its heterogeneous job; None: it is none's.
     planned_start, planned_nodes
         As last decided by a `Plan`.
-    holds_whole_nodes
-        Running, on nodes it has to itself.
     """
 
     @property
@@ -50,8 +48,6 @@ class SlurmJob(JobView, Protocol):
     def planned_start(self) -> int | None: ...
     @property
     def planned_nodes(self) -> Bitmap: ...
-    @property
-    def holds_whole_nodes(self) -> bool: ...
 
 
 class SlurmRecord(PlannedRecord, Protocol):

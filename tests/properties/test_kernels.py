@@ -22,7 +22,7 @@ from busy_worlds import (
     with_reservations,
     with_wishes,
 )
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_worlds import read_conf
 
@@ -113,6 +113,7 @@ def test_planning_on_atoms_beside_limits(form: str, seed: int, arrays: bool, eve
     ],
     ids=["wishes", "reservations", "preemption", "power", "all"],
 )
+@settings(max_examples=settings().max_examples // 2)
 @given(
     seed=st.integers(0, 10**9), kind=st.sampled_from(("whole", "shares", "limited")), arrays=st.booleans(),
     everything=st.booleans(),

@@ -331,9 +331,15 @@ class View:
         """Whether others were stopped for the record's job in this cycle: it is tried in no other partition."""
         return self._test.being_made_room_for(record.job)
 
-    def may_be_preempted(self, job: Job) -> bool:
-        """Whether running `job` might have to make way for somebody."""
-        return self._test.preemption is not None and self._test.preemption.modes.mode(job) != "OFF"
+    def keeps_nodes(self, job: Job) -> bool:
+        """Whether the node space of backfill leaves out the nodes of running `job` (_bf_reserve_running).
+
+        If it has them to itself and nobody may preempt it. Of its jobs select/linear does not note that.
+        """
+        if self.all_whole or not job.holds_whole_nodes:
+            return False
+        preemption = self._test.preemption
+        return preemption is None or preemption.modes.mode(job) == "OFF"
 
     def whole_nodes(self) -> WholeNodes | None:
         """Who holds which nodes, where all is whole nodes that jobs take by runs; None elsewhere.
