@@ -6,8 +6,10 @@ too fast, so their starts may be a second or two later than here; planned starts
 
 from __future__ import annotations
 
+import pytest
 from unit.core.world import HEAD, World
 
+LINEAR = "ClusterName=test\nSlurmctldHost=localhost\nSelectType=select/linear\n"
 ONE = "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE"
 
 
@@ -16,9 +18,9 @@ def at(text: str) -> int:
     return int(minutes) * 60 + int(seconds)
 
 
-def world(parameters: str, nodes: str = "n[1-4]", partitions: str = ONE, more: str = "") -> World:
+def world(parameters: str, nodes: str = "n[1-4]", partitions: str = ONE, more: str = "", head: str = HEAD) -> World:
     conf = (
-        f"{HEAD}MinJobAge=100000\nKillWait=5\nSchedulerParameters={parameters}\n{more}\n"
+        f"{head}MinJobAge=100000\nKillWait=5\nSchedulerParameters={parameters}\n{more}\n"
         f"NodeName={nodes} Sockets=1 CoresPerSocket=4 RealMemory=8000\n{partitions}\n"
     )
     return World(conf, "backfill", plan_all=True)
@@ -226,6 +228,27 @@ def test_running_jobs_in_the_map() -> None:
     w.until(at("0:26"))
     plans(w, ("w1", "6:06", "n[1-4]"), ("w4", "11:00", "n3"))
     ran(w, ("w3", "0:10", "n4", "Backfill"))
+
+
+@pytest.mark.parametrize(
+    ("head", "more", "planned"),
+    [
+        (HEAD, "", "15:00"),  # on nodes that are left out till 2:00, x would end when p's plan begins: it comes after p
+        (HEAD, "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE", "2:30"),
+        (LINEAR, "", "2:30"),
+    ],
+    ids=["whole", "preemptable", "linear"],
+)
+def test_what_backfill_starts_is_left_out_of_the_map(head: str, more: str, planned: str) -> None:
+    """Where it has its nodes to itself and nobody may preempt it, and never under select/linear."""
+    w = world("bf_interval=30", more=more, head=head)
+    w.sbatch("-J r1 -N1 --exclusive -w n1 -t 10", at=at("0:03"))
+    w.sbatch("-J r2 -N2 --exclusive -w n[3-4] -t 30", at=at("0:03"))
+    for line in ("-J p -N2 -t 5", "-J s -N1 -t 2", "-J x -N1 -t 8"):
+        w.sbatch(f"{line} --exclusive", at=at("0:05"))
+    w.until(at("0:31"))
+    ran(w, ("s", "0:30", "n2", "Backfill"))
+    plans(w, ("p", "10:03", "n[1-2]"), ("x", planned, "n2"))
 
 
 def test_a_quick_pass_looks_only_so_deep() -> None:
