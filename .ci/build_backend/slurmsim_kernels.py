@@ -25,6 +25,7 @@ DIRECTIVES = {
     "language_level": 3, "infer_types": True, "annotation_typing": False, "boundscheck": False, "wraparound": False,
     "cdivision": True, "initializedcheck": False,
 }  # fmt: skip
+EXACT = ("-ffp-contract=off",)  # a product and a sum are rounded one after the other, as Python does
 FAST = ("-O3", "-g0")
 
 
@@ -52,8 +53,8 @@ def kernels(tree: Path, flags: Sequence[str] = FAST) -> list[Extension]:
         copy = tree / f"_slurmsim_{name}.py"
         copy.write_text(f'{text}\n\nSOURCE = "{mark}"\n', encoding="utf-8")
         shutil.copy(source.with_suffix(".pxd"), copy.with_suffix(".pxd"))
-        options = list(flags)
-        found.append(Extension(f"_slurmsim_{name}", [str(copy)], extra_compile_args=options, extra_link_args=options))
+        compiling, linking = [*flags, *EXACT], list(flags)
+        found.append(Extension(f"_slurmsim_{name}", [str(copy)], extra_compile_args=compiling, extra_link_args=linking))
     made: list[Extension] = cythonize(found, compiler_directives=DIRECTIVES, quiet=True)
     return made
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from slurmsim.core.accounting.associations import UsageRows
 from slurmsim.errors import InvariantError
+from slurmsim.kernel import load
 
 if TYPE_CHECKING:
     from slurmsim.core.accounting.associations import AssociationTree
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 Rows = npt.NDArray[np.int64]
 Amounts = npt.NDArray[np.float64]
 BILLED, WALL, FIRST_TRES = 0, 1, 2  # rows of the table of amounts
+kernel = load("amounts")
 RESET_PERIODS = ("NONE", "NOW", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY")
 
 
@@ -129,7 +131,8 @@ class UsageBook(UsageRows):
                 continue
             self.started(job, run.since)
             if job_id not in before._young:
-                self._change(self._young.pop(job_id), +1)
+                known = self._young.pop(job_id)
+                kernel.begin(self._rates, self._running, known.rows, known.rate)
 
     # -- what the controller tells ----------------------------------------------------------------------------------
 
@@ -139,8 +142,8 @@ class UsageBook(UsageRows):
             return
         bill, counts = self.billing.amounts(job)
         factor = job.qos_spec.usage_factor if job.qos_spec is not None and job.qos_spec.usage_factor >= 0 else 1.0
-        rate = np.array([bill, 1.0, *[counts.get(name, 0) for name in self.names]]) * factor
-        self._runs[job.id] = self._young[job.id] = _Run(self._path(job), rate[:, None], now)
+        rate = [bill * factor, factor, *[counts.get(name, 0) * factor for name in self.names]]
+        self._runs[job.id] = self._young[job.id] = _Run(self._path(job), np.array(rate)[:, None], now)
 
     def released(self, job: Job, now: int) -> None:
         """`job` has given its allocation back."""
@@ -148,7 +151,7 @@ class UsageBook(UsageRows):
         if run is None:
             return
         if self._young.pop(job.id, None) is None:
-            self._change(run, -1)
+            kernel.end(self._rates, self._running, run.rows, run.rate)
         if self.limits:
             self._add(run, now - max(run.since, self.last))
 
@@ -169,7 +172,7 @@ class UsageBook(UsageRows):
             self.amounts += added
         for run in self._young.values():
             self._add(run, now - run.since)
-            self._change(run, +1)
+            kernel.begin(self._rates, self._running, run.rows, run.rate)
         self._young.clear()
         self.last = now
 
@@ -209,21 +212,15 @@ class UsageBook(UsageRows):
             rows = self._paths[key] = np.array(found, np.int64)
         return rows
 
-    def _change(self, run: _Run, sign: int) -> None:
-        rows = run.rows
-        self._rates[:, rows] += sign * run.rate
-        self._running[rows] += sign
-        if sign < 0:
-            idle = rows[self._running[rows] == 0]
-            self._rates[:, idle] = 0.0  # no rounding left behind
-
     def _add(self, run: _Run, seconds: int) -> None:
         if seconds <= 0:
             return
-        weight: float | Amounts = seconds * self.factor**seconds
+        weight = seconds * self.factor**seconds
         if self._any_stays:
-            weight = np.where(self._stays[run.rows], float(seconds), weight)
-        self.amounts[:, run.rows] += run.rate * weight
+            times = np.where(self._stays[run.rows], float(seconds), weight)
+            self.amounts[:, run.rows] += run.rate * times
+        else:
+            kernel.add(self.amounts, run.rows, run.rate, weight)
 
     def _reset_if_due(self, now: int) -> None:
         if self._reset_now:
