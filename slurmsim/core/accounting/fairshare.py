@@ -6,7 +6,7 @@ Mirrors fair_tree.c, priority_multifactor.c (_set_usage_efctv, _depth_oblivious_
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import exp2, log
 
 import numpy as np
@@ -128,7 +128,7 @@ class FairTree:
         self.effective: Floats = np.zeros(n)  # usage as part of the parent's
         self.update(np.zeros(n))  # slurmctld's first run comes before the first job
 
-    def update(self, used: Floats, _rows: Iterable[int] = ()) -> None:
+    def update(self, used: Floats, _rows: Callable[[], Iterable[int]] = tuple) -> None:
         """New factors of all users, after `used` (n_branches,) billing-seconds."""
         above = used[self._parent]
         self.seen = used.copy()
@@ -230,9 +230,9 @@ class Classic:
         for row in self._down:
             self._work_out(row, used)
 
-    def update(self, used: Floats, rows: Iterable[int] = ()) -> None:
-        """Factors of the users in `rows`, those with pending jobs."""
-        for row in rows:
+    def update(self, used: Floats, rows: Callable[[], Iterable[int]] = tuple) -> None:
+        """Factors of the users that `rows` gives, those with pending jobs."""
+        for row in rows():
             self.factors[row] = self.factor(row, used)
 
     def factor(self, row: int, used: Floats) -> float:

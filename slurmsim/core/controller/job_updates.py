@@ -185,8 +185,8 @@ class JobUpdates:
         else:
             values = self._plugin.recalculate(job, self.state.now)
         job.priority = min(values)
-        records = self.state.queue.jobs.get(job.id, ())
-        self.state.queue.reprioritise([(record, values[job.partitions.index(record.partition)]) for record in records])
+        records = list(self.state.queue.jobs.get(job.id, ()))
+        self.state.queue.reprioritise(records, [values[job.partitions.index(record.partition)] for record in records])
         self.state.queue.edited(job)
         if job.priority != before:
             self.state.record("PRIORITY", job, value=job.priority)

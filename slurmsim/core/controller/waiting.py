@@ -235,8 +235,8 @@ class Waiting(QueueWay):
         self._found_cpus.news.pop(job.id, None)
         values = self._plugin.submit(job, self.state.now)
         job.priority = min(values)
-        records = self.state.queue.jobs.get(job.id, ())
-        self.state.queue.reprioritise([(record, values[job.partitions.index(record.partition)]) for record in records])
+        records = list(self.state.queue.jobs.get(job.id, ()))
+        self.state.queue.reprioritise(records, [values[job.partitions.index(record.partition)] for record in records])
         self.state.queue.edited(job)
         self.state.triggers.dirty = self.state.triggers.changed = True
         self.state.generation += 1

@@ -7,7 +7,7 @@ are touched one by one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -109,8 +109,8 @@ class QueueColumns(Watcher):
         rows: list[int] = np.unique(self._branch).tolist()
         return [row for row in rows if row != self._nobody]
 
-    def changes(self, now: int, fairshare: npt.NDArray[np.float64] | None) -> list[tuple[Record, int]]:
-        """Records whose priority at `now` is not the one they have, with the new one.
+    def changes(self, now: int, fairshare: npt.NDArray[np.float64] | None) -> tuple[list[Record], list[int]]:
+        """Records whose priority at `now` is not the one they have, and the new ones.
 
         `fairshare` holds the factors of all associations, shape (n_branches,).
         """
@@ -132,10 +132,4 @@ class QueueColumns(Watcher):
         new = np.where(self._fixed, old, new)
         slots = (new != old).nonzero()[0]
         self._priority = new
-        records = self._records
-        found = []
-        for slot, priority in zip(slots.tolist(), new[slots].tolist(), strict=True):
-            record = records[slot]
-            assert record is not None
-            found.append((record, priority))
-        return found
+        return [cast("Record", self._records[slot]) for slot in slots.tolist()], new[slots].tolist()

@@ -176,8 +176,8 @@ class JobArrays:
         waits = array.wait_no_more(job)
         job.split()
         self.state.triggers.changed = True
-        records = self.state.queue.jobs.get(job.id, ())
-        self.state.queue.reprioritise([(record, record.priority) for record in records])
+        records = list(self.state.queue.jobs.get(job.id, ()))
+        self.state.queue.reprioritise(records, [record.priority for record in records])
         if waits:
             self._wait(array, job)
             self._overtake(array, job)

@@ -155,7 +155,7 @@ class Recalculation:
         assert isinstance(plugin, Multifactor) and self.columns is not None
         factors = None
         if self._accounting.book is not None and self.shares is not None and (plugin.w_fairshare or self._thresholds):
-            self.shares.update(self._accounting.book.used, self.columns.branches())
+            self.shares.update(self._accounting.book.used, self.columns.branches)
             factors = self.shares.factors
         if plugin.running_too:
             for _, _, job in state.running:
@@ -164,9 +164,9 @@ class Recalculation:
         self._found_cpus.news.clear()
         if not state.queue.jobs:
             return
-        changed = self.columns.changes(now, factors)
+        changed, priorities = self.columns.changes(now, factors)
         if changed:
-            state.queue.reprioritise(changed)
+            state.queue.reprioritise(changed, priorities)
             state.generation += 1
             if self._thresholds:
                 state.edits += 1  # what bars a job, which is known of it till the next edit, goes with fair shares

@@ -13,10 +13,10 @@ from __future__ import annotations
 import warnings
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.partition import Partition
@@ -270,17 +270,19 @@ class JobQueue:
             found.sort(key=_key)
         return found if self.arrange is None else self.arrange(found)
 
-    def reprioritise(self, changes: Iterable[tuple[Record, int]]) -> None:
-        """Give records new priorities and restore the order. A job shows the lowest of its records' priorities."""
+    def reprioritise(self, records: list[Record], priorities: list[int]) -> None:
+        """Give `records` new `priorities` and restore the order. A job shows the lowest of its records' priorities."""
         fifo = self.fifo
-        pools = set()
-        for record, value in changes:
+        pools = [False] * len(self.pools)
+        for at in range(len(records)):  # mypyc makes pairs for a strict `zip`
+            record, value = records[at], priorities[at]
             record.priority = value
-            if not fifo and record.job.turn is None:
-                key = record.key
-                record.key = (key[0], -value, key[2], key[3], record.job.rank, key[5])
             job = record.job
+            if not fifo and job.turn is None:
+                key = cast("tuple[Any, ...]", record.key)
+                record.key = (key[0], -value, key[2], key[3], job.rank, key[5])
             job.priority = value if len(job.partitions) == 1 else min(r.priority for r in self.jobs[job.id])
-            pools.add(record.partition.pool)
-        for pool in sorted(pools):
-            self.pools[pool].resort()
+            pools[record.partition.pool] = True
+        for pool, changed in zip(self.pools, pools, strict=True):
+            if changed:
+                pool.resort()

@@ -125,5 +125,5 @@ def test_new_priorities_change_the_order() -> None:
     w.until(2)
     queue = w.controller.state.queue
     assert [r.job.name for r in queue.snapshot()] == ["x", "y"]
-    queue.reprioritise([(queue.jobs[w.id("y")][0], 4294967295)])
+    queue.reprioritise([queue.jobs[w.id("y")][0]], [4294967295])
     assert [r.job.name for r in queue.snapshot()] == ["y", "x"]
