@@ -54,7 +54,6 @@ class AtomSpace:
     ) -> Iterator[tuple[int, int, Bitmap]]:
         """As `NodeSpace.openings`; the map never `goes_on` here."""
         cycle, made, at = self._cycle, self._nodes.made(base), begin
-        while at:
-            if cycle.opening(made, at, length, need, not_before):
-                yield cycle.tried, cycle.following, self._nodes.of(cycle.here)
+        while at and cycle.opening(made, at, length, need, not_before):
+            yield cycle.tried, cycle.following, self._nodes.of(cycle.here)
             at = cycle.following

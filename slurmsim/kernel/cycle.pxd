@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 from _slurmsim_limits cimport Limits
 from _slurmsim_placement cimport Nodes
 
-cdef int64_t NEVER, CHUNK, CHUNKS, SIZE, ONE, BITS
+cdef int64_t NEVER, CHUNK, CHUNKS, SIZE, ONE, BITS, FEW_JOBS
 cdef int NOTHING_, START_, ESTIMATE_, PLANNED_, ASKS_, UNSEEN_, SEEN_, BARRED_, ALONE_, REFUSED_, FOREIGN_, UNKNOWN_
 cdef int UNTOUCHED_, TOUCHED_, CLOSED_, MOST_MOVES
 
@@ -43,6 +43,7 @@ cdef class Atoms:
     cdef int64_t _place_of(self, int64_t node) noexcept
     cpdef void split(self, int64_t place, int64_t size) except *
     cpdef void put_run(self, int64_t s, int64_t begin, int64_t size) except *
+    cdef void _put_from(self, int64_t s, int64_t place, int64_t size) except *
     cpdef int64_t make(self, object runs) except -1
     cpdef int64_t make_rest(self, int64_t first, int64_t last) except -1
     cdef int64_t find_runs(self, int64_t s) noexcept
@@ -109,6 +110,7 @@ cdef class Cycle:
     cdef bint _too_few(self, int64_t within, int64_t need, int64_t time) except *
     cdef int64_t _next(self, int64_t at, int64_t reach) noexcept
     cdef int64_t _before(self, int64_t at, int64_t reach) noexcept
+    cdef int64_t _part(self, int64_t k, int64_t mask) noexcept
     cdef int64_t _first_with(self, int64_t need, int64_t mask) except? -1
     cdef int64_t _batch_with(self, int64_t p, int64_t reach) noexcept
     cpdef int find(self, int64_t shape, int64_t limit, int64_t begin, bint now_only, int64_t put_off) except -1

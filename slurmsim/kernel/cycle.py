@@ -26,6 +26,7 @@ CHUNK = 6  # bits that are counted at once
 CHUNKS = 10  # of a word
 SIZE = 64  # of the table of a chunk
 ONE = 1
+FEW_JOBS = 4  # of so many it is quicker to count the nodes one by one
 
 NOTHING, START, ESTIMATE, PLANNED = 0, 1, 2, 3  # how a search ends
 ASKS = 1  # flag of a record: somebody else decides about it
@@ -330,6 +331,10 @@ class Atoms:
         if skipped:
             self.split(place, skipped)
             place += 1
+        self._put_from(s, place, size)
+
+    def _put_from(self, s: int, place: int, size: int) -> None:
+        """Put `size` nodes into set `s` from where the atom at that place of the order begins."""
         while size > 0:
             a = self.order[place]
             if self.sizes[a] > size:
@@ -356,19 +361,20 @@ class Atoms:
 
     def find_runs(self, s: int) -> int:
         """Runs of consecutive nodes of set `s`, into `run_begins`, `run_sizes`, `run_at` (place in order); how many."""
-        n = 0
-        end = -1
-        base = s * self.words
+        n, base, inside = 0, s * self.words, False
         for place in range(self.n):
             a = self.order[place]
-            if self.bits[base + self.word[a]] & self.bit[a]:
-                begin, size = self.begins[a], self.sizes[a]
-                if begin == end:
-                    self.run_sizes[n - 1] += size
-                else:
-                    self.run_begins[n], self.run_sizes[n], self.run_at[n] = begin, size, place
+            if (self.bits[base + self.word[a]] & self.bit[a] != 0) != inside:  # a run begins, or has ended
+                if inside:
+                    self.run_sizes[n] = self.begins[a] - self.run_begins[n]
                     n += 1
-                end = begin + size
+                else:
+                    self.run_begins[n], self.run_at[n] = self.begins[a], place
+                inside = not inside
+        if inside:
+            last = self.order[self.n - 1]
+            self.run_sizes[n] = self.begins[last] + self.sizes[last] - self.run_begins[n]
+            n += 1
         return n
 
     def runs(self, s: int) -> list[tuple[int, int]]:
@@ -383,18 +389,20 @@ class Atoms:
         """
         n = self.find_runs(of)
         while need > 0:
-            best = -1
+            best = longest = -1
             for i in range(n):
-                if 0 < self.run_sizes[i] >= least and (best < 0 or self.run_sizes[i] < self.run_sizes[best]):
-                    best = i
-            if best < 0:
-                for i in range(n):
-                    if self.run_sizes[i] > 0 and (best < 0 or self.run_sizes[i] > self.run_sizes[best]):
+                size = self.run_sizes[i]
+                if size > 0:
+                    if size >= least and (best < 0 or size < self.run_sizes[best]):
                         best = i
-                if best < 0:
-                    return
+                    if longest < 0 or size > self.run_sizes[longest]:
+                        longest = i
+            if best < 0:
+                best = longest
+            if best < 0:
+                return
             size = need if self.run_sizes[best] > need else self.run_sizes[best]
-            self.put_run(s, self.run_begins[best], size)
+            self._put_from(s, self.run_at[best], size)  # only the last is cut, so places stay
             self.run_sizes[best] = 0
             need -= size
             least -= size
@@ -909,6 +917,12 @@ class Cycle:
             at -= 1
         return at
 
+    def _part(self, k: int, mask: int) -> int:
+        """How many of its nodes running job `k` has in the set `mask`: as a rule all or none."""
+        if self.atoms.within(self.held[k], mask):
+            return self.holds[k]
+        return self.atoms.common(self.held[k], mask)
+
     def _first_with(self, need: int, mask: int) -> int:
         """How many jobs must be gone for `need` nodes of the set `mask` to be free, -1 if that is never so.
 
@@ -916,13 +930,18 @@ class Cycle:
         """
         n = self.n_running
         p = first_from(self.most, 0, n + 1, need)
-        while p <= n:
-            missing = need - self.atoms.common(self._after(p), mask)
-            if missing <= 0:
-                break
-            p = first_from(self.most, 0, n + 1, self.most[p] + missing)
         if p > n:
             return -1
+        have = self.atoms.common(self._after(p), mask)
+        while have < need:
+            before, p = p, first_from(self.most, p, n + 1, self.most[p] + need - have)
+            if p > n:
+                return -1
+            if p - before > FEW_JOBS:
+                have = self.atoms.common(self._after(p), mask)
+            else:
+                for k in range(before, p):
+                    have += self._part(k, mask)
         if p == 0:
             p = self._next(0, mask) + 1
             if p > n:
@@ -992,24 +1011,17 @@ class Cycle:
     ) -> int:  # fmt: skip
         """The tries from `at` on; the instant to try again from, 0: none."""
         while at:
-            if not self.n_reserved:
-                enough = self.opening(base, at, limit, need, bound)
-            elif self._admitted(base, at, limit):
-                enough = True
-            else:
+            if not (self._admitted(base, at, limit) if self.n_reserved else self.opening(base, at, limit, need, bound)):
                 return 0
-            if enough:
-                if self._try(self.tried, self.following, reach, need, most, limit, now_only, put_off):
-                    return self.again
-            elif now_only:
-                return 0
+            if self._try(self.tried, self.following, reach, need, most, limit, now_only, put_off):
+                return self.again
             at = self.following
         return 0
 
     def opening(self, base: int, at: int, limit: int, need: int, bound: int) -> bool:
         """The first moment from `at` on at which something of `limit` seconds on `need` nodes of `base` might go.
 
-        As `NodeSpace.openings` has it: `tried`, `following` and, if there are enough nodes in each segment, `here`.
+        As `NodeSpace.openings` has it: `tried`, `following` and `here`, the nodes; False where there is none.
         """
         atoms, n, times = self.atoms, self.n, self.times
         self.tried, self.following = at, 0
@@ -1019,20 +1031,32 @@ class Cycle:
         k = first_beyond(times, 0, n, at) - 1
         if k < 0:
             k = 0
-        while True:  # pass over what is followed too early
-            g = k + 1
-            while g < n and not (self.gained[g] and atoms.gains(base, self.sets[g], self.sets[g - 1])):
-                g += 1
-            if g == n or times[g] >= bound or (g > k + 2 and times[g - 2] > at + limit):
+        covers = atoms.within(self.up, base)  # then whatever a segment gains is of `base`
+        while True:
+            while True:  # pass over what is followed too early
+                g = k + 1
+                while g < n and not (self.gained[g] and (covers or atoms.gains(base, self.sets[g], self.sets[g - 1]))):
+                    g += 1
+                if g == n or times[g] >= bound or (g > k + 2 and times[g - 2] > at + limit):
+                    break
+                at, k = times[g], g
+            stop = first_beyond(times, k + 1, n, at + limit)
+            i = stop - 1
+            while i >= k and self.counts[i] >= need:
+                i -= 1
+            if i < k:
                 break
-            at, k = times[g], g
-        stop = first_beyond(times, k + 1, n, at + limit)
+            # segment i has too few, also for whatever begins before its end: go on from the last moment in question
+            while i > k and not (self.gained[i] and (covers or atoms.gains(base, self.sets[i], self.sets[i - 1]))):
+                i -= 1
+            if i == k:
+                if g == n or g >= stop + 2:
+                    return False
+                i = g
+            at, k = times[i], i
         self.tried = at
         if g < n and g < stop + 2:
             self.following = times[g]
-        for i in range(k, stop):
-            if self.counts[i] < need:
-                return False
         atoms.both(self.here, base, self.sets[k])
         for i in range(k + 1, stop):
             atoms.keep(self.here, self.sets[i])
