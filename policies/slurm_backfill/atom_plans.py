@@ -332,7 +332,7 @@ class AtomPlans:
 
     def _group(self, queue: WalkedQueue, n: int) -> array[int]:
         """Number the arrays of the first `n` records; what more the kernel has to know of each record."""
-        known, arrays = [queue.known[record] for record in queue.records[:n]], self._arrays
+        known, arrays = queue.ones[:n], self._arrays
         groups = [-1 if one.array is None else arrays.setdefault(one.array, len(arrays)) for one in known]
         more = [0] * n
         if len({key for key, _, _ in arrays}) < len(arrays):  # one is in several partitions

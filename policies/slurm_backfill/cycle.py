@@ -9,7 +9,7 @@ Source: Slurm src/plugins/sched/backfill/backfill.c, 22.05.8 (_attempt_backfill)
 what differs in 24.11 is in `search` (`view.tests_from_try`).
 
 Deviation that changes no start: a cycle plans only as deep as the last job that fits into what is free now, since
-deeper plans can start nothing (`_last_that_fits`); and a cycle in an unchanged cluster is left out until a running job
+deeper plans can start nothing (`last_fitting`); and a cycle in an unchanged cluster is left out until a running job
 is overdue (`next_time`), its place in the cadence kept. Where the kernel knows the nodes it makes the plans
 (`atom_plans`), and tells of those that somebody sees: of the first in line, and the first of each job.
 """
@@ -174,7 +174,7 @@ class SlurmBackfill(Policy):
         cycle: _Cycle | None = None
         for number, records in enumerate(parts):
             walked = False
-            last = len(records) - 1 if everything else self._last_that_fits(view, records)
+            last = len(records) - 1 if everything else view.last_fitting(records)
             reached = 0
             if last >= 0:
                 if cycle is None:
@@ -237,24 +237,6 @@ class SlurmBackfill(Policy):
                 return [records]
             split[pool].append(record)
         return list(split)
-
-    def _last_that_fits(self, view: SlurmView, records: Sequence[SlurmRecord]) -> int:
-        """Index of the last record that would fit into what is free now, -1 if none does."""
-        fits: dict[int, bool] = {}
-        pools, limits = view.pools, view.limits
-        free_nodes, free_cpus = view.free_nodes_or_mixed, view.free_cpus
-        for at in range(len(records) - 1, -1, -1):
-            record = records[at]
-            request = record.request
-            if request.min_nodes > free_nodes or request.min_cpus > free_cpus:
-                continue
-            key = id(request)
-            known = fits.get(key)
-            if known is None:
-                known = fits[key] = pools[record.partition.pool].fits(record)
-            if known and (limits is None or limits.bars(record) is None):
-                return at
-        return -1
 
 
 class _Cycle:

@@ -32,16 +32,26 @@ class Watched:
         Flags to add once a start of it has been tried, which a limit forbade.
     slot
         Where the columns have it.
+    seen_in
+        The number of the last time the queue was followed and had it among what is not as before.
     """
 
-    __slots__ = ("array", "limit", "limited", "refused", "seen", "shape", "shown", "slot", "unseen")
+    __slots__ = ("array", "limit", "limited", "refused", "seen", "seen_in", "shape", "shown", "slot", "unseen")
 
     def __init__(
         self, shape: int, limit: int, unseen: int, seen: int, array: Array | None, *, limited: int, shown: int
     ) -> None:
         self.shape, self.limit, self.unseen, self.seen, self.array = shape, limit, unseen, seen, array
         self.limited, self.shown = limited, shown
-        self.refused, self.slot = 0, -1
+        self.refused, self.slot, self.seen_in = 0, -1, 0
+
+    def become(self, other: Watched) -> None:
+        """Say what `other` says, where it is."""
+        self.shape, self.limit, self.unseen, self.seen = other.shape, other.limit, other.unseen, other.seen
+        self.array, self.limited, self.shown, self.refused = other.array, other.limited, other.shown, other.refused
+
+
+NOBODY = Watched(-1, 0, 0, 0, None, limited=-1, shown=0)  # in the place of one that is not known yet
 
 
 class WalkedQueue:
@@ -58,8 +68,8 @@ class WalkedQueue:
 
     Attributes
     ----------
-    records, known
-        Those of the columns, in order, and what is known of each.
+    records, ones, known
+        Those of the columns, in order, what is known of each, in order, and by record.
     tasks
         How many of them are tasks of arrays.
     """
@@ -67,6 +77,8 @@ class WalkedQueue:
     def __init__(self, columns: Any) -> None:
         self.columns = columns
         self.records: list[SlurmRecord] = []
+        self.ones: list[Watched] = []
+        self._times = 0
         self.known: dict[SlurmRecord, Watched] = {}
         self.tasks = 0
         self._free: list[int] = []  # slots of records that are gone
@@ -79,7 +91,7 @@ class WalkedQueue:
 
     def refused(self, at: int, flags: int) -> None:
         """A start of record `at` was tried, and a limit forbade it: `flags` say so from now on."""
-        self.known[self.records[at]].refused = flags
+        self.ones[at].refused = flags
 
     def restated(self, records: Iterable[SlurmRecord]) -> None:
         """What is known of these, if they are of this queue, holds no more."""
@@ -89,10 +101,12 @@ class WalkedQueue:
     def renew(self, look_at: Callable[[SlurmRecord], Watched]) -> None:
         """`look_at` tells anew of those of which nothing known holds any more; they stay where they are."""
         for record in self._restated:
-            before = self.known.get(record)
-            if before is not None:
-                self._drop(record, before)
-                self._take(record, look_at(record), before.slot)
+            one = self.known.get(record)
+            if one is not None:
+                self.tasks -= one.array is not None
+                one.become(look_at(record))
+                self.tasks += one.array is not None
+                self._tell(record, one)
         self._restated.clear()
 
     def follow(self, records: Sequence[SlurmRecord], look_at: Callable[[SlurmRecord], Watched]) -> None:
@@ -112,28 +126,58 @@ class WalkedQueue:
         rest = 0  # alike at the end
         while rest < least and before[n_before - 1 - rest] is now[n - 1 - rest]:
             rest += 1
-        there = now[first : n - rest]
-        new = [record for record in there if record not in known]
+        n -= rest
+        n_before -= rest
+        there, new = self._find(now, first, n, n_before)
         if n_before - n + len(new):  # so many are gone
-            staying = set(there)
-            for record in before[first : n_before - rest]:
-                if record not in staying:
-                    self._free.append(known[record].slot)
-                    self._drop(record, known[record])
-        for record in new:
-            self._take(record, look_at(record), self._free.pop() if self._free else len(known))
-        self.columns.replace(first, n_before - rest, array("q", [known[record].slot for record in there]))
+            self._forget(first, n_before)
+        for at in new:
+            record = now[first + at]
+            there[at] = one = look_at(record)
+            one.slot = self._free.pop() if self._free else len(known)
+            known[record] = one
+            self.tasks += one.array is not None
+            self._tell(record, one)
+        self.columns.replace(first, n_before, array("q", [one.slot for one in there]))
+        self.ones[first:n_before] = there
         self.records = now
 
-    def _take(self, record: SlurmRecord, one: Watched, slot: int) -> None:
-        one.slot = slot
-        self.known[record] = one
-        self.tasks += one.array is not None
-        self._tell(record, one)
+    def _find(self, now: list[SlurmRecord], first: int, last: int, last_before: int) -> tuple[list[Watched], list[int]]:
+        """What is known of the records from `first` to before `last`, and which of them are new, counted from `first`.
 
-    def _drop(self, record: SlurmRecord, one: Watched) -> None:
-        del self.known[record]
-        self.tasks -= one.array is not None
+        Most stand one behind the other as before, where nobody has to be looked up.
+        """
+        known, before, ones, self._times = self.known, self.records, self.ones, self._times + 1
+        there: list[Watched] = []
+        new: list[int] = []
+        p = first
+        for at in range(first, last):
+            record = now[at]
+            one: Watched | None
+            if p < last_before and before[p] is record:
+                one = ones[p]
+                p += 1
+            elif p + 1 < last_before and before[p + 1] is record:
+                one = ones[p + 1]
+                p += 2
+            else:
+                one = known.get(record)
+                if one is None:
+                    new.append(at - first)
+                    there.append(NOBODY)
+                    continue
+            one.seen_in = self._times
+            there.append(one)
+        return there, new
+
+    def _forget(self, first: int, last: int) -> None:
+        """Of the records there were from `first` to before `last`, those that are gone."""
+        for at in range(first, last):
+            one = self.ones[at]
+            if one.seen_in != self._times:
+                self._free.append(one.slot)
+                self.tasks -= one.array is not None
+                del self.known[self.records[at]]
 
     def _tell(self, record: SlurmRecord, one: Watched) -> None:
         flags = one.unseen if record.job.planned_start is None else one.seen

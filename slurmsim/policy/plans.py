@@ -176,6 +176,12 @@ class PlansView(PoolsView, Protocol):
     def could_start(self, record: RecordView, within: Bitmap) -> bool:
         """Whether the record's job would fit now on the nodes of `within`."""
 
+    def last_fitting(self, records: Sequence[RecordView]) -> int:
+        """Index of the last of `records` that would fit into what is free now, as `pools` say, and that no limit bars.
+
+        -1 if none would.
+        """
+
     def earliest_possible(self, record: RecordView) -> int:
         """An instant before which no plan can let the record's job start, as far as counting nodes tells."""
 

@@ -245,6 +245,22 @@ class View:
         """Association and QOS limits, None where none are enforced."""
         return self._accounting.limits
 
+    def last_fitting(self, records: list[Record]) -> int:
+        """Index of the last of `records` that would fit into what is free now, and that no limit bars; -1 for none."""
+        limits, fits = self._accounting.limits, dict[int, bool]()
+        free_nodes, free_cpus = self.free_nodes_or_mixed, self.free_cpus
+        for at in range(len(records) - 1, -1, -1):
+            record = records[at]
+            request = record.request
+            if request.min_nodes > free_nodes or request.min_cpus > free_cpus:
+                continue
+            known = fits.get(id(request))
+            if known is None:
+                known = fits[id(request)] = self.pools[record.partition.pool].fits(record)
+            if known and (limits is None or limits.bars(record) is None):
+                return at
+        return -1
+
     def earliest_possible(self, record: Record) -> int:
         """An instant before which no plan can let the record's job start, as far as counting nodes tells."""
         if self._test.preemption is not None or self._test.suspension.keeps_from(record.request):
