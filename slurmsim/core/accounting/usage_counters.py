@@ -70,7 +70,8 @@ class UsageCounters:
         if self.tres_node >= 0:
             again = self.nodes & mask
             self.nodes |= mask
-            mine[self.tres_node] = self.nodes.bit_count()
+            if again:  # else they have been added with the rest
+                mine[self.tres_node] = self.nodes.bit_count()
             level = 0
             while again:
                 if level == len(self._more):
@@ -86,18 +87,22 @@ class UsageCounters:
         mine = self.tres
         for i, amount in enumerate(tres):
             mine[i] -= amount
-        if self.tres_node >= 0:
-            left = mask
-            for level in range(len(self._more) - 1, -1, -1):
-                here = self._more[level]
-                gone = here & left
-                if gone:
-                    self._more[level] = here ^ gone
-                    left ^= gone
-            self.nodes ^= self.nodes & left
-            while self._more and not self._more[-1]:
-                self._more.pop()
-            mine[self.tres_node] = self.nodes.bit_count()
+        if self.tres_node < 0:
+            return
+        if not self._more:  # nobody else had its nodes
+            self.nodes ^= self.nodes & mask
+            return
+        left = mask
+        for level in range(len(self._more) - 1, -1, -1):
+            here = self._more[level]
+            gone = here & left
+            if gone:
+                self._more[level] = here ^ gone
+                left ^= gone
+        self.nodes ^= self.nodes & left
+        while self._more and not self._more[-1]:
+            self._more.pop()
+        mine[self.tres_node] = self.nodes.bit_count()
 
     def owe(self, owed_s: Sequence[float], sign: int) -> None:
         """Add (+1) or take away (-1) what a job may still use."""

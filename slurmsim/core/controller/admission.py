@@ -164,6 +164,8 @@ class Admission:
 
         With EnforcePartLimits it goes on to the others (_select_nodes_parts).
         """
+        if len(job.partitions) == 1 and job.partitions[0].state != "DOWN":
+            return False  # as nearly always
         if self.state.spec.option("EnforcePartLimits") != "NO":
             return all(p.state == "DOWN" for p in job.partitions)
         pairs = sorted(zip(job.partitions, job.requests, strict=True), key=lambda pair: -pair[0].tier)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heappop
 from operator import attrgetter, itemgetter
-from typing import Any
+from typing import Any, Final
 
 from slurmsim.core.accounting.accounts import Accounts
 from slurmsim.core.accounting.associations import AssociationTree
@@ -93,6 +93,7 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy
 from slurmsim.states import JobState, Reason
 
+NEVER: Final = 2**60
 _order = attrgetter("order")
 
 
@@ -347,29 +348,30 @@ class Controller:
                 end = state.running[0][0]
                 return end if at is None or end < at else at
             return at
-        times = []
+        soonest = NEVER
         if state.running and state.enforce_limits:
-            times.append(state.next_limit_time())
+            soonest = state.next_limit_time()
         if state.begin_heap:
-            times.append(state.begin_heap[0][0])
+            soonest = min(soonest, state.begin_heap[0][0])
         if state.timers.heap:
-            times.append(state.timers.heap[0][0])
-        for due in (self.reservations.next_time(), self.deadlines.next_time(), self.recalculation.wake_at()):
-            if due is not None:
-                times.append(due)
-        if limits is not None and state.running and (at := limits.enforcement.next_scan) is not None:
-            times.append(at)
-        if not state.event_driven:
-            at = self.main.next_time(state.now)
-            if at is not None:
-                times.append(at)
-        for source in (self.preemption, self.gang):
-            if source is not None and (at := source.next_time(state.now)) is not None:
-                times.append(at)
-        at = self.host.next_time(state.now)
-        if at is not None:
-            times.append(max(at, state.now + 1) if state.triggers.ticks else at)
-        return min(times) if times else None
+            soonest = min(soonest, state.timers.heap[0][0])
+        if (due := self.reservations.next_time()) is not None:
+            soonest = min(soonest, due)
+        if (due := self.deadlines.next_time()) is not None:
+            soonest = min(soonest, due)
+        if (due := self.recalculation.wake_at()) is not None:
+            soonest = min(soonest, due)
+        if limits is not None and state.running and (due := limits.enforcement.next_scan) is not None:
+            soonest = min(soonest, due)
+        if not state.event_driven and (due := self.main.next_time(state.now)) is not None:
+            soonest = min(soonest, due)
+        if self.preemption is not None and (due := self.preemption.next_time(state.now)) is not None:
+            soonest = min(soonest, due)
+        if self.gang is not None and (due := self.gang.next_time(state.now)) is not None:
+            soonest = min(soonest, due)
+        if (due := self.host.next_time(state.now)) is not None:
+            soonest = min(soonest, max(due, state.now + 1) if state.triggers.ticks else due)
+        return None if soonest == NEVER else soonest
 
     # -- what has no end of its own -----------------------------------------------------------------------------------
 

@@ -30,19 +30,24 @@ def pick_equal(mask: Bitmap, n: int, least: int) -> list[tuple[int, int]] | None
         return None
     if least < n:
         return _pick_more(mask, n, least)
-    taken: list[tuple[int, int]] = []
     holding = _holding(mask, n)
     if not holding:
-        for run in sorted(runs(mask), key=itemgetter(1), reverse=True):
-            if run[1] >= n:
-                break
-            taken.append(run)
-            n -= run[1]
-            mask ^= span(*run)
-        holding = _holding(mask, n)
+        return _pick_longest(mask, n)
     exact = holding & ~(holding << 1) & ~(holding >> 1)
-    first = (exact & -exact).bit_length() - 1 if exact else min(runs(holding), key=itemgetter(1))[0]
-    taken.append((first, n))
+    return [((exact & -exact).bit_length() - 1 if exact else min(runs(holding), key=itemgetter(1))[0], n)]
+
+
+def _pick_longest(mask: Bitmap, n: int) -> list[tuple[int, int]]:
+    """The same where no run holds all `n`."""
+    taken: list[tuple[int, int]] = []
+    left = sorted(runs(mask), key=itemgetter(1), reverse=True)
+    longest = 0
+    while left[longest][1] < n:
+        taken.append(left[longest])
+        n -= left[longest][1]
+        longest += 1
+    enough = [run for run in left[longest:] if run[1] >= n]
+    taken.append((min(run for run in enough if run[1] == enough[-1][1])[0], n))
     return taken
 
 

@@ -229,7 +229,9 @@ class CompiledRequest:
             excluded |= table.everything & ~self.required
             self.required = 0
         large = self._large_enough(table)
-        self.candidates: Bitmap = self._with_features(table, large) & self.partition.mask & ~excluded
+        taken = self._with_features(table, large) & self.partition.mask & ~excluded
+        # one set for all who may have any node: it is kept once, and compared at once
+        self.candidates: Bitmap = self.partition.mask if taken == self.partition.mask else taken
 
     @staticmethod
     def _lookup(names: tuple[str, ...], table: NodeTable) -> list[int]:

@@ -70,6 +70,7 @@ class Placer:
         # what is remembered: until the running jobs change whether a request fits, and for good the indices of nodes
         self._fitting: dict[tuple[CompiledRequest, Bitmap], bool] = {}
         self._index_memory: dict[Bitmap, IntArray] = {}
+        self._counted: tuple[Bitmap, Bitmap, Bitmap, Bitmap, Bitmap, int] = (0, 0, 0, 0, 0, 0)
         # backfill plans the head of the queue on the same nodes cycle after cycle
         self._picked: dict[tuple[Bitmap, int, int], list[tuple[int, int]]] = {}
 
@@ -99,14 +100,25 @@ class Placer:
 
     def fits(self, request: CompiledRequest, within: Bitmap | None = None) -> bool:
         """Whether the request could start now (inside `within` when given)."""
-        table = self.table
         if request.by_count:
-            mask = table.idle & table.up & request.candidates
-            if within is not None:
-                mask &= within
             need = request.node_need
-            return mask.bit_count() >= need and need <= request.max_nodes
-        return self.place(request, table, within) is not None
+            return need <= request.max_nodes and self._idle(request.candidates, within)[1] >= need
+        return self.place(request, self.table, within) is not None
+
+    def _idle(self, candidates: Bitmap, within: Bitmap | None) -> tuple[Bitmap, int]:
+        """The usable nodes without a job of `candidates` inside `within`, and how many they are.
+
+        A pass asks this of the same sets again and again while nothing starts; counting 18,688 bits takes a while.
+        """
+        table = self.table
+        if within is None:
+            within = table.everything
+        idle, up, of, inside, mask, n = self._counted
+        if not (idle == table.idle and up == table.up and of == candidates and inside == within):
+            mask = table.idle & table.up & candidates & within
+            n = mask.bit_count()
+            self._counted = table.idle, table.up, candidates, within, mask, n
+        return mask, n
 
     def could_start(self, request: CompiledRequest, within: Bitmap) -> bool:
         """As `fits`, remembered until the running jobs change."""
@@ -128,10 +140,16 @@ class Placer:
         the future, which bf_busy_nodes treats differently. `prefer`: nodes taken before all others.
         `heavier`: nodes that weigh one more than they do.
         """
-        mask = (free.idle if request.whole else free.idle | free.mixed) & free.up & request.candidates
-        if within is not None:
-            mask &= within
-        if mask.bit_count() < request.min_nodes or request.max_nodes < request.min_nodes:
+        if request.max_nodes < request.min_nodes:
+            return None
+        if request.whole and free is self.table:
+            mask, n = self._idle(request.candidates, within)
+        else:
+            mask = (free.idle if request.whole else free.idle | free.mixed) & free.up & request.candidates
+            if within is not None:
+                mask &= within
+            n = mask.bit_count()
+        if n < request.min_nodes:
             return None
         if request.required and request.required & ~mask:
             return None
@@ -144,7 +162,7 @@ class Placer:
             prefer, heavier = (0 if some & mask == mask else some & mask for some in (prefer, heavier))
             bias = Bias(prefer, heavier) if prefer or heavier else UNBIASED
         if request.by_count and bias is UNBIASED:
-            return self.choose_whole(request, mask, later)
+            return self.choose_whole(request, mask, later, n)
         if request.kinds:  # [a|b]: the first kind that can serve alone
             tries = (self._place_in(request, free, mask & kind, rough, later, bias) for kind in request.kinds)
             return next((a for a in tries if a is not None), None)
@@ -219,10 +237,14 @@ class Placer:
             idx = self._index_memory[mask] = to_indices(mask)
         return idx
 
-    def choose_whole(self, request: CompiledRequest, mask: Bitmap, later: bool = False) -> Allocation | None:
-        """Equal whole nodes out of `mask`; for ``-N a-b`` as many as there are, up to the target."""
-        need = self._need(request, mask)
-        if need > request.max_nodes or need > mask.bit_count():
+    def choose_whole(
+        self, request: CompiledRequest, mask: Bitmap, later: bool = False, n: int | None = None
+    ) -> Allocation | None:
+        """Equal whole nodes out of the `n` of `mask`; for ``-N a-b`` as many as there are, up to the target."""
+        if n is None:
+            n = mask.bit_count()
+        need = self._need(request, n)
+        if need > request.max_nodes or need > n:
             return None
         taken = self._pick_runs(request, mask, need, request.node_need, later, self.table.idle)
         chosen = runs_mask(taken)
@@ -230,12 +252,13 @@ class Placer:
         return self._whole(request, chosen, taken, need, need * request.cpus_each)
 
     @staticmethod
-    def _need(request: CompiledRequest, mask: Bitmap) -> int:
-        return max(request.node_need, min(request.most_needed, mask.bit_count()))
+    def _need(request: CompiledRequest, n: int) -> int:
+        return max(request.node_need, min(request.most_needed, n))
 
     def _pick_whole(self, request: CompiledRequest, mask: Bitmap, later: bool, idle: Bitmap) -> Bitmap:
         """The nodes `choose_whole` would take out of `mask`, which has enough, while `idle` are without a job."""
-        return runs_mask(self._pick_runs(request, mask, self._need(request, mask), request.node_need, later, idle))
+        need = self._need(request, mask.bit_count())
+        return runs_mask(self._pick_runs(request, mask, need, request.node_need, later, idle))
 
     def _pick_runs(
         self, request: CompiledRequest, mask: Bitmap, need: int, least: int, later: bool, idle: Bitmap
@@ -260,6 +283,10 @@ class Placer:
             return bit_runs(lowest(mask, need))
         if self.serial_last and request.min_cpus == request.min_nodes == 1:
             return bit_runs(mask ^ lowest(mask, mask.bit_count() - need))
+        if not later:
+            taken = pick_equal(mask, need, least)
+            assert taken is not None
+            return taken
         key = mask, need, least
         found = self._picked.get(key)
         if found is None:

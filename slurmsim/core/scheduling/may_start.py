@@ -12,7 +12,8 @@ tests/unit/core: "unit"). "Not shown": of those tests only the one of this table
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
@@ -52,7 +53,8 @@ INSIDE: Final = 9  # its reservation may not be used yet, or no more
 LIMITS: Final = 10  # a limit of accounts or QOS that forbids to look for nodes
 
 
-class Asker(NamedTuple):
+@dataclass(slots=True)  # no named tuple: mypyc asks those for their attributes by name, at every look
+class Asker:
     """Who tries to start a job: its rules in order, and what is special about its look for nodes.
 
     Attributes
@@ -209,7 +211,8 @@ class StartTest:
                 if limits is not None and job.reason in LIMIT_REASONS and (held := limits.before(record)) is not None:
                     return SHOWN, held
             elif rule == NAMED:
-                if record.request.required & ~usable and job.reason.startswith(Reason.REQ_NODE_NOT_AVAIL):
+                named = record.request.required
+                if named and named & ~usable and job.reason.startswith(Reason.REQ_NODE_NOT_AVAIL):
                     return NAMED, job.reason
             elif rule == INSIDE:
                 if record.reservation is not None and not usable_at(record.reservation, self.state.now):

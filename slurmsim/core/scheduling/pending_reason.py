@@ -52,7 +52,7 @@ class PendingReasons:
         state, request = self.state, record.request
         table = state.table
         group = request.candidates & usable & table.up
-        if request.required & ~usable:
+        if request.required and request.required & ~usable:
             return self._not_available(record.partition, request)
         if self._would_serve(request, group):
             return Reason.RESOURCES
@@ -176,7 +176,7 @@ class PendingReasons:
         """What the test says of the nodes of `partition`, which is up; nothing where they serve."""
         state = self.state
         available = state.table.up & self._open_to(job, partition, request)
-        if request.required & ~available:
+        if request.required and request.required & ~available:
             return self._not_available(partition, request)
         nodes, in_the_way = request.candidates & available, self._in_the_way(request)
         if not nodes & in_the_way and not self._would_serve(request, nodes) and _enough(request, request.candidates):

@@ -7,6 +7,7 @@ Nodes and limits are tried for all of them before the first starts; each counts 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from slurmsim.bitmap import Bitmap
@@ -17,7 +18,7 @@ from slurmsim.core.scheduling.may_start import BACKFILL, LIMITS, MAY
 if TYPE_CHECKING:
     from slurmsim.core.scheduling.may_start import StartTest
 
-TOGETHER = BACKFILL._replace(makes_room=False)
+TOGETHER = replace(BACKFILL, makes_room=False)
 
 
 class Wanted(NamedTuple):
