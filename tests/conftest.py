@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -25,6 +26,10 @@ if PROFILE == "ci":
     # Hypothesis also draws constants it reads in modules imported so far, which differ with the tests run before and
     # with the order of the workers: without them an example is a matter of the seed alone.
     providers._get_local_constants = providers.Constants
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell has what it starts in the background ignore Ctrl-C, and so would all that the tests interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 EXTERNAL = {
     "SLURMSIM_DATA": "the folder with the SWF logs",
