@@ -6,7 +6,6 @@ import dataclasses
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 from unittest import mock
 
@@ -25,14 +24,13 @@ from busy_worlds import (
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_worlds import read_conf
+from unit.kernel_forms import FORMS, kernel
 
 from slurmsim import compiled
 from slurmsim.core.controller.controller import Controller
 from slurmsim.core.placement import shares
 from slurmsim.core.records import node_table
 from slurmsim.core.records.messages import Fact, Submit
-from slurmsim.kernel import MODULES, load
-from slurmsim.kernel import compiled as is_compiled
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
 from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
@@ -43,19 +41,12 @@ ON_ATOMS, ON_NODES = "backfill:atoms=1", "backfill:atoms=0"
 pytestmark = pytest.mark.skipif(compiled(), reason="compiled code keeps its own kernels: pure Python compares them")
 
 
-BUILT = all(is_compiled(name) for name in MODULES)
-FORMS = pytest.mark.parametrize(
-    "form",
-    ["python", pytest.param("extension", marks=pytest.mark.skipif(not BUILT, reason="the kernels are not compiled"))],
-)
-
-
 @contextmanager
 def kernels(form: str, shares_wanted: bool = True) -> Iterator[None]:
     """The kernels in that form, and whether that of shares is asked at all."""
 
     def find(name: str) -> Any:
-        return load(name) if form == "extension" else import_module(f"slurmsim.kernel.{name}")
+        return kernel(name, form)
 
     with (
         mock.patch.object(atom_plans, "kernel", find("cycle")),

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from slurmsim.kernel import compiled, load
+from unit.kernel_forms import FORMS, kernel
 
 KINDS, ROWS = 3, 6
-FORMS = pytest.mark.parametrize(
-    "form",
-    [
-        "python",
-        pytest.param(
-            "extension", marks=pytest.mark.skipif(not compiled("amounts"), reason="the kernels are not compiled")
-        ),
-    ],
-)
 JOBS = st.lists(
     st.tuples(
         st.lists(st.integers(0, ROWS - 1), min_size=1, max_size=4, unique=True),
@@ -32,17 +18,13 @@ JOBS = st.lists(
 )
 
 
-def kernel(form: str) -> Any:
-    return load("amounts") if form == "extension" else import_module("slurmsim.kernel.amounts")
-
-
 @FORMS
 @given(jobs=JOBS)
 def test_amounts_are_added_to_the_bit(form: str, jobs: list[tuple[list[int], list[float], float]]) -> None:
     found, expected = np.zeros((KINDS, ROWS)), np.zeros((KINDS, ROWS))
     for rows, values, times in jobs:
         rate = np.array(values)[:, None]
-        kernel(form).add(found, np.array(rows, np.int64), rate, times)
+        kernel("amounts", form).add(found, np.array(rows, np.int64), rate, times)
         expected[:, rows] += rate * times
     assert found.tobytes() == expected.tobytes()
 
@@ -57,12 +39,12 @@ def test_rates_of_whoever_runs(
     expected, count = np.zeros((KINDS, ROWS)), np.zeros(ROWS, np.int64)
     for rows, values, _ in jobs:
         rate = np.array(values)[:, None]
-        kernel(form).begin(rates, running, np.array(rows, np.int64), rate)
+        kernel("amounts", form).begin(rates, running, np.array(rows, np.int64), rate)
         expected[:, rows] += rate
         count[rows] += 1
     for rows, values, _ in ended.draw(st.permutations(jobs)):
         rate = np.array(values)[:, None]
-        kernel(form).end(rates, running, np.array(rows, np.int64), rate)
+        kernel("amounts", form).end(rates, running, np.array(rows, np.int64), rate)
         expected[:, rows] -= rate
         count[rows] -= 1
         expected[:, count == 0] = 0.0

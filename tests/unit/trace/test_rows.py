@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -12,9 +11,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.kernel_forms import FORMS, kernel
 
 from slurmsim.errors import InvariantError
-from slurmsim.kernel import compiled, load
 from slurmsim.trace import columns, rows, schema
 from slurmsim.trace.writer import BATCH, TraceWriter
 
@@ -24,15 +23,6 @@ class Shade(StrEnum):
     BLUE = "blau"
 
 
-FORMS = pytest.mark.parametrize(
-    "form",
-    [
-        "python",
-        pytest.param(
-            "extension", marks=pytest.mark.skipif(not compiled("rows"), reason="the kernels are not compiled")
-        ),
-    ],
-)
 INTEGERS = st.integers(-(2**63), 2**63 - 1) | st.integers(0, 300)
 CELLS = {
     "int64": INTEGERS,
@@ -45,11 +35,9 @@ EVENTS = schema.fields("events", False)
 ROW = (10, "START", 7, "RUNNING", "None", "bätch", "n[1-2]", None, "Main")
 
 
-def kernel(form: str) -> Any:
+def on_kernel(form: str) -> Any:
     """The kernel in that form where rows are split."""
-    return mock.patch.object(
-        rows, "kernel", load("rows") if form == "extension" else import_module("slurmsim.kernel.rows")
-    )
+    return mock.patch.object(rows, "kernel", kernel("rows", form))
 
 
 def by_columns(table: list[rows.Row]) -> list[pa.Array]:
@@ -72,7 +60,7 @@ def buffers(array: pa.Array) -> tuple[Any, ...]:
 @FORMS
 @given(st.lists(st.tuples(*(CELLS[column.kind] for column in EVENTS.values())), min_size=1, max_size=20))
 def test_rows_become_what_their_columns_would(form: str, table: list[rows.Row]) -> None:
-    with kernel(form):
+    with on_kernel(form):
         found = rows.RowSplitter(EVENTS).arrays(table)
     assert found is not None
     assert [buffers(array) for array in found] == [buffers(array) for array in by_columns(table)]
@@ -85,7 +73,7 @@ def test_rows_become_what_their_columns_would(form: str, table: list[rows.Row]) 
     ids=["short", "long", "null", "text for an integer", "beyond 64 bits", "integer for a text"],
 )
 def test_a_wrong_row_is_left_to_who_can_name_its_column(form: str, wrong: rows.Row) -> None:
-    with kernel(form):
+    with on_kernel(form):
         assert rows.RowSplitter(EVENTS).arrays([ROW, wrong, ROW]) is None
 
 
