@@ -164,7 +164,7 @@ class Admission:
 
         With EnforcePartLimits it goes on to the others (_select_nodes_parts).
         """
-        if len(job.partitions) == 1 and job.partitions[0].state != "DOWN":
+        if "DOWN" not in [p.state for p in job.partitions]:
             return False  # as nearly always
         if self.state.spec.option("EnforcePartLimits") != "NO":
             return all(p.state == "DOWN" for p in job.partitions)
