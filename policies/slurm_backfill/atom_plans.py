@@ -26,6 +26,7 @@ from slurmsim.policy import (
 from slurmsim_policies.slurm_backfill.atom_space import AtomSpace, Nodes
 from slurmsim_policies.slurm_backfill.search import Found, Search
 from slurmsim_policies.slurm_backfill.walked_queue import Array, WalkedQueue, Watched
+from slurmsim_policies.slurm_backfill.who_runs import WhoRuns
 
 Runs = Sequence[tuple[int, int]]
 MOST_SETS = 256  # node sets that are remembered from cycle to cycle
@@ -44,6 +45,13 @@ UNLIMITED, UNKNOWN = kernel.UNLIMITED, kernel.UNKNOWN
 class Known:
     """What stays from cycle to cycle: what requests take of which nodes, the memory of the kernel, and the records.
 
+    Parameters
+    ----------
+    resolution, window
+        bf_resolution and bf_window, seconds.
+    space_size, max_test, max_array
+        bf_node_space_size, bf_max_job_test, bf_max_job_array_resv.
+
     Attributes
     ----------
     numbers
@@ -55,23 +63,28 @@ class Known:
         edited.
     whole
         The records that get whole nodes only, as long.
+    runs
+        Who runs, where all is whole nodes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, resolution: int, window: int, space_size: int, max_test: int, max_array: int) -> None:
+        self._options = resolution, window, space_size, max_test, max_array
         self.atoms = kernel.Atoms()
-        self.cycle = kernel.Cycle(self.atoms)
+        self.cycle = kernel.Cycle(self.atoms, resolution, window, space_size, max_test, max_array)
+        self.runs = WhoRuns()
         self.queues: list[WalkedQueue] = []
         self.whole: set[SlurmRecord] = set()
         self._sets: dict[Bitmap, int] = {}
         self._up: tuple[Bitmap, Runs] = (0, [])
+        self._cuts = array("q", [0])
         self.numbers: dict[RequestView, int] = {}
         self.rules = limits_kernel.Limits()
         self.tests: dict[LimitTests, int] = {}
         self._edits: Hashable = None
         self._in_whole = True
 
-    def __reduce__(self) -> tuple[type[Known], tuple[()]]:
-        return Known, ()  # a copy knows nothing yet
+    def __reduce__(self) -> tuple[type[Known], tuple[int, ...]]:
+        return Known, self._options  # a copy knows nothing yet
 
     def tidy(self, edits: Hashable, parts: Sequence[Sequence[SlurmRecord]]) -> None:
         """Forget the records if something was edited, and everything before it becomes too much for this queue."""
@@ -155,6 +168,12 @@ class Known:
             self._up = (up, runs(up))
         return self._up[1]
 
+    def cuts_of(self, n: int) -> array[int]:
+        """Where the atoms of `n` nodes begin that are shared, as many as there are."""
+        if self._cuts[-1] != n:
+            self._cuts = array("q", range(n + 1) if n <= FEW_NODES else (0, n))
+        return self._cuts
+
     def _set(self, mask: Bitmap) -> int:
         number = self._sets.get(mask)
         if number is None:
@@ -178,58 +197,50 @@ class AtomPlans:
         The reservations; None where there are none.
     begin, end
         What the node space covers, seconds.
-    space_size, max_test, max_array
-        bf_node_space_size, bf_max_job_test, bf_max_job_array_resv.
     """
 
     def __init__(
         self, view: SlurmView, search: Search, known: Known, whole: WholeNodes | None, shares: SharedNodes | None,
-        reserved: ReservedNodes | None, begin: int, end: int, space_size: int, max_test: int, max_array: int,
+        reserved: ReservedNodes | None, begin: int, end: int,
     ) -> None:  # fmt: skip
         self.view, self.search, self.known = view, search, known
         self.shares = shares
-        self.atoms, self.cycle = known.atoms, known.cycle
-        self.nodes = Nodes(self.atoms)
-        self.space = AtomSpace(self.cycle, self.nodes)
-        self.cycle.clear()
+        atoms, cycle = known.atoms, known.cycle
+        self.cycle = cycle
+        self.nodes = Nodes(atoms)
+        self.space = AtomSpace(cycle, self.nodes)
         nodes: Any = whole or shares
         placement: Any = None
         idle = 0
-        if shares is None:
-            assert whole is not None
-            self.atoms.restart([0, whole.n])
-            idle = self._hold(whole)
-        else:
+        if whole is not None:
+            running = known.runs.follow(whole)
+            atoms.restart(running.cuts, running.n_cuts - 1)
+            idle = self._hold(running, whole.idle)
+        elif shares is not None:
             placement = shares.placement()
-            self.atoms.restart(list(range(shares.n + 1)) if shares.n <= FEW_NODES else [0, shares.n])
+            cuts = known.cuts_of(shares.n)
+            atoms.restart(cuts, len(cuts) - 1)
         self._changes = view.changes  # the kernel knows who runs since then
-        self.up = int(self.atoms.make(known.runs_of_up(nodes.up)))
-        too_late = view.kill_wait + view.over_limit
-        self.cycle.restart(
-            self.up, idle, search.now, begin, end, search.resolution, search.window, nodes.window_linear, too_late,
-            placement, nodes.n,
+        # a start on nodes that are clean and may draw what they want fails for no other reason than its limits
+        refusing = not view.completing and view.power is None and reserved is None
+        cycle.restart(
+            known.runs_of_up(nodes.up), idle, search.now, begin, end, nodes.window_linear,
+            view.kill_wait + view.over_limit, placement, nodes.n, refusing,
         )  # fmt: skip
         if whole is not None and whole.asleep:
-            self.cycle.asleep = self.nodes.make(whole.asleep)
+            cycle.asleep = self.nodes.make(whole.asleep)
         if reserved is not None:
             self._reserve(reserved)
-        self.space_size = space_size
-        self.cycle.segments, self.cycle.stop_at, self.cycle.most_planned = space_size, max_test, max_array
         self._queue: WalkedQueue | None = None
         self._groups, self._planned = array("q"), array("q")
         self._arrays: dict[Array, int] = {}
         self._searched: SlurmRecord | None = None  # for whom the kernel has just searched
         self._chosen: Bitmap = 0  # what the kernel has just chosen for a plan
-        self.cycle.rules = None
-        # a start on nodes that are clean and may draw what they want fails for no other reason than its limits
-        self.cycle.refusing = not view.completing and view.power is None and reserved is None
 
-    def _hold(self, nodes: WholeNodes) -> int:
+    def _hold(self, running: Any, idle: Bitmap) -> int:
         """The kernel hears who runs; the set of nodes without a job: as a rule those no running job holds."""
-        first = self.atoms.n_sets
-        self.cycle.hold(nodes.holders)
-        idle = int(self.atoms.make_rest(first, first + len(nodes.holders)))
-        return idle if self.atoms.count(idle) == nodes.idle.bit_count() else self.nodes.make(nodes.idle)
+        made = int(self.cycle.hold(running, idle.bit_count()))
+        return made if made >= 0 else self.nodes.make(idle)
 
     def _reserve(self, reserved: ReservedNodes) -> None:
         """The kernel hears of the reservations."""
@@ -246,13 +257,13 @@ class AtomPlans:
             self._changes = self.view.changes
             whole = self.view.whole_nodes()
             assert whole is not None  # nobody in this cycle gets less than whole nodes
-            self.cycle.clear()
-            self.cycle.renew(self._hold(whole), self.nodes.make(whole.asleep) if whole.asleep else -1)
+            idle = self._hold(self.known.runs.follow(whole), whole.idle)
+            self.cycle.renew(idle, self.nodes.make(whole.asleep) if whole.asleep else -1)
 
     @property
     def full(self) -> bool:
         """Whether the node space has as many segments as it may."""
-        return int(self.cycle.n) >= self.space_size
+        return int(self.cycle.n) >= int(self.cycle.segments)
 
     @property
     def put_behind(self) -> bool:

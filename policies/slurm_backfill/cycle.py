@@ -113,7 +113,7 @@ class SlurmBackfill(Policy):
         self.counted = bool(counted)
         self.every_cycle = self.options["every_cycle"]
         self.het_at_once = "bf_hetjob_immediate" in p
-        self.known = Known()
+        self.known = Known(self.resolution, self.window, self.space_size, self.max_test, self.max_array)
         self._last_cycle = self._start_time = start_time
         self.last_cycle = 0  # when one was made, for whoever shows it
         self._started = self._left_waiting = self._left_idle = self._left_marks = self._cut = False
@@ -295,15 +295,12 @@ class _Cycle:
             return None
         p.known.tidy((view.pools[0].edits, self.everything, view.reserved), parts)
         whole, shares = view.whole_nodes(), None
-        if whole is None or not (view.all_whole or p.known.all_whole(parts)):
+        if whole is None or not (view.only_whole or p.known.all_whole(parts)):
             whole, shares = None, view.shared_nodes()
             if shares is None or not any(shares.serves(record.request) for records in parts for record in records):
                 return None
         p.known.tell_in(whole is not None)
-        return AtomPlans(
-            view, self.search, p.known, whole, shares, reserved, self.begin, self.end, p.space_size, p.max_test,
-            p.max_array,
-        )  # fmt: skip
+        return AtomPlans(view, self.search, p.known, whole, shares, reserved, self.begin, self.end)
 
     def _kernel_walks(self, atoms: AtomPlans) -> bool:
         """Whether the kernel may pass over records: nobody counts tests, makes way, or is limited beside shares."""

@@ -20,7 +20,7 @@ cdef class Atoms:
     cdef public int64_t n, words, used, room, n_sets
     cdef public int64_t[::1] begins, sizes, order, word, bit, table, bits, run_begins, run_sizes, run_at
     cdef void _make_room(self) except *
-    cpdef void restart(self, list cuts) except *
+    cpdef void restart(self, int64_t[::1] cuts, int64_t n) except *
     cdef void _number(self) noexcept
     cdef void _weigh(self, int64_t chunk) noexcept
     cdef void _grow(self) except *
@@ -45,7 +45,7 @@ cdef class Atoms:
     cpdef void put_run(self, int64_t s, int64_t begin, int64_t size) except *
     cdef void _put_from(self, int64_t s, int64_t place, int64_t size) except *
     cpdef int64_t make(self, object runs) except -1
-    cpdef int64_t make_rest(self, int64_t first, int64_t last) except -1
+    cpdef int64_t full(self) except -1
     cdef int64_t find_runs(self, int64_t s) noexcept
     cpdef void pick(self, int64_t s, int64_t of, int64_t need, int64_t least) except *
 
@@ -59,6 +59,19 @@ cdef class Queue:
     cdef void _more_places(self, int64_t n) except *
     cdef void _grow(self, int64_t slot) except *
     cpdef int64_t next_news(self, int64_t at, Limits rules) noexcept
+
+@cython.final
+cdef class Running:
+    cdef public int64_t n, room, runs_room, n_cuts, cuts_room
+    cdef public int64_t[::1] ends, ids, sizes, first, begins, lengths, cuts, uses
+    @cython.locals(i=int64_t, n_new=int64_t, runs_new=int64_t, run=int64_t)
+    cpdef void replace(self, int64_t first, int64_t last, int64_t[::1] told) except *
+    @cython.locals(at=int64_t)
+    cdef void _shift(self, int64_t last, int64_t shift, int64_t run_last, int64_t run_shift) noexcept
+    cdef void _move(self, int64_t k, int64_t to) noexcept
+    cdef void _make_room(self, int64_t n, int64_t runs) except *
+    cdef void _cut(self, int64_t at) except *
+    cdef void _uncut(self, int64_t at) noexcept
 
 @cython.final
 cdef class Cycle:
@@ -79,11 +92,9 @@ cdef class Cycle:
     cdef public int64_t[::1] groups, more_flags, planned, made, periods, effects, reserved_ends
     cdef public int64_t[::1] shape_bases, shape_reaches, shape_needs, shape_mosts, shape_bounds, shape_bounded
     cdef public int64_t[::1] shape_parts
-    cpdef void restart(self, int64_t up, int64_t idle, int64_t now, int64_t begin, int64_t end, int64_t resolution,
-                       int64_t window, int64_t linear, int64_t too_late, Nodes nodes, int64_t n_nodes) except *
-    cpdef void clear(self) noexcept
-    cpdef void hold(self, object holders) except *
-    cpdef void runs(self, int64_t end, int64_t job_id, int64_t size, object nodes) except *
+    cpdef void restart(self, object up, int64_t idle, int64_t now, int64_t begin, int64_t end, int64_t linear,
+                       int64_t too_late, Nodes nodes, int64_t n_nodes, bint refusing) except *
+    cpdef int64_t hold(self, Running running, int64_t n_idle) except? -1
     cpdef void renew(self, int64_t idle, int64_t asleep) noexcept
     cpdef void reserve(self, int64_t[::1] periods, int64_t[::1] effects, int64_t[::1] ends) noexcept
     cpdef void forget(self) except *

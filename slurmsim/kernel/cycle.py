@@ -114,9 +114,11 @@ class Atoms:
         self.table = zeros(self.words * CHUNKS * SIZE)
         self.run_begins, self.run_sizes, self.run_at = zeros(most), zeros(most), zeros(most)
 
-    def restart(self, cuts: list[int]) -> None:
-        """Atoms begin at `cuts`, ascending from 0 to the number of nodes, and there are no sets."""
-        n = len(cuts) - 1
+    def restart(self, cuts: array[int], n: int) -> None:
+        """There are `n` atoms, which begin at `cuts`, ascending from 0; after them comes the number of nodes.
+
+        There are no sets.
+        """
         while self.words * BITS < n + n // 2:
             self.words *= 2
             self.bits = zeros(self.room * self.words)
@@ -350,13 +352,11 @@ class Atoms:
             self.put_run(s, begin, size)
         return s
 
-    def make_rest(self, first: int, last: int) -> int:
-        """A set of all nodes that are in none of the sets from `first` to before `last`."""
+    def full(self) -> int:
+        """A set of all nodes."""
         s = self.new_set()
         for a in range(self.n):
             self._put(s, a)
-        for other in range(first, last):
-            self.remove(s, other)
         return s
 
     def find_runs(self, s: int) -> int:
@@ -486,10 +486,141 @@ class Queue:
         return at
 
 
+class Running:
+    """Who runs on which whole nodes, by the end it is planned with, as columns that live from cycle to cycle.
+
+    Attributes
+    ----------
+    n, ends, ids, sizes
+        The jobs in order of (end, id): how many, and how many nodes each has.
+    first, begins, lengths
+        Their runs of nodes one behind the other; those of job k are from ``first[k]`` to before ``first[k + 1]``.
+    cuts, uses, n_cuts
+        Where runs begin or end, ascending from 0 to the number of nodes, and how many of them each.
+    """
+
+    def __init__(self, n_nodes: int) -> None:
+        self.n = 0
+        self.room = self.runs_room = 64
+        self.ends, self.ids, self.sizes = zeros(self.room), zeros(self.room), zeros(self.room)
+        self.first = zeros(self.room + 1)
+        self.begins, self.lengths = zeros(self.runs_room), zeros(self.runs_room)
+        self.cuts_room = 64
+        self.cuts, self.uses = zeros(self.cuts_room), zeros(self.cuts_room)
+        self.n_cuts = 0
+        self._cut(0)
+        self._cut(n_nodes)
+
+    def replace(self, first: int, last: int, told: array[int]) -> None:
+        """In place of the jobs from `first` to before `last` there are those of `told`.
+
+        Of each in turn: end, id, how many nodes, how many runs, and of each run its first node and how many.
+        """
+        n_new = runs_new = i = 0
+        while i < len(told):  # the cuts of new ones first: most are there
+            n_runs = told[i + 3]
+            n_new += 1
+            runs_new += n_runs
+            i += 4
+            for _ in range(n_runs):
+                self._cut(told[i])
+                self._cut(told[i] + told[i + 1])
+                i += 2
+        run, run_last = self.first[first], self.first[last]
+        for k in range(run, run_last):
+            self._uncut(self.begins[k])
+            self._uncut(self.begins[k] + self.lengths[k])
+        shift, run_shift = n_new - (last - first), runs_new - (run_last - run)
+        self._make_room(self.n + shift, self.first[self.n] + run_shift)
+        self._shift(last, shift, run_last, run_shift)
+        i = 0
+        for k in range(first, first + n_new):
+            self.ends[k], self.ids[k], self.sizes[k], n_runs = told[i], told[i + 1], told[i + 2], told[i + 3]
+            self.first[k] = run
+            i += 4
+            for _ in range(n_runs):
+                self.begins[run], self.lengths[run] = told[i], told[i + 1]
+                run += 1
+                i += 2
+
+    def _shift(self, last: int, shift: int, run_last: int, run_shift: int) -> None:
+        """Jobs from `last` on are so many places further, and their runs, from `run_last` on, so many of theirs."""
+        n, runs = self.n, self.first[self.n]
+        if shift > 0:
+            for k in range(n - last):
+                self._move(n - 1 - k, n - 1 - k + shift)
+        elif shift < 0:
+            for k in range(last, n):
+                self._move(k, k + shift)
+        if run_shift > 0:
+            for k in range(runs - run_last):
+                at = runs - 1 - k
+                self.begins[at + run_shift], self.lengths[at + run_shift] = self.begins[at], self.lengths[at]
+        elif run_shift < 0:
+            for at in range(run_last, runs):
+                self.begins[at + run_shift], self.lengths[at + run_shift] = self.begins[at], self.lengths[at]
+        self.n = n + shift
+        self.first[self.n] = runs
+        for k in range(last + shift, self.n + 1):
+            self.first[k] += run_shift
+
+    def _move(self, k: int, to: int) -> None:
+        self.ends[to], self.ids[to], self.sizes[to] = self.ends[k], self.ids[k], self.sizes[k]
+        self.first[to] = self.first[k]
+
+    def _make_room(self, n: int, runs: int) -> None:
+        """For `n` jobs and as many runs."""
+        if n > self.room:
+            ends, ids, sizes, first = self.ends, self.ids, self.sizes, self.first
+            while self.room < n:
+                self.room *= 2
+            self.ends, self.ids, self.sizes = zeros(self.room), zeros(self.room), zeros(self.room)
+            self.first = zeros(self.room + 1)
+            for k in range(self.n):
+                self.ends[k], self.ids[k], self.sizes[k], self.first[k] = ends[k], ids[k], sizes[k], first[k]
+            self.first[self.n] = first[self.n]
+        if runs > self.runs_room:
+            begins, lengths = self.begins, self.lengths
+            while self.runs_room < runs:
+                self.runs_room *= 2
+            self.begins, self.lengths = zeros(self.runs_room), zeros(self.runs_room)
+            for k in range(self.first[self.n]):
+                self.begins[k], self.lengths[k] = begins[k], lengths[k]
+
+    def _cut(self, at: int) -> None:
+        """A run begins or ends at `at`."""
+        i = first_from(self.cuts, 0, self.n_cuts, at)
+        if i < self.n_cuts and self.cuts[i] == at:
+            self.uses[i] += 1
+            return
+        if self.n_cuts == self.cuts_room:
+            cuts, uses = self.cuts, self.uses
+            self.cuts_room *= 2
+            self.cuts, self.uses = zeros(self.cuts_room), zeros(self.cuts_room)
+            for k in range(self.n_cuts):
+                self.cuts[k], self.uses[k] = cuts[k], uses[k]
+        k = self.n_cuts
+        while k > i:
+            self.cuts[k], self.uses[k] = self.cuts[k - 1], self.uses[k - 1]
+            k -= 1
+        self.cuts[i], self.uses[i] = at, 1
+        self.n_cuts += 1
+
+    def _uncut(self, at: int) -> None:
+        """One of the runs that begin or end at `at` is gone."""
+        i = first_from(self.cuts, 0, self.n_cuts, at)
+        self.uses[i] -= 1
+        if self.uses[i]:
+            return
+        self.n_cuts -= 1
+        for k in range(i, self.n_cuts):
+            self.cuts[k], self.uses[k] = self.cuts[k + 1], self.uses[k + 1]
+
+
 class Cycle:
     """The node space of a cycle, the running jobs, and the search for where a job goes (`Search`, `NodeSpace`).
 
-    One object serves one cycle after another: `clear`, `runs` for every job, `restart`. What requests ask of which
+    One object serves one cycle after another: `hold`, where nodes are whole, and `restart`. What requests ask of which
     nodes (`learn_set`, `learn`) it knows until it is told to `forget`.
 
     Attributes
@@ -531,8 +662,12 @@ class Cycle:
         Whether the walk ended with a search for the record it ended at, which holds as long as nothing changes.
     """
 
-    def __init__(self, atoms: Atoms) -> None:
+    def __init__(
+        self, atoms: Atoms, resolution: int, window: int, segments: int, stop_at: int, most_planned: int
+    ) -> None:
         self.atoms = atoms
+        self.resolution, self.window = resolution, window
+        self.segments, self.stop_at, self.most_planned = segments, stop_at, most_planned
         self.room = 64
         self.times, self.sets, self.counts = zeros(self.room), zeros(self.room), zeros(self.room)
         self.gained, self.spare = zeros(self.room), zeros(self.room)
@@ -562,17 +697,16 @@ class Cycle:
         self.reach_nodes = zeros(64)
         self.put_behind = self.ragged = self.searched = self.refusing = self.at_once = False
         self.tests = self.end_of_walk = 0
-        self.stop_at = self.segments = self.most_planned = NEVER
         self.rejected = self.expected = self.gap_base = -1
         self.gap = self.tried = self.following = self.n_reserved = 0
         self.periods, self.effects, self.reserved_ends = zeros(1), zeros(1), zeros(1)
         self.unsure = False
 
     def restart(
-        self, up: int, idle: int, now: int, begin: int, end: int, resolution: int, window: int, linear: int,
-        too_late: int, nodes: placement.Nodes | None, n_nodes: int,
+        self, up: Sequence[tuple[int, int]], idle: int, now: int, begin: int, end: int, linear: int, too_late: int,
+        nodes: placement.Nodes | None, n_nodes: int, refusing: bool,
     ) -> None:  # fmt: skip
-        """A cycle begins; the running jobs have been told of (`runs`), or `nodes` know of them and place shares."""
+        """A cycle begins, with the runs of nodes that are `up`; who runs is known (`hold`), or to `nodes`."""
         atoms = self.atoms
         self.nodes = nodes
         self.serial += 1
@@ -580,13 +714,13 @@ class Cycle:
             self.made[number] = -1
         if n_nodes > len(self.reach_nodes):
             self.reach_nodes = zeros(n_nodes)
-        self.up, self.idle, self.now, self.end = up, idle, now, end
-        self.resolution, self.window, self.linear, self.too_late = resolution, window, linear, too_late
+        self.up, self.idle, self.now, self.end = atoms.make(up), idle, now, end
+        self.linear, self.too_late, self.rules, self.refusing = linear, too_late, None, refusing
         self.n = 1
         self.n_spare = 0
         self.times[0], self.sets[0] = begin, atoms.new_set()
-        atoms.copy(self.sets[0], up)
-        self.counts[0] = atoms.count(up)
+        atoms.copy(self.sets[0], self.up)
+        self.counts[0] = atoms.count(self.up)
         self.gained[0] = 0
         self.n_after_sets = self.n_limits = 0
         self.gap_base = -1
@@ -597,25 +731,24 @@ class Cycle:
         self.kind = self.start = self.first = self.last = self.again = self.shape = 0
         self.put_behind = self.ragged = False
 
-    def clear(self) -> None:
-        """Nobody runs."""
-        self.n_running = 0
-
-    def hold(self, holders: Sequence[tuple[int, int, int, Sequence[tuple[int, int]]]]) -> None:
-        """All jobs that run: (end, id, nodes, runs), as `runs` has them."""
-        for end, job_id, size, nodes in holders:
-            self.runs(end, job_id, size, nodes)
-
-    def runs(self, end: int, job_id: int, size: int, nodes: Sequence[tuple[int, int]]) -> None:
-        """A job runs until `end`, by its limit, on the `size` nodes of these runs; told in order of (end, id)."""
-        if self.n_running == self.more:
+    def hold(self, running: Running, n_idle: int) -> int:
+        """These run. The set of the `n_idle` nodes without a job: those nobody holds; -1 if others than these."""
+        atoms, n = self.atoms, running.n
+        while self.more < n:
             self._more_running()
-        k = self.n_running
-        self.ends[k], self.ids[k], self.holds[k], self.held[k] = end, job_id, size, self.atoms.make(nodes)
-        self.n_running += 1
+        self.n_running = n
+        idle = atoms.full()
+        for k in range(n):
+            s = atoms.new_set()
+            for i in range(running.first[k], running.first[k + 1]):
+                atoms.put_run(s, running.begins[i], running.lengths[i])
+            atoms.remove(idle, s)
+            self.ends[k], self.ids[k] = running.ends[k], running.ids[k]
+            self.holds[k], self.held[k] = running.sizes[k], s
+        return idle if atoms.count(idle) == n_idle else -1
 
     def renew(self, idle: int, asleep: int) -> None:
-        """Other jobs run than before, told anew (`clear`, `hold`); `idle` and `asleep` as they are now."""
+        """Other jobs run than before, told anew (`hold`); `idle` and `asleep` as they are now."""
         self.idle, self.asleep = idle, asleep
         self._releases()
 

@@ -93,8 +93,8 @@ class WholeNodes(Protocol):
         Nodes of the cluster.
     up, idle, asleep
         Those that are neither down nor drained, those without a job, and those that are powered down.
-    holders
-        (end it is planned with, id, nodes, runs of them as (first, length)) of the running jobs, ascending.
+    running
+        (end it is planned with, id, job) of the running jobs, ascending; the same object as long as it runs so.
     window_linear
         bf_window_linear, seconds.
     """
@@ -108,9 +108,11 @@ class WholeNodes(Protocol):
     @property
     def asleep(self) -> Bitmap: ...
     @property
-    def holders(self) -> Sequence[tuple[int, int, int, Sequence[tuple[int, int]]]]: ...
+    def running(self) -> Sequence[tuple[int, int, JobView]]: ...
     @property
     def window_linear(self) -> int: ...
+    def runs_of(self, job: JobView) -> Sequence[tuple[int, int]]:
+        """The nodes of a running job as runs (first, length)."""
 
 
 class SharedNodes(Protocol):
@@ -215,8 +217,8 @@ class PlansView(PoolsView, Protocol):
         """
 
     @property
-    def all_whole(self) -> bool:
-        """Whether every job gets whole nodes, whatever it asks for."""
+    def only_whole(self) -> bool:
+        """Whether every job gets whole nodes: whatever it asks for, or because nobody asks for less."""
 
     def shared_nodes(self) -> SharedNodes | None:
         """The nodes, where the kernel places shares of them; None elsewhere."""

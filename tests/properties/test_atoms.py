@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 import pytest
@@ -21,13 +22,15 @@ def test_atoms_of_several_words(kernel: Any, cycles: list[list[set[int]]]) -> No
     """Words that an earlier cycle has used have nothing of it in the sets of a later one."""
     atoms = kernel.Atoms()
     for sets in cycles:
-        atoms.restart([0, 400])
+        atoms.restart(array("q", [0, 400]), 1)
         made = []
         for nodes in sets:
             made.append(atoms.make([(node, 1) for node in sorted(nodes)]))
             for s, expected in zip(made, sets, strict=False):
                 assert nodes_of(atoms, s) == expected
                 assert atoms.count(s) == len(expected)
-        rest = atoms.make_rest(made[0], made[-1] + 1)
+        rest = atoms.full()
+        for s in made:
+            atoms.remove(rest, s)
         assert nodes_of(atoms, rest) == set(range(400)).difference(*sets)
         assert atoms.common(made[0], made[-1]) == len(sets[0] & sets[-1])

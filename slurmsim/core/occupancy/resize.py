@@ -105,6 +105,8 @@ class Resizes:
         for observer in state.observers:
             observer.resized(job, state.now)
         job.held_since = state.now
+        if job.state == JobState.RUNNING:
+            state.runs_otherwise(job)
         state.record("RESIZE", job, nodes=state.cluster.node_list(new))
         state.actions.append(Resized(run, job))
         state.changed()

@@ -97,6 +97,7 @@ class ClusterState:
         self.requests: dict[tuple[int, int, frozenset[str]], CompiledRequest] = {}
         self._asked: dict[ResourceRequest, ResourceRequest] = {}  # what they asked, the first of equal ones
         self.n_compiled = 0  # requests ever compiled: more than there are, once some were forgotten
+        self.n_shares = 0  # of those there are: for less than whole nodes
         self._resolved: dict[tuple[str, ...], tuple[Partition, ...]] = {}
         self._compiled: dict[
             tuple[int, tuple[str, ...]], tuple[tuple[Partition, ...], tuple[CompiledRequest, ...]]
@@ -128,7 +129,7 @@ class ClusterState:
     @known_requests.setter
     def known_requests(self, found: list[tuple[int, frozenset[str], CompiledRequest]]) -> None:
         self.requests = {(id(request.asked), at, lifted): request for at, lifted, request in found}
-        self._remember_asked()
+        self._look_through()
         self.node_sets.forget()
         self._resolved.clear()
         self._compiled.clear()
@@ -136,7 +137,7 @@ class ClusterState:
     def forget_requests(self) -> None:
         """Nodes or partitions are not what requests were compiled against."""
         self.requests.clear()
-        self._asked.clear()
+        self._look_through()
         self.node_sets.forget()
         self._resolved.clear()
         self._compiled.clear()
@@ -145,13 +146,20 @@ class ClusterState:
         """Forget the compiled requests that are nobody's of `jobs`."""
         used = {id(asked) for job in jobs for asked in (job.sub.request, *(r.asked for r in job.requests))}
         self.requests = {key: request for key, request in self.requests.items() if key[0] in used}
-        self._remember_asked()
+        self._look_through()
         self._compiled = {key: found for key, found in self._compiled.items() if key[0] in used}
 
-    def _remember_asked(self) -> None:
+    def _look_through(self) -> None:
+        """The compiled requests are others than before."""
         self._asked.clear()
+        self.n_shares = 0
         for request in self.requests.values():
-            self._asked.setdefault(request.asked, request.asked)
+            self._note(request)
+
+    def _note(self, request: CompiledRequest) -> None:
+        """There is this compiled request."""
+        self._asked.setdefault(request.asked, request.asked)
+        self.n_shares += not request.whole
 
     def resolve(self, names: Sequence[str]) -> tuple[Partition, ...]:
         """Partitions by name, the default one when none is named. Raises SubmitError with Slurm's text."""
@@ -246,6 +254,6 @@ def compile_request(
             tasks_need_cpus=state.rules.tasks_need_cpus,
         )  # fmt: skip
         state.requests[key] = request
-        state._asked.setdefault(asked, asked)
+        state._note(request)
         state.n_compiled += 1
     return request

@@ -25,30 +25,27 @@ class WholeNodes:
         Nodes of the cluster.
     up, idle, asleep
         Those that are neither down nor drained, those without a job, and those that are powered down.
-    holders
-        (end it is planned with, id, nodes, runs of them as (first, length)) of the running jobs, ascending.
+    running
+        (end it is planned with, id, job) of the running jobs, ascending; the same object as long as it runs so.
     window_linear
         bf_window_linear, seconds.
     """
 
-    __slots__ = ("asleep", "holders", "idle", "n", "up", "window_linear")
+    __slots__ = ("asleep", "idle", "n", "running", "up", "window_linear")
 
     def __init__(self, state: ControllerState) -> None:
         table = state.table
         self.n, self.up, self.idle, self.asleep = table.n, table.up, table.idle, state.selector.asleep
         self.window_linear = state.selector.window_linear
-        self.holders: list[tuple[int, int, int, Runs]] = [
-            (end, job_id, job.n_nodes, runs_of(job)) for end, job_id, job in state.releases()
-        ]
+        self.running = state.releases()
 
-
-def runs_of(job: Job) -> Runs:
-    """The nodes of a running job as runs; they are remembered."""
-    alloc = job.alloc
-    assert alloc is not None
-    if alloc.runs is None:
-        alloc.runs = runs(alloc.mask)
-    return alloc.runs
+    def runs_of(self, job: Job) -> Runs:
+        """The nodes of a running job as runs (first, length); they are remembered."""
+        alloc = job.alloc
+        assert alloc is not None
+        if alloc.runs is None:
+            alloc.runs = runs(alloc.mask)
+        return alloc.runs
 
 
 def whole_nodes(state: ControllerState) -> WholeNodes | None:

@@ -140,7 +140,7 @@ class View:
     @property
     def kill_wait(self) -> int:
         """KillWait, seconds."""
-        return int(self.state.spec.option("KillWait"))
+        return self.state.kill_wait_s
 
     @property
     def over_limit(self) -> int:
@@ -380,6 +380,11 @@ class View:
     def all_whole(self) -> bool:
         """Whether every job gets whole nodes, whatever it asks for (select/linear)."""
         return self.state.table.unit == "node"
+
+    @property
+    def only_whole(self) -> bool:
+        """Whether every job gets whole nodes: whatever it asks for, or because nobody asks for less."""
+        return self.all_whole or self.state.cluster.n_shares == 0
 
     @property
     def changes(self) -> int:

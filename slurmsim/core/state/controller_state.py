@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from copy import copy
 from heapq import heappush, merge
@@ -54,7 +55,8 @@ class ControllerState:
     jobs
         Every job that has not ended, by id.
     running, suspended
-        (end by limit, id, job) of the running and of the suspended ones, ascending.
+        (end by limit, id, job) of the running and of the suspended ones, ascending; that of a running one is the same
+        object as long as its end and its nodes are.
     expected
         The running ones by when they are expected to end; None where nobody predicts that.
     parked
@@ -124,6 +126,7 @@ class ControllerState:
         self.event_driven: bool = policy.event_driven
         over = spec.option("OverTimeLimit")
         self.over_limit_s: int = ONE_YEAR_S if over is None else over
+        self.kill_wait_s = int(spec.option("KillWait"))
         self._one_over_limit = self.event_driven or all(
             p.over_time_limit_s in (None, self.over_limit_s) for p in spec.partitions
         )
@@ -192,6 +195,12 @@ class ControllerState:
     def releases(self) -> Sequence[Entry]:
         """The running jobs by the end they are planned with: of their limits, or earlier where somebody predicts."""
         return self.running if self.expected is None else self.expectations().entries
+
+    def runs_otherwise(self, job: Job) -> None:
+        """Running `job` has other nodes: its entry is another object from now on, by which followers know."""
+        assert job.end_limit is not None
+        entry = job.end_limit, job.id, job
+        self.running[bisect_left(self.running, entry)] = entry
 
     def expectations(self) -> ExpectedEnds:
         """The running jobs by their expected ends, up to date; only where somebody predicts."""

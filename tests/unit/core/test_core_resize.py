@@ -74,3 +74,19 @@ def test_how_long_a_resized_job_runs_is_the_drivers_business() -> None:
     assert simulate() == ({2: 30, 1: 100}, [("RESIZING", 20, 4)])
     linear = simulate(Durations(left_after=lambda left, had, has: left * had // has))
     assert linear == ({2: 30, 1: 20 + 80 * 2}, [("RESIZING", 20, 4)])
+
+
+def test_whoever_follows_who_runs_sees_a_resize() -> None:
+    """The entry is another object: a cycle of backfill tells its kernel of no others."""
+    w = World(simple(nodes=4, cpus=2), "backfill")
+    w.sbatch("-J a -N3 --exclusive -t 10", 500, at=0)
+    w.sbatch("-J b -N1 --exclusive -t 20", 500, at=0)
+    w.until(20)
+    a, b = w.controller.state.running
+    w.tell(ResizeJob(w["a"].id, 2), at=30)
+    w.until(40)
+    resized, other = w.controller.state.running
+    assert (w.nodes("a"), resized, other) == ("n[1-2]", a, b)
+    assert resized is not a
+    assert other is b
+    w.controller.check()
