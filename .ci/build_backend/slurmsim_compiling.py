@@ -30,12 +30,15 @@ REQUIRES = ("mypy>=2.4,<2.5", "numpy>=2.0", "simpy>=4.1", *KERNEL_REQUIRES)
 
 # Where the time goes: the core, the capacity structures, the driver's loop, the columns, the backfill engines, and of
 # the daemon what each submission and each job of a squeue goes through.
-# Left out: messages (dataclasses whose class attributes mypyc would make fields), enumerations' modules gain nothing,
-# and the modules of the policies that are only a name and a depth, which stay open to whoever patches or extends them.
+# Left out: enumerations' modules, which gain nothing, and the modules of the policies that are only a name and a depth,
+# which stay open to whoever patches or extends them.
 MODULES = (
     "slurmsim/bitmap.py",
     "slurmsim/capacity.py",
     "slurmsim/core/*/*.py",
+    "slurmsim/model/request.py",
+    "slurmsim/model/submission.py",
+    "slurmsim/policy/decisions.py",
     "slurmsim/sim/listener.py",
     "slurmsim/sim/network.py",
     "slurmsim/sim/recorder.py",
@@ -57,7 +60,7 @@ MODULES = (
     "slurmsim_policies/backfill.py",
     "slurmsim_policies/slurm_backfill/*.py",
 )
-LEFT_OUT = ("__init__.py", "messages.py")
+LEFT_OUT = ("__init__.py",)
 
 
 def asked() -> bool | None:

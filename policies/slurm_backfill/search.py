@@ -14,7 +14,7 @@ from slurmsim.policy import SlurmRecord, SlurmView
 from slurmsim_policies.slurm_backfill.licenses import PlannedLicenses
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class Found:
     """What a search ended with.
 
@@ -35,6 +35,9 @@ class Found:
     first: int = 0
     last: int = 0
     nodes: Bitmap = 0
+
+    def __init__(self, start: int, within: Bitmap, first: int = 0, last: int = 0, nodes: Bitmap = 0) -> None:
+        self.start, self.within, self.first, self.last, self.nodes = start, within, first, last, nodes
 
 
 class Space(Protocol):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from slurmsim.energy.profile import Profile
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class Submission:
     """Facts of ``sbatch``. Times are int seconds (absolute); `time_limit_s` None means the partition's default.
 
@@ -55,3 +55,20 @@ class Submission:
     profile: Profile | None = None
     het: tuple[int, int] | None = None
     cron: str = ""
+
+    def __init__(
+        self, job_id: int, request: ResourceRequest, time_limit_s: int | None = None, time_min_s: int | None = None,
+        name: str = "", user: str = "", account: str = "", qos: str = "", partitions: tuple[str, ...] = (),
+        begin: int | None = None, nice: int = 0, priority: int | None = None, hold: bool = False,
+        dependency: str = "", requeue: bool = True, array_job_id: int | None = None, array_task_id: int | None = None,
+        array_limit: int | None = None, reservation: str = "", licenses: str = "", deadline: int | None = None,
+        no_kill: bool = False, kill_invalid: bool | None = None, exempt: str = "", site_factor: int = 0,
+        profile: Profile | None = None, het: tuple[int, int] | None = None, cron: str = "",
+    ) -> None:  # fmt: skip
+        self.job_id, self.request, self.time_limit_s, self.time_min_s = job_id, request, time_limit_s, time_min_s
+        self.name, self.user, self.account, self.qos, self.partitions = name, user, account, qos, partitions
+        self.begin, self.nice, self.priority, self.hold, self.dependency = begin, nice, priority, hold, dependency
+        self.requeue, self.array_job_id, self.array_task_id = requeue, array_job_id, array_task_id
+        self.array_limit, self.reservation, self.licenses = array_limit, reservation, licenses
+        self.deadline, self.no_kill, self.kill_invalid, self.exempt = deadline, no_kill, kill_invalid, exempt
+        self.site_factor, self.profile, self.het, self.cron = site_factor, profile, het, cron

@@ -50,7 +50,7 @@ Pending = tuple[float, int, int, list[Callable[[Any], None]], Any]
 """An event: when, SimPy's priority, its number, whom it calls, with which value."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class Behaviour:
     """What a job does when it runs: seconds until it ends by itself (-1: never), how, and when its user cancels it."""
 
@@ -58,6 +58,9 @@ class Behaviour:
     state: str
     exit_code: str
     cancel_at: int
+
+    def __init__(self, run_time: int, state: str, exit_code: str, cancel_at: int) -> None:
+        self.run_time, self.state, self.exit_code, self.cancel_at = run_time, state, exit_code, cancel_at
 
 
 @dataclass(frozen=True, slots=True)

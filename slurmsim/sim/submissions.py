@@ -51,41 +51,49 @@ class Submissions:
             def numbers(name: str, least: int = 0, part: slice = part) -> list[int | None]:
                 """A column of integers; None for what is less than `least`."""
                 column = ints[name][part]
+                missing = (column < least).nonzero()[0]
+                if len(missing) == len(column):
+                    return [None] * len(column)
                 values: list[int | None] = column.tolist()
-                for k in (column < least).nonzero()[0].tolist():
+                for k in missing.tolist():
                     values[k] = None
                 return values
 
             def words(name: str, part: slice = part) -> list[str]:
-                column = texts[name]
-                return [column.values[code] for code in column.codes[part].tolist()]
+                codes, values = texts[name].codes[part], texts[name].values
+                if len(values) == 1:
+                    return [values[0]] * len(codes)
+                return [values[code] for code in codes.tolist()]
 
             limit = numbers("time_limit")
             for k in (ints["time_limit"][part] == -2).nonzero()[0].tolist():
                 limit[k] = UNLIMITED_S
-            submissions = zip(
-                ints["job_id"][part].tolist(), [self.requests[code] for code in self._request_of[part].tolist()],
-                limit, numbers("time_min"), words("name"), words("user"), words("account"), words("qos"),
-                [names[where] for where in words("partition")], numbers("begin"), ints["nice"][part].tolist(),
-                numbers("priority"), (ints["hold"][part] != 0).tolist(), words("dependency"),
-                (ints["requeue"][part] != 0).tolist(), numbers("array_job_id"), numbers("array_task_id"),
-                numbers("array_limit", 1), words("reservation"), words("licenses"), numbers("deadline"), strict=True,
-            )  # fmt: skip
+            ids, nices = ints["job_id"][part].tolist(), ints["nice"][part].tolist()
+            requests = [self.requests[code] for code in self._request_of[part].tolist()]
+            least, job_names, users, accounts = numbers("time_min"), words("name"), words("user"), words("account")
+            qos, partitions = words("qos"), [names[where] for where in words("partition")]
+            begins, priorities, dependencies = numbers("begin"), numbers("priority"), words("dependency")
+            holds, requeues = (ints["hold"][part] != 0).tolist(), (ints["requeue"][part] != 0).tolist()
+            arrays, tasks, limits = numbers("array_job_id"), numbers("array_task_id"), numbers("array_limit", 1)
+            reservations, licenses, deadlines = words("reservation"), words("licenses"), numbers("deadline")
             failed = ((ints["exit_code"][part] != 0) | (ints["exit_signal"][part] != 0)).tolist()
-            behaviours = zip(
-                ints["run_time"][part].tolist(),
-                [end or ("FAILED" if bad else "COMPLETED") for end, bad in zip(words("outcome"), failed, strict=True)],
-                map("{}:{}".format, ints["exit_code"][part].tolist(), ints["exit_signal"][part].tolist()),
-                ints["cancel_at"][part].tolist(), strict=True,
-            )  # fmt: skip
+            times, cancels = ints["run_time"][part].tolist(), ints["cancel_at"][part].tolist()
+            ends = [
+                end or ("FAILED" if bad else "COMPLETED") for end, bad in zip(words("outcome"), failed, strict=True)
+            ]
+            codes = list(map("{}:{}".format, ints["exit_code"][part].tolist(), ints["exit_signal"][part].tolist()))
             options = texts["options"].codes[part].tolist() if self._more else []
-            for row, cells, behaviour in zip(range(begin, n), submissions, behaviours, strict=False):
-                sub = Submission(*cells)
-                if options and (more := self._more.get(options[row - begin])) is not None:
+            for k in range(len(ids)):
+                sub = Submission(
+                    ids[k], requests[k], limit[k], least[k], job_names[k], users[k], accounts[k], qos[k], partitions[k],
+                    begins[k], nices[k], priorities[k], holds[k], dependencies[k], requeues[k], arrays[k], tasks[k],
+                    limits[k], reservations[k], licenses[k], deadlines[k],
+                )  # fmt: skip
+                if options and (more := self._more.get(options[k])) is not None:
                     sub.no_kill, sub.kill_invalid = more.no_kill, more.kill_invalid
                 if self._applications.told:
-                    self._applications.add(row, sub)
-                yield row, sub, Behaviour(*behaviour)
+                    self._applications.add(begin + k, sub)
+                yield begin + k, sub, Behaviour(times[k], ends[k], codes[k], cancels[k])
 
 
 def _compile_requests(workload: Workload) -> tuple[list[ResourceRequest], np.ndarray]:

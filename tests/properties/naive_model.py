@@ -13,6 +13,7 @@ from typing import Any
 from wide_worlds import HOLD_EXIT, REQUEUE_EXIT
 
 from slurmsim.core.records.messages import (
+    ORDER,
     Cancel,
     Fact,
     Hold,
@@ -145,7 +146,7 @@ class Model:
         """Apply the facts of one instant, in the controller's order."""
         self.now, self.foretold, self.asked = now, {}, {}
         sketch: dict[int, Known] = {}
-        for fact in sorted(facts, key=lambda f: f.order):
+        for fact in sorted(facts, key=lambda f: ORDER[type(f)]):
             if isinstance(fact, Submit):
                 sub = fact.sub
                 self.jobs[sub.job_id] = Known(sub, now, sub.hold, sub.begin or 0, was_held=sub.hold)

@@ -11,7 +11,7 @@ from slurmsim.core.accounting.usage_counters import UsageCounters
 from slurmsim.model.accounting import Limits, Qos, Tres
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class QosUsed:
     """The counters of a QOS, and within it those of the job's user and account."""
 
@@ -19,6 +19,9 @@ class QosUsed:
     all: Used
     user: UsageCounters
     account: UsageCounters
+
+    def __init__(self, qos: Qos, all: Used, user: UsageCounters, account: UsageCounters) -> None:
+        self.qos, self.all, self.user, self.account = qos, all, user, account
 
 
 @dataclass(slots=True)

@@ -25,7 +25,7 @@ from slurmsim.core.accounting.usage_counters import TrackedTres, UsageCounters
 UNLIMITED_MIN = 2**32  # minutes of a job without any limit
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class Demand:
     """What a job, or its allocation, puts against its limits.
 
@@ -49,6 +49,12 @@ class Demand:
     nodes: Bitmap = 0
     n_nodes: int = 1
     n_jobs: int = 1
+
+    def __init__(
+        self, minutes: int, given: bool, tres: list[int], nodes: Bitmap = 0, n_nodes: int = 1, n_jobs: int = 1,
+    ) -> None:  # fmt: skip
+        self.minutes, self.given, self.tres, self.nodes, self.n_nodes = minutes, given, tres, nodes, n_nodes
+        self.n_jobs = n_jobs
 
 
 Amount = Callable[[Demand], int]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heappop
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Any, Final
 
 from slurmsim.core.accounting.accounts import Accounts
@@ -50,6 +50,7 @@ from slurmsim.core.queue.recalculation import Recalculation
 from slurmsim.core.queue.switch_wait import SwitchWait
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import (
+    ORDER,
     Action,
     AlterJob,
     Cancel,
@@ -94,7 +95,11 @@ from slurmsim.policy import Policy
 from slurmsim.states import JobState, Reason
 
 NEVER: Final = 2**60
-_order = attrgetter("order")
+
+
+def _place(fact: Fact) -> int:
+    """Its place among those of its instant."""
+    return ORDER[type(fact)]
 
 
 class Controller:
@@ -303,7 +308,7 @@ class Controller:
             recalculates = self.recalculation.between and self.recalculation.is_due(now)
             state.triggers.go_round(now, news=recalculates or (bool(heap) and heap[0][0] <= now))
         if len(facts) > 1:
-            facts.sort(key=_order)
+            facts.sort(key=_place)
         if limits is not None:
             limits.announce(facts)
         handlers = self._handlers

@@ -117,7 +117,7 @@ class GresNeed:
         return found, used or cpus
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class Ask:
     """The counts `choose` works to satisfy (names as in facts of job_test.c: minimum, target, maximum nodes)."""
 
@@ -134,6 +134,16 @@ class Ask:
     gres: GresNeed | None = None
     gpu_cpus: int = 0  # CPUs the GPUs of a node bring at least (min_gres_cpu), and those of the job (min_job_gres_cpu)
     job_gpu_cpus: int = 0
+
+    def __init__(
+        self, min_nodes: int, target_nodes: int, max_nodes: int, min_cpus: int, exclusive: bool, pn_min_cpus: int,
+        cpus_per_core: int, contiguous: bool, node_floor: int, strict_one: bool, gres: GresNeed | None = None,
+        gpu_cpus: int = 0, job_gpu_cpus: int = 0,
+    ) -> None:  # fmt: skip
+        self.min_nodes, self.target_nodes, self.max_nodes = min_nodes, target_nodes, max_nodes
+        self.min_cpus, self.exclusive, self.pn_min_cpus = min_cpus, exclusive, pn_min_cpus
+        self.cpus_per_core, self.contiguous, self.node_floor = cpus_per_core, contiguous, node_floor
+        self.strict_one, self.gres, self.gpu_cpus, self.job_gpu_cpus = strict_one, gres, gpu_cpus, job_gpu_cpus
 
 
 class Evaluator(Protocol):
@@ -361,7 +371,7 @@ class Taking:
 _NO_WEIGHT, _ANY_WEIGHT = -1, -2
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class _Set:
     """A run of neighbouring usable nodes of one weight, the last one's.
 
@@ -374,6 +384,9 @@ class _Set:
     count: int
     weight: int
     required: int | None = None
+
+    def __init__(self, nodes: list[int], cpus: int, count: int, weight: int, required: int | None = None) -> None:
+        self.nodes, self.cpus, self.count, self.weight, self.required = nodes, cpus, count, weight, required
 
 
 def _sets(ask: Ask, left: dict[int, int], weight: dict[int, int], required: set[int]) -> list[_Set]:

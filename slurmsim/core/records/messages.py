@@ -1,9 +1,11 @@
-"""Facts the controller is told and actions it answers with. The order of facts at one instant is fixed here."""
+"""Facts the controller is told and actions it answers with. The order of facts at one instant is fixed here.
+
+Constructors of what every job has are written out, as those of decisions are (`slurmsim.policy.decisions`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.job import Job
@@ -14,15 +16,17 @@ from slurmsim.model.reservation import ReservationSpec
 from slurmsim.model.submission import Submission
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class JobEnded:
     """A job's processes are gone. `state` is COMPLETED, FAILED, OUT_OF_MEMORY or NODE_FAIL; `exit_code` code:signal."""
 
-    order: ClassVar[int] = 0
     job_id: int
     state: str
     exit_code: str
     restarts: int
+
+    def __init__(self, job_id: int, state: str, exit_code: str, restarts: int) -> None:
+        self.job_id, self.state, self.exit_code, self.restarts = job_id, state, exit_code, restarts
 
 
 @dataclass(slots=True)
@@ -32,7 +36,6 @@ class ProcessesGone:
     `nodes`: it is gone from these alone; None: from all.
     """
 
-    order: ClassVar[int] = 0
     job_id: int
     restarts: int
     nodes: Bitmap | None = None
@@ -45,7 +48,6 @@ class NodesDown:
     `alone`: they are nothing else any more, neither drained nor failing.
     """
 
-    order: ClassVar[int] = 0
     nodes: tuple[str, ...]
     reason: str = "Not responding"
     alone: bool = False
@@ -55,7 +57,6 @@ class NodesDown:
 class NodesDrain:
     """Nodes take no new jobs; running ones finish."""
 
-    order: ClassVar[int] = 1
     nodes: tuple[str, ...]
     reason: str = ""
 
@@ -64,7 +65,6 @@ class NodesDrain:
 class NodesFail:
     """State=FAIL: expected to fail; no new jobs, running ones finish. Only a resume clears it."""
 
-    order: ClassVar[int] = 1
     nodes: tuple[str, ...]
     reason: str = ""
 
@@ -73,7 +73,6 @@ class NodesFail:
 class NodesResume:
     """Nodes are usable again (clears DOWN, DRAIN and FAIL)."""
 
-    order: ClassVar[int] = 1
     nodes: tuple[str, ...]
 
 
@@ -81,7 +80,6 @@ class NodesResume:
 class NodesUndrain:
     """State=UNDRAIN: clears DRAIN alone."""
 
-    order: ClassVar[int] = 1
     nodes: tuple[str, ...]
 
 
@@ -89,7 +87,6 @@ class NodesUndrain:
 class NodesMute:
     """State=NORESP: taken for silent until slurmctld asks them the next time whether they are there."""
 
-    order: ClassVar[int] = 1
     nodes: tuple[str, ...]
 
 
@@ -97,7 +94,6 @@ class NodesMute:
 class NodesRegister:
     """Nodes answer again by themselves; ReturnToService says whether that brings them back."""
 
-    order: ClassVar[int] = 1
     nodes: tuple[str, ...]
 
 
@@ -105,7 +101,6 @@ class NodesRegister:
 class NodesReboot:
     """scontrol reboot: when no job is on them; with `asap` they take no new jobs until then."""
 
-    order: ClassVar[int] = 1
     nodes: tuple[str, ...]
     asap: bool = False
     reason: str = ""
@@ -115,7 +110,6 @@ class NodesReboot:
 class NodesRebootCancel:
     """scontrol cancel_reboot: of nodes that wait for it; what ASAP drained is undrained."""
 
-    order: ClassVar[int] = 1
     nodes: tuple[str, ...]
 
 
@@ -123,7 +117,6 @@ class NodesRebootCancel:
 class NodesBooted:
     """The answer to `Boot`: the nodes are up."""
 
-    order: ClassVar[int] = 1
     nodes: tuple[str, ...]
 
 
@@ -131,7 +124,6 @@ class NodesBooted:
 class NodesPower:
     """State=POWER_UP or POWER_DOWN (when idle); without power saving nothing happens."""
 
-    order: ClassVar[int] = 1
     nodes: tuple[str, ...]
     up: bool
 
@@ -140,7 +132,6 @@ class NodesPower:
 class LaunchFailed:
     """slurmd could not launch the job; it is requeued."""
 
-    order: ClassVar[int] = 0
     job_id: int
     restarts: int
 
@@ -149,7 +140,6 @@ class LaunchFailed:
 class StartAtOnce:
     """A job somebody sits waiting for (srun, salloc) was submitted: it may start before any pass."""
 
-    order: ClassVar[int] = 4
     job_id: int
 
 
@@ -157,7 +147,6 @@ class StartAtOnce:
 class Cancel:
     """scancel of a pending or running job."""
 
-    order: ClassVar[int] = 2
     job_id: int
 
 
@@ -165,7 +154,6 @@ class Cancel:
 class Requeue:
     """scontrol requeue of a running job."""
 
-    order: ClassVar[int] = 2
     job_id: int
 
 
@@ -173,7 +161,6 @@ class Requeue:
 class RequeueHold:
     """scontrol requeuehold of a running job, `special` with State=SpecialExit."""
 
-    order: ClassVar[int] = 2
     job_id: int
     special: bool = False
 
@@ -182,7 +169,6 @@ class RequeueHold:
 class ResizeJob:
     """scontrol update NumNodes of a running job, to fewer nodes; `nodes` names those it keeps."""
 
-    order: ClassVar[int] = 2
     job_id: int
     n_nodes: int
     nodes: tuple[str, ...] = ()
@@ -192,7 +178,6 @@ class ResizeJob:
 class Suspend:
     """scontrol suspend of a running job by an administrator: it gives its CPUs away and keeps its memory."""
 
-    order: ClassVar[int] = 2
     job_id: int
 
 
@@ -200,7 +185,6 @@ class Suspend:
 class Resume:
     """scontrol resume of a suspended job."""
 
-    order: ClassVar[int] = 2
     job_id: int
 
 
@@ -208,7 +192,6 @@ class Resume:
 class Hold:
     """scontrol hold (priority 0, by the user or an administrator)."""
 
-    order: ClassVar[int] = 2
     job_id: int
     admin: bool = False
 
@@ -217,7 +200,6 @@ class Hold:
 class Release:
     """scontrol release."""
 
-    order: ClassVar[int] = 2
     job_id: int
 
 
@@ -225,7 +207,6 @@ class Release:
 class SetTimeLimit:
     """scontrol update TimeLimit: `time_limit_s` seconds."""
 
-    order: ClassVar[int] = 2
     job_id: int
     time_limit_s: int
 
@@ -234,7 +215,6 @@ class SetTimeLimit:
 class SetArrayLimit:
     """scontrol update ArrayTaskThrottle: so many tasks of the array at a time, None for any number."""
 
-    order: ClassVar[int] = 2
     array_job_id: int
     limit: int | None
 
@@ -243,7 +223,6 @@ class SetArrayLimit:
 class SetDependency:
     """scontrol update Dependency of a pending job; "" for none."""
 
-    order: ClassVar[int] = 2
     job_id: int
     dependency: str
 
@@ -253,7 +232,6 @@ class SetPriority:
     """scontrol update Priority: of an administrator a job keeps it, and 0 holds it; what a user lowers it to (not
     `lasts`) goes as soon as priorities are worked out."""
 
-    order: ClassVar[int] = 2
     job_id: int
     priority: int
     lasts: bool = True
@@ -263,7 +241,6 @@ class SetPriority:
 class SetNice:
     """scontrol update Nice."""
 
-    order: ClassVar[int] = 2
     job_id: int
     nice: int
 
@@ -272,7 +249,6 @@ class SetNice:
 class SetSiteFactor:
     """scontrol update SiteFactor."""
 
-    order: ClassVar[int] = 2
     job_id: int
     factor: int
 
@@ -282,7 +258,6 @@ class RankAnew:
     """The end of any scontrol update of a job: its priority is worked out anew, and the loop is asked for a pass
     unless the update was `refused`."""
 
-    order: ClassVar[int] = 2
     job_id: int
     refused: bool = False
 
@@ -292,7 +267,6 @@ class AlterJob:
     """scontrol update of what a pending job asks for: `sub` takes the place of its submission. A running job gets
     the licenses it names, nothing else."""
 
-    order: ClassVar[int] = 2
     job_id: int
     sub: Submission
 
@@ -304,7 +278,6 @@ class AlterNodes:
     Features that are `active` are those jobs are given nodes by; all of `features`, where only these are given.
     """
 
-    order: ClassVar[int] = 2
     nodes: tuple[str, ...]
     weight: int | None = None
     features: tuple[str, ...] | None = None
@@ -316,7 +289,6 @@ class AlterNodes:
 class AlterPartition:
     """scontrol update or create partition: `spec` is what it is from now on."""
 
-    order: ClassVar[int] = 2
     spec: PartitionSpec
 
 
@@ -324,7 +296,6 @@ class AlterPartition:
 class ReplaceAccounting:
     """sacctmgr: these are the associations and QOS from now on. Every partition's QOS is among them."""
 
-    order: ClassVar[int] = 2
     accounting: Accounting
 
 
@@ -332,7 +303,6 @@ class ReplaceAccounting:
 class DeletePartition:
     """scontrol delete partition; its jobs have been looked for."""
 
-    order: ClassVar[int] = 2
     name: str
 
 
@@ -340,7 +310,6 @@ class DeletePartition:
 class SetPartitionState:
     """scontrol update PartitionName State: UP, DOWN, DRAIN or INACTIVE."""
 
-    order: ClassVar[int] = 2
     partition: str
     state: str
 
@@ -349,7 +318,6 @@ class SetPartitionState:
 class Maintain:
     """scontrol create reservation with the flags MAINT and IGNORE_JOBS: `nodes` are closed over [start, end)."""
 
-    order: ClassVar[int] = 2
     nodes: tuple[str, ...]
     start: int
     end: int
@@ -361,7 +329,6 @@ class Maintain:
 class CreateReservation:
     """scontrol create reservation; `restored`: it was there when slurmctld started, so it may have begun."""
 
-    order: ClassVar[int] = 2
     spec: ReservationSpec
     restored: bool = False
 
@@ -370,7 +337,6 @@ class CreateReservation:
 class UpdateReservation:
     """scontrol update reservation; None (or nothing) leaves a thing as it is. Times are absolute seconds."""
 
-    order: ClassVar[int] = 2
     name: str
     start: int | None = None
     end: int | None = None
@@ -389,29 +355,48 @@ class UpdateReservation:
 class DeleteReservation:
     """scontrol delete reservation."""
 
-    order: ClassVar[int] = 2
     name: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class Submit:
     """sbatch; `again`: a job that has ended is requeued, which no limit refuses (_job_requeue_op) and which leaves it
     the priority it `had`, if any."""
 
-    order: ClassVar[int] = 3
     sub: Submission
     again: bool = False
     had: int = 0
+
+    def __init__(self, sub: Submission, again: bool = False, had: int = 0) -> None:
+        self.sub, self.again, self.had = sub, again, had
 
 
 @dataclass(slots=True)
 class Solved:
     """The answer to `AskSolver`, JSON text; "null" if the solver failed. One nobody waits for any more is ignored."""
 
-    order: ClassVar[int] = 5
     number: int
     answer: str
 
+
+_TOLD = (
+    (JobEnded, ProcessesGone, NodesDown, LaunchFailed),
+    (
+        NodesDrain, NodesFail, NodesResume, NodesUndrain, NodesMute, NodesRegister, NodesReboot, NodesRebootCancel,
+        NodesBooted, NodesPower,
+    ),
+    (
+        Cancel, Requeue, RequeueHold, ResizeJob, Suspend, Resume, Hold, Release, SetTimeLimit, SetArrayLimit,
+        SetDependency, SetPriority, SetNice, SetSiteFactor, RankAnew, AlterJob, AlterNodes, AlterPartition,
+        ReplaceAccounting, DeletePartition, SetPartitionState, Maintain, CreateReservation, UpdateReservation,
+        DeleteReservation,
+    ),
+    (Submit,),
+    (StartAtOnce,),
+    (Solved,),
+)  # fmt: skip
+ORDER: dict[type, int] = {kind: at for at, kinds in enumerate(_TOLD) for kind in kinds}
+"""The place of each kind of fact among those of one instant."""
 
 Fact = (
     JobEnded | ProcessesGone | NodesDown | NodesDrain | NodesResume | Cancel | Requeue | Hold | Release | SetTimeLimit
@@ -423,18 +408,24 @@ Fact = (
 )  # fmt: skip
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class Launch:
     """Start the job's processes on its allocation (``job.alloc``)."""
 
     job: Job
 
+    def __init__(self, job: Job) -> None:
+        self.job = job
 
-@dataclass(slots=True)
+
+@dataclass(slots=True, init=False)
 class Kill:
     """Take the job's processes away; the controller has already given back its nodes."""
 
     job: Job
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
 
 
 @dataclass(slots=True)
@@ -451,11 +442,14 @@ class Continue:
     job: Job
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class Finished:
     """The job reached its final state; nothing more will be said of it."""
 
     job: Job
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
 
 
 @dataclass(slots=True)
