@@ -30,15 +30,13 @@ REQUIRES = ("mypy>=2.4,<2.5", "numpy>=2.0", "simpy>=4.1", *KERNEL_REQUIRES)
 
 # Where the time goes: the core, the capacity structures, the driver's loop, the columns, the backfill engines, and of
 # the daemon what each submission and each job of a squeue goes through.
-# Left out: enumerations' modules, which gain nothing, and the modules of the policies that are only a name and a depth,
-# which stay open to whoever patches or extends them.
+# Left out: enumerations' modules, which gain nothing; the modules of the policies that are only a name and a depth,
+# which stay open to whoever patches or extends them; decisions, in which a policy may be wrong and is told so in words.
 MODULES = (
     "slurmsim/bitmap.py",
     "slurmsim/capacity.py",
     "slurmsim/core/*/*.py",
-    "slurmsim/model/request.py",
     "slurmsim/model/submission.py",
-    "slurmsim/policy/decisions.py",
     "slurmsim/sim/listener.py",
     "slurmsim/sim/network.py",
     "slurmsim/sim/recorder.py",

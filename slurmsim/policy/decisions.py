@@ -1,7 +1,4 @@
-"""What a policy may decide: the messages its `schedule` yields.
-
-Constructors of what is made by the million are written out: a dataclass's own is Python in the compiled build, too.
-"""
+"""What a policy may decide: the messages its `schedule` yields."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.policy.cluster import JobView, PartitionView, RecordView
 
 
-@dataclass(slots=True, init=False)
+@dataclass(slots=True)
 class Start:
     """Start `job` now, on nodes the node selector chooses; `within` limits it to some nodes. Outcome: started or not.
 
@@ -40,14 +37,6 @@ class Start:
     cap: float | None = None
     longer: Callable[[Bitmap], int] | None = None
 
-    def __init__(
-        self, job: JobView | RecordView, within: Bitmap | None = None, partition: PartitionView | None = None,
-        time_limit_s: int | None = None, layout: Mapping[int, int] | None = None, nodes: int | None = None,
-        cap: float | None = None, longer: Callable[[Bitmap], int] | None = None,
-    ) -> None:  # fmt: skip
-        self.job, self.within, self.partition, self.time_limit_s = job, within, partition, time_limit_s
-        self.layout, self.nodes, self.cap, self.longer = layout, nodes, cap, longer
-
 
 @dataclass(slots=True)
 class StartTogether:
@@ -59,7 +48,7 @@ class StartTogether:
     starts: Sequence[Start]
 
 
-@dataclass(slots=True, init=False)
+@dataclass(slots=True)
 class Plan:
     """Show that `job` is planned to start at `start` (on `nodes`), as squeue --start does; None: nobody can tell.
 
@@ -71,22 +60,16 @@ class Plan:
     nodes: Bitmap = 0
     promise: bool = True
 
-    def __init__(self, job: JobView | RecordView, start: int | None, nodes: Bitmap = 0, promise: bool = True) -> None:
-        self.job, self.start, self.nodes, self.promise = job, start, nodes, promise
 
-
-@dataclass(slots=True, init=False)
+@dataclass(slots=True)
 class Reject:
     """Show `reason` for pending `job`."""
 
     job: JobView | RecordView
     reason: str
 
-    def __init__(self, job: JobView | RecordView, reason: str) -> None:
-        self.job, self.reason = job, reason
 
-
-@dataclass(slots=True, init=False)
+@dataclass(slots=True)
 class Tested:
     """When the job of `record` could start was worked out, be it only to know; None: that of every job in the queue.
 
@@ -94,9 +77,6 @@ class Tested:
     """
 
     record: RecordView | None = None
-
-    def __init__(self, record: RecordView | None = None) -> None:
-        self.record = record
 
 
 @dataclass(slots=True)

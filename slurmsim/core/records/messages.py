@@ -1,6 +1,6 @@
 """Facts the controller is told and actions it answers with. The order of facts at one instant is fixed here.
 
-Constructors of what every job has are written out, as those of decisions are (`slurmsim.policy.decisions`).
+Constructors of what every job has are written out: a dataclass's own is Python in the compiled build, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Constructors that are written out (`slurmsim.policy.decisions` says why) take what their dataclass says."""
+"""Constructors that are written out (`slurmsim.core.records.messages` says why) take what their dataclass says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ MODULES = (
     "slurmsim.core.placement.best_fit",
     "slurmsim.core.records.messages",
     "slurmsim.model.submission",
-    "slurmsim.policy.decisions",
     "slurmsim.sim.network",
     "slurmsim_policies.slurm_backfill.search",
 )
@@ -36,12 +35,11 @@ def written() -> Iterator[Any]:
 
 @pytest.mark.parametrize("cls", list(written()), ids=lambda cls: cls.__name__)
 def test_parameters_are_the_fields(cls: Any) -> None:
-    try:
-        parameters = list(inspect.signature(cls).parameters.values())
-    except ValueError:
-        pytest.skip("compiled, it tells nobody of its parameters")
+    parameters = inspect.signature(cls).parameters.values()
     said = [(p.name, MISSING if p.default is p.empty else p.default) for p in parameters]
     assert said == [(f.name, f.default) for f in fields(cls)]
+    if import_module(cls.__module__).__file__.endswith(".so"):  # type: ignore[union-attr]
+        return  # whose types are checked
     values = {f.name: object() for f in fields(cls)}
     made = cls(**values)
     assert {name: getattr(made, name) for name in values} == values
