@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from slurmsim.policy import SlurmRecord
+from slurmsim_policies.slurm_backfill.alike import alike
 
 Array = tuple[int, int, Any]
 
@@ -117,17 +118,8 @@ class WalkedQueue:
         self._looked_at.clear()
         self.renew(look_at)
         before, now = self.records, list(records)
-        n, n_before = len(now), len(before)
-        least = min(n, n_before)
-        first = 0
-        while first < least and before[first] is now[first]:
-            first += 1
-        least -= first
-        rest = 0  # alike at the end
-        while rest < least and before[n_before - 1 - rest] is now[n - 1 - rest]:
-            rest += 1
-        n -= rest
-        n_before -= rest
+        first, rest = alike(before, now)
+        n, n_before = len(now) - rest, len(before) - rest
         there, new = self._find(now, first, n, n_before)
         if n_before - n + len(new):  # so many are gone
             self._forget(first, n_before)
