@@ -14,13 +14,14 @@ import pyarrow as pa
 from slurmsim.errors import InvariantError
 from slurmsim.trace import columns, rows, schema
 from slurmsim.trace.jsonfile import to_json
-from slurmsim.trace.rows import Row, RowSplitter
+from slurmsim.trace.rows import Row, RowColumns
 from slurmsim.trace.schema import OPTIONAL, TABLES
 from slurmsim.trace.staging import INTERRUPTED, MANIFEST, StagedFolder, output_errors, read_manifest
 
 ROW_GROUP = 65_536
-# Rows become Arrow arrays in smaller batches, while they are still in the processor's cache.
-BATCH = 8_192
+# Rows become columns in smaller batches, while they are still in the processor's cache; as a whole without the kernel,
+# which then takes more than a row costs.
+BATCH, BATCH_KERNEL = 8_192, 512
 VERSION_KEY = b"slurmsim.trace_schema"
 
 Columns = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
@@ -50,8 +51,8 @@ class Sink:
     """
 
     __slots__ = (
-        "_batches", "_fields", "_pending", "_rows", "_schema", "_shown", "_splitter", "_writer", "append", "extend",
-        "n_rows",
+        "_batches", "_columns", "_fields", "_full_at", "_pending", "_rows", "_schema", "_shown", "_writer", "append",
+        "extend", "n_rows",
     )  # fmt: skip
 
     def __init__(self, path: Path, shown: Path, table: str, power: bool = False) -> None:
@@ -60,7 +61,8 @@ class Sink:
         self._shown = shown
         self._fields = schema.fields(table, power)
         self._schema = arrow_schema(table, power)
-        self._splitter = RowSplitter(self._fields) if rows.COMPILED else None
+        self._columns = RowColumns(self._fields, ROW_GROUP) if rows.COMPILED else None
+        self._full_at = BATCH if self._columns is None else BATCH_KERNEL
         self._rows: list[Row] = []
         self._batches: list[pa.Table] = []
         self._pending = 0
@@ -82,7 +84,7 @@ class Sink:
     @property
     def full(self) -> bool:
         """Whether a batch's worth of rows waits."""
-        return len(self._rows) >= BATCH
+        return len(self._rows) >= self._full_at
 
     def append_columns(self, batch: Columns) -> None:
         """Add rows given as equally long columns by name, for producers that have arrays.
@@ -125,7 +127,7 @@ class Sink:
         self._write_groups(last=True)
         with output_errors(self._shown):
             self._writer.close()
-        self._writer = None
+        self._writer = self._columns = None  # their memory is the report's now
 
     def drop(self) -> None:
         """Close the file without caring for its content."""
@@ -140,9 +142,11 @@ class Sink:
         while self._rows:
             # A batch ends with its row group, or the group's dictionaries would depend on when we were called.
             taken = self._rows[: self._room]
-            if self._splitter is not None and (arrays := self._splitter.arrays(taken)) is not None:
+            if self._columns is not None and self._columns.take(taken):
                 del self._rows[: len(taken)]
-                self._add_arrays(arrays)
+                self._count(len(taken))
+                if self._room == ROW_GROUP:  # the row group is full
+                    self._write_groups()
                 continue
             try:
                 cells = list(zip(*taken, strict=True))
@@ -168,13 +172,19 @@ class Sink:
                     arrays.append(columns.int_array(values, nullable=column.kind == "int64?"))
             except (TypeError, ValueError, OverflowError) as error:
                 raise InvariantError(f"{self._shown.name}: column {name}: {error}") from error
-        self._add_arrays(arrays)
+        self._settle(written_next=False)
+        self._batches.append(pa.Table.from_arrays(arrays, schema=self._schema))
+        self._count(len(cells[0]))
 
-    def _add_arrays(self, arrays: Sequence[pa.Array]) -> None:
-        table = pa.Table.from_arrays(arrays, schema=self._schema)
-        self._batches.append(table)
-        self._pending += len(table)
-        self.n_rows += len(table)
+    def _settle(self, *, written_next: bool) -> None:
+        """What the kernel has put into columns becomes a batch; of `RowColumns.arrays`."""
+        if self._columns is not None and self._columns.n:
+            arrays = self._columns.arrays(written_next=written_next)
+            self._batches.append(pa.Table.from_arrays(arrays, schema=self._schema))
+
+    def _count(self, n: int) -> None:
+        self._pending += n
+        self.n_rows += n
 
     def _write_groups(self, last: bool = False) -> None:
         size = self._pending if last else self._pending - self._pending % ROW_GROUP
@@ -182,6 +192,7 @@ class Sink:
             return
         if self._writer is None:
             raise InvariantError(f"{self._shown.name}: rows appended after the file was closed")
+        self._settle(written_next=size == self._pending)
         waiting = self._batches[0] if len(self._batches) == 1 else pa.concat_tables(self._batches)
         # One dictionary a row group, or Arrow writes the column's later chunks without any.
         group = waiting.slice(0, size).unify_dictionaries()
