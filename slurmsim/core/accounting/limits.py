@@ -310,9 +310,13 @@ class Limits(Observer):
             theirs |= in_use.nodes
         if not theirs:
             return 0
-        lines = [line & record.request.candidates for line in self.state.table.lines]
-        others = [line & ~theirs for line in lines if line & theirs]
-        return sum(others)  # the lines have no node in common
+        table, candidates, others = self.state.table, record.request.candidates, 0
+        for line in table.lines:
+            mine = line if candidates == table.everything else line & candidates
+            used = mine & theirs
+            if used:
+                others |= mine ^ used
+        return others
 
     def after(self, record: Record, alloc: Allocation | None, nodes: Bitmap = 0) -> str | None:
         """The limit an allocation would break, None if there is none.

@@ -121,7 +121,7 @@ class ClusterUpdates:
     def partition(self, fact: AlterPartition) -> None:
         """Other limits or nodes, or a partition that was not there. Raises SubmitError, changing nothing."""
         state, spec = self.state, fact.spec
-        mask = from_indices(sorted(state.table.index[n] for n in spec.nodes))
+        mask = state.table.kept(from_indices(sorted(state.table.index[n] for n in spec.nodes)))
         p = state.cluster.by_name.get(spec.name)
         pool = self._pool(mask, p)
         if p is None:

@@ -89,7 +89,7 @@ class ClusterState:
         defaults = [p for p in self.partitions if p.spec.default]
         self.default = defaults[-1] if defaults else None
         down = [i for i, s in enumerate(cluster.nodes) if s.state.upper() in _DOWN_STATES]
-        self.table.up &= ~from_indices(down)
+        self.table.up = self.table.kept(self.table.up & ~from_indices(down))
         self.table.down = from_indices(down)
         self.namer = NodeNamer(self.table.names)
         self.node_sets = NodeSets(self.table)

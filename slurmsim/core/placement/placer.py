@@ -110,13 +110,14 @@ class Placer:
 
         A pass asks this of the same sets again and again while nothing starts; counting 18,688 bits takes a while.
         """
-        table = self.table
-        if within is None:
-            within = table.everything
+        table, everything = self.table, self.table.everything
+        if within is None or within == everything:
+            within = everything
+            if candidates == everything:
+                return table.idle_of(everything)
         idle, up, of, inside, mask, n = self._counted
         if not (idle == table.idle and up == table.up and of == candidates and inside == within):
-            mask = table.idle & table.up & candidates & within
-            n = mask.bit_count()
+            mask, n = table.idle_of(candidates & within)
             self._counted = table.idle, table.up, candidates, within, mask, n
         return mask, n
 

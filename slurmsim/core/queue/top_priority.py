@@ -5,7 +5,6 @@ A job behind another shows Priority from the start, and an allocation behind ano
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
@@ -34,13 +33,13 @@ def is_top(queue: JobQueue, job: Job, *, by_tier: bool = False) -> bool:
 
 def _is_top_by_priority(queue: JobQueue, job: Job) -> bool:
     for pool in queue.pools:
-        records, keys = pool.records, pool.keys
+        records = pool.records
         at = 0
         while at < len(records):
             other = records[at].job
             if other.priority <= job.priority:
                 # and so have all behind it in its tier, unless the order is that of creation
-                at = at + 1 if queue.fifo else bisect_left(keys, (keys[at][0] + 1,))
+                at = at + 1 if queue.fifo else pool.behind_tier(records[at].tier)
             elif other is not job and _stands_before(other, job):
                 return False
             else:

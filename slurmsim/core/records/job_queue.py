@@ -11,12 +11,12 @@ submit time and id. Jobs that are held, dependent, throttled or not yet begun ar
 from __future__ import annotations
 
 import warnings
-from bisect import bisect_left
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.partition import Partition
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from slurmsim.core.placement.compiled_request import CompiledRequest
     from slurmsim.core.records.reservation import Reservation
 
-Key = tuple[int, int, int, int, int, int]
 RESERVED_FIRST = 1 << 40  # beyond any partition tier
-_key = attrgetter("key")
+_key, _tier, _place, _rest = attrgetter("key"), attrgetter("tier"), attrgetter("place"), attrgetter("rest")
 
 
 class Record:
@@ -35,15 +34,16 @@ class Record:
 
     `single`: it shares its fate with no other record but those of tasks of its array (not with one of the same job in
     another partition), and asks for nothing but nodes and what is on them; `alone`: with none at all, and counting
-    nodes decides whether it fits. `unreserved`: its QOS lets backfill keep no place for it (NoReserve).
+    nodes decides whether it fits. `unreserved`: its QOS lets backfill keep no place for it (NoReserve). `tier`, `place`
+    and, where these are the same, `rest` tell where it stands: what comes first is less.
     """
 
     __slots__ = (
-        "alone", "job", "key", "need", "partition", "priority", "request", "reservation", "single", "slot", "standing",
-        "unreserved",
+        "alone", "job", "need", "partition", "place", "priority", "rank", "request", "reservation", "rest", "single",
+        "slot", "standing", "tier", "unreserved",
     )  # fmt: skip
 
-    key: Any  # a `Key`; as one, compiled code would make a tuple of it for whoever sorts, searches or compares
+    rest: Any  # a tuple of integers; as one, compiled code would make another of it for whoever compares
 
     def __init__(
         self, job: Job, partition: Partition, request: CompiledRequest, priority: int, fifo: bool,
@@ -73,31 +73,49 @@ class Record:
         return request.node_need * request.cpus_each if request.whole and request.uniform else request.min_cpus
 
     def set_priority(self, priority: int, fifo: bool) -> None:
-        """Adopt `priority` (of this job in this partition) and the order key that follows from it."""
+        """Adopt `priority` (of this job in this partition) and the place that follows from it."""
         job = self.job
-        self.priority = priority
-        tier, last = -self.partition.tier, job.partitions.index(self.partition)  # as the job names them
+        self.priority, self.rank = priority, job.rank
+        self.tier, last = -self.partition.tier, job.partitions.index(self.partition)  # as the job names them
         r = self.reservation
         if r is not None:
-            tier -= RESERVED_FIRST
+            self.tier -= RESERVED_FIRST
             last += (r.start * 1_000_000 + r.order) * 10_000
         if job.turn is not None:
-            self.key = (tier, job.turn[0], job.turn[1], 0, 0, last)
-            return
-        if fifo:
-            self.key = (0, job.order, 0, 0, 0, last)
-            return
-        self.key = (tier, -priority, job.submit_time, job.array_key, job.rank, last)
+            self.place, self.rest = job.turn[0], (job.turn[1], 0, 0, last)
+        elif fifo:
+            self.tier, self.place, self.rest = 0, job.order, (0, 0, 0, last)
+        else:
+            self.place, self.rest = -priority, (job.submit_time, job.array_key, job.rank, last)
+
+    def reprioritise(self, priority: int) -> None:
+        """Adopt `priority`, on which its place depends, in the tier it is in."""
+        self.priority, self.place = priority, -priority
+        rank = self.job.rank
+        if rank != self.rank:
+            self.rank, self.rest = rank, (*self.rest[:2], rank, self.rest[3])
+
+    @property
+    def key(self) -> Any:
+        """All that tells where it stands: six integers."""
+        return self.tier, self.place, *self.rest
+
+    def is_before(self, other: Record) -> bool:
+        """Whether it stands before `other`; as `key` compares, without making any."""
+        if self.tier != other.tier:
+            return self.tier < other.tier
+        if self.place != other.place:
+            return self.place < other.place
+        return bool(self.rest < other.rest)
 
 
 class PoolQueue:
-    """The records of one pool in order; two parallel lists, so that a place is found by bisection."""
+    """The records of one pool in order."""
 
-    __slots__ = ("gone", "keys", "new", "per_partition", "records", "watched")
+    __slots__ = ("gone", "new", "per_partition", "records", "watched")
 
     def __init__(self) -> None:
         self.watched = False  # somebody reads `new` and `gone`, and clears them
-        self.keys: list[Key] = []
         self.records: list[Record] = []
         # records that came since somebody last cleared it, in order of arrival
         self.new: list[Record] = []
@@ -107,10 +125,9 @@ class PoolQueue:
         self.per_partition: defaultdict[int, int] = defaultdict(int)
 
     def insert(self, record: Record) -> None:
-        keys, key = self.keys, record.key
-        at = len(keys) if not keys or keys[-1] < key else bisect_left(keys, key)
-        keys.insert(at, key)
-        self.records.insert(at, record)
+        records = self.records
+        at = len(records) if not records or records[-1].is_before(record) else self.position(record)
+        records.insert(at, record)
         if self.watched:
             self.new.append(record)
         self.per_partition[record.partition.index] += 1
@@ -122,17 +139,50 @@ class PoolQueue:
 
     def delete(self, record: Record) -> int:
         """Take `record` out; returns how many were ahead of it."""
-        at = bisect_left(self.keys, record.key)
-        del self.keys[at], self.records[at]
+        at = self.position(record)
+        del self.records[at]
         self.per_partition[record.partition.index] -= 1
         return at
 
     def position(self, record: Record) -> int:
-        return bisect_left(self.keys, record.key)
+        """How many stand before `record`, be it in the queue or not."""
+        records = self.records
+        low, high = 0, len(records)
+        while low < high:
+            middle = (low + high) >> 1
+            if records[middle].is_before(record):
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def behind_tier(self, tier: int) -> int:
+        """How many stand in `tier` or before it."""
+        return bisect_right(self.records, tier, key=_tier)
 
     def resort(self) -> None:
-        self.records.sort(key=_key)
-        self.keys = [r.key for r in self.records]
+        """Places have changed: put the records in order, in which most still are."""
+        _put_in_order(self.records)
+
+
+def _put_in_order(records: list[Record]) -> None:
+    """As ``sort(key=_key)``: one integer, or two, tell most of them apart, and are compared at once."""
+    n = len(records)
+    for at in range(1, n):
+        if not records[at - 1].is_before(records[at]):
+            break
+    else:
+        return
+    records.sort(key=_place)
+    records.sort(key=_tier)  # those of one tier stay in order
+    begin = 0
+    while begin < n:
+        end, first = begin + 1, records[begin]
+        while end < n and records[end].place == first.place and records[end].tier == first.tier:
+            end += 1
+        if end - begin > 1:
+            records[begin:end] = sorted(records[begin:end], key=_rest)
+        begin = end
 
 
 class Watcher:
@@ -267,7 +317,7 @@ class JobQueue:
         if len(self.pools) > 1:
             for pool in self.pools[1:]:
                 found += pool.records
-            found.sort(key=_key)
+            _put_in_order(found)
         return found if self.arrange is None else self.arrange(found)
 
     def reprioritise(self, records: list[Record], priorities: list[int]) -> None:
@@ -276,11 +326,11 @@ class JobQueue:
         pools = [False] * len(self.pools)
         for at in range(len(records)):  # mypyc makes pairs for a strict `zip`
             record, value = records[at], priorities[at]
-            record.priority = value
             job = record.job
-            if not fifo and job.turn is None:
-                key = cast("tuple[Any, ...]", record.key)
-                record.key = (key[0], -value, key[2], key[3], job.rank, key[5])
+            if fifo or job.turn is not None:
+                record.priority = value
+            else:
+                record.reprioritise(value)
             job.priority = value if len(job.partitions) == 1 else min(r.priority for r in self.jobs[job.id])
             pools[record.partition.pool] = True
         for pool, changed in zip(self.pools, pools, strict=True):

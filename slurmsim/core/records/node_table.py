@@ -145,6 +145,7 @@ class NodeTable:
         self.free_gres = self.gres.copy()
         self.n_jobs = np.zeros(self.n, np.int64)
         self.idle: Bitmap = self.everything
+        self._n_idle = self.n  # negative: to be counted
         self.mixed: Bitmap = 0
         self.up: Bitmap = self.everything
         self.down: Bitmap = 0  # down, drained or in maintenance
@@ -154,6 +155,10 @@ class NodeTable:
         # by partition with MaxCPUsPerNode: CPUs its jobs use of each node
         self.used_by: dict[int, IntArray] = {}
         self.cores: SharedCores | None = None  # where some partition lets jobs share cores
+
+    def kept(self, nodes: Bitmap) -> Bitmap:
+        """`nodes`; all of them as the one object that `everything` is, which is compared at once."""
+        return self.everything if nodes == self.everything else nodes
 
     def active_features(self) -> list[frozenset[str]]:
         """By which features jobs are given nodes, of each node."""
@@ -177,6 +182,20 @@ class NodeTable:
         """Nodes not all of whose CPUs are in use, idle ones too."""
         return from_indices(np.flatnonzero(self.free_cpus > 0))
 
+    def count_anew(self) -> None:
+        """`idle` has been replaced."""
+        self._n_idle = -1
+
+    def idle_of(self, nodes: Bitmap) -> tuple[Bitmap, int]:
+        """The usable nodes of `nodes` without a job, and how many they are; of all of them that is known."""
+        everything = self.everything
+        if nodes == everything and self.up == everything:
+            if self._n_idle < 0:
+                self._n_idle = self.idle.bit_count()
+            return self.idle, self._n_idle
+        found = self.idle & self.up & nodes
+        return found, found.bit_count()
+
     def allocate(self, a: Allocation, *, crowd: bool = False) -> Bitmap:
         """Take what `a` says; returns the nodes that were idle before. `crowd`: others may have its cores."""
         newly = a.mask & self.idle
@@ -184,6 +203,8 @@ class NodeTable:
             if newly != a.mask:
                 raise InvariantError("whole-node allocation on a node that is not idle")
             self.idle ^= a.mask
+            self._n_idle -= a.n_nodes if self._n_idle >= 0 else 0
+            newly = a.mask  # the very object, which tells without a look that it is all of them
         else:
             idx = a.indices()
             if a.share is None:
@@ -200,6 +221,7 @@ class NodeTable:
             if a.quota >= 0:
                 self.used_by[a.quota][idx] += a.cpus
             self.idle &= ~a.mask
+            self._n_idle = -1
             self.mixed |= a.mask
         self.alloc_cpus += a.n_cpus
         return newly
@@ -209,6 +231,7 @@ class NodeTable:
         self.alloc_cpus -= a.n_cpus
         if a.whole:
             self.idle |= a.mask
+            self._n_idle += a.n_nodes if self._n_idle >= 0 else 0
             return a.mask
         idx = a.indices()
         if a.share is None:
@@ -230,6 +253,7 @@ class NodeTable:
         freed = from_indices(idx[self.n_jobs[idx] == 0]) if shared else a.mask
         self.mixed &= ~freed
         self.idle |= freed
+        self._n_idle = -1
         return freed
 
     def _take(self, idx: IntArray, cpus: int | IntArray) -> None:
@@ -286,6 +310,8 @@ class NodeTable:
         mixed = from_indices(np.flatnonzero(jobs))
         if mixed & whole or mixed != self.mixed or self.idle != self.everything & ~(mixed | whole):
             raise InvariantError("node masks differ from a recount")
+        if self._n_idle not in (-1, self.idle.bit_count()):
+            raise InvariantError("the number of idle nodes differs from a recount")
         apart = ~to_bools(crowded, self.n)
         if (cpus[apart] < 0).any() or (mem < 0).any() or (gres < 0).any():
             raise InvariantError("a node is over-booked")

@@ -17,7 +17,7 @@ class Partition:
 
     def __init__(self, spec: PartitionSpec, index: int, table: NodeTable) -> None:
         self.spec, self.name, self.index = spec, spec.name, index
-        self.mask: Bitmap = from_indices(sorted(table.index[n] for n in spec.nodes))
+        self.mask: Bitmap = table.kept(from_indices(sorted(table.index[n] for n in spec.nodes)))
         self.total_nodes = self.mask.bit_count()
         self.total_cpus = table.cpus_on(self.mask) if self.mask else 0
         self.tier = spec.priority_tier

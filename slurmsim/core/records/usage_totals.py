@@ -86,7 +86,7 @@ class UsageTotals:
         gpus = self.gpus_of(job) if a.gres else 0
         if cpus_only:
             mem = gpus = 0
-        n_nodes = nodes.bit_count()
+        n_nodes = a.n_nodes if nodes == a.mask else nodes.bit_count()
         if self._alone:
             whole.touched = True
             whole.nodes += sign * n_nodes

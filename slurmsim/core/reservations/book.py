@@ -182,7 +182,7 @@ class Reservations:
     def set_up(self) -> None:
         """Which nodes can take jobs, and which count as down."""
         state, table = self.state, self.state.table
-        table.up, table.down = table.everything & ~state.unusable, state.unusable
+        table.up, table.down = table.kept(table.everything & ~state.unusable), state.unusable
         if self.state.reserved.all:
             table.down |= state.reserved.active(state.now, maintenance=True)
             if state.event_driven:  # the policy has the rest

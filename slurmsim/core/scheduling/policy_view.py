@@ -115,7 +115,7 @@ class View:
     @property
     def free_nodes(self) -> int:
         """Usable nodes without a job."""
-        return (self.state.table.idle & self.state.table.up).bit_count()
+        return self.state.table.idle_of(self.state.table.everything)[1]
 
     @property
     def free_cpus(self) -> int:

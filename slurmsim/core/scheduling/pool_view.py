@@ -46,6 +46,7 @@ class PoolView:
         self.mask: Bitmap = 0
         for p in self.partitions:
             self.mask |= p.mask
+        self.mask = state.table.kept(self.mask)
         self._queue = state.queue.pools[index]
         self.pending: Sequence[Record] = self._queue.records
         self.units: str | None = ""
@@ -115,7 +116,7 @@ class PoolView:
             idle = mask & table.idle
             mixed = mask & table.mixed
             return table.cpus_on(idle) + (int(table.free_cpus[to_indices(mixed)].sum()) if mixed else 0)
-        return (table.idle & table.up & self.mask).bit_count()
+        return table.idle_of(self.mask)[1]
 
     @property
     def returning(self) -> Callable[[Job], int]:

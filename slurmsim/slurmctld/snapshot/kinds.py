@@ -53,7 +53,7 @@ from slurmsim.slurmctld.processes.step import Step
 from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.snapshot.graph import Kind
 
-SCHEMA = 10
+SCHEMA = 11
 """Of kinds and parts together."""
 
 
@@ -82,11 +82,11 @@ KINDS: tuple[Kind, ...] = (
         "queue entry",
         Record,
         """
-        alone job key need partition priority request reservation single slot unreserved
+        alone job need partition place priority rank request reservation rest single slot tier unreserved
     """,
         standing=_none,
     ),
-    _kind("pool", PoolQueue, "gone keys new per_partition records watched"),
+    _kind("pool", PoolQueue, "gone new per_partition records watched"),
     _kind("pool view", PoolView, "_queue _requests_seen _test index mask name partitions pending state units"),
     _kind(
         "allocation",

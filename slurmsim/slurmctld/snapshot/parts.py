@@ -78,8 +78,8 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "reservation lists", state.reserved, "all partial magnetic"
     yield "cluster", state.cluster, "partitions by_name default known_requests n_compiled gone n_pools"
     yield "nodes", c.state.table, (
-        "specs mem weight gres free_cpus free_mem free_gres n_jobs idle mixed up down total_cpus alloc_cpus used_by"
-        " cores active past_features"
+        "specs mem weight gres free_cpus free_mem free_gres n_jobs idle _n_idle mixed up down total_cpus alloc_cpus"
+        " used_by cores active past_features"
     )  # fmt: skip
     yield "topology", state.cluster.tree, ""
     yield "selector", c.state.selector, "asleep"

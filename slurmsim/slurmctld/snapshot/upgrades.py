@@ -14,6 +14,7 @@ a part of the engine stays what it is in a new one. What refers to other records
 | 7 | before 0.7.0 | how jobs were held, their foremost partition, whether they share; forgotten tasks of arrays |
 | 8 | before 0.7.0 | tasks of a socket and of a core, shapes with more tasks than CPUs |
 | 9 | before 0.7.0 | priorities of runs that are requeued, reasons told again in the next pass |
+| 10 | before 0.7.0 | records of the queue keep the parts of their key |
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     },
     8: {"request": {"tasks_per_socket": 0, "tasks_per_core": 0}, "shape": {"tasks_short": 0}},
     9: {"live job": {"ran_with_priority": 0}},
+    10: {},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {
@@ -105,6 +107,13 @@ def lead_over(table: dict[str, Any], schema: int) -> dict[str, Any]:
     for older in range(schema, SCHEMA):
         for column, value in _ADDED[older].get(table["kind"], {}).items():
             table["columns"][column] = {"later": True} if value is LATER else _column(value, table["n"])
+    if schema < 11 and table["kind"] == "queue entry":
+        keys = [coded[1:] for coded in table["columns"].pop("key")["x"]]
+        tiers, places, times, arrays, ranks, lasts = zip(*keys, strict=True)
+        table["columns"] |= {
+            "tier": {"v": list(tiers)}, "place": {"v": list(places)}, "rank": {"v": list(ranks)},
+            "rest": {"x": [["t", *rest] for rest in zip(times, arrays, ranks, lasts, strict=True)]},
+        }  # fmt: skip
     if schema < 5:
         for old, new in _RENAMED.get(table["kind"], {}).items():
             table["columns"][new] = table["columns"].pop(old)
@@ -159,7 +168,12 @@ def complete(requests: list[CompiledRequest], schema: int) -> None:
 
 
 def settle(engine: Engine, schema: int) -> None:
-    """What older releases only showed, or refused, decides now: active features; which cores are reserved."""
+    """What older releases only showed, or refused, decides now: active features; which cores are reserved.
+
+    And what they did not count: idle nodes.
+    """
+    if schema < 11:
+        engine.controller.state.table.count_anew()
     if schema < 5:
         for reservation in engine.controller.state.reserved.all:
             reservation.core_bits = {}
