@@ -9,16 +9,8 @@ import pytest
 
 from slurmsim.kernel import MODULES, compiled, load
 
-FORMS = pytest.mark.parametrize(
-    "form",
-    [
-        "python",
-        pytest.param(
-            "extension",
-            marks=pytest.mark.skipif(not all(map(compiled, MODULES)), reason="the kernels are not compiled"),
-        ),
-    ],
-)
+NEEDS_EXTENSIONS = pytest.mark.skipif(not all(map(compiled, MODULES)), reason="the kernels are not compiled")
+FORMS = pytest.mark.parametrize("form", ["python", pytest.param("extension", marks=NEEDS_EXTENSIONS)])
 
 
 def kernel(name: str, form: str) -> Any:

@@ -11,12 +11,15 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from slurmsim.bitmap import Bitmap, runs, span
+from slurmsim.kernel import compiled, load
+
+_PICKER: Any = load("picking").Picker() if compiled("picking") else None  # else big integers are quicker
 
 
 def pick_equal(mask: Bitmap, n: int, least: int) -> list[tuple[int, int]] | None:
@@ -28,6 +31,9 @@ def pick_equal(mask: Bitmap, n: int, least: int) -> list[tuple[int, int]] | None
     """
     if mask.bit_count() < n:
         return None
+    if _PICKER is not None:
+        found: list[tuple[int, int]] = _PICKER.pick(mask.to_bytes((mask.bit_length() + 7) >> 3, "little"), n, least)
+        return found
     if least < n:
         return _pick_more(mask, n, least)
     holding = _holding(mask, n)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from unit.core.world import HEAD, World
+from unit.kernel_forms import NEEDS_EXTENSIONS, kernel
 
 from slurmsim.bitmap import from_indices, to_indices
+from slurmsim.core.placement import best_fit
 from slurmsim.core.placement.best_fit import Ask, choose, distribute, pick_equal, runs_mask
 from slurmsim.core.records.messages import AlterNodes
 
@@ -30,16 +34,20 @@ def take(
     return choose(wanted, nodes, [free[n] for n in nodes], weights, required or set())
 
 
+@pytest.mark.parametrize("picker", ["none", "python", pytest.param("extension", marks=NEEDS_EXTENSIONS)])
 @given(
-    st.sets(st.integers(0, 60), min_size=1), st.integers(1, 30), st.integers(0, 8), st.integers(1, 4),
-    st.integers(0, 100),
+    free=st.sets(st.integers(0, 60), min_size=1), nodes=st.integers(1, 30), more=st.integers(0, 8),
+    cpus=st.integers(1, 4), wanted=st.integers(0, 100),
 )  # fmt: skip
-def test_equal_whole_nodes_need_only_be_counted(free: set[int], nodes: int, more: int, cpus: int, wanted: int) -> None:
+def test_equal_whole_nodes_need_only_be_counted(
+    picker: str, free: set[int], nodes: int, more: int, cpus: int, wanted: int
+) -> None:
     """`pick_equal` is the short way to what the general rule chooses, also for who takes more nodes where it can."""
     wanted = max(wanted, nodes)
     least = max(nodes, -(-wanted // cpus))
     need = max(least, min(nodes + more, len(free)))
-    runs = pick_equal(from_indices(sorted(free)), need, least)
+    with mock.patch.object(best_fit, "_PICKER", None if picker == "none" else kernel("picking", picker).Picker()):
+        runs = pick_equal(from_indices(sorted(free)), need, least)
     general = take(ask(nodes, wanted, high=nodes + more, exclusive=True), dict.fromkeys(free, cpus))
     if runs is None or need > nodes + more:
         assert general is None

@@ -1,0 +1,86 @@
+"""Which equal nodes a job gets of a set, which comes as bytes of eight nodes each, the lowest first.
+
+Plain Python as its siblings. As such it is slower than big integers, so `slurmsim.core.placement.best_fit` asks it only
+where it is an extension.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+FULL = 255
+
+
+def zeros(n: int) -> array[int]:
+    """`n` integers of 64 bits."""
+    return array("q", (0,)) * n
+
+
+class Picker:
+    """Runs of consecutive nodes of one set after another."""
+
+    def __init__(self) -> None:
+        self.room = 64
+        self.begins, self.sizes = zeros(self.room), zeros(self.room)
+        self.n = 0
+
+    def _make_room(self) -> None:
+        begins, sizes = self.begins, self.sizes
+        self.room *= 2
+        self.begins, self.sizes = zeros(self.room), zeros(self.room)
+        for i in range(self.n):
+            self.begins[i], self.sizes[i] = begins[i], sizes[i]
+
+    def _add(self, begin: int, size: int) -> None:
+        if self.n == self.room:
+            self._make_room()
+        self.begins[self.n], self.sizes[self.n] = begin, size
+        self.n += 1
+
+    def find(self, members: bytes) -> None:
+        """The maximal runs of the set: `n`, and where they begin and how long they are."""
+        raw, n = members, len(members)
+        self.n = 0
+        begin = -1
+        for i in range(n):
+            byte = raw[i]
+            if byte == (0 if begin < 0 else FULL):
+                continue
+            for k in range(8):
+                if (byte >> k & 1 != 0) == (begin >= 0):
+                    continue
+                if begin < 0:
+                    begin = 8 * i + k
+                else:
+                    self._add(begin, 8 * i + k - begin)
+                    begin = -1
+        if begin >= 0:
+            self._add(begin, 8 * n - begin)
+
+    def pick(self, members: bytes, need: int, least: int) -> list[tuple[int, int]]:
+        """`need` nodes as runs (first, length), in the order taken; the set has as many (`best_fit.pick_equal`).
+
+        The tightest run that holds all that is missing of `least`, the first of such; while none does, the longest
+        whole.
+        """
+        self.find(members)
+        taken: list[tuple[int, int]] = []
+        while need > 0:
+            best = longest = -1
+            for i in range(self.n):
+                size = self.sizes[i]
+                if size > 0:
+                    if size >= least and (best < 0 or size < self.sizes[best]):
+                        best = i
+                    if longest < 0 or size > self.sizes[longest]:
+                        longest = i
+            if best < 0:
+                best = longest
+            if best < 0:
+                break
+            size = need if self.sizes[best] > need else self.sizes[best]
+            taken.append((self.begins[best], size))
+            self.sizes[best] = 0
+            need -= size
+            least -= size
+        return taken
