@@ -141,8 +141,8 @@ class Shadow:
         if self.shortest_first:
             fitting = sorted(fitting, key=_expected)
         for record in pool.turns(fitting):
-            need, job = record.need, record.job
-            if need > free or not job.queued:  # it may have started in another of its partitions
+            need = record.need
+            if need > free or not (job := record.job).queued:  # it may have started in another of its partitions
                 continue
             if now + job.expected_s <= self.shadow:
                 if (yield Start(record)):

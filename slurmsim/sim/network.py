@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import count
 from typing import Any
 
 import simpy
@@ -41,7 +40,7 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
 from slurmsim.sim.solving import solve
-from slurmsim.sim.timers import TURN, Timer, after, nothing_else, time_of
+from slurmsim.sim.timers import TURN, Timer, Timers
 from slurmsim.states import JobState
 
 LAUNCH_MS, LATE_MS = 120, 4  # until a job's programs begin; what a round of slurmctld's loop is late (3 to 8)
@@ -120,6 +119,8 @@ class Network:
         self.start_time = start_time
         self._durations = durations = durations or Durations()
         self.env = simpy.Environment(initial_time=start_time)
+        self.timers = Timers(self.env)
+        self._over_calls: list[Callable[[Any], None]] = [self._job_over]  # of every running job's timer
         self.controller = Controller(
             cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits,
             epilog_s=durations.epilog_s, term_s=durations.term_s,
@@ -153,7 +154,7 @@ class Network:
         if in_order or self.env.now - (job.start_time or 0) > LAUNCH_MS // LATE_MS:
             self._ended(timer)
             return
-        after(self.env, 0, self._ended, value, TURN + 1)
+        self.timers.after(0, self._ended, value, TURN + 1)
 
     def _ended(self, timer: Timer) -> None:
         """A running job ended; the controller ignores it if it took that instance away before."""
@@ -167,7 +168,7 @@ class Network:
 
     def at(self, instant: int, call: Callable[[Any], None], *value: Any) -> None:
         """Call `call` at `instant` with a timer whose ``value`` is what is given here, a tuple."""
-        after(self.env, instant - time_of(self.env), call, value)
+        self.timers.after(instant - self.timers.now, call, value)
 
     def pending(self) -> tuple[list[Pending], int]:
         """All that waits, in order, and the number of the next: with `take_up` all that SimPy knows."""
@@ -183,7 +184,7 @@ class Network:
         env._queue.clear()
         for time, priority, number, calls, value in pending:  # in order, so already a heap
             env._queue.append((time, priority, number, Timer(calls, value)))  # type: ignore[arg-type]
-        env._eid = count(following)
+        self.timers.count_from(following)
 
     @property
     def unsettled(self) -> bool:
@@ -214,7 +215,7 @@ class Network:
 
     def _settle(self, timer: Timer) -> None:
         """The controller's turn at once if nothing else happens at this instant, else after all that does."""
-        if not self._turn_due and nothing_else(self.env):
+        if not self._turn_due and self.timers.nothing_else:
             self._turn(timer)
         else:
             self._call_controller()
@@ -222,10 +223,10 @@ class Network:
     def _call_controller(self) -> None:
         if not self._turn_due:
             self._turn_due = True
-            after(self.env, 0, self._turn, None, TURN)
+            self.timers.after(0, self._turn, None, TURN)
 
     def _turn(self, _: Timer | None) -> None:
-        now = time_of(self.env)
+        now = self.timers.now
         facts, self._facts = self._facts, []
         self._turn_due = False
         self._carry_out(self._step(now, facts))
@@ -274,7 +275,7 @@ class Network:
         """Solve at once; the answer is there `solver_s` seconds later, modelled and never measured."""
         answer = self.solve(asked.solver, asked.request)
         if self._solver_s:
-            self.at(time_of(self.env) + self._solver_s, self._answered, asked.number, answer)
+            self.at(self.timers.now + self._solver_s, self._answered, asked.number, answer)
         else:
             self._tell(Solved(asked.number, answer))
 
@@ -299,7 +300,7 @@ class Network:
         shape = self._watts.shapes.get(job.id)
         if shape is None:  # it went on and met its limit in the same turn
             return -1
-        return max(0, shape.end_of(run_time) - time_of(self.env))
+        return max(0, shape.end_of(run_time) - self.timers.now)
 
     def _reshaped(self, job: Job) -> None:
         """`job` has other nodes or another cap, as a decision wants it."""
@@ -315,12 +316,12 @@ class Network:
         """`job` runs, and has `left` seconds to go; negative: until somebody ends it."""
         if left >= 0:
             value = (job, job.restarts, self._voided.get(job.id, 0), self.behaviour[job.id])
-            after(self.env, left, self._job_over, value)
+            self.timers.tell(left, self._over_calls, value)
 
     def _restart_timer(self, job: Job, left: int) -> None:
         """As `_start_timer`, for a job whose end has moved."""
         if left >= 0:
-            self._ends[job.id] = time_of(self.env) + left
+            self._ends[job.id] = self.timers.now + left
             self._start_timer(job, left)
 
     def _void_timer(self, job: Job) -> None:
@@ -332,7 +333,7 @@ class Network:
         if run_time < 0:
             return -1
         assert job.start_time is not None
-        return max(0, self._ends.get(job.id, job.start_time + run_time) - time_of(self.env))
+        return max(0, self._ends.get(job.id, job.start_time + run_time) - self.timers.now)
 
     def _pause(self, job: Job) -> None:
         """`job` is suspended: its timer is void, what it has left is kept for its resumption."""
@@ -366,7 +367,7 @@ class Network:
 
     def _boot(self, nodes: tuple[str, ...]) -> None:
         """Nodes come up when they have booted."""
-        after(self.env, self._boot_s(nodes), self._booted, nodes)
+        self.timers.after(self._boot_s(nodes), self._booted, nodes)
 
     def _boot_s(self, nodes: tuple[str, ...]) -> int:
         """Seconds these nodes take to boot."""
@@ -381,13 +382,13 @@ class Network:
         at = self.controller.wake_at()
         if at is not None and (self._armed is None or at < self._armed):
             self._armed = at
-            after(self.env, max(0, at - now), self._ring, at)
+            self.timers.after(max(0, at - now), self._ring, at)
 
     def _ring(self, timer: Timer) -> None:
         if timer.value != self._armed:
             return  # an earlier one was armed since
         self._armed = None
-        now = time_of(self.env)
+        now = self.timers.now
         at = self.controller.wake_at()
         if at is not None and at <= now:
             self._call_controller()

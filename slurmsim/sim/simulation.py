@@ -7,10 +7,11 @@ the controller took the job away meanwhile; a wake-up.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from simpy.events import Event
 
 from slurmsim.core.records.job import Job
@@ -25,7 +26,7 @@ from slurmsim.sim.listener import Listener
 from slurmsim.sim.network import Behaviour, Durations, Network
 from slurmsim.sim.sources import Sources
 from slurmsim.sim.submissions import Submissions
-from slurmsim.sim.timers import Timer, after, time_of
+from slurmsim.sim.timers import Timer
 from slurmsim.workload import Workload
 
 STUCK_S = 30 * 86400
@@ -104,7 +105,9 @@ class Simulation(Network):
         self._over = self.env.event()
         self._last_run = start_time
         self._last_submit = int(workload.ints["submit"].max()) if len(workload) else start_time
-        after(self.env, 0, self._arrive, next(self._rows, None))
+        self._submits: Any = np.ascontiguousarray(workload.ints["submit"]).data
+        self._arrive_calls: list[Callable[[Any], None]] = [self._arrive]
+        self.timers.tell(0, self._arrive_calls, next(self._rows, None))
         if self._sources is not None:
             self._sources.begin()
         if timed:
@@ -180,13 +183,13 @@ class Simulation(Network):
 
     def _arrive(self, timer: Timer) -> None:
         """Submit every row whose time has come and wait for the next; rows that follow another job wait for its end."""
-        now, submits, waits = time_of(self.env), self.workload.ints["submit"], self._followers.waits
+        now, submits, waits = self.timers.now, self._submits, self._followers.waits
         item: Any = timer.value
         while item is not None:
             row, sub, behaviour = item
-            at = submits.item(row)
+            at: int = submits[row]
             if at > now:
-                after(self.env, at - now, self._arrive, item)
+                self.timers.tell(at - now, self._arrive_calls, item)
                 break
             if row in waits:
                 delay = self._followers.hold(row, (sub, behaviour), now)
@@ -213,20 +216,20 @@ class Simulation(Network):
         self._call_controller()
 
     def _cancel_later(self, job_id: int, at: int) -> Generator[Event, Any, None]:
-        yield self.env.timeout(max(0, at - time_of(self.env)))
+        yield self.env.timeout(max(0, at - self.timers.now))
         if job_id in self.behaviour:
             self._tell(Cancel(job_id))
 
     def _walk(self, timed: Iterable[Timed]) -> Generator[Event, Any, None]:
         for item in timed:
-            yield self.env.timeout(max(0, item.time - time_of(self.env)))
+            yield self.env.timeout(max(0, item.time - self.timers.now))
             if self._none_to_come() or self._stuck():
                 return
             self._tell(item.fact)
 
     def _stuck(self) -> bool:
         """Nothing has run or come for a month: drawn failures must not go on for ever."""
-        now = time_of(self.env)
+        now = self.timers.now
         if self.controller.state.running or now < self._last_submit:
             self._last_run = now
         return now - self._last_run > STUCK_S
@@ -252,7 +255,7 @@ class Simulation(Network):
     def _done(self, job_id: int) -> None:
         self.n_done += 1
         if self._followers.waits:
-            for item, delay in self._followers.ended(job_id, time_of(self.env)):
+            for item, delay in self._followers.ended(job_id, self.timers.now):
                 self._follow(item, delay)
         if self._sources is not None:
             self._sources.ended(job_id)

@@ -20,14 +20,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from simpy import Environment
 
 from slurmsim.errors import WorkloadError
 from slurmsim.installed import entry_points
 from slurmsim.model.submission import Submission
 from slurmsim.sim.network import Behaviour
 from slurmsim.sim.submissions import Submissions
-from slurmsim.sim.timers import Timer, after
+from slurmsim.sim.timers import Timer, Timers
 from slurmsim.workload import Stream, Streams
 
 CHUNK = 1024
@@ -46,7 +45,7 @@ def load_streams(file: str) -> Streams:
 class Host(Protocol):
     """The network, as sources need it."""
 
-    env: Environment
+    timers: Timers
 
     def submit(self, item: Item, arrived: int) -> int:
         """Submit a job its stream came to at `arrived`: another turn within this second. The id it goes by."""
@@ -197,7 +196,7 @@ class Sources:
         self._running[job_id] = source
         self._leave(source)
         if source.stream.follows == "start":
-            self._arm(source, int(self._host.env.now))
+            self._arm(source, self._host.timers.now)
 
     def ended(self, job_id: int) -> None:
         """Job `job_id` is over, or was refused or cancelled before it started."""
@@ -205,11 +204,11 @@ class Sources:
         if source is not None:
             self._leave(source)
             if source.stream.follows != "gap":
-                self._arm(source, int(self._host.env.now))
+                self._arm(source, self._host.timers.now)
             return
         source = self._running.pop(job_id, None)
         if source is not None and source.stream.follows == "end":
-            self._arm(source, int(self._host.env.now))
+            self._arm(source, self._host.timers.now)
 
     def refused(self, job_id: int) -> None:
         """The controller did not take job `job_id`."""
@@ -225,9 +224,9 @@ class Sources:
             self._chain_over(source)
             return
         k, at = following
-        env = self._host.env
+        timers = self._host.timers
         self.armed += 1
-        after(env, max(0, at - int(env.now)), self._due, (source, k))
+        timers.after(max(0, at - timers.now), self._due, (source, k))
 
     def _chain_over(self, source: Source) -> None:
         source.chains -= 1
@@ -239,7 +238,7 @@ class Sources:
         """A stream's next job is there."""
         value: Any = timer.value
         source, k = value
-        now = int(self._host.env.now)
+        now = self._host.timers.now
         self.armed -= 1
         if not source.broken:
             try:

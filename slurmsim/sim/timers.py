@@ -1,14 +1,15 @@
 """What happens at a time of its own, told to SimPy as little as it asks of an event.
 
 Timers are most of what happens in a run. A `simpy.Timeout` costs a microsecond more: it is made, filled and put into
-the queue in Python, and asked for its value there. `time_of` and `nothing_else` are asked at every event, too, and so
-do not ask SimPy, whose answers are Python functions.
+the queue in Python, and asked for its value there. What time it is and whether more is to happen is asked at every
+event, too, and so SimPy is not asked, whose answers are Python functions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heappush
+from itertools import count
 from typing import Any
 
 NORMAL, TURN = 1, 2
@@ -37,19 +38,41 @@ class Timer:
         return self.value
 
 
-def after(env: Any, delay: int, call: Callable[[Any], None], value: Any = None, priority: int = NORMAL) -> None:
-    """Have `call` called in `delay` seconds of `env`, with a timer of that value. Raises ValueError for the past."""
-    if delay < 0:
-        raise ValueError(f"a timer for {-delay} seconds ago")
-    heappush(env._queue, (env._now + delay, priority, next(env._eid), Timer([call], value)))
+class Timers:
+    """The timers of one SimPy environment, and its clock.
 
+    Parameters
+    ----------
+    env
+        Whose queue of events they go into.
+    """
 
-def time_of(env: Any) -> int:
-    """What time it is in `env`, whole seconds."""
-    return int(env._now)
+    def __init__(self, env: Any) -> None:
+        self.env = env
+        self._queue: list[Any] = env._queue
+        self._numbers: Any = env._eid
 
+    def after(self, delay: int, call: Callable[[Any], None], value: Any = None, priority: int = NORMAL) -> None:
+        """Have `call` called in `delay` seconds, with a timer of that value. Raises ValueError for the past."""
+        self.tell(delay, [call], value, priority)
 
-def nothing_else(env: Any) -> bool:
-    """Whether nothing else is to happen at this instant."""
-    queue: list[Any] = env._queue
-    return not queue or bool(queue[0][0] > env._now)
+    def tell(self, delay: int, calls: list[Callable[[Any], None]], value: Any, priority: int = NORMAL) -> None:
+        """As `after`; `calls`, whom to call, may be kept for the next timer by who has many."""
+        if delay < 0:
+            raise ValueError(f"a timer for {-delay} seconds ago")
+        heappush(self._queue, (self.env._now + delay, priority, next(self._numbers), Timer(calls, value)))
+
+    def count_from(self, following: int) -> None:
+        """The next event has the number `following`."""
+        self._numbers = self.env._eid = count(following)
+
+    @property
+    def now(self) -> int:
+        """What time it is, whole seconds."""
+        return int(self.env._now)
+
+    @property
+    def nothing_else(self) -> bool:
+        """Whether nothing else is to happen at this instant."""
+        queue = self._queue
+        return not queue or bool(queue[0][0] > self.env._now)

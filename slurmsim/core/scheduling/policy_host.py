@@ -70,7 +70,7 @@ class PolicyHost:
         self.wake: int | None = None
         self.planned = self.planned_busy = 0
         self._label = self.policy.label or self.policy.name
-        self.policy.watched = state.spec.watched
+        self.policy.watched = self._watched = state.spec.watched
         self.policy.configure(state.spec.scheduler_parameters, state.start_time)
 
     def count_no_more(self, job: Job) -> None:
@@ -91,7 +91,7 @@ class PolicyHost:
             return max(self.wake, now)
         return (
             self.policy.next_time(self._given, now, self.state.triggers.changed)
-            if not self.policy.event_driven
+            if not self.state.event_driven
             else None
         )
 
@@ -121,13 +121,13 @@ class PolicyHost:
         if test.deadlines.jobs:
             test.deadlines.sweep()
         while True:
-            if self.policy.event_driven and limits is not None:
+            if self.state.event_driven and limits is not None:
                 limits.sweep()
             # slurmctld compares whole seconds: what happened in the second of a cycle is news to the next one too
             triggers.seen_by_policy(whole_seconds=not self.state.event_driven)
             self.passes += 1
             self.run()
-            if self.policy.event_driven and limits is not None:
+            if self.state.event_driven and limits is not None:
                 limits.sweep()
             if not (triggers.changed and self.state.event_driven):
                 self._say_why()
@@ -138,7 +138,7 @@ class PolicyHost:
 
         slurmctld's main scheduler says the same of a queue it walks; that policy has no reasons of its own.
         """
-        if not (self.policy.event_driven and self.policy.watched):
+        if not (self.state.event_driven and self._watched):
             return
         queue, state = self.state.queue, self.state
         first = {pool.records[0].job.id: pool.records[0].job for pool in queue.pools if pool.records}
@@ -152,7 +152,7 @@ class PolicyHost:
 
     def _tell_answer(self) -> None:
         """The policy is told what the solver found."""
-        limits = self._test.accounting.limits if self.policy.event_driven else None
+        limits = self._test.accounting.limits if self.state.event_driven else None
         if limits is not None:
             limits.sweep()
         self._late = True
@@ -212,7 +212,7 @@ class PolicyHost:
         And those who wait, but not in the queue, have no nodes they were planned on any more, nor a start. Mirrors
         `_handle_planned` and `_clear_job_estimates` (backfill.c). A cycle that finds nobody forgets nothing.
         """
-        if self.policy.watched and getattr(self.policy, "last_cycle", None) == self.state.now:
+        if self._watched and getattr(self.policy, "last_cycle", None) == self.state.now:
             self.mark_planned()
             for job in self.state.jobs.values() if self.state.queue.jobs else ():
                 if job.state == JobState.PENDING and not job.queued:
@@ -249,7 +249,7 @@ class PolicyHost:
     def _forbidden(self, job: Job, target: Any, reason: str) -> None:
         """A limit forbids the start of `target`. A policy that is the scheduler does not see it until it may."""
         limits = self._test.accounting.limits
-        if self.policy.event_driven and limits is not None:
+        if self.state.event_driven and limits is not None:
             limits.refuse(job, reason, target.partition if isinstance(target, Record) else None)
         else:
             self.state.set_reason(job, reason)

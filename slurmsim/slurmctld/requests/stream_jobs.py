@@ -39,7 +39,7 @@ class StreamJobs:
 
     def __init__(self, cluster: LiveCluster, submissions: Submissions, streams: Streams) -> None:
         self._cluster, self._submissions = cluster, submissions
-        self.env = cluster.network.env
+        self.timers = cluster.network.timers
         self.sources: Sources = Sources(self, streams, len(cluster.spec.nodes), origin=cluster.network.start_time)
         self._coming: dict[int, None] = {}  # jobs of which the controller is told in its next turn
         self._told: dict[int, None] = {}  # and in this one

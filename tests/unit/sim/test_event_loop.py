@@ -9,7 +9,7 @@ import pytest
 import simpy
 
 from slurmsim.sim.event_loop import run_until
-from slurmsim.sim.timers import TURN, after
+from slurmsim.sim.timers import TURN, Timers
 
 
 def told(run: Callable[[Any, Any], Any]) -> tuple[list[Any], float, float]:
@@ -22,12 +22,12 @@ def told(run: Callable[[Any, Any], Any]) -> tuple[list[Any], float, float]:
             yield env.timeout(2)
             heard.append(("process", env.now))
         over.succeed()
-        after(env, 0, lambda timer: heard.append("after the end"))
+        Timers(env).after(0, lambda timer: heard.append("after the end"))
         yield env.timeout(100)
 
     env.process(work())
-    after(env, 4, lambda timer: heard.append((timer.value, env.now)), "turn", TURN)
-    after(env, 4, lambda timer: heard.append((timer.value, env.now)), "timer")
+    Timers(env).after(4, lambda timer: heard.append((timer.value, env.now)), "turn", TURN)
+    Timers(env).after(4, lambda timer: heard.append((timer.value, env.now)), "timer")
     run(env, over)
     return heard, env.now, env.peek()
 
@@ -40,7 +40,7 @@ def test_it_goes_and_ends_as_simpys_own() -> None:
 
 def test_where_nothing_is_left_it_ends() -> None:
     env = simpy.Environment()
-    after(env, 7, lambda timer: None)
+    Timers(env).after(7, lambda timer: None)
     run_until(env, env.event())
     assert env.now == 7
 
