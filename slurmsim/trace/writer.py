@@ -19,8 +19,8 @@ from slurmsim.trace.schema import OPTIONAL, TABLES
 from slurmsim.trace.staging import INTERRUPTED, MANIFEST, StagedFolder, output_errors, read_manifest
 
 ROW_GROUP = 65_536
-# Rows become columns in smaller batches, while they are still in the processor's cache; as a whole without the kernel,
-# which then takes more than a row costs.
+# Rows become columns in batches: by the kernel in small ones, while they are still in the processor's cache; without it
+# each batch costs as much as many rows.
 BATCH, BATCH_KERNEL = 8_192, 512
 VERSION_KEY = b"slurmsim.trace_schema"
 
