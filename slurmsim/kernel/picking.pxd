@@ -3,7 +3,7 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-cdef int FULL
+cdef int FULL, MANY
 
 cpdef object zeros(int64_t n)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 
 FULL = 255
+MANY = 256  # from more runs on they are better sorted than looked through for each that is taken
 
 
 def zeros(n: int) -> array[int]:
@@ -57,11 +58,11 @@ class Picker:
         if begin >= 0:
             self._add(begin, 8 * n - begin)
 
-    def pick(self, members: bytes, need: int, least: int) -> list[tuple[int, int]]:
+    def pick(self, members: bytes, need: int, least: int) -> list[tuple[int, int]] | None:
         """`need` nodes as runs (first, length), in the order taken; the set has as many (`best_fit.pick_equal`).
 
         The tightest run that holds all that is missing of `least`, the first of such; while none does, the longest
-        whole.
+        whole. None where all are needed, no run holds them, and there are many: who can sort them is quicker.
         """
         self.find(members)
         taken: list[tuple[int, int]] = []
@@ -74,6 +75,8 @@ class Picker:
                         best = i
                     if longest < 0 or size > self.sizes[longest]:
                         longest = i
+            if best < 0 and self.n > MANY and least == need:
+                return None
             if best < 0:
                 best = longest
             if best < 0:

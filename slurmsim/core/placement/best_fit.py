@@ -32,8 +32,10 @@ def pick_equal(mask: Bitmap, n: int, least: int) -> list[tuple[int, int]] | None
     if mask.bit_count() < n:
         return None
     if _PICKER is not None:
-        found: list[tuple[int, int]] = _PICKER.pick(mask.to_bytes((mask.bit_length() + 7) >> 3, "little"), n, least)
-        return found
+        raw = mask.to_bytes((mask.bit_length() + 7) >> 3, "little")
+        found: list[tuple[int, int]] | None = _PICKER.pick(raw, n, least)
+        if found is not None:
+            return found
     if least < n:
         return _pick_more(mask, n, least)
     holding = _holding(mask, n)

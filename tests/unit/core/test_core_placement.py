@@ -56,6 +56,16 @@ def test_equal_whole_nodes_need_only_be_counted(
         assert to_indices(runs_mask(runs)).tolist() == sorted(general)
 
 
+@pytest.mark.parametrize("picker", ["python", pytest.param("extension", marks=NEEDS_EXTENSIONS)])
+@pytest.mark.parametrize(("need", "least"), [(1, 1), (3, 3), (700, 700), (700, 2), (1_300, 1_300)])
+def test_of_very_many_runs_the_same_are_taken(picker: str, need: int, least: int) -> None:
+    free = from_indices([node for node in range(2_001) if node % 3])  # 667 pairs
+    with mock.patch.object(best_fit, "_PICKER", None):
+        wanted = pick_equal(free, need, least)
+    with mock.patch.object(best_fit, "_PICKER", kernel("picking", picker).Picker()):
+        assert pick_equal(free, need, least) == wanted is not None
+
+
 @given(
     st.dictionaries(st.integers(0, 12), st.integers(1, 8), min_size=1),
     st.integers(1, 4), st.integers(1, 30), st.booleans(),
