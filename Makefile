@@ -30,11 +30,11 @@ clients: ## programs other people wrote for Slurm, against a live cluster
 	@$(BIN)/python -m pytest -q tests/clients
 
 fast: ## install the compiled build into .venv-fast (again after an edit) and compare it with pure Python
-	@SLURMSIM_COMPILE=1 VENV=$(FAST) .ci/setup dev
+	@SLURMSIM_COMPILE=$(or $(SLURMSIM_COMPILE),1) VENV=$(FAST) .ci/setup dev
 	@$(FAST)/bin/pytest -q tests/differential/test_compiled.py
 
 test-compiled: ## the whole test suite against the compiled build, which is what users install
-	@SLURMSIM_COMPILE=1 VENV=$(FAST) .ci/setup dev
+	@SLURMSIM_COMPILE=$(or $(SLURMSIM_COMPILE),1) VENV=$(FAST) .ci/setup dev
 	@PYTHONSAFEPATH=1 $(FAST)/bin/python -m pytest -n "$${JOBS:-2}"
 
 wheels: ## a pure and a compiled wheel into dist, each tried in a clean environment (PYTHON=python3.13)

@@ -2,9 +2,9 @@
 
 A regular installation (``pip install .``, ``make fast``) carries an extension module beside each source of `MODULES`,
 made from that very source; Python prefers it. Without a C compiler, or if anything goes wrong, the installation is
-pure Python and says so; ``SLURMSIM_COMPILE=0`` asks for that, ``SLURMSIM_COMPILE=1`` has the failure fail. An editable
-installation is always pure: no build ever writes next to the sources of the checkout, where a stale extension would
-win over an edit.
+pure Python and says so; ``SLURMSIM_COMPILE=0`` asks for that, ``SLURMSIM_COMPILE=1`` has the failure fail, and
+``SLURMSIM_COMPILE=profile`` is how wheels are made (`slurmsim_building`). An editable installation is always pure: no
+build ever writes next to the sources of the checkout, where a stale extension would win over an edit.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import shutil
 import sys
 import tempfile
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -62,19 +63,31 @@ LEFT_OUT = ("__init__.py",)
 
 
 def asked() -> bool | None:
-    """Whether the environment asks for compiled modules; None where it says nothing."""
+    """Whether the environment asks for compiled modules; None where it says nothing. SystemExit for what is unknown."""
     said = os.environ.get("SLURMSIM_COMPILE", "")
+    if said not in ("", "0", "1", "profile"):
+        raise SystemExit(f"SLURMSIM_COMPILE: expected 0, 1 or profile, not {said!r}")
     return None if said == "" else said != "0"
 
 
-def compiler_works() -> bool:
-    """Whether a C compiler and the headers of this Python are there."""
+def profiled() -> bool:
+    """Whether the environment asks for a profile. SystemExit where there is no GCC for one."""
+    if os.environ.get("SLURMSIM_COMPILE") != "profile":
+        return False
+    if not compiler_works("#if defined(__clang__) || __GNUC__ < 10\n#error\n#endif\n"):
+        raise SystemExit("SLURMSIM_COMPILE=profile needs GCC 10 or newer and the headers of this Python")
+    return True
+
+
+def compiler_works(asking: str = "") -> bool:
+    """Whether a C compiler and the headers of this Python are there, and what `asking` asks of the compiler holds."""
     from setuptools import Distribution
     from setuptools.command.build_ext import build_ext
 
     with tempfile.TemporaryDirectory() as folder:
         probe = Path(folder, "probe.c")
-        probe.write_text("#include <Python.h>\nPyMODINIT_FUNC PyInit_probe(void) { return NULL; }\n", encoding="utf-8")
+        text = f"#include <Python.h>\n{asking}PyMODINIT_FUNC PyInit_probe(void) {{ return NULL; }}\n"
+        probe.write_text(text, encoding="utf-8")
         command = build_ext(Distribution({"name": "probe", "ext_modules": [Extension("probe", [str(probe)])]}))
         command.build_lib = command.build_temp = folder
         try:
@@ -104,8 +117,8 @@ def extensions() -> list[Extension]:
         extension.sources = [f"{BUILD_BASE}/tree/{source}" for source in extension.sources]
         extension.include_dirs = [os.path.join(tree, folder) for folder in extension.include_dirs]
         extension.depends = [f"{BUILD_BASE}/tree/{file}" for file in extension.depends]
-        if sys.platform != "win32":
-            extension.extra_compile_args.append("-fvisibility=hidden")  # calls between the modules need no table then
+        if sys.platform != "win32":  # calls between the modules need no table then
+            extension.extra_compile_args = [*extension.extra_compile_args, "-fvisibility=hidden"]
     for extension in kernels(base / "kernels"):
         extension.sources = [os.path.relpath(source, ROOT) for source in extension.sources]
         found.append(extension)
@@ -140,10 +153,18 @@ def _optimize(source: Path) -> None:
     source.write_text(pragma + source.read_text(encoding="utf-8"), encoding="utf-8")
 
 
-def get_requires_for_build_wheel(config_settings: Mapping[str, Any] | None = None) -> list[str]:
-    """What a build needs: for a compiled one also mypyc, and what it reads types from."""
+def required() -> list[str]:
+    """What compiling needs: mypyc, what it reads types from, Cython; with a profile also what a simulation needs."""
     compiles = compiler_works() if asked() is None else asked()
-    return [*build_meta.get_requires_for_build_wheel(config_settings), *(REQUIRES if compiles else ())]
+    if not profiled():
+        return [*REQUIRES] if compiles else []
+    project = tomllib.loads(Path(ROOT, "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return [*REQUIRES, *project["dependencies"], *project["optional-dependencies"]["run"]]
+
+
+def get_requires_for_build_wheel(config_settings: Mapping[str, Any] | None = None) -> list[str]:
+    """What a build needs: setuptools' and ours."""
+    return [*build_meta.get_requires_for_build_wheel(config_settings), *required()]
 
 
 def build_wheel(
@@ -165,3 +186,7 @@ def build_wheel(
         return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
     finally:
         os.environ.pop("SLURMSIM_COMPILE", None)
+
+
+if __name__ == "__main__":  # for `.ci/setup`, which installs what is required as pinned
+    print(*required(), sep="\n")

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -93,3 +94,76 @@ def test_an_editable_installation_is_never_compiled(backend: ModuleType, monkeyp
     with pytest.raises(SystemExit, match="without -e"):
         backend.wanted([sys.argv[0], "editable_wheel"])
     assert backend.wanted([sys.argv[0], "bdist_wheel"])
+
+
+def test_what_is_unknown_is_refused_by_name(backend: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURMSIM_COMPILE", "yes")
+    with pytest.raises(SystemExit, match="SLURMSIM_COMPILE: expected 0, 1 or profile, not 'yes'"):
+        backend.build_wheel("there")
+
+
+def test_a_profile_needs_what_a_simulation_needs(backend: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURMSIM_COMPILE", "1")
+    plain = backend.required()
+    monkeypatch.setenv("SLURMSIM_COMPILE", "profile")
+    monkeypatch.setattr(backend, "compiler_works", lambda _="": True)
+    more = {requirement.partition(">=")[0] for requirement in set(backend.required()) - set(plain)}
+    assert {"pyarrow", "pandas", "jinja2"} <= more
+
+
+def test_a_profile_needs_gcc(backend: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURMSIM_COMPILE", "profile")
+    monkeypatch.setenv("CC", "/no/such/compiler")
+    with pytest.raises(SystemExit, match="needs GCC 10 or newer"):
+        backend.required()
+
+
+SOURCE = """
+#include <Python.h>
+static PyObject *twice(PyObject *module, PyObject *number) { return PyNumber_Add(number, number); }
+static PyMethodDef methods[] = {{"twice", twice, METH_O, NULL}, {NULL}};
+static struct PyModuleDef about = {PyModuleDef_HEAD_INIT, "tried", NULL, -1, methods};
+PyMODINIT_FUNC PyInit_tried(void) { return PyModule_Create(&about); }
+"""
+
+
+@pytest.mark.parametrize("profile", [False, True])
+def test_what_the_first_build_counts_is_given_to_the_second(
+    backend: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, profile: bool
+) -> None:
+    monkeypatch.setenv("SLURMSIM_COMPILE", "profile" if profile else "1")
+    monkeypatch.chdir(tmp_path)
+    try:
+        backend.profiled()
+    except SystemExit as why:
+        pytest.skip(str(why))
+    import slurmsim_building
+    from setuptools import Distribution, Extension
+
+    sources = [tmp_path / "tried.c", tmp_path / "left.c"]
+    sources[0].write_text(SOURCE)
+    sources[1].write_text(SOURCE.replace("tried", "left"))  # never imported: no counts
+    built = [Extension(source.stem, [str(source)], extra_compile_args=["-Werror"]) for source in sources]
+    about = {"name": "tried", "ext_modules": built, "script_name": "setup.py"}
+    build = slurmsim_building.BuildExtensions(Distribution(about))
+    build.build_lib = build.build_temp = str(tmp_path / "built")
+    build.ensure_finalized()
+    counted: list[Path] = []
+
+    def called() -> Path:
+        code = "import tried; assert tried.twice(4) == 8; print(tried.__file__)"
+        environment = {**os.environ, "PYTHONPATH": build.build_lib}
+        return Path(subprocess.check_output([sys.executable, "-P", "-c", code], env=environment, text=True).strip())
+
+    def train(library: Path, metadata: Path) -> None:
+        assert library == tmp_path / "built"
+        assert (metadata / "PKG-INFO").is_file()
+        called()
+        counted.extend(tmp_path.rglob("*tried.gcda"))
+
+    monkeypatch.setattr(slurmsim_building, "train", train)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    build.run()
+    assert len(counted) == profile
+    assert [extension.extra_compile_args for extension in built] == [["-Werror"], ["-Werror"]]
+    assert b"gcov" not in called().read_bytes()
