@@ -20,14 +20,13 @@ SCRIPTS = Path(os.environ.get("SLURMSIM_CLIENTS") or Path(__file__).with_name("s
 @pytest.mark.parametrize(
     ("module", "script", "words", "environ"),
     [
-        ("submitit", "submitit_smoke.py", [], []),
-        # the job that asks to be queued again waits two minutes of the cluster's clock
+        # all its checks, and one more: the job that asks to be queued again waits two minutes of the cluster's clock
         ("submitit", "submitit_smoke.py", ["--requeue"], ["--rate", "10"]),
         ("cfut", "clusterfutures_smoke.py", [], []),
         ("dask_jobqueue", "dask_jobqueue_smoke.py", [], []),
         ("parsl", "parsl_smoke.py", [], []),
     ],
-    ids=["submitit", "submitit-requeue", "clusterfutures", "dask-jobqueue", "parsl"],
+    ids=["submitit", "clusterfutures", "dask-jobqueue", "parsl"],
     indirect=["environ"],
 )
 def test_a_real_client(module: str, script: str, words: list[str], environ: dict[str, str], tmp_path: Path) -> None:
