@@ -11,6 +11,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,30 @@ class Live:
         for thread in threads:
             thread.join()
         return time.perf_counter() - began
+
+    def sbatch(self, count: int, clients: int = CLIENTS) -> float:
+        """`count` processes of sbatch, so many at a time; real seconds."""
+        environ = daemon.environment(self.folder, os.environ)
+
+        def one(_: int) -> None:
+            subprocess.run(("sbatch", "--wrap", "true"), env=environ, stdout=subprocess.DEVNULL, check=True)
+
+        began = time.perf_counter()
+        with ThreadPoolExecutor(clients) as pool:
+            list(pool.map(one, range(count)))
+        return time.perf_counter() - began
+
+    def sync_ms(self, times: int = 200) -> float:
+        """Median milliseconds of a sync after 300 bytes, on the file system the cluster is on."""
+        found = []
+        with open(self.folder / "sync", "ab", buffering=0) as file:
+            for _ in range(times):
+                file.write(b"x" * 300)
+                began = time.perf_counter()
+                os.fsync(file.fileno())
+                found.append(time.perf_counter() - began)
+        Path(file.name).unlink()
+        return statistics.median(found) * 1000
 
     def command(self, *words: str, before: Callable[[], object] = lambda: None) -> float:
         """Median milliseconds of a command call, `TIMES` of them; prints the CPU time too, command and daemon.

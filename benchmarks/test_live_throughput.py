@@ -7,7 +7,7 @@ from pathlib import Path
 
 from live_cluster import judge, live
 
-JOBS = 8_000
+JOBS, PROCESSES = 8_000, 400
 
 
 def test_live_throughput(tmp_path: Path) -> None:
@@ -18,6 +18,8 @@ def test_live_throughput(tmp_path: Path) -> None:
         started = JOBS / (time.perf_counter() - began)
         states = c.client.call("every_job", fields=["job_state"])["columns"]["job_state"]
         assert states == ["COMPLETED"] * JOBS
+        print(f"\nprocesses of sbatch a second, 16 at a time: {PROCESSES / c.sbatch(PROCESSES):,.0f}")
+        print(f"a sync: {c.sync_ms():.2f} ms")
     judge("live_throughput", {
         "durable submissions a second": (submitted, ">=", 3000),
         "starts of simulated jobs a second": (started, ">=", 500),
