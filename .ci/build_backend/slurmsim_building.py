@@ -68,6 +68,8 @@ class BuildExtensions(build_ext):
             self._build_with(f"-fprofile-generate={counts}")
             self.run_command("egg_info")
             train(Path(self.build_lib).absolute(), Path(self.get_finalized_command("egg_info").egg_info))
+            if not any(Path(counts).rglob("*.gcda")):  # the second build would take no notice
+                raise SystemExit(f"SLURMSIM_COMPILE=profile: the simulations left no counts in {counts}")
             # What was never run is compiled as it would be without counts, not for size; mypyc's warnings are errors.
             self._build_with(f"-fprofile-use={counts}", "-fprofile-partial-training", "-Wno-missing-profile")
 
@@ -119,16 +121,15 @@ def train(library: Path, metadata: Path) -> None:
         run("l.parquet", "--nodes", "128", "--policy", "backfill")
         slurmsim("generate", "titan", "--jobs", "6000", "-o", "qos=1", "--out=t.parquet")
         Path(place, "t.conf").write_text(FAIR_SHARE, encoding="utf-8")
-        Path(place, "t.toml").write_text(LIMITS + accounts(place / "t.parquet"), encoding="utf-8")
-        run("t.parquet", "--conf", "t.conf", "--accounting", "t.toml", "--policy", "backfill")
-
-
-def accounts(workload: Path) -> str:
-    """The accounts of a workload and their users, as TOML."""
-    from pyarrow import parquet
-
-    members: dict[str, list[str]] = {}
-    pairs = parquet.read_table(workload, columns=["account", "user"]).group_by(["account", "user"]).aggregate([])
-    for account, user in sorted((pair["account"], pair["user"]) for pair in pairs.to_pylist()):
-        members.setdefault(account, []).append(f'"{user}"')
-    return "".join(f'[accounts."{name}"]\nusers = [{", ".join(users)}]\n' for name, users in members.items())
+        Path(place, "t.toml").write_text(LIMITS, encoding="utf-8")
+        run(
+            "t.parquet",
+            "--conf",
+            "t.conf",
+            "--accounting",
+            "t.toml",
+            "--unknown-accounts",
+            "add",
+            "--policy",
+            "backfill",
+        )

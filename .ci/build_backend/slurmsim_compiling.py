@@ -101,7 +101,8 @@ def compiler_works(asking: str = "") -> bool:
 def wanted(command: list[str]) -> bool:
     """Whether `command`, the arguments of setup.py, is to build compiled modules."""
     if asked() and {"editable_wheel", "develop", "build_ext"} & set(command):  # extensions would lie beside the sources
-        raise SystemExit("SLURMSIM_COMPILE=1 is for regular installations: pip install . (without -e)")
+        said = os.environ["SLURMSIM_COMPILE"]
+        raise SystemExit(f"SLURMSIM_COMPILE={said} is for regular installations: pip install . (without -e)")
     return bool(asked()) and "bdist_wheel" in command
 
 

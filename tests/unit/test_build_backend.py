@@ -127,12 +127,11 @@ PyMODINIT_FUNC PyInit_tried(void) { return PyModule_Create(&about); }
 """
 
 
-@pytest.mark.parametrize("profile", [False, True])
-def test_what_the_first_build_counts_is_given_to_the_second(
-    backend: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, profile: bool
-) -> None:
-    monkeypatch.setenv("SLURMSIM_COMPILE", "profile" if profile else "1")
+@pytest.fixture
+def tried(backend: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """The command that builds two small modules into ``built``; skipped without GCC."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SLURMSIM_COMPILE", "profile")
     try:
         backend.profiled()
     except SystemExit as why:
@@ -148,11 +147,25 @@ def test_what_the_first_build_counts_is_given_to_the_second(
     build = slurmsim_building.BuildExtensions(Distribution(about))
     build.build_lib = build.build_temp = str(tmp_path / "built")
     build.ensure_finalized()
+    return build
+
+
+def test_a_profile_without_counts_is_none(tried: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["slurmsim_building"], "train", lambda library, metadata: None)
+    with pytest.raises(SystemExit, match="the simulations left no counts"):
+        tried.run()
+
+
+@pytest.mark.parametrize("profile", [False, True])
+def test_what_the_first_build_counts_is_given_to_the_second(
+    tried: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, profile: bool
+) -> None:
+    monkeypatch.setenv("SLURMSIM_COMPILE", "profile" if profile else "1")
     counted: list[Path] = []
 
     def called() -> Path:
         code = "import tried; assert tried.twice(4) == 8; print(tried.__file__)"
-        environment = {**os.environ, "PYTHONPATH": build.build_lib}
+        environment = {**os.environ, "PYTHONPATH": tried.build_lib}
         return Path(subprocess.check_output([sys.executable, "-P", "-c", code], env=environment, text=True).strip())
 
     def train(library: Path, metadata: Path) -> None:
@@ -161,9 +174,9 @@ def test_what_the_first_build_counts_is_given_to_the_second(
         called()
         counted.extend(tmp_path.rglob("*tried.gcda"))
 
-    monkeypatch.setattr(slurmsim_building, "train", train)
+    monkeypatch.setattr(sys.modules["slurmsim_building"], "train", train)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    build.run()
+    tried.run()
     assert len(counted) == profile
-    assert [extension.extra_compile_args for extension in built] == [["-Werror"], ["-Werror"]]
+    assert [extension.extra_compile_args for extension in tried.extensions] == [["-Werror"], ["-Werror"]]
     assert b"gcov" not in called().read_bytes()
