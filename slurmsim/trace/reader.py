@@ -69,6 +69,7 @@ class Trace:
     def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
         self.path, self.manifest = path, manifest
         self._tables: dict[str, pa.Table] = {}
+        self._matching: dict[tuple[str, str, str], list[npt.NDArray[np.int32]]] = {}  # rows of each group
         self._summary: dict[str, Any] | None = None
 
     @property
@@ -136,15 +137,21 @@ class Trace:
     ) -> list[npt.NDArray[np.int64]]:
         """Integer columns of the rows whose text column `column` is `value`.
 
-        Read a row group at a time, so the rows that do not match never are in memory together.
+        Read a row group at a time, so the rows that do not match never are in memory together. Which rows match is
+        remembered: a report asks for one column of them after another.
         """
         parts: list[list[npt.NDArray[np.int64]]] = [[] for _ in names]
-        for group in self.groups(table, [*names, column]):
-            codes, values = text_codes(group.column(column))
-            if value in values:
-                rows = np.flatnonzero(codes == values.index(value))
+        matching = self._matching.get((table, column, value), [])
+        known = bool(matching)
+        for k, group in enumerate(self.groups(table, [*names] if known else [*names, column])):
+            if not known:
+                codes, values = text_codes(group.column(column))
+                code = values.index(value) if value in values else -1
+                matching.append(np.flatnonzero(codes == code).astype(np.int32))
+            if len(matching[k]):
                 for part, name in zip(parts, names, strict=True):
-                    part.append(int_values(group.column(name), null)[rows])
+                    part.append(int_values(group.column(name), null)[matching[k]])
+        self._matching[table, column, value] = matching
         found = []
         for part in parts:
             found.append(np.concatenate(part) if part else np.zeros(0, np.int64))

@@ -61,6 +61,7 @@ def test_rows_are_chosen_by_a_text_across_row_groups(tmp_path):
     trace = read_trace(tmp_path / "t")
     time, cpus = trace.ints_where("usage", ("time", "alloc_cpus"), "partition", "")
     assert time.tolist() == cpus.tolist() == list(range(0, n, 3))
+    assert trace.ints_where("usage", ("alloc_nodes",), "partition", "")[0].tolist() == time.tolist()  # they are known
     assert trace.ints_where("usage", ("time",), "partition", "nobody")[0].tolist() == []
 
 
