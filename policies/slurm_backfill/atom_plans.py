@@ -147,10 +147,11 @@ class Known:
         self.rules.know(limits.gauges())
         return self.rules
 
-    def restated(self, records: Sequence[SlurmRecord]) -> None:
-        """What is known of these holds no more."""
+    def restated(self, view: SlurmView) -> None:
+        """Of who says or asks for something else, what is known holds no more."""
+        edited, said = view.restated()
         for queue in self.queues:
-            queue.restated(records)
+            queue.restated(edited, said)
 
     def queue(self, number: int, n: int) -> WalkedQueue:
         """What is known of part `number` of the queue, which has `n` parts."""
@@ -395,7 +396,7 @@ class AtomPlans:
         self._catch_up()  # what the kernel knows of who runs holds until something starts
         if self.view.limits is not None and self._queue is not None:
             # whoever was just looked at may have told others of its array what was found for it
-            self.known.restated(self.view.restated())
+            self.known.restated(self.view)
             self._queue.renew(look_at)
             cycle.rules = self.known.read(self.view.limits)
         cycle.tests = tests

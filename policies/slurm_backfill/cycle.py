@@ -169,22 +169,22 @@ class SlurmBackfill(Policy):
         self._started = self._cut = False
         everything = self.plan_all or view.plans_count
         if view.limits is not None:
-            self.known.restated(view.restated())
+            self.known.restated(view)
         parts = self._independent(view, everything)
+        shows = self._kernel_shows(view)
         cycle: _Cycle | None = None
         for number, records in enumerate(parts):
-            walked = False
             last = len(records) - 1 if everything else view.last_fitting(records)
             reached = 0
-            if last >= 0:
-                if cycle is None:
-                    cycle = _Cycle(self, view, now, parts, everything)
+            if cycle is None and records and (last >= 0 or shows):
+                cycle = _Cycle(self, view, now, parts, everything)
+            if cycle is not None and last >= 0:
                 yield from cycle.plan(number, last)
                 if cycle.het:
                     yield from cycle.start_het_jobs()
-                reached, walked = cycle.reached, cycle.walks
+                reached = cycle.reached
             if view.limits is not None:
-                if walked:
+                if cycle is not None and cycle.walks:
                     yield from self._show_news(view.limits, number, records, reached)
                 else:
                     yield from self._show_limits(view.limits, records[reached:])
@@ -200,6 +200,12 @@ class SlurmBackfill(Policy):
         else:
             self._left_idle |= view.free_nodes > 0
 
+    def _kernel_shows(self, view: SlurmView) -> bool:
+        """Whether the kernel tells whom limits hold: then it has to know the queue also where nobody fits."""
+        limits = view.limits
+        known = self.walks and self.options["atoms"] and view.only_whole and not view.preempts
+        return limits is not None and known and not limits.stop
+
     @staticmethod
     def _show_limits(limits: LimitsView, records: Sequence[SlurmRecord]) -> Decisions:
         """What slurmctld's walk, which goes on, finds for `records`: the limits they are held by now, or no more."""
@@ -214,10 +220,14 @@ class SlurmBackfill(Policy):
     def _show_news(self, limits: LimitsView, number: int, records: Sequence[SlurmRecord], reached: int) -> Decisions:
         """The same of the records from `reached` on of a part that the kernel has walked."""
         columns, rules = self.known.queues[number].columns, self.known.read(limits)
-        at = columns.next_news(reached, rules)
+        at = int(columns.next_news(reached, rules))
         while at < len(records):
-            yield from self._show_limits(limits, (records[at],))
-            at = columns.next_news(at + 1, rules)
+            record, held = records[at], int(columns.held)
+            if held == UNKNOWN:
+                yield from self._show_limits(limits, (record,))
+            elif record.job.queued and (held or limits.shown(record.job)):
+                yield Reject(record, limits.named(held) if held else "None")
+            at = int(columns.next_news(at + 1, rules))
 
     def _independent(self, view: SlurmView, everything: bool) -> list[Sequence[SlurmRecord]]:
         """The queue in order, split by pool where neither a counter of the cycle nor a job can couple the pools.

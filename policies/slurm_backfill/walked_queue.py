@@ -6,10 +6,11 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from slurmsim.kernel import load
 from slurmsim.policy import SlurmRecord
-from slurmsim_policies.slurm_backfill.alike import alike
 
 Array = tuple[int, int, Any]
+kernel = load("cycle")
 
 
 class Watched:
@@ -52,6 +53,7 @@ class Watched:
         self.array, self.limited, self.shown, self.refused = other.array, other.limited, other.shown, other.refused
 
 
+EDITED = -1  # in place of the number of a limit: nothing known holds
 NOBODY = Watched(-1, 0, 0, 0, None, limited=-1, shown=0)  # in the place of one that is not known yet
 
 
@@ -84,7 +86,7 @@ class WalkedQueue:
         self.tasks = 0
         self._free: list[int] = []  # slots of records that are gone
         self._looked_at: list[SlurmRecord] = []
-        self._restated: dict[SlurmRecord, None] = {}
+        self._restated: dict[SlurmRecord, int] = {}  # the limit it shows now, or EDITED
 
     def looked_at(self, at: int) -> None:
         """Somebody decides about record `at`, whose plan may be seen from then on, or no more."""
@@ -94,20 +96,27 @@ class WalkedQueue:
         """A start of record `at` was tried, and a limit forbade it: `flags` say so from now on."""
         self.ones[at].refused = flags
 
-    def restated(self, records: Iterable[SlurmRecord]) -> None:
-        """What is known of these, if they are of this queue, holds no more."""
-        for record in records:
-            self._restated[record] = None
+    def restated(self, edited: Iterable[SlurmRecord], said: Iterable[tuple[SlurmRecord, int]]) -> None:
+        """Of these, if they are of this queue, nothing known holds any more; or they only show another limit now."""
+        for record, number in said:
+            if self._restated.get(record) != EDITED:
+                self._restated[record] = number
+        for record in edited:
+            self._restated[record] = EDITED
 
     def renew(self, look_at: Callable[[SlurmRecord], Watched]) -> None:
         """`look_at` tells anew of those of which nothing known holds any more; they stay where they are."""
-        for record in self._restated:
+        for record, number in self._restated.items():
             one = self.known.get(record)
-            if one is not None:
+            if one is None:
+                continue
+            if number == EDITED:
                 self.tasks -= one.array is not None
                 one.become(look_at(record))
                 self.tasks += one.array is not None
-                self._tell(record, one)
+            else:
+                one.shown, one.refused = number, 0
+            self._tell(record, one)
         self._restated.clear()
 
     def follow(self, records: Sequence[SlurmRecord], look_at: Callable[[SlurmRecord], Watched]) -> None:
@@ -118,7 +127,9 @@ class WalkedQueue:
         self._looked_at.clear()
         self.renew(look_at)
         before, now = self.records, list(records)
-        first, rest = alike(before, now)
+        first: int
+        rest: int
+        first, rest = kernel.alike(before, now)
         n, n_before = len(now) - rest, len(before) - rest
         there, new = self._find(now, first, n, n_before)
         if n_before - n + len(new):  # so many are gone

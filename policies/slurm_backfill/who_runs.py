@@ -7,7 +7,6 @@ from typing import Any
 
 from slurmsim.kernel import load
 from slurmsim.policy import WholeNodes
-from slurmsim_policies.slurm_backfill.alike import alike
 
 kernel = load("cycle")
 
@@ -31,7 +30,9 @@ class WhoRuns:
         if nodes.n != self._n_nodes:
             self.columns, self._n_nodes, self._known = kernel.Running(nodes.n), nodes.n, []
         now: list[Any] = list(nodes.running)
-        first, rest = alike(self._known, now)
+        first: int
+        rest: int
+        first, rest = kernel.alike(self._known, now)
         n, n_before = len(now) - rest, len(self._known) - rest
         if first < max(n, n_before):
             told: list[int] = []

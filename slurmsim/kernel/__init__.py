@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-MODULES = ("amounts", "cycle", "limits", "picking", "placement", "rows")
+MODULES = ("amounts", "cycle", "limits", "picking", "placement", "priorities", "rows")
 
 
 def source_hash() -> str:

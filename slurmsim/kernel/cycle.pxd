@@ -6,13 +6,15 @@ from libc.stdint cimport int64_t
 from _slurmsim_limits cimport Limits
 from _slurmsim_placement cimport Nodes
 
-cdef int64_t NEVER, CHUNK, CHUNKS, SIZE, ONE, BITS, FEW_JOBS
+cdef int64_t NEVER, CHUNK, CHUNKS, SIZE, ONE, BITS
 cdef int NOTHING_, START_, ESTIMATE_, PLANNED_, ASKS_, UNSEEN_, SEEN_, BARRED_, ALONE_, REFUSED_, FOREIGN_, UNKNOWN_
 cdef int UNTOUCHED_, TOUCHED_, CLOSED_, MOST_MOVES
 
 cpdef object zeros(int64_t n)
 cdef int64_t first_from(int64_t[::1] values, int64_t low, int64_t n, int64_t x) noexcept
 cdef int64_t first_beyond(int64_t[::1] values, int64_t low, int64_t n, int64_t x) noexcept
+@cython.locals(n=int64_t, n_before=int64_t, least=int64_t, first=int64_t, rest=int64_t)
+cpdef tuple alike(list before, list now)
 cdef int64_t width_of(int64_t x) noexcept
 
 @cython.final
@@ -51,7 +53,7 @@ cdef class Atoms:
 
 @cython.final
 cdef class Queue:
-    cdef public int64_t n, room, places
+    cdef public int64_t n, room, places, held
     cdef public int64_t[::1] order, shapes, lasting, flags, limited, shown
     cpdef void tell(self, int64_t slot, int64_t shape, int64_t limit, int64_t flags, int64_t limited,
                     int64_t shown) except *
@@ -83,11 +85,11 @@ cdef class Cycle:
     cdef public int64_t[::1] reach_nodes
     cdef public int64_t shape, here, chosen, some, start, first, last, again
     cdef public int64_t tests, stop_at, segments, end_of_walk, most_planned, rejected, expected, serial, shapes_room
-    cdef public int64_t gap, gap_base, tried, following, allowed, n_reserved, asleep
+    cdef public int64_t gap, gap_base, tried, following, segment, stop, least, next, covered, allowed, n_reserved, asleep
     cdef public int kind
     cdef public Queue queue
     cdef public Limits rules
-    cdef public bint ragged, put_behind, searched, grouped, refusing, at_once, unsure
+    cdef public bint ragged, put_behind, covers, searched, grouped, refusing, at_once, unsure
     cdef public int64_t[::1] times, sets, counts, gained, spare, ends, ids, held, holds, most, after, limits, free
     cdef public int64_t[::1] groups, more_flags, planned, made, periods, effects, reserved_ends
     cdef public int64_t[::1] shape_bases, shape_reaches, shape_needs, shape_mosts, shape_bounds, shape_bounded
@@ -121,13 +123,14 @@ cdef class Cycle:
     cdef bint _too_few(self, int64_t within, int64_t need, int64_t time) except *
     cdef int64_t _next(self, int64_t at, int64_t reach) noexcept
     cdef int64_t _before(self, int64_t at, int64_t reach) noexcept
-    cdef int64_t _part(self, int64_t k, int64_t mask) noexcept
     cdef int64_t _first_with(self, int64_t need, int64_t mask) except? -1
     cdef int64_t _batch_with(self, int64_t p, int64_t reach) noexcept
     cpdef int find(self, int64_t shape, int64_t limit, int64_t begin, bint now_only, int64_t put_off) except -1
     cdef int64_t _find_from(self, int64_t at, int64_t base, int64_t reach, int64_t need, int64_t most,
                               int64_t limit, int64_t bound, bint now_only, int64_t put_off) except -1
     cpdef bint opening(self, int64_t base, int64_t at, int64_t limit, int64_t need, int64_t bound) except *
+    cdef bint _moment(self, int64_t base, int64_t at, int64_t limit, int64_t need, int64_t bound) noexcept
+    cdef void _meet(self, int64_t base) noexcept
     cdef bint _admitted(self, int64_t base, int64_t at, int64_t limit) except *
     cdef void _come_back(self, int64_t at) noexcept
     cpdef int64_t free_over(self, int64_t begin, int64_t end) noexcept

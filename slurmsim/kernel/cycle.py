@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from slurmsim.kernel import limits, placement
@@ -26,7 +26,6 @@ CHUNK = 6  # bits that are counted at once
 CHUNKS = 10  # of a word
 SIZE = 64  # of the table of a chunk
 ONE = 1
-FEW_JOBS = 4  # of so many it is quicker to count the nodes one by one
 
 NOTHING, START, ESTIMATE, PLANNED = 0, 1, 2, 3  # how a search ends
 ASKS = 1  # flag of a record: somebody else decides about it
@@ -74,6 +73,20 @@ def first_beyond(values: array[int], low: int, n: int, x: int) -> int:
         else:
             high = middle
     return low
+
+
+def alike(before: list[Any], now: list[Any]) -> tuple[int, int]:
+    """How many are the same objects at the beginning of both lists, and how many of the others at the end of both."""
+    n, n_before = len(now), len(before)
+    least = min(n, n_before)
+    first = 0
+    while first < least and before[first] is now[first]:
+        first += 1
+    least -= first
+    rest = 0
+    while rest < least and before[n_before - 1 - rest] is now[n - 1 - rest]:
+        rest += 1
+    return first, rest
 
 
 def width_of(x: int) -> int:
@@ -421,11 +434,13 @@ class Queue:
     limited, shown
         By slot, where limits are enforced: the number of its limits, `UNLIMITED` or `UNKNOWN`; that of the one it
         shows, or 0.
+    held
+        The number of the limit the record of `next_news` is held to, 0 for none; `UNKNOWN` where others must tell.
     """
 
     def __init__(self) -> None:
         self.room = self.places = 64
-        self.n = 0
+        self.n = self.held = 0
         self.order = zeros(self.places)
         self.shapes, self.lasting, self.flags = zeros(self.room), zeros(self.room), zeros(self.room)
         self.limited, self.shown = zeros(self.room), zeros(self.room)
@@ -474,13 +489,19 @@ class Queue:
             self.limited[k], self.shown[k] = limited[k], shown[k]
 
     def next_news(self, at: int, rules: limits.Limits) -> int:
-        """The first record from `at` on that shows another limit than `rules` hold it to now; `n` if there is none."""
+        """The first record from `at` on that shows another limit than `rules` hold it to now; `n` if there is none.
+
+        Which they hold it to is in `held` then.
+        """
         while at < self.n:
             slot, held = self.order[at], 0
             number = self.limited[slot]
-            if number >= 0:
+            if number == UNKNOWN_:
+                held = UNKNOWN_
+            elif number >= 0:
                 held = rules.verdict(number, self.flags[slot] & ALONE_ != 0)
-            if number == UNKNOWN_ or held != self.shown[slot]:
+            if held != self.shown[slot]:
+                self.held = held
                 break
             at += 1
         return at
@@ -651,6 +672,11 @@ class Cycle:
         The last record that could still start beside what is planned; whether somebody else has to say if it could.
     tried, following
         The moment of an `opening`, and the one to try next (0: none); the nodes are `here`.
+    covered, covers
+        The set `opening` was last asked about, and whether it has all nodes that are up.
+    segment, stop, least, next
+        The segments from that moment on end before `stop`, `least` has the fewest nodes of them; `next` begins with the
+        moment to try next.
     n_reserved, periods, effects
         Reservations that keep nodes from jobs; (start, end, set) of each, one after the other; what each does to each
         partition.
@@ -699,6 +725,8 @@ class Cycle:
         self.tests = self.end_of_walk = 0
         self.rejected = self.expected = self.gap_base = -1
         self.gap = self.tried = self.following = self.n_reserved = 0
+        self.segment = self.stop = self.least = self.next = 0
+        self.covered, self.covers = -1, False
         self.periods, self.effects, self.reserved_ends = zeros(1), zeros(1), zeros(1)
         self.unsure = False
 
@@ -723,7 +751,7 @@ class Cycle:
         self.counts[0] = atoms.count(self.up)
         self.gained[0] = 0
         self.n_after_sets = self.n_limits = 0
-        self.gap_base = -1
+        self.gap_base = self.covered = -1
         self._releases()
         self.here, self.chosen, self.some = atoms.new_set(), atoms.new_set(), atoms.new_set()
         self.allowed = atoms.new_set()
@@ -1050,12 +1078,6 @@ class Cycle:
             at -= 1
         return at
 
-    def _part(self, k: int, mask: int) -> int:
-        """How many of its nodes running job `k` has in the set `mask`: as a rule all or none."""
-        if self.atoms.within(self.held[k], mask):
-            return self.holds[k]
-        return self.atoms.common(self.held[k], mask)
-
     def _first_with(self, need: int, mask: int) -> int:
         """How many jobs must be gone for `need` nodes of the set `mask` to be free, -1 if that is never so.
 
@@ -1066,15 +1088,17 @@ class Cycle:
         if p > n:
             return -1
         have = self.atoms.common(self._after(p), mask)
-        while have < need:
-            before, p = p, first_from(self.most, p, n + 1, self.most[p] + need - have)
-            if p > n:
+        if have < need:
+            low, p = first_from(self.most, p, n + 1, self.most[p] + need - have), n
+            if low > n or self.atoms.common(self._after(n), mask) < need:
                 return -1
-            if p - before > FEW_JOBS:
-                have = self.atoms.common(self._after(p), mask)
-            else:
-                for k in range(before, p):
-                    have += self._part(k, mask)
+            while low < p:
+                middle = (low + p) >> 1
+                have = self.atoms.common(self._after(middle), mask)
+                if have < need:  # so many more must be gone, wherever they are
+                    low = first_from(self.most, middle, n + 1, self.most[middle] + need - have)
+                else:
+                    p = middle
         if p == 0:
             p = self._next(0, mask) + 1
             if p > n:
@@ -1143,12 +1167,24 @@ class Cycle:
         put_off: int,
     ) -> int:  # fmt: skip
         """The tries from `at` on; the instant to try again from, 0: none."""
+        counts = self.nodes is None and not now_only
+        self.segment, self.stop, self.least, p = -1, 0, -1, 0
         while at:
-            if not (self._admitted(base, at, limit) if self.n_reserved else self.opening(base, at, limit, need, bound)):
+            if self.n_reserved:
+                if not self._admitted(base, at, limit):
+                    return 0
+            elif not self._moment(base, at, limit, need, bound):
                 return 0
+            else:
+                if counts and self.following:
+                    p = first_beyond(self.ends, p, self.n_running, self.following)
+                    if self.atoms.common(self.sets[self.least], self._after(p)) < need:
+                        at, self.segment = self.following, self.next  # one segment tells, whatever others have
+                        continue
+                self._meet(base)
             if self._try(self.tried, self.following, reach, need, most, limit, now_only, put_off):
                 return self.again
-            at = self.following
+            at, self.segment = self.following, self.next
         return 0
 
     def opening(self, base: int, at: int, limit: int, need: int, bound: int) -> bool:
@@ -1156,28 +1192,47 @@ class Cycle:
 
         As `NodeSpace.openings` has it: `tried`, `following` and `here`, the nodes; False where there is none.
         """
-        atoms, n, times = self.atoms, self.n, self.times
+        self.segment, self.stop, self.least = -1, 0, -1
+        if not self._moment(base, at, limit, need, bound):
+            return False
+        self._meet(base)
+        return True
+
+    def _moment(self, base: int, at: int, limit: int, need: int, bound: int) -> bool:
+        """Find that moment, the segments from then on and, of them, the one with the fewest nodes.
+
+        It goes on from an earlier one that asked for the same: `at` is the beginning of `segment`, if that is not -1,
+        and the segments up to before `stop` have enough nodes, `least` the fewest.
+        """
+        atoms, n = self.atoms, self.n
         self.tried, self.following = at, 0
         if at >= self.end:
-            atoms.copy(self.here, base)
+            self.segment = self.stop = n
             return True
-        k = first_beyond(times, 0, n, at) - 1
+        k, seen = self.segment, self.stop
         if k < 0:
-            k = 0
-        covers = atoms.within(self.up, base)  # then whatever a segment gains is of `base`
+            k = first_beyond(self.times, 0, n, at) - 1
+            if k < 0:
+                k = 0
+        if base != self.covered:
+            self.covered, self.covers = base, atoms.within(self.up, base)
+        covers = self.covers  # then whatever a segment gains is of `base`
         while True:
             while True:  # pass over what is followed too early
                 g = k + 1
                 while g < n and not (self.gained[g] and (covers or atoms.gains(base, self.sets[g], self.sets[g - 1]))):
                     g += 1
-                if g == n or times[g] >= bound or (g > k + 2 and times[g - 2] > at + limit):
+                if g == n or self.times[g] >= bound or (g > k + 2 and self.times[g - 2] > at + limit):
                     break
-                at, k = times[g], g
-            stop = first_beyond(times, k + 1, n, at + limit)
+                at, k = self.times[g], g
+            stop = first_beyond(self.times, k + 1 if k >= seen else seen, n, at + limit)
             i = stop - 1
-            while i >= k and self.counts[i] >= need:
+            first, least = (seen, self.least) if self.least >= k else (k, i)
+            while i >= first and self.counts[i] >= need:
+                if self.counts[i] < self.counts[least]:
+                    least = i
                 i -= 1
-            if i < k:
+            if i < first:
                 break
             # segment i has too few, also for whatever begins before its end: go on from the last moment in question
             while i > k and not (self.gained[i] and (covers or atoms.gains(base, self.sets[i], self.sets[i - 1]))):
@@ -1186,14 +1241,21 @@ class Cycle:
                 if g == n or g >= stop + 2:
                     return False
                 i = g
-            at, k = times[i], i
+            at, k = self.times[i], i
         self.tried = at
         if g < n and g < stop + 2:
-            self.following = times[g]
-        atoms.both(self.here, base, self.sets[k])
-        for i in range(k + 1, stop):
-            atoms.keep(self.here, self.sets[i])
+            self.following, self.next = self.times[g], g
+        self.least, self.segment, self.stop = least, k, stop
         return True
+
+    def _meet(self, base: int) -> None:
+        """The nodes of `base` that are free in all segments from that moment on: `here`."""
+        if self.segment == self.stop:
+            self.atoms.copy(self.here, base)
+            return
+        self.atoms.both(self.here, base, self.sets[self.segment])
+        for i in range(self.segment + 1, self.stop):
+            self.atoms.keep(self.here, self.sets[i])
 
     def _admitted(self, base: int, at: int, limit: int) -> bool:
         """The same for a job of the shape searched for that is in no reservation; False where there is no such moment.
@@ -1204,6 +1266,7 @@ class Cycle:
         for _ in range(MOST_MOVES):
             at, later, touched = later, 0, False
             self.atoms.copy(self.allowed, base)
+            self.covered = -1
             for r in range(self.n_reserved):
                 effect, end = self.effects[row + r], self.periods[3 * r + 1]
                 if effect == UNTOUCHED_ or self.periods[3 * r] >= at + limit or end <= at:

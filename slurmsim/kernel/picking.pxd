@@ -16,5 +16,7 @@ cdef class Picker:
     cdef void _add(self, int64_t begin, int64_t size) except *
     @cython.locals(raw='const unsigned char*', n=int64_t, i=int64_t, k=int, begin=int64_t, byte=int)
     cpdef void find(self, bytes members) except *
+    @cython.locals(i=int64_t)
+    cpdef list runs(self, bytes members)
     @cython.locals(taken=list, best=int64_t, longest=int64_t, i=int64_t, size=int64_t)
     cpdef list pick(self, bytes members, int64_t need, int64_t least)

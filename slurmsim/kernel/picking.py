@@ -58,6 +58,11 @@ class Picker:
         if begin >= 0:
             self._add(begin, 8 * n - begin)
 
+    def runs(self, members: bytes) -> list[tuple[int, int]]:
+        """The maximal runs of the set as (first, length)."""
+        self.find(members)
+        return [(self.begins[i], self.sizes[i]) for i in range(self.n)]
+
     def pick(self, members: bytes, need: int, least: int) -> list[tuple[int, int]] | None:
         """`need` nodes as runs (first, length), in the order taken; the set has as many (`best_fit.pick_equal`).
 

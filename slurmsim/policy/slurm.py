@@ -152,6 +152,9 @@ class LimitsView(Protocol):
     def number_shown(self, job: JobView) -> int:
         """The number of the limit `job` shows as its reason; 0 where that is none."""
 
+    def named(self, number: int) -> str:
+        """The limit of that number, as the reason to show."""
+
 
 class SlurmView(PlansView, LayoutsView, PowerView, Protocol):
     """All a policy may ask: what `schedule` is given, whatever smaller part of it a policy declares."""
@@ -180,8 +183,9 @@ class SlurmView(PlansView, LayoutsView, PowerView, Protocol):
     def completing(self) -> Bitmap:
         """Nodes jobs have left that are not clean yet: nobody starts on them."""
 
-    def restated(self) -> Sequence[SlurmRecord]:
-        """Records whose jobs show another reason, or have been tried with other CPUs, since somebody last asked."""
+    def restated(self) -> tuple[Sequence[SlurmRecord], Sequence[tuple[SlurmRecord, int]]]:
+        """Of the queue, since somebody last asked: records whose jobs ask for something else, or were tried with other
+        CPUs; and those that only show another reason, with its number if it is a limit (`LimitsView.number_shown`)."""
 
     def time_limit(self, record: RecordView) -> int:
         """Seconds the record's job may take: its limit, no longer than MaxTime of the partition, or MaxTime itself."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.core.world import World, simple
 
+from slurmsim.core.accounting import fairshare
 from slurmsim.core.accounting.associations import AssociationTree, Branch
 from slurmsim.core.accounting.fairshare import Classic, FairTree, ShareTree
 from slurmsim.core.queue.priority import Multifactor
+from slurmsim.kernel import load, priorities
 from slurmsim.model.accounting import PARENT_SHARES, Accounting, Association, Qos
 
 SHARES = st.sampled_from([PARENT_SHARES, 0, 1, 1, 2, 3])
@@ -86,11 +89,14 @@ def naive_fair_tree(tree: AssociationTree, used: list[float]) -> dict[int, float
     return factors
 
 
-@given(trees())
-def test_ranks_are_those_of_the_walk(drawn: tuple[AssociationTree, list[float]]) -> None:
+@pytest.mark.parametrize("kernel", [priorities, load("priorities")], ids=["python", "extension"])
+@given(drawn=trees())
+def test_ranks_are_those_of_the_walk(kernel: Any, drawn: tuple[AssociationTree, list[float]]) -> None:
     tree, used = drawn
     fair_tree = FairTree(ShareTree(tree))
-    fair_tree.update(np.array(used))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fairshare, "kernel", kernel)
+        fair_tree.update(np.array(used))
     expected = naive_fair_tree(tree, used)
     assert {row: fair_tree.factors[row] for row in expected} == expected
 

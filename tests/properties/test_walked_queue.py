@@ -37,13 +37,14 @@ def test_columns_follow_the_queue(kernel: Any, orders: list[list[int]], data: st
         )  # fmt: skip
 
     before: list[int] = []
-    restated: list[int] = []
+    edited: set[int] = set()
+    said: set[int] = set()
     refused: set[int] = set()
     for order in orders:
         looked_at.clear()
         queue.follow(cast("Any", [records[number] for number in order]), look_at)
-        assert sorted(looked_at) == sorted([*(set(order) - set(before)), *(set(restated) & set(before))])
-        refused -= set(looked_at)
+        assert sorted(looked_at) == sorted([*(set(order) - set(before)), *(edited & set(before))])
+        refused -= {*looked_at, *said}
         assert queue.tasks == sum(number % 9 == 8 for number in order)
         columns = queue.columns
         assert columns.n == len(order)
@@ -60,9 +61,10 @@ def test_columns_follow_the_queue(kernel: Any, orders: list[list[int]], data: st
             if data.draw(st.booleans()):
                 queue.refused(at, REFUSED)
                 refused.add(order[at])
-        restated = data.draw(st.lists(st.integers(0, 80), unique=True, max_size=4))
-        for number in restated:
+        edited, said = (data.draw(st.sets(st.integers(0, 80), max_size=4)) for _ in range(2))
+        for number in edited | said:
             records[number].job.shown += 1
-        queue.restated(cast("Any", [records[number] for number in restated]))
+        told = [(records[number], records[number].job.shown) for number in said]
+        queue.restated(cast("Any", [records[number] for number in edited]), cast("Any", told))
         refused &= set(order)
         before = order

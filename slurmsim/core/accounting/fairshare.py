@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.core.accounting.associations import AssociationTree, Branch
+from slurmsim.kernel import load
 from slurmsim.model.accounting import PARENT_SHARES
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+kernel = load("priorities")
 
 
 class ShareTree:
@@ -66,23 +67,32 @@ class ShareTree:
         return max(self.shares[row], 0) / total if total else 0.0
 
 
-class _Level:
-    """All branches of one depth, grouped by parent, users before accounts in each group."""
+class Siblings:
+    """All branches but the root, grouped by parent, those higher in the tree first, and users first in each group.
 
-    def __init__(self, shares: ShareTree, groups: list[list[int]], n_users: list[int]) -> None:
+    Attributes
+    ----------
+    rows, above, users, is_user
+        Row, that of the parent, how many users are in the branch, and whether it is one.
+    starts
+        Where each group begins, and where the last ends.
+    """
+
+    def __init__(self, shares: ShareTree) -> None:
+        depths = [[shares.tree.root.row]]
+        while any(shares.children[row] for row in depths[-1]):
+            depths.append([child for row in depths[-1] for child in shares.children[row]])
+        n_users = [int(is_user) for is_user in shares.is_user]
+        for below in reversed(depths[1:]):
+            for row in below:
+                n_users[shares.parent[row]] += n_users[row]
+        groups = [shares.children[row] for depth in depths for row in depth if shares.children[row]]
         rows = [row for group in groups for row in sorted(group, key=lambda row: not shares.is_user[row])]
         self.rows = np.array(rows, np.int64)
-        self.group = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-        self._small = self.group.astype(np.int16 if len(groups) < 2**15 else np.int64)  # int16 sorts by radix
         self.above = np.array([shares.parent[row] for row in rows], np.int64)
-        self.starts = np.array([0, *np.cumsum([len(group) for group in groups])[:-1]], np.int64)
+        self.starts = np.cumsum([0, *map(len, groups)], dtype=np.int64)
         self.users = np.array([n_users[row] for row in rows], np.int64)
         self.is_user = np.array([shares.is_user[row] for row in rows], bool)
-
-    def order(self, level_fs: Floats) -> Ints:
-        """Places in `rows`, best first within each group; ties keep their order."""
-        best = np.argsort(-level_fs[self.rows], kind="stable")
-        return best[np.argsort(self._small[best], kind="stable")]
 
 
 class FairTree:
@@ -94,7 +104,7 @@ class FairTree:
 
     Notes
     -----
-    Ranks are worked out for all users of one depth at once: O(branches · log branches) in array operations.
+    Ranks are worked out from the root down: O(branches · log branches).
 
     References
     ----------
@@ -105,18 +115,7 @@ class FairTree:
         self._shares = shares
         n = len(shares.parent)
         self._count = shares.n_users
-        n_users = [int(is_user) for is_user in shares.is_user]
-        root = shares.tree.root.row
-        depths = [[root]]
-        while any(shares.children[row] for row in depths[-1]):
-            depths.append([child for row in depths[-1] for child in shares.children[row]])
-        for rows in reversed(depths[1:]):
-            for row in rows:
-                n_users[shares.parent[row]] += n_users[row]
-        self._levels = [
-            _Level(shares, [shares.children[row] for row in rows if shares.children[row]], n_users)
-            for rows in depths[:-1]
-        ]
+        self.find_siblings()
         self._part = np.array([shares.norm(row) for row in range(n)])
         self._parent = np.maximum(np.array(shares.parent, np.int64), 0)
         fixed = [row for row in range(n) if shares.shares[row] == PARENT_SHARES]
@@ -128,38 +127,22 @@ class FairTree:
         self.effective: Floats = np.zeros(n)  # usage as part of the parent's
         self.update(np.zeros(n))  # slurmctld's first run comes before the first job
 
+    def find_siblings(self) -> None:
+        """Group the branches as the ranks go through them."""
+        self._siblings = Siblings(self._shares)
+
     def update(self, used: Floats, _rows: Callable[[], Iterable[int]] = tuple) -> None:
         """New factors of all users, after `used` (n_branches,) billing-seconds."""
-        above = used[self._parent]
+        siblings, n = self._siblings, len(used)
         self.seen = used.copy()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            self.effective = np.where(above > 0, used / above, 0.0)
-            level_fs = np.where(self._part > 0, self._part / self.effective, 0.0)
+        self.effective, self.level_fs, self.factors = np.zeros(n), np.zeros(n), np.ones(n)
+        kernel.compare(used, self._parent, self._part, self.effective, self.level_fs)
         if len(self._fixed):
-            level_fs[self._fixed] = self._fixed_fs
-        self.level_fs = level_fs
-        n = len(used)
-        first = np.zeros(n, np.int64)  # users ranked before the first of each branch
-        tied = np.zeros(n, bool)
-        again = np.zeros(self._count, bool)  # by place: shares the rank of the one before
-        place = np.zeros(n, np.int64)
-        for level in self._levels:
-            order = level.order(level_fs)
-            rows, above_rows, users = level.rows[order], level.above[order], level.users[order]
-            before = np.cumsum(users) - users
-            group = level.group[order]
-            first[rows] = first[above_rows] + before - before[level.starts][group]
-            values = level_fs[rows]
-            same = np.empty(len(rows), bool)
-            same[1:] = values[1:] == values[:-1]
-            same[level.starts] = tied[above_rows[level.starts]]
-            tied[rows] = same
-            mine = level.is_user[order]
-            at = first[rows[mine]]
-            place[rows[mine]] = at
-            again[at] = same[mine]
-        rank_place = np.maximum.accumulate(np.where(again, 0, np.arange(self._count)))
-        self.factors = (self._count - rank_place[place]) / self._count
+            self.level_fs[self._fixed] = self._fixed_fs
+        kernel.rank(
+            self.level_fs, siblings.rows, siblings.starts, siblings.above, siblings.users,
+            siblings.is_user.view(np.uint8), self._count, self.factors,
+        )  # fmt: skip
 
     def shown(self, row: int) -> dict[str, float]:
         """What sshare shows of a branch below the root, as of the last update."""

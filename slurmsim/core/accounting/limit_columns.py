@@ -14,7 +14,8 @@ from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.core.accounting.limit_rules import Demand, Rule
 from slurmsim.core.accounting.usage_counters import UsageCounters
 
-NUMBERS = {reason: number for number, reason in enumerate(sorted(LIMIT_REASONS), 1)}
+NAMES = ("", *sorted(LIMIT_REASONS))
+NUMBERS = {reason: number for number, reason in enumerate(NAMES) if number}
 """A reason a limit can give, as a number from 1 on."""
 MOST = 1 << 61  # of one number, so that two add up within 64 bits; nobody has so many minutes of anything
 NOTHING = 0  # the column that always reads 0

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.accounting.job_limits import JobLimits
-from slurmsim.core.accounting.limit_columns import NOTHING, NUMBERS, LimitTests
+from slurmsim.core.accounting.limit_columns import NAMES, NOTHING, NUMBERS, LimitTests
 from slurmsim.core.accounting.limit_counters import LimitCounters
 from slurmsim.core.accounting.limit_enforcement import LimitEnforcement
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
@@ -327,6 +327,8 @@ class Limits(Observer):
         standing = self._standing(record)
         if standing is None or not standing.claim.after:
             return None
+        if nodes and alloc is None and record.request.known_amount:
+            return self._plan_verdict(record, standing)  # wherever they are, and remembered
         demand = standing.demand
         if alloc is not None:
             tres = self.counters.vector(self.state.billing.allocated(alloc), record.partition)
@@ -383,6 +385,11 @@ class Limits(Observer):
     def number_shown(job: Job) -> int:
         """The number of the limit `job` shows as its reason; 0 where that is none."""
         return NUMBERS.get(job.reason, 0)
+
+    @staticmethod
+    def named(number: int) -> str:
+        """The limit of that number, as the reason to show."""
+        return NAMES[number]
 
     def _planned(self, record: Record, demand: Demand, n_nodes: int, n_cpus: int) -> Demand:
         """The demand of a plan on so many nodes with so many CPUs, whose shares nobody has worked out."""

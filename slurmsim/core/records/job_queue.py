@@ -11,6 +11,7 @@ submit time and id. Jobs that are held, dependent, throttled or not yet begun ar
 from __future__ import annotations
 
 import warnings
+from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -20,13 +21,15 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.partition import Partition
+from slurmsim.kernel import load
 
 if TYPE_CHECKING:
     from slurmsim.core.placement.compiled_request import CompiledRequest
     from slurmsim.core.records.reservation import Reservation
 
 RESERVED_FIRST = 1 << 40  # beyond any partition tier
-_key, _tier, _place, _rest = attrgetter("key"), attrgetter("tier"), attrgetter("place"), attrgetter("rest")
+_tier, _rest = attrgetter("tier"), attrgetter("rest")
+kernel = load("priorities")
 
 
 class Record:
@@ -162,25 +165,32 @@ class PoolQueue:
 
     def resort(self) -> None:
         """Places have changed: put the records in order, in which most still are."""
-        _put_in_order(self.records)
+        put_in_order(self.records)
 
 
-def _put_in_order(records: list[Record]) -> None:
-    """As ``sort(key=_key)``: one integer, or two, tell most of them apart, and are compared at once."""
+def put_in_order(records: list[Record]) -> None:
+    """Sort `records`: one integer, or two, tell most of them apart, which a kernel does."""
     n = len(records)
-    for at in range(1, n):
-        if not records[at - 1].is_before(records[at]):
+    before = None
+    for record in records:
+        if before is not None and not before.is_before(record):
             break
+        before = record
     else:
         return
-    records.sort(key=_place)
-    records.sort(key=_tier)  # those of one tier stay in order
+    kernel.arrange(records, array("d", [record.place for record in records]))
+    tier = records[0].tier
+    for record in records:
+        if record.tier != tier:
+            records.sort(key=_tier)  # those of one tier stay in order
+            break
     begin = 0
     while begin < n:
-        end, first = begin + 1, records[begin]
+        end, first, ascend = begin + 1, records[begin], True
         while end < n and records[end].place == first.place and records[end].tier == first.tier:
+            ascend = ascend and bool(records[end - 1].rest < records[end].rest)
             end += 1
-        if end - begin > 1:
+        if not ascend:
             records[begin:end] = sorted(records[begin:end], key=_rest)
         begin = end
 
@@ -213,8 +223,8 @@ class JobQueue:
         self.pools = [PoolQueue() for _ in range(n_pools)]
         self.jobs: dict[int, tuple[Record, ...]] = {}
         self.fresh: dict[int, Job] = {}
-        # jobs that show another reason or were tried with other CPUs since somebody asked; None: nobody asks
-        self.restated: dict[int, Job] | None = None
+        # jobs that ask for something else since somebody asked (True), or only show another reason; None: nobody asks
+        self.restated: dict[int, bool] | None = None
         self.unasked: dict[int, Job] = {}  # may start, and still show what kept them out
         # puts a list in order by rules a key cannot tell (preempt/qos); None for none
         self.arrange: Callable[[list[Record]], list[Record]] | None = None
@@ -288,7 +298,7 @@ class JobQueue:
         if self.watcher is not None:
             self.watcher.edited(job)
         if self.restated is not None:
-            self.restated[job.id] = job
+            self.restated[job.id] = True
 
     def remove(self, job: Job) -> int:
         """Take `job` out if it is in; returns how many were ahead of it in the last of its pools."""
@@ -317,7 +327,7 @@ class JobQueue:
         if len(self.pools) > 1:
             for pool in self.pools[1:]:
                 found += pool.records
-            _put_in_order(found)
+            put_in_order(found)
         return found if self.arrange is None else self.arrange(found)
 
     def reprioritise(self, records: list[Record], priorities: list[int]) -> None:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.core.queue.likely_nodes import FORGOTTEN, expected
-from slurmsim.core.records.job_queue import Record
+from slurmsim.core.records.job_queue import Record, put_in_order
 from slurmsim.core.reservations.access import MAINTENANCE_TEXT
 from slurmsim.core.scheduling.may_start import (
     AHEAD,
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 
 SCHEDULER = "Main"
 MAX_BLOCKED_RESERVATIONS = 10
-_key = attrgetter("key")
 _MAY_BECOME_PRIORITY = (Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT)
 _PARTITION_KEPT_IT = (Reason.PARTITION_NODE_LIMIT, Reason.PARTITION_TIME_LIMIT, Reason.PARTITION_CONFIG)
 """What its only partition held against a job, and does no more if it is asked who is before it."""
@@ -242,9 +240,11 @@ class MainPass:
             end = at + self.limit + 1 - self.examined
             self.examined = self.limit + 1
         if state.queue.fresh and end > at:
-            key, last = self.records[at].key, self.records[end].key
-            fresh = [record for job_id in state.queue.fresh for record in state.queue.jobs[job_id]]
-            for record in sorted([record for record in fresh if key < record.key <= last], key=_key):
+            here, last = self.records[at], self.records[end]
+            left = [record for job_id in state.queue.fresh for record in state.queue.jobs[job_id]]
+            left = [record for record in left if here.is_before(record) and not last.is_before(record)]
+            put_in_order(left)
+            for record in left:
                 self._say_behind(record)
         return True
 

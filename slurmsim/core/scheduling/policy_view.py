@@ -292,11 +292,20 @@ class View:
         """Nodes that are not clean yet."""
         return self._test.completing.nodes
 
-    def restated(self) -> list[Record]:
-        """Records of the jobs in the queue that say or ask for something else than when this was last asked."""
-        queue = self.state.queue
+    def restated(self) -> tuple[list[Record], list[tuple[Record, int]]]:
+        """Of the jobs in the queue, since this was last asked: the records of those that ask for something else, and
+        of those that only show another reason, with the number of the limit that is (0: none)."""
+        queue, limits = self.state.queue, self._accounting.limits
         jobs, queue.restated = queue.restated, {}
-        return [record for job_id in jobs or () for record in queue.jobs.get(job_id, ())]
+        edited: list[Record] = []
+        said: list[Any] = []  # a tuple of another type mypyc would make anew for whoever takes it
+        for job_id, asks in (jobs or {}).items():
+            for record in queue.jobs.get(job_id, ()):
+                if asks:
+                    edited.append(record)
+                else:
+                    said.append((record, 0 if limits is None else limits.number_shown(record.job)))
+        return edited, said
 
     @property
     def tests_from_try(self) -> bool:

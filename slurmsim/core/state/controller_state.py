@@ -153,12 +153,13 @@ class ControllerState:
         if job.reason != reason:
             job.reason = reason
             self.events.append((self.now, "REASON", job.id, job.state, reason, job.partition.name, "", None, ""))
-            unsettled = reason in (Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT) or len(job.partitions) > 1
             queue = self.queue
-            if unsettled and job.id in queue:
+            if job.id not in queue:
+                return
+            if reason in (Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT) or len(job.partitions) > 1:
                 queue.fresh[job.id] = job
-            if queue.restated is not None and job.id in queue:
-                queue.restated[job.id] = job
+            if queue.restated is not None:
+                queue.restated.setdefault(job.id, False)
 
     def at(self, now: int) -> None:
         """It is `now`."""

@@ -75,7 +75,7 @@ def restore(engine: Engine, tables: Iterable[dict[str, Any]]) -> None:
     decoder.fill()
     for what, attribute, value in kept:
         object.__setattr__(what, attribute, decoder.value(value))
-    upgrades.complete(decoder.records("shape"), schema)
+    upgrades.complete(decoder.records("shape"), decoder.records("fair tree"), schema)
     pending: list[Pending] = [
         (time, priority, number, [decoder.value(call) for call in calls], decoder.value(value))
         for time, priority, number, calls, value in first["events"]

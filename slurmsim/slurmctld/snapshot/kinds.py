@@ -14,7 +14,7 @@ from slurmsim.config.findings import Place, Report
 from slurmsim.core.accounting.accounts import Accounts, Enforcement
 from slurmsim.core.accounting.accrual import Accrual
 from slurmsim.core.accounting.associations import AssociationTree, Branch, Ledger
-from slurmsim.core.accounting.fairshare import Classic, FairTree, ShareTree, _Level
+from slurmsim.core.accounting.fairshare import Classic, FairTree, ShareTree, Siblings
 from slurmsim.core.accounting.limit_compiler import LimitCompiler
 from slurmsim.core.accounting.limit_counters import Held
 from slurmsim.core.accounting.limit_rules import Rules, Used
@@ -53,7 +53,7 @@ from slurmsim.slurmctld.processes.step import Step
 from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.snapshot.graph import Kind
 
-SCHEMA = 11
+SCHEMA = 12
 """Of kinds and parts together."""
 
 
@@ -141,10 +141,10 @@ KINDS: tuple[Kind, ...] = (
         "fair tree",
         FairTree,
         """
-        _shares _count _levels _part _parent _fixed _fixed_fs factors level_fs effective seen
+        _shares _count _siblings _part _parent _fixed _fixed_fs factors level_fs effective seen
     """,
     ),
-    _kind("fair tree level", _Level, "rows group _small above starts users is_user"),
+    _kind("fair tree level", Siblings, "rows above starts users is_user"),
     _kind(
         "classic shares",
         Classic,

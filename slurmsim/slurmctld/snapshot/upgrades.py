@@ -15,12 +15,14 @@ a part of the engine stays what it is in a new one. What refers to other records
 | 8 | before 0.7.0 | tasks of a socket and of a core, shapes with more tasks than CPUs |
 | 9 | before 0.7.0 | priorities of runs that are requeued, reasons told again in the next pass |
 | 10 | before 0.7.0 | records of the queue keep the parts of their key |
+| 11 | before 0.7.0 | a fair tree knows all siblings together |
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.core.accounting.fairshare import FairTree
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.gres import GpuDefaults
 from slurmsim.errors import WorkloadError
@@ -61,6 +63,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     8: {"request": {"tasks_per_socket": 0, "tasks_per_core": 0}, "shape": {"tasks_short": 0}},
     9: {"live job": {"ran_with_priority": 0}},
     10: {},
+    11: {"fair tree": {"_siblings": LATER}},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {
@@ -157,8 +160,11 @@ def lead_parts_over(parts: dict[str, dict[str, Any]], now: int, schema: int) -> 
         parts["completing"].pop("_left", None)  # always empty: nobody took time to die
 
 
-def complete(requests: list[CompiledRequest], schema: int) -> None:
+def complete(requests: list[CompiledRequest], trees: list[FairTree], schema: int) -> None:
     """What is a record itself and follows from what others hold."""
+    if schema < 12:
+        for tree in trees:
+            tree.find_siblings()
     if schema < 2:
         for request in requests:
             request.per_gpu = GpuDefaults().complete(request.asked)
