@@ -7,11 +7,15 @@ so everything that needs indices or runs goes through NumPy here.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.kernel import compiled, load
+
 Bitmap = int
+_PICKER: Any = load("picking").Picker() if compiled("picking") else None  # else big integers are quicker
 FEW = 8  # below so many members one shift each is quickest
 MANY = 64  # up to so many a shift for each run
 FEW_RUNS = 8  # up to so many it is quicker to take them off one by one
@@ -78,6 +82,14 @@ def to_indices(mask: Bitmap) -> Indices:
 
 def runs(mask: Bitmap) -> list[tuple[int, int]]:
     """Maximal runs of consecutive members as (first, length), ascending."""
+    if _PICKER is not None:
+        found: list[tuple[int, int]] = _PICKER.runs(mask.to_bytes((mask.bit_length() + 7) >> 3, "little"))
+        return found
+    return by_integers(mask)
+
+
+def by_integers(mask: Bitmap) -> list[tuple[int, int]]:
+    """The same on big integers."""
     edges = mask ^ (mask << 1)  # a set bit where a run begins and one past where it ends
     if edges.bit_count() <= 2 * FEW_RUNS:
         found = []

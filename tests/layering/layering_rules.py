@@ -66,7 +66,7 @@ LAYERS: dict[str, Layer] = {
         ),
         sealed=True,
     ),
-    "bitmap": Layer(("slurmsim.bitmap",), _set("vocabulary"), _set("numpy"), sealed=True),
+    "bitmap": Layer(("slurmsim.bitmap",), _set("vocabulary kernel"), _set("numpy"), sealed=True),
     # Files of users that policies and workloads name, and what installed packages offer.
     "user files": Layer(("slurmsim.toml_file", "slurmsim.installed"), _set("vocabulary")),
     "kernel": Layer(("slurmsim.kernel",), _set("vocabulary"), sealed=False),

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmsim.bitmap import from_ascending, from_bools, from_indices, lowest, runs, span, to_bools, to_indices
+from slurmsim.bitmap import (
+    by_integers,
+    from_ascending,
+    from_bools,
+    from_indices,
+    lowest,
+    runs,
+    span,
+    to_bools,
+    to_indices,
+)
+from slurmsim.kernel.picking import Picker
 
 members = st.sets(st.integers(0, 300), max_size=120)
 
@@ -35,9 +49,14 @@ def test_bools_round_trip(flags: list[bool]) -> None:
     assert to_bools(mask, len(flags)).tolist() == flags
 
 
+def by_bytes(mask: int) -> list[tuple[int, int]]:
+    return Picker().runs(mask.to_bytes((mask.bit_length() + 7) >> 3, "little"))
+
+
+@pytest.mark.parametrize("find", [runs, by_integers, by_bytes])
 @given(members)
-def test_runs_are_maximal_and_cover_exactly(wanted: set[int]) -> None:
-    found = runs(from_indices(sorted(wanted)))
+def test_runs_are_maximal_and_cover_exactly(find: Callable[[int], list[tuple[int, int]]], wanted: set[int]) -> None:
+    found = find(from_indices(sorted(wanted)))
     assert {i for first, length in found for i in range(first, first + length)} == wanted
     for first, length in found:
         assert length > 0
