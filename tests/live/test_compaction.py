@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -216,6 +217,40 @@ def test_kills_at_any_moment_lose_nothing(folder: Path) -> None:
     rows = daemon.call(folder, "every_job", fields=["job_id"], after=-1, most=2000)
     assert sorted(rows["columns"]["job_id"]) == given == list(range(1, 301))
     until(lambda: not [name for name in snapshots(folder) if name.endswith(".part")])
+
+
+def entries_size(folder: Path) -> int:
+    """Bytes of the journal's entries."""
+    data = (folder / "journal").read_bytes().rstrip(b"\0")
+    return len(data) - data.index(b"\n") - 1
+
+
+def test_a_cluster_in_this_process_makes_its_journal_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its daemon is a thread, and this process may be killed as well."""
+    monkeypatch.setenv(BYTES_VARIABLE, "20000")
+    with cluster(tmp_path / "c") as c:
+        for _ in range(4):
+            load(c, 40)
+            assert entries_size(c.folder) <= 40_000
+        assert len(snapshots(c.folder)) == 1
+        before = shown(c)
+        c.stop()
+        c.start()
+        assert shown(c) == before
+
+
+def test_a_snapshot_that_takes_long_is_waited_for(folder: Path) -> None:
+    """Requests come faster than it is written: they wait before the journal has twice its bytes."""
+    child = stopped_child(folder)
+    client = Client(str(folder))
+    job = {"name": "j", "script": "#!/bin/sh\nsleep 100\n", "work_dir": "/", "environment": {"A": "b" * 200}}
+    threading.Timer(1.0, os.kill, (child, signal.SIGCONT)).start()
+    began, n = time.monotonic(), 0
+    while time.monotonic() - began < 1.0:
+        client.call("submit", job=job)
+        n += 1
+        assert entries_size(folder) <= 40_000
+    assert 5 <= n < 100
 
 
 def stopped_child(folder: Path) -> int:

@@ -1,8 +1,12 @@
 """The journal made short while the cluster runs: a child writes a snapshot, then the journal begins anew behind it.
 
-A fork has the whole state as it is at that instant, so nobody waits while it is written. What happens meanwhile goes
-into the old journal; its entries since are the beginning of the new one. Until that is in place, in one rename, the old
-journal and what it stands on are valid; a child that dies leaves nothing.
+A fork has the whole state as it is at that instant, so no request waits while it is written. What happens meanwhile
+goes into the old journal; its entries since are the beginning of the new one. Until that is in place, in one rename,
+the old journal and what it stands on are valid; a child that dies leaves nothing.
+
+A snapshot is due when the entries behind the last one have a certain size, whichever daemons wrote them. A start looks
+as well, so a cluster that is only ever killed keeps a short journal. A child that is slow makes requests wait
+before the journal has twice that size.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +35,10 @@ from slurmsim.slurmctld.snapshot.image import take
 BYTES = 8 << 20
 """A journal may grow by so many before it is made short, or by as many as the snapshot has, if these are more."""
 BYTES_VARIABLE = "SLURMSIM_JOURNAL_BYTES"
-"""Bytes instead, for tests."""
+"""Bytes instead, whatever the snapshot has."""
+POLL_S = 0.005
+CHILD_S = 60.0
+"""Real seconds that requests wait for a child at most; then it is ended."""
 ENTRIES_AT_STOP = 50
 """A clean stop leaves no more entries than that to be carried out again."""
 
@@ -45,7 +53,7 @@ class Point:
     path: Path
 
 
-def _least(text: str) -> int:
+def _bytes(text: str) -> int:
     if not is_number(text) or len(text) > 18:
         raise ConfigError(f"{text!r} is no number of bytes", field=BYTES_VARIABLE, expected=str(BYTES))
     return int(text)
@@ -62,20 +70,35 @@ class Compaction:
 
     def __init__(self, history: History) -> None:
         self._history = history
-        self._least = _least(os.environ.get(BYTES_VARIABLE) or str(BYTES))
+        named = os.environ.get(BYTES_VARIABLE)
+        self._named = None if not named else _bytes(named)
         self._child, self._point = 0, Point(0, 0, {}, history.folder)
-        self._base = self._size_of_snapshot()
-        self._begun_at = history.journal.size  # the journal's bytes when it began or a snapshot failed
+        self._failed_at = 0  # bytes of the entries when a snapshot could not be made
+        self._most = self._bound()
+
+    def _bound(self) -> int:
+        """Bytes of entries behind which a snapshot is due."""
+        return max(BYTES, self._size_of_snapshot()) if self._named is None else self._named
 
     @property
     def due(self) -> bool:
         """Whether the journal is long enough."""
-        grown = self._history.journal.size - self._begun_at
-        return not self._child and grown > max(self._least, self._base)
+        return not self._child and self._history.journal.grown - self._failed_at > self._most
+
+    @property
+    def late(self) -> bool:
+        """Whether the journal grows so fast that the snapshot under way has to be waited for."""
+        return bool(self._child) and self._history.journal.grown - self._failed_at > self._most + self._most // 2
+
+    def at_start(self, engine: Engine, clock: Clock) -> None:
+        """Make the journal short that earlier daemons left long; they may have been killed each time before that."""
+        if self.due:
+            self._at_once(engine, clock)
 
     def begin(self, engine: Engine, clock: Clock) -> None:
-        """Have a snapshot made by a child, between two turns. In a thread there is none: a stop makes it."""
+        """Have a snapshot made by a child, between two turns. In a thread, which must not fork, all wait for it."""
         if threading.current_thread() is not threading.main_thread():
+            self._at_once(engine, clock)
             return
         point = self._here(engine, clock)
         rows = engine.storage.store.mark
@@ -112,29 +135,47 @@ class Compaction:
         self._finish(made=status == 0)
         return False
 
+    def wait(self) -> None:
+        """Let the child that makes a snapshot finish; one that hangs is ended."""
+        last = time.monotonic() + CHILD_S
+        while self.poll():
+            if time.monotonic() > last:
+                print(f"slurmsim: a snapshot was not made within {CHILD_S:g} s: the journal stays long",
+                      file=sys.stderr)  # fmt: skip
+                self.abandon()
+                self._finish(made=False)
+                return
+            time.sleep(POLL_S)
+
     def _finish(self, *, made: bool) -> None:
         journal = self._history.journal
+        self._failed_at = 0
         if made:
             try:
                 journal.sync()
                 crc = snapshot_file.last_crc(self._point.path)
                 entries = journal.texts_from(self._point.offset)
                 self._history.stand_on(self._point.path, crc, self._point.after, self._point.clock, entries)
-                self._base = self._size_of_snapshot()
+                self._most = self._bound()
+                return
             except (SlurmSimError, OSError) as error:
                 print(f"slurmsim: the journal stays long: {error}", file=sys.stderr)
-        self._begun_at = journal.size
+        self._failed_at = journal.grown
 
     def at_stop(self, engine: Engine, clock: Clock) -> None:
         """A stop waits for a snapshot, so that the next start has little to do. It may fail: the journal is whole."""
         self.abandon()
         journal = self._history.journal
-        if journal.last - journal.after <= ENTRIES_AT_STOP:
-            return
+        if journal.last - journal.after > ENTRIES_AT_STOP:
+            self._at_once(engine, clock)
+
+    def _at_once(self, engine: Engine, clock: Clock) -> None:
+        made = False
         with suppress(SlurmSimError, OSError):
             self._point = self._here(engine, clock)
             self._write(engine, self._point, engine.storage.store.mark)
-            self._finish(made=True)
+            made = True
+        self._finish(made=made)
 
     def abandon(self) -> None:
         """Do without the snapshot that is being made."""

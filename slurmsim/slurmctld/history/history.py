@@ -166,8 +166,10 @@ class History:
 
     def close(self) -> None:
         """Close the files; what was written stays."""
-        self.journal.close()
-        self.store.close()
+        try:
+            self.journal.close()
+        finally:
+            self.store.close()
 
     # -- another configuration ----------------------------------------------------------------------------------------
 

@@ -78,6 +78,7 @@ class Journal:
         self._waiting: list[bytes] = []
         self._durable = False  # something waits that has to be on the disk
         self._taken = 0  # of the file
+        self._head = 0
         self.after = 0
 
     # -- begin and open ---------------------------------------------------------------------------------------------
@@ -123,7 +124,7 @@ class Journal:
         except OSError as error:
             raise OutputError(f"{self.path}: cannot write the journal: {error.strerror}") from None
         self._close()
-        self._fd, self._id, self.after = fd, str(full["id"]), after
+        self._fd, self._id, self._head, self.after = fd, str(full["id"]), len(first), after
         self._begin_at(Point(last, len(data), crc))
         return full
 
@@ -144,7 +145,8 @@ class Journal:
             os.lseek(self._fd, found.good, os.SEEK_SET)
         except OSError as error:
             raise OutputError(f"{self.path}: cannot use the journal: {error.strerror}") from None
-        self._id, self.after = str(found.header.get("id", "")), int(found.header.get("after", 0))
+        self._id, self._head = str(found.header.get("id", "")), found.head
+        self.after = int(found.header.get("after", 0))
         self._begin_at(Point(found.last, found.good, found.crc))
         return found
 
@@ -187,6 +189,11 @@ class Journal:
     def size(self) -> int:
         """Bytes of all that has been written."""
         return self._written.size
+
+    @property
+    def grown(self) -> int:
+        """Bytes of the entries, by whichever daemon: what came since the snapshot that the file stands on."""
+        return self._written.size - self._head
 
     def texts_from(self, offset: int) -> bytes:
         """JSON of the entries behind a place that `size` told before, a line each, as `begin` takes them."""

@@ -32,8 +32,8 @@ class Contents:
         The first line, and the others with their numbers.
     format
         The file's.
-    good
-        How many of its bytes are good.
+    head, good
+        How many bytes the header has, and how many of all are good.
     crc, last
         Checksum and number of the last good line.
     problem
@@ -47,6 +47,7 @@ class Contents:
     header: dict[str, Any] = field(default_factory=dict)
     entries: list[tuple[int, Any]] = field(default_factory=list)
     format: int = FORMAT
+    head: int = 0
     good: int = 0
     crc: int = 0
     last: int = 0
@@ -114,7 +115,7 @@ def read_contents(data: bytes, path: str, mark: bytes = b"") -> Contents:
     if line is None or not isinstance(header, dict) or int(line[1], 16) != zlib.crc32(first[9:]):
         return Contents(problem=f"{path}: line 1: the header is torn or damaged, nothing is known of the cluster whose "
                                 "entries follow; a copy of the file is needed")  # fmt: skip
-    found = Contents(header, good=end + 1, crc=int(line[1], 16), last=int(line[2]))
+    found = Contents(header, head=end + 1, good=end + 1, crc=int(line[1], 16), last=int(line[2]))
     _read_entries(data, found)
     _judge(data, path, found, acknowledged(mark, str(header.get("id", ""))))
     return found

@@ -388,6 +388,8 @@ class Server:
         self._go_on_writing()
         if self._compaction.due:
             self._shorten()
+        elif self._compaction.late:
+            self._compaction.wait()
 
     # -- to the disk, and only then to whoever asked ------------------------------------------------------------------
 

@@ -38,7 +38,9 @@ def open_cluster(held: StateFolder, header: Mapping[str, Any] | None, progress: 
         if engine.real is not None:
             engine.real.adopt(engine)
         history.journal.sync()
-        return Server(held, engine, clock, history, Compaction(history))
+        compaction = Compaction(history)
+        compaction.at_start(engine, clock)
+        return Server(held, engine, clock, history, compaction)
     except BaseException:
         history.close()
         raise
