@@ -217,6 +217,7 @@ def asked_for(request: ResourceRequest) -> Asked:
 
 _SCOPES: dict[str, Callable[[ResourceRequest], int]] = {
     "node": lambda request: request.min_nodes,
+    "socket": lambda request: request.min_nodes * request.sockets_per_node,
     "task": lambda request: request.tasks,
     "job": lambda request: 1,
 }

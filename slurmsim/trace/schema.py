@@ -65,7 +65,8 @@ JOBS: Table = {
         "4, 2."),
     "mem_per_node_mib": Column("text", "MiB", "Memory allocated on each node, MiB, coded in the same way."),
     "gres_per_node": Column("text", "",
-        "GRES allocated on each node, one text for all: `gpu:a100:2,nvme:1`; empty when none."),
+        "GRES allocated on each node, one text for all: `gpu:a100:2,nvme:1`; where nodes have different counts these "
+        "are coded as `cpus_per_node` is: `gpu:2,1(x3)`; empty when none."),
     "req_nodes": Column("int64", "", "Nodes asked for, at least."),
     "req_cpus": Column("int64", "", "CPUs asked for: tasks times CPUs a task."),
     "req_gpus": Column("int64", "", "GPUs asked for."),

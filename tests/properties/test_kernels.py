@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
@@ -23,13 +21,13 @@ from busy_worlds import (
 )
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from kernel_switch import kernels
 from random_worlds import read_conf
-from unit.kernel_forms import FORMS, kernel
+from unit.kernel_forms import FORMS
 
 from slurmsim import compiled
 from slurmsim.core.controller.controller import Controller
 from slurmsim.core.placement import shares
-from slurmsim.core.records import node_table
 from slurmsim.core.records.messages import Fact, Submit
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
 from slurmsim.model.request import ResourceRequest
@@ -39,23 +37,6 @@ from slurmsim_policies.slurm_backfill import atom_plans
 
 ON_ATOMS, ON_NODES = "backfill:atoms=1", "backfill:atoms=0"
 pytestmark = pytest.mark.skipif(compiled(), reason="compiled code keeps its own kernels: pure Python compares them")
-
-
-@contextmanager
-def kernels(form: str, shares_wanted: bool = True) -> Iterator[None]:
-    """The kernels in that form, and whether that of shares is asked at all."""
-
-    def find(name: str) -> Any:
-        return kernel(name, form)
-
-    with (
-        mock.patch.object(atom_plans, "kernel", find("cycle")),
-        mock.patch.object(atom_plans, "limits_kernel", find("limits")),
-        mock.patch.object(shares, "load", find),
-        mock.patch.object(shares, "COMPILED", shares_wanted),
-        mock.patch.object(node_table, "_KERNEL", find("placement") if shares_wanted else None),
-    ):
-        yield
 
 
 def same(world: World, form: str, *, first: str = ON_ATOMS, second: str = ON_NODES, release: str = "22.05") -> None:

@@ -47,6 +47,8 @@ class NodeNamer:
         if self.single:
             if len(runs) == 1 and runs[0][1] == 1:
                 return self.names[runs[0][0]]
+            if not runs:
+                return ""
             parts = [digits[a] if n == 1 else f"{digits[a]}-{digits[a + n - 1]}" for a, n in runs]
             return f"{self.prefix[0]}[{','.join(parts)}]"
         return self._mixed(runs)

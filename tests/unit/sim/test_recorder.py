@@ -78,6 +78,8 @@ def rows_of(table: Any) -> dict[int, dict[str, Any]]:
         (ResourceRequest(min_nodes=2, gres=(GresRequest("gpu", "a100", 3, "job"),)), (2, 2, 3, None)),
         (ResourceRequest(n_tasks=5, gres=(GresRequest("gpu", "", 1, "task"), GresRequest("nvme", "", 7))),
          (1, 5, 5, None)),
+        (ResourceRequest(min_nodes=2, sockets_per_node=2, gres=(GresRequest("gpu", "", 1, "socket"),)),
+         (2, 2, 4, None)),
     ],
 )  # fmt: skip
 def test_what_a_request_names(request_: ResourceRequest, asked: tuple[int, int, int, int | None]) -> None:

@@ -1,0 +1,118 @@
+"""Whether each started job got what its row of the workload asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from wild.texts import asked_gres, expand, gres_counts, pairs, unrun
+from wild.world import Row, World
+
+Trouble = tuple[str, str]
+Nodes = dict[str, tuple[int, int, dict[str, int]]]
+CHOOSING = ("parm", "equipartition")
+
+
+def unmet(world: World, runs: Iterable[dict[str, Any]], nodes: Nodes, facts: dict[str, Any]) -> Iterator[Trouble]:
+    """Runs that got something else than their job asked for."""
+    asked = {int(job["job_id"]): job for job in world.jobs}
+    features = _features(world)
+    for row in runs:
+        job = asked.get(row["job_id"])
+        if job is None:
+            yield "request", f"job {row['job_id']} is in no workload"
+            continue
+        for what in _unmet(world, job, row, nodes, facts):
+            yield "request", f"job {row['job_id']} started at {row['start']}: {what}"
+        constraint = str(job.get("constraint", ""))
+        if constraint in ("a", "b", "a&b"):
+            wanted = set(constraint.split("&"))
+            for name in expand(row["node_list"]):
+                if not wanted <= features[name]:
+                    yield "request", f"job {row['job_id']}: {name} has not {constraint}"
+
+
+def _unmet(world: World, job: Row, row: dict[str, Any], nodes: Nodes, facts: dict[str, Any]) -> Iterator[str]:
+    names = expand(row["node_list"])
+    cpus = unrun(row["cpus_per_node"], len(names))
+    yield from _places(world, job, row, names, facts)
+    if world.policy.partition(":")[0] in CHOOSING and "app" in job:
+        return
+    yield from _size(job, row, names, cpus, nodes, whole=facts["cluster"]["whole_nodes"])
+    yield from _gpus(job, row, names)
+    if facts["cluster"]["memory_tracked"]:
+        memory = unrun(row["mem_per_node_mib"], len(names))
+        per_node, per_cpu = int(job.get("mem_per_node", -1)), int(job.get("mem_per_cpu", -1))
+        if per_node > 0 and min(memory) < per_node:
+            yield f"{min(memory)} MiB on a node, it asked for {per_node}"
+        if per_cpu > 0 and "tasks" in job and sum(memory) < per_cpu * int(job["tasks"]) * _each(job):
+            yield f"{sum(memory)} MiB, it asked for {per_cpu} a CPU and has {sum(cpus)}"
+
+
+def _each(job: Row) -> int:
+    return int(job.get("cpus_per_task", 1))
+
+
+def _places(world: World, job: Row, row: dict[str, Any], names: list[str], facts: dict[str, Any]) -> Iterator[str]:
+    """Nodes and moments it must not have, and those it must."""
+    partition = facts["cluster"]["partitions"][row["partition"]]
+    if outside := set(names) - set(expand(partition["nodes"])):
+        yield f"{sorted(outside)} are not of partition {row['partition']}"
+    if "partition" in job and row["partition"] not in str(job["partition"]).split(","):
+        yield f"ran in {row['partition']}, it asked for {job['partition']}"
+    if "node_list" in job and not set(expand(str(job["node_list"]))) <= set(names):
+        yield f"ran on {row['node_list']} without {job['node_list']}"
+    if "exclude" in job and set(expand(str(job["exclude"]))) & set(names):
+        yield f"ran on {row['node_list']} in spite of --exclude={job['exclude']}"
+    if row["start"] < max(int(job["submit"]), int(job.get("begin", 0))):
+        yield "before it was submitted or may begin"
+    if job.get("contiguous") and len(names) > 1 and "--mtbf" not in world.options:
+        numbers = sorted(int(name[1:]) for name in names)
+        if numbers[-1] - numbers[0] != len(numbers) - 1:
+            yield f"{row['node_list']} are not side by side"
+
+
+def _size(
+    job: Row, row: dict[str, Any], names: list[str], cpus: list[int], nodes: Nodes, *, whole: bool
+) -> Iterator[str]:
+    least = int(job.get("nodes", 1))
+    most = int(job.get("nodes_max", job.get("nodes", 1 << 30)))
+    if not least <= len(names) <= most:
+        yield f"{len(names)} nodes, it asked for {least} to {most}"
+    tasks = int(job.get("tasks", 0)) or int(job.get("nodes", 1)) * int(job.get("tasks_per_node", 1))
+    if sum(cpus) < tasks * _each(job):
+        yield f"{sum(cpus)} CPUs, it asked for {tasks} tasks of {_each(job)}"
+    if (job.get("exclusive") or whole) and cpus != [nodes[name][0] for name in names]:
+        yield f"{cpus} CPUs, it asked for whole nodes"
+    if row["nodes"] != len(names) or row["cpus"] != sum(cpus):
+        yield f"row says {row['nodes']} nodes and {row['cpus']} CPUs, its lists {len(names)} and {sum(cpus)}"
+
+
+def _gpus(job: Row, row: dict[str, Any], names: list[str]) -> Iterator[str]:
+    got = gres_counts(row["gres_per_node"], len(names))
+    for kind, n in asked_gres(str(job.get("gres", ""))).items():
+        if min(got.get(kind, [0])) < n:
+            yield f"{row['gres_per_node']!r} a node, it asked for --gres={job['gres']}"
+    words = dict(word.removeprefix("--").partition("=")[::2] for word in str(job.get("options", "")).split())
+    ways = {"gpus": str(job.get("gpus", "")), **{key: words[key] for key in words if key.startswith("gpus-per")}}
+    for way, text in ways.items():
+        for kind, n in _of_gpus(text).items():
+            times = {"gpus-per-task": int(job.get("tasks", 1)), "gpus-per-node": len(names),
+                     "gpus-per-socket": len(names)}.get(way, 1)  # fmt: skip
+            if row["gpus"] < n * times:
+                yield f"{row['gpus']} GPUs, it asked for --{way}={text} on {len(names)} nodes"
+            if kind and kind not in row["gres_per_node"]:
+                yield f"{row['gres_per_node']!r}, it asked for --{way}={text}"
+
+
+def _of_gpus(text: str) -> dict[str, int]:
+    """``x:2`` or ``2``: type, or nothing, and count."""
+    return {kind: int(n) for kind, _, n in (word.rpartition(":") for word in filter(None, text.split(",")))}
+
+
+def _features(world: World) -> dict[str, set[str]]:
+    found = {}
+    for line in map(pairs, world.conf):
+        for name in expand(line.get("NodeName", "")):
+            found[name] = set(line.get("Feature", "").split(","))
+    return found
