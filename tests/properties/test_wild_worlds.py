@@ -146,6 +146,7 @@ def test_a_run_of_too_many_turns_is_given_up(tmp_path: Path, monkeypatch: pytest
         "SchedulerTimeSlice=5",
         "PartitionName=p Nodes=n1 Default=YES OverSubscribe=FORCE:2",
     )
-    jobs = [{"job_id": k, "submit": 0, "run_time": 1800, "time_limit": 3600, "tasks": 4} for k in (1, 2)]
-    ran, findings = judge(replace(PLAIN, conf=conf, jobs=tuple(jobs)), tmp_path / "w")
+    job = {"submit": 0, "run_time": 1800, "time_limit": 3600, "tasks": 4, "mem_per_node": 9}
+    jobs = tuple({"job_id": k, **job} for k in (1, 2))
+    ran, findings = judge(replace(PLAIN, conf=conf, jobs=jobs), tmp_path / "w")
     assert (ran.how, [finding.kind for finding in findings]) == ("endless", ["endless"]), ran
