@@ -27,11 +27,13 @@ from slurmsim_workloads.dependencies import clean_dependency, loop_error, waitin
 from slurmsim_workloads.options import Option, check_options
 from slurmsim_workloads.quality import Ledger
 from slurmsim_workloads.sacct_columns import Columns, IntColumn, Mask, time_zone
+from slurmsim_workloads.sacct_dump import Dump, looks_like_dump, read_dump
 from slurmsim_workloads.sacct_ids import JobIds
 from slurmsim_workloads.sacct_request import Request
-from slurmsim_workloads.sacct_table import Dump, looks_like_header, read_dump
 
 TIMEOUT_SLACK_S = 86_400
+TIMEOUT_EARLY_S = 60
+"""A TIMEOUT that comes earlier is not its limit's work: a reservation ended, or a group's minutes were used up."""
 
 OPTIONS = (
     Option("timezone", "", "zone of ISO times, such as Europe/Paris; empty: taken as they are"),
@@ -42,7 +44,7 @@ OPTIONS = (
     Option("eligible", "begin", "jobs that became eligible later for no known reason begin then, or at once",
            ("begin", "ignore")),
     Option("submit_line", "yes", "refine requests by the options in SubmitLine", ("yes", "no")),
-    Option("bad_lines", "error", "lines with a wrong number of fields", ("error", "drop")),
+    Option("bad_lines", "error", "lines that no job can be made of", ("error", "drop")),
 )  # fmt: skip
 
 _SIZE_FIELDS = ("ReqTRES", "ReqCPUS", "AllocTRES", "NCPUS", "AllocCPUS")
@@ -57,12 +59,13 @@ class SacctFormat:
     """Reader of ``sacct -P`` dumps."""
 
     name = "sacct"
-    suffixes: tuple[str, ...] = (".sacct", ".sacct.gz", ".csv", ".csv.gz", ".txt", ".txt.gz")
+    suffixes: tuple[str, ...] = (
+        ".sacct", ".sacct.gz", ".csv", ".csv.gz", ".txt", ".txt.gz", ".json", ".json.gz",
+    )  # fmt: skip
 
     def sniff(self, head: bytes) -> bool:
-        """Whether the first line names fields of sacct."""
-        lines = head.lstrip().splitlines()
-        return bool(lines) and looks_like_header(lines[0])
+        """Whether the first line names fields of sacct, or the content is that of ``sacct --json``."""
+        return looks_like_dump(head)
 
     def read(self, path: Path, options: Mapping[str, str]) -> Workload:
         """Read a dump.
@@ -76,9 +79,10 @@ class SacctFormat:
         """
         chosen = check_options(self.name, OPTIONS, options)
         zone = time_zone(chosen["timezone"])
-        dump = read_dump(path, chosen["delimiter"], drop_bad=chosen["bad_lines"] == "drop")
+        drop_bad = chosen["bad_lines"] == "drop"
+        dump = read_dump(path, chosen["delimiter"], drop_bad=drop_bad)
         _check_fields(dump, path)
-        return _Reading(Columns(path, dump, zone), dump, chosen).workload()
+        return _Reading(Columns(path, dump, zone, drop_bad=drop_bad), dump, chosen).workload()
 
     def write(self, workload: Workload, path: Path) -> None:
         """Refuse: a dump is what Slurm's accounting writes."""
@@ -112,6 +116,9 @@ class _Reading:
         self.report = QualityReport(records=len(columns) + len(dump.bad))
         for line, found in dump.bad:
             self.report.drop("line with a wrong number of fields", 1, f"line {line}: {found} fields")
+        for reason, lines in dump.repaired.items():
+            for line in lines:
+                self.report.repair(reason, 1, f"line {line}")
         if dump.repeated_headers:
             self.report.repair("header line repeated inside the file, passed over", dump.repeated_headers)
         self.ids = JobIds(columns, self.report)
@@ -122,26 +129,33 @@ class _Reading:
         columns = self.columns
         state = columns.ints("State", lambda text: _S[fields.parse_state(text)], 0)
         submit, eligible, start, end = (columns.times(name) for name in ("Submit", "Eligible", "Start", "End"))
+        self.ids.drop_bad()
         self.ledger.drop(submit < 0, "no submit time")
         self.ledger.drop(state == _S["REVOKED"], "revoked sibling of a federated job")
         self.ids.merge_repeated(submit, start, end)
         run = self._run_time(start, end)
-        started = self._started(state, start, run)
-        finished = state < len(fields.FINISHED)
+        final = state < len(fields.FINISHED)
+        nodes = self._had_nodes(state)
+        ended = ~final & nodes & (start >= 0) & (end >= start) & (run >= 0)
+        started = self._started(state, start, run, nodes) | ended
+        finished = final | ended
         pending_end = self._cancelled_pending(state, finished & ~started, submit, start, end)
         request = Request(columns, started, self.options["submit_line"] == "yes")
         self.ledger.drop(request.cpus <= 0, "no CPU count")
         self.ledger.drop(finished & started & (run < 0), "ends before it starts, or no times")
         limit = self._limits()
+        self.ids.drop_bad()
+        self.ledger.repair(ended, "has an end, and a state that goes on: ends after its recorded run time")
         run = self._assume_unfinished(finished, started, limit, run)
         run, limit = self._limit_runs(state, finished & started, limit, run)
         run = np.where(pending_end >= 0, -1, run)
         exit_codes, exits = columns.parsed("ExitCode", fields.parse_exit, (0, 0))
-        own_end = finished & started & (state != _S["CANCELLED"]) & (state != _S["TIMEOUT"])
+        own_end = final & started & (state != _S["CANCELLED"]) & (state != _S["TIMEOUT"])
         array_limit = self.ids.array_limits(request.line("array_limit"))
         dependency = self._dependencies(request)
         late = self._late(submit, eligible, dependency, array_limit)
         self._name_what_is_lost(request)
+        self.ids.drop_bad()
         ints: dict[str, IntColumn] = {
             "job_id": self.ids.job_id,
             "submit": submit,
@@ -197,14 +211,16 @@ class _Reading:
         suspended = np.maximum(columns.ints("Suspended", fields.parse_elapsed, 0), 0)
         return np.where(elapsed >= 0, elapsed, np.where((start >= 0) & (end >= 0), end - start - suspended, -1))
 
-    def _started(self, state: IntColumn, start: IntColumn, run: IntColumn) -> Mask:
+    def _had_nodes(self, state: IntColumn) -> Mask:
+        """Which jobs ever had nodes, as far as the record tells."""
+        for name in ("NodeList", "AllocTRES"):
+            if name in self.columns:
+                had: Mask = self.columns.text(name).codes > 0
+                return had
+        return ~np.isin(state, [_S["CANCELLED"], _S["DEADLINE"]])
+
+    def _started(self, state: IntColumn, start: IntColumn, run: IntColumn, nodes: Mask) -> Mask:
         """A job cancelled while pending shows no start, or the cancel time as start; it never had nodes."""
-        if "NodeList" in self.columns:
-            nodes: Mask = self.columns.text("NodeList").codes > 0
-        elif "AllocTRES" in self.columns:
-            nodes = self.columns.text("AllocTRES").codes > 0
-        else:
-            nodes = ~np.isin(state, [_S["CANCELLED"], _S["DEADLINE"]])
         has_start = start >= 0 if "Start" in self.columns else np.ones(len(start), np.bool_)
         waiting = (state >= _S[fields.WAITING[0]]) & (state < len(_S))
         return has_start & ((run > 0) | nodes) & ~waiting
@@ -236,9 +252,11 @@ class _Reading:
 
     def _limit_runs(self, state: IntColumn, ran: Mask, limit: IntColumn, run: IntColumn) -> tuple[IntColumn, IntColumn]:
         timeout = ran & (state == _S["TIMEOUT"])
-        bounded = timeout & (limit != -2)
+        early = timeout & (limit > 0) & (run < limit - TIMEOUT_EARLY_S)
+        bounded = timeout & (limit > 0) & ~early
         self.ledger.repair(bounded, "ended by its limit, run time set one day beyond it")
-        self.ledger.repair(timeout & ~bounded, "TIMEOUT without a limit, ends after its recorded run time")
+        self.ledger.repair(early, "TIMEOUT before its limit, ends after its recorded run time")
+        self.ledger.repair(timeout & (limit <= 0), "TIMEOUT without a limit, ends after its recorded run time")
         self.ledger.repair(ran & (state == _S["PREEMPTED"]), "preempted, ends after its recorded run time")
         self.ledger.repair(ran & (state == _S["BOOT_FAIL"]), "BOOT_FAIL, replayed as NODE_FAIL")
         over = ran & ~timeout & (limit > 0) & (run > limit)

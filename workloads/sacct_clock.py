@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from slurmsim_workloads import sacct_fields as fields
 from slurmsim_workloads.sacct_columns import Columns, IntColumn, local_to_unix, time_zone
-from slurmsim_workloads.sacct_table import read_dump
+from slurmsim_workloads.sacct_dump import read_dump
 
 QUARTER_S = 900
 TIMES = ("Submit", "Eligible", "Start", "End")

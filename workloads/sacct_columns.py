@@ -36,11 +36,24 @@ class Columns:
         The file, for errors, and its rows.
     zone
         Time zone of ISO times; None takes them as they are, as if they were UTC.
+    drop_bad
+        Mark rows with a value that is not understood in `bad` instead of raising an error.
+
+    Attributes
+    ----------
+    lines
+        (n_rows,) int64, the line each row is on.
+    bad
+        (n_rows,) bool, rows with a value that was not understood so far.
+    reason
+        What is wrong with the first of them.
     """
 
-    def __init__(self, path: Path, dump: Dump, zone: ZoneInfo | None) -> None:
-        self.path, self.zone = path, zone
+    def __init__(self, path: Path, dump: Dump, zone: ZoneInfo | None, *, drop_bad: bool = False) -> None:
+        self.path, self.zone, self.drop_bad = path, zone, drop_bad
         self._columns, self.lines = dump.columns, dump.lines
+        self.bad: Mask = np.zeros(len(self.lines), np.bool_)
+        self.reason = ""
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -54,10 +67,21 @@ class Columns:
 
         keep = pa.array(mask)
         chosen = Columns.__new__(Columns)
-        chosen.path, chosen.zone = self.path, self.zone
+        chosen.path, chosen.zone, chosen.drop_bad = self.path, self.zone, self.drop_bad
         chosen._columns = {name: column.filter(keep) for name, column in self._columns.items()}
-        chosen.lines = self.lines[mask]
+        chosen.lines, chosen.bad, chosen.reason = self.lines[mask], self.bad[mask], self.reason
         return chosen
+
+    def refuse(self, rows: Mask, name: str, message: Callable[[int], str], expected: str | None = None) -> None:
+        """Raise the error of the first of `rows`, which hold something wrong in column `name`; or mark them."""
+        hit = np.flatnonzero(rows & ~self.bad)
+        if not len(hit):
+            return
+        error = self.fail(int(hit[0]), name, message(int(hit[0])), expected)
+        if not self.drop_bad:
+            raise error
+        self.reason = self.reason or f"line {error.line}: {name}: {error.message}"
+        self.bad |= rows
 
     def fail(self, row: int, name: str, message: str, expected: str | None = None) -> WorkloadError:
         """An error at a row."""
@@ -105,9 +129,9 @@ class Columns:
             try:
                 values.append(read(text))
             except ValueError as error:
-                row = int(np.argmax(codes == code))
-                shown = text if len(text) <= 80 else f"{text[:77]}..."
-                raise self.fail(row, name, f"{shown!r} is not understood", str(error)) from None
+                shown = f"{text if len(text) <= 80 else f'{text[:77]}...'!r} is not understood"
+                self.refuse(codes == code, name, lambda row, shown=shown: shown, str(error))  # type: ignore[misc]
+                values.append(missing)
         return codes, values or [missing]
 
     def ints(self, name: str, read: Callable[[str], int], missing: int = -1) -> IntColumn:
@@ -129,11 +153,14 @@ class Columns:
         iso = pc.if_else(pc.or_(digits, blank), None, texts)
         bad = pc.invert(pc.match_substring_regex(iso, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$"))
         if pc.any(bad).as_py():
-            raise self._bad_time(name, int(np.argmax(bad.fill_null(False).to_numpy(False))), texts)
+            self._refuse_times(bad.fill_null(False).to_numpy(False), name, texts)
+            iso = pc.if_else(bad, None, iso)
         try:
             local = iso.cast(pa.timestamp("s")).cast(pa.int64())
         except pa.ArrowInvalid:
-            raise self._bad_time(name, _first_bad_date(iso), texts) from None
+            impossible = _impossible_dates(iso)
+            self._refuse_times(impossible, name, texts)
+            local = pc.if_else(pa.array(impossible), None, iso).cast(pa.timestamp("s")).cast(pa.int64())
         unix = number.cast(pa.int64()).fill_null(-1).to_numpy(False)
         has_local = local.is_valid().to_numpy(False)
         seconds = local.fill_null(0).to_numpy(False)
@@ -141,18 +168,21 @@ class Columns:
             seconds = local_to_unix(seconds, self.zone)
         return np.where(has_local, seconds, unix)
 
-    def _bad_time(self, name: str, row: int, texts: pa.Array) -> WorkloadError:
-        return self.fail(row, name, f"{texts[row].as_py()!r} is not a time", _TIME_HINT)
+    def _refuse_times(self, rows: Mask, name: str, texts: pa.Array) -> None:
+        self.refuse(rows, name, lambda row: f"{texts[row].as_py()!r} is not a time", _TIME_HINT)
 
 
-def _first_bad_date(iso: pa.Array) -> int:
-    for row, text in enumerate(iso.to_pylist()):
-        try:
-            if text is not None:
-                datetime.fromisoformat(text)
-        except ValueError:
-            return row
-    return 0
+def _impossible_dates(iso: pa.Array) -> Mask:
+    """Which of the dates, all well formed, are on no calendar, such as 31 February."""
+    return np.array([text is not None and not _is_date(text) for text in iso.to_pylist()], np.bool_)
+
+
+def _is_date(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def time_zone(name: str) -> ZoneInfo | None:

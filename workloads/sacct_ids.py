@@ -10,6 +10,7 @@ from slurmsim_workloads.quality import Ledger
 from slurmsim_workloads.sacct_columns import Columns, IntColumn
 from slurmsim_workloads.sacct_fields import parse_number, parse_task_list
 
+UNREAD = "line with a value that is not understood"
 _STEP = r"^[^.\[]*\."
 _ID = r"^(?P<job>\d{1,15})(?:_(?P<task>\d{1,9})|_(?P<list>\[.*))?(?P<het>\+\d+)?$"
 
@@ -33,9 +34,11 @@ class JobIds:
         self.ledger = Ledger(report, len(columns), lambda i: f"line {columns.lines[i]}: job {texts[i].as_py()}")
         parts = pc.extract_regex(texts, _ID)
         if parts.null_count:
-            row = int(np.argmax(parts.is_null().to_numpy(False)))
-            raise columns.fail(row, name, f"{texts[row].as_py()!r} is not a job id", "12, 12_3, 12_[1-5%2] or 12.batch")
+            columns.refuse(parts.is_null().to_numpy(False), name, lambda row: f"{texts[row].as_py()!r} is not a job id",
+                           "12, 12_3, 12_[1-5%2] or 12.batch")  # fmt: skip
+            parts = pc.extract_regex(pc.if_else(parts.is_null(), "0", texts), _ID)
         het = pc.not_equal(pc.struct_field(parts, "het"), "").to_numpy(False)
+        self.drop_bad()
         self.ledger.drop(het, "component of a heterogeneous job, not modelled")
         number = _numbers(pc.struct_field(parts, "job"))
         task = _numbers(pc.struct_field(parts, "task"))
@@ -48,16 +51,23 @@ class JobIds:
         self._throttle = {int(number[row]): limit for row, (_, limit) in self._lists.items() if limit > 0}
         if name == "JobID" and "JobIDRaw" in columns:
             raw = columns.ints("JobIDRaw", parse_number)
-            bad = np.flatnonzero((raw <= 0) & self.ledger.keep)
-            if len(bad):
-                text = columns.array("JobIDRaw")[int(bad[0])].as_py()
-                raise columns.fail(int(bad[0]), "JobIDRaw", f"{text!r} is not a job id", "a number")
+            shown = columns.array("JobIDRaw")
+            columns.refuse((raw <= 0) & self.ledger.keep, "JobIDRaw",
+                           lambda row: f"{shown[row].as_py()!r} is not a job id", "a number")  # fmt: skip
             self.job_id = raw
         else:
             self.job_id = self._number_tasks(number, task)
-        zero = np.flatnonzero((self.job_id <= 0) & self.ledger.keep)
-        if len(zero):
-            raise columns.fail(int(zero[0]), name, "0 is not a job id", "a number > 0")
+        zero = (self.job_id <= 0) & self.ledger.keep
+        columns.refuse(zero, name, lambda row: "0 is not a job id", "a number > 0")
+        self.drop_bad()
+
+    def drop_bad(self) -> None:
+        """Drop the rows with a value that was not understood."""
+        dropped = self.ledger.report.dropped
+        fresh = UNREAD not in dropped
+        self.ledger.drop(self.columns.bad, UNREAD)
+        if fresh and UNREAD in dropped:
+            self.ledger.report.examples[UNREAD][0] = self.columns.reason
 
     def _read_lists(self, column: object, name: str) -> dict[int, tuple[list[int], int]]:
         """row -> (tasks, throttle) of the rows that stand for several pending tasks."""
@@ -70,7 +80,10 @@ class JobIds:
             try:
                 tasks = parse_task_list(text)
             except ValueError as error:
-                raise self.columns.fail(row, name, f"{text!r} is not an array of tasks", str(error)) from None
+                here = np.arange(len(self.columns)) == row
+                shown = f"{text!r} is not an array of tasks"
+                self.columns.refuse(here, name, lambda row, shown=shown: shown, str(error))  # type: ignore[misc]
+                continue
             if tasks is None:
                 short[row] = True
             else:
@@ -120,8 +133,9 @@ class JobIds:
     def array_limits(self, from_submit_line: IntColumn) -> IntColumn:
         """The throttle of each array task, from SubmitLine or from any pending record of its array."""
         recorded = np.full(len(from_submit_line), -1, np.int64)
-        for number, limit in self._throttle.items():
-            recorded[self.array_job_id == number] = limit
+        if self._throttle:
+            arrays, codes = np.unique(self.array_job_id, return_inverse=True)
+            recorded = np.array([self._throttle.get(number, -1) for number in arrays.tolist()], np.int64)[codes]
         return np.where(self.array_job_id > 0, np.where(recorded > 0, recorded, from_submit_line), -1)
 
     def known_numbers(self) -> frozenset[int]:

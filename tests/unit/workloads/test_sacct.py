@@ -125,9 +125,35 @@ def test_cancelled_while_running_ends_after_its_run_time(tmp_path: Path) -> None
 
 
 def test_timeouts_run_beyond_the_limit_so_that_it_ends_them_again(tmp_path: Path) -> None:
-    w = read(tmp_path, dump(record(State="TIMEOUT", End="1620"), record(JobIDRaw="13", State="TIMEOUT", Timelimit="")))
-    assert ints(w, "run_time") == [610 + TIMEOUT_SLACK_S, 60 + TIMEOUT_SLACK_S]
+    w = read(tmp_path, dump(record(State="TIMEOUT", End="1620"), record(JobIDRaw="13", State="TIMEOUT", End="1610")))
+    assert ints(w, "run_time") == [610 + TIMEOUT_SLACK_S, 600 + TIMEOUT_SLACK_S]
     assert w.quality.repaired["ended by its limit, run time set one day beyond it"] == 2
+
+
+def test_timeouts_that_no_known_limit_explains_keep_their_run_time(tmp_path: Path) -> None:
+    """Such as those at the end of a reservation, or of a group's minutes."""
+    w = read(
+        tmp_path,
+        dump(
+            record(State="TIMEOUT", Timelimit=""),
+            record(JobIDRaw="13", State="TIMEOUT", Timelimit="UNLIMITED"),
+            record(JobIDRaw="14", State="TIMEOUT"),
+        ),
+    )
+    assert ints(w, "run_time") == [60, 60, 60]
+    assert w.quality.repaired == {
+        "TIMEOUT without a limit, ends after its recorded run time": 2,
+        "TIMEOUT before its limit, ends after its recorded run time": 1,
+    }
+
+
+@pytest.mark.parametrize("state", ["REQUEUED", "RESIZING", "RUNNING", "COMPLETING", "SUSPENDED", "SPECIAL_EXIT"])
+def test_a_record_with_an_end_keeps_its_run_time_whatever_its_state(tmp_path: Path, state: str) -> None:
+    """sacct -D of 22.05, 24.11 and 26.05 prints ends for REQUEUED and RESIZING."""
+    w = read(tmp_path, dump(record(State=state)))
+    assert (ints(w, "run_time"), ints(w, "log_start"), ints(w, "log_end")) == ([60], [1010], [1070])
+    assert texts(w, "outcome") == [""] and texts(w, "log_state") == [state]
+    assert w.quality.repaired == {"has an end, and a state that goes on: ends after its recorded run time": 1}
 
 
 @pytest.mark.parametrize(
@@ -277,6 +303,31 @@ def test_lines_of_the_wrong_width_by_option(tmp_path: Path) -> None:
     w = read(tmp_path, text, bad_lines="drop")
     assert len(w) == 1 and w.quality.dropped == {"line with a wrong number of fields": 2}
     assert w.quality.examples["line with a wrong number of fields"] == ["line 3: 2 fields", "line 4: 2 fields"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"JobID": "users"}, "JobID: 'users' is not a job id"),
+        ({"JobID": "12_[5-1]", "State": "PENDING"}, "JobID: '[5-1]' is not an array of tasks"),
+        ({"JobIDRaw": "0", "JobID": "12"}, "JobIDRaw: '0' is not a job id"),
+        ({"State": "DONE"}, "State: 'DONE' is not understood"),
+        ({"Submit": "yesterday"}, "Submit: 'yesterday' is not a time"),
+        ({"End": "2024-02-31T00:00:00"}, "End: '2024-02-31T00:00:00' is not a time"),
+        ({"Timelimit": "two days"}, "Timelimit: 'two days' is not understood"),
+        ({"ExitCode": "one"}, "ExitCode: 'one' is not understood"),
+        ({"ReqTRES": "cpu"}, "ReqTRES: 'cpu' is not understood"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_lines_with_a_value_that_is_not_understood_by_option(
+    tmp_path: Path, wrong: dict[str, str], reason: str
+) -> None:
+    text = dump(record(JobIDRaw="11"), record(**wrong), record(JobIDRaw="13"))
+    w = read(tmp_path, text, bad_lines="drop")
+    assert ints(w, "job_id") == [11, 13] and w.quality.records == 3
+    assert w.quality.dropped == {"line with a value that is not understood": 1}
+    assert w.quality.examples["line with a value that is not understood"] == [f"line 3: {reason}"]
 
 
 def test_a_free_text_in_the_last_column_may_hold_the_delimiter(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim_workloads import read_workload
 
 GOOD = dump(record())
-NAME_FIRST = HEADER.removesuffix("|JobName").replace("JobID|", "JobName|JobID|")
 CASES = [
     (
         dump(record(), header="JobID|State|User"),
@@ -20,12 +19,16 @@ CASES = [
     ),
     (
         GOOD + "13|13|1000\n",
-        ":3: Eligible: 3 fields, none for this one (expected 14 fields; a line break inside JobName does this)",
+        ":3: 3 fields for 14 names: a line break in JobName does this; --option bad_lines=drop leaves such lines out",
     ),
     (
-        dump(record(), record(JobName="a|b"), header=NAME_FIRST),
-        ":3: User: 15 fields, the surplus begins behind this one (expected 14 fields; a '|' inside JobName does this:"
-        " put JobName and SubmitLine last, or dump with --delimiter=$'\\x1f')",
+        dump(record(Constraints="intel|amd"), header=HEADER.replace("NodeList", "Constraints|NodeList")),
+        ":2: 16 fields for 15 names: a '|' in Constraints or JobName does this; --option bad_lines=drop leaves such"
+        " lines out",
+    ),
+    (
+        dump(record(), record(User="ann|bob"), header=HEADER.removesuffix("|JobName")),
+        ":3: 14 fields for 13 names; --option bad_lines=drop leaves such lines out",
     ),
     (
         dump(record(State="DONE")),
