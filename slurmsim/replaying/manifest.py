@@ -98,11 +98,11 @@ def cluster_facts(cluster: ClusterSpec, accounting: Accounting | None = None) ->
             "nodes": namer.runs(index_runs(members)), "max_time_s": p.max_time_s,
             "exclusive": p.oversubscribe == "EXCLUSIVE",
             "jobs_per_cpu": p.oversubscribe_max if p.oversubscribe in ("YES", "FORCE") else 1,
+            "shares_cpus": p.oversubscribe == "FORCE" or (p.oversubscribe == "YES" and p.oversubscribe_max > 1),
             **takes_facts(p, accounting, enforce),
         }  # fmt: skip
-        if takes_turns(cluster):  # those of an equal tier run on the same CPUs
-            equals = [q for q in cluster.partitions if q.priority_tier == p.priority_tier]
-            partitions[p.name]["jobs_per_cpu"] = sum(not set(q.nodes).isdisjoint(p.nodes) for q in equals)
+        if takes_turns(cluster):  # jobs of one partition take turns, those of several may run on the same CPUs
+            partitions[p.name] |= {"jobs_per_cpu": 1, "shares_cpus": p.oversubscribe != "EXCLUSIVE"}
     used_up = {"used_up_ends": True} if accounting is not None and enforce.limits and not enforce.safe else {}
     return {"name": cluster.name, "nodes": runs, "partitions": partitions, "whole_nodes": unit == "node",
             "memory_tracked": memory, "licenses": dict(cluster.option("Licenses")), **used_up}  # fmt: skip

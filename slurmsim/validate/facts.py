@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,7 +26,9 @@ class PartitionFacts:
     max_time_s
         MaxTime in seconds, None for no limit.
     jobs_per_cpu
-        How many jobs may share a CPU (OverSubscribe=YES:n or FORCE:n), else 1.
+        How many of its jobs may have one CPU (OverSubscribe=YES:n or FORCE:n), else 1.
+    shares_cpus
+        Its jobs may have CPUs that jobs of other such partitions have.
     exclusive
         A job has its nodes to itself (OverSubscribe=EXCLUSIVE).
     takes
@@ -37,6 +38,7 @@ class PartitionFacts:
     nodes: BoolArray
     max_time_s: int | None
     jobs_per_cpu: int
+    shares_cpus: bool
     exclusive: bool
     takes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -73,11 +75,6 @@ class ClusterFacts:
     def n(self) -> int:
         """How many nodes."""
         return len(self.names)
-
-    @property
-    def cpu_shares(self) -> int:
-        """Shares a CPU is cut into so that every partition's `jobs_per_cpu` divides it."""
-        return math.lcm(*(p.jobs_per_cpu for p in self.partitions.values()))
 
 
 def cluster_facts(cluster: Any, file: str | None = None) -> ClusterFacts:
@@ -156,10 +153,12 @@ class _Reader:
         except KeyError as error:
             raise self.wrong(f"{field}.nodes", f"unknown node {error.args[0]}", "nodes of cluster.nodes") from None
         limited = spec.get("max_time_s") is not None
+        jobs_per_cpu = max(1, self.get(spec, "jobs_per_cpu", f"{field}.jobs_per_cpu", int, 1))
         return PartitionFacts(
             member,
             self.get(spec, "max_time_s", f"{field}.max_time_s", int, 0) if limited else None,
-            max(1, self.get(spec, "jobs_per_cpu", f"{field}.jobs_per_cpu", int, 1)),
+            jobs_per_cpu,
+            self.get(spec, "shares_cpus", f"{field}.shares_cpus", bool, jobs_per_cpu > 1),
             self.get(spec, "exclusive", f"{field}.exclusive", bool, False),
             {key: self.names(spec[key], f"{field}.{key}") for key in TAKES if key in spec},
         )

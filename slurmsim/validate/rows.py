@@ -252,19 +252,32 @@ def _check_counts(
 def _rounded(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, given: int) -> bool:
     """Whether tasks of several CPUs explain that there are fewer than asked for.
 
-    slurmctld takes whole nodes as they are and rounds what it still needs of the next one down to whole tasks:
-    4 tasks of 3 CPUs have 8 and 3 CPUs of two nodes of 8. A trace does not tell the CPUs a task: any size will do.
+    slurmctld takes what is free of a node as it is and rounds what it still needs of the next one down to whole tasks:
+    4 tasks of 3 CPUs have 8 and 3 CPUs of two nodes of 8, or 7 and 3 if another job has one CPU of the first. A trace
+    does not tell the CPUs a task: any size will do.
     """
     pieces = runs.pieces
-    mine = np.flatnonzero(pieces.owner == run)
-    parts = {
-        int(pieces.amounts[CPUS][k])
-        for k in mine
-        if (cluster.cpus[pieces.low[k] : pieces.high[k] + 1] > pieces.amounts[CPUS][k]).any()
-    }
-    whole = any((cluster.cpus[pieces.low[k] : pieces.high[k] + 1] == pieces.amounts[CPUS][k]).any() for k in mine)
+    parts, filled = set[int](), False
+    for k in np.flatnonzero(pieces.owner == run):
+        mine, nodes = int(pieces.amounts[CPUS][k]), slice(pieces.low[k], pieces.high[k] + 1)
+        full = mine + _others(runs, run, nodes) >= cluster.cpus[nodes]
+        filled = filled or bool(full.any())
+        if not full.all():
+            parts.add(mine)
     sizes = (size for size in range(asked - given + 1, asked) if asked % size == 0)
-    return bool(whole and parts) and any(all(cpus % size == 0 for cpus in parts) for size in sizes)
+    return bool(filled and parts) and any(all(cpus % size == 0 for cpus in parts) for size in sizes)
+
+
+def _others(runs: JobRuns, run: int, nodes: slice) -> IntArray:
+    """CPUs of each of `nodes` that other runs have when `run` starts, (n_nodes,); of one instant those told before."""
+    pieces, begin = runs.pieces, runs.begin[run]
+    before = (runs.begin < begin) | ((runs.begin == begin) & (runs.told < runs.told[run]))
+    there = (before & (runs.end > begin))[pieces.owner] & (pieces.low < nodes.stop) & (pieces.high >= nodes.start)
+    used = np.zeros(nodes.stop - nodes.start, np.int64)
+    for k in np.flatnonzero(there):
+        low, high = max(pieces.low[k], nodes.start), min(pieces.high[k] + 1, nodes.stop)
+        used[low - nodes.start : high - nodes.start] += pieces.amounts[CPUS][k]
+    return used
 
 
 def _show(value: int) -> str:

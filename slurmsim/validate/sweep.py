@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slurmsim.validate.columns import BoolArray, IntArray
-from slurmsim.validate.facts import ClusterFacts
+from slurmsim.validate.facts import ClusterFacts, PartitionFacts
 from slurmsim.validate.outages import DRAIN, Outages
 from slurmsim.validate.runs import CPUS, MEMORY, JobRuns
 
@@ -76,10 +76,8 @@ def resources(cluster: ClusterFacts, runs: JobRuns) -> list[Resource]:
     amounts, owner = runs.pieces.amounts, runs.pieces.owner
     facts = [cluster.partitions.get(name) for name in runs.partition.values]
     code = runs.partition.codes[owner]
-    shares = cluster.cpu_shares
-    weight = np.array([shares // (p.jobs_per_cpu if p else 1) for p in facts] + [shares], np.int64)
-    cpus = np.where(runs.unchecked[owner], 0, amounts[CPUS] * weight[code])
-    found = [Resource("cpus_not_overbooked", "CPUs", cpus, cluster.cpus * shares, shares)]
+    cpus = np.where(runs.unchecked[owner], 0, amounts[CPUS])
+    found = _cpus(cluster, facts, code, cpus)
     if cluster.memory_tracked:
         found.append(Resource("memory_not_overbooked", "MiB", amounts[MEMORY], cluster.memory_mib))
     none = np.zeros(cluster.n, np.int64)
@@ -90,6 +88,19 @@ def resources(cluster: ClusterFacts, runs: JobRuns) -> list[Resource]:
         # A run that wants its nodes alone takes all of 2**40 places, any other run one.
         place = np.where(runs.stopped[owner] | runs.unchecked[owner], 0, np.where(alone[code], 1 << 40, 1))
         found.append(Resource("nodes_not_shared", "jobs", place, np.full(cluster.n, 1 << 40, np.int64)))
+    return found
+
+
+def _cpus(cluster: ClusterFacts, facts: list[PartitionFacts | None], code: IntArray, cpus: IntArray) -> list[Resource]:
+    """CPUs, once for each partition that shares them: its jobs beside all jobs that share none.
+
+    Jobs of two partitions that share CPUs may have the same ones, each as many as its own partition says.
+    """
+    units = [p.jobs_per_cpu if p is not None and p.shares_cpus else 0 for p in facts]  # 0: it shares none
+    found = []
+    for k, unit in [(k, unit) for k, unit in enumerate(units) if unit] or [(-1, 1)]:
+        weight = np.array([int(i == k) if some else unit for i, some in enumerate(units)] + [unit], np.int64)
+        found.append(Resource("cpus_not_overbooked", "CPUs", cpus * weight[code], cluster.cpus * unit, unit))
     return found
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_bools, to_bools
 from slurmsim.core.placement.free_state import FreeState, Supposed
-from slurmsim.core.placement.gres import usable
+from slurmsim.core.placement.gres import untouched, usable
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import Continue, Pause
 from slurmsim.core.records.node_table import Allocation
@@ -174,6 +174,8 @@ class Suspension:
             empty &= state.free_mem == table.mem
         else:
             empty &= state.free_mem >= (request.mem_cpu * table.cpus if request.mem_cpu else request.mem_node)
+        if request.exclusive:
+            empty &= untouched(table, state.free_gres, np.arange(table.n))
         if request.gres:
             have = usable(request.gres, state.free_gres, np.arange(table.n), request.mem_gpu, state.free_mem)
             empty &= self.state.selector.offer(request, np.arange(table.n), have, table.cpus)[0] > 0

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from slurmsim.core.placement.best_fit import GresNeed
 from slurmsim.core.records.node_table import IntArray, NodeTable
@@ -262,6 +263,15 @@ def grant(
                 given[kind] = given.get(kind, 0) + give
                 missing = missing - give
     return tuple(sorted(given.items()))
+
+
+def untouched(table: NodeTable, free_gres: IntArray, idx: IntArray) -> npt.NDArray[np.bool_]:
+    """Which nodes of `idx` have all their GRES free, shape (len(idx),).
+
+    A job that takes nodes whole takes all their GRES, whatever it asked for. So it starts on no others, also beside
+    suspended jobs, which keep theirs (_verify_node_state, job_test.c).
+    """
+    return (free_gres[:, idx] == table.gres[:, idx]).all(axis=0)
 
 
 def all_of(free_gres: IntArray, idx: IntArray) -> tuple[tuple[int, IntArray], ...]:

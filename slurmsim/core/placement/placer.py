@@ -21,7 +21,7 @@ from slurmsim.core.placement.best_fit import (
 )
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import FreeState, Supposed
-from slurmsim.core.placement.gres import NEAR, all_of, gpu_cpus, grant, offer, preference, totals
+from slurmsim.core.placement.gres import NEAR, all_of, gpu_cpus, grant, offer, preference, totals, untouched
 from slurmsim.core.placement.gres import usable as usable_gres
 from slurmsim.core.placement.sharing import Taken
 from slurmsim.core.records.node_table import Allocation, IntArray, NodeTable, Share
@@ -208,6 +208,8 @@ class Placer:
             if request.all_cores and free.cores is None:  # the gang scheduler has the rows, not the node table
                 free_cpus = np.where(free_cpus == self.table.cpus[idx], free_cpus, 0)
             cpus = self._usable(request, free, idx, free_cpus)
+            if request.all_cores:
+                cpus = np.where(untouched(self.table, free.free_gres, idx), cpus, 0)
         if request.asked.tasks_per_socket:
             each = request.asked.tasks_per_socket * request.asked.cpus_per_task
             cpus = np.minimum(cpus, self.table.sockets(idx) * each)
@@ -320,13 +322,9 @@ class Placer:
             else:
                 mem = request.mem_node
         gres: tuple[tuple[int, IntArray], ...] = ()
-        if request.gres:
+        if request.gres:  # then it has its nodes to itself
             idx = to_indices(chosen)
-            have = cpus if isinstance(cpus, np.ndarray) else np.full(len(idx), cpus, np.int64)
-            if request.exclusive:
-                gres = all_of(self.table.gres, idx)
-            else:
-                gres = grant(request.gres, self.table.gres, idx, self._tasks_of(request, have), have)
+            gres = all_of(self.table.gres, idx)
             mem = self._memory_of_gpus(request, gres, mem, len(idx))
         return Allocation(chosen, True, n_nodes, n_cpus, cpus, mem, gres, runs=runs)
 
@@ -498,15 +496,13 @@ class Placer:
         gres: tuple[tuple[int, IntArray], ...] = ()
         if request.gres:
             most = free.free_mem[idx] // request.mem_gpu if request.mem_gpu and request.per_gpu.charged else None
-            gres = grant(request.gres, free.free_gres, idx, self._tasks_of(request, cpus), cpus, most)
+            tasks = (cpus // request.cpus_per_task).tolist()
+            gres = grant(request.gres, free.free_gres, idx, tasks, cpus, most)
+            if request.all_cores:
+                gres = all_of(table.gres, idx)
             mem = self._memory_of_gpus(request, gres, mem, len(idx))
         quota = -1 if request.max_cpus_per_node is None else request.partition.index
         return Allocation(chosen, False, len(nodes), sum(given), cpus, mem, gres, idx, quota=quota)
-
-    @staticmethod
-    def _tasks_of(request: CompiledRequest, cpus: IntArray) -> list[int]:
-        """Tasks on each node of an allocation: as many as its CPUs hold."""
-        return (cpus // request.cpus_per_task).tolist()
 
     def _memory_of_gpus(
         self, request: CompiledRequest, gres: tuple[tuple[int, IntArray], ...], mem: int | IntArray, n_nodes: int

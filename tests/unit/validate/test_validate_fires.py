@@ -538,6 +538,42 @@ def test_whole_nodes_and_tasks_rounded_down_meet_a_request(cpus: str, asked: int
         assert report.check("request_met").examples == [f"job 1 got {sum(counts)} cpus, it asked for {asked}"]
 
 
+@pytest.mark.parametrize(("start", "right"), [(0, True), (3, False)])
+def test_all_that_is_free_of_a_node_and_whole_tasks_meet_a_request(start: int, right: bool) -> None:
+    """22.05.8: 4 tasks of 2 CPUs with --mem get 5 and 2 CPUs if another job has 3 of the first node of 8."""
+    columns = {
+        "job_id": [1, 2], "submit": [0, 0], "start": [start, 1], "end": [9, 9], "node_list": ["n1", "n[1-2]"],
+        "nodes": [1, 2], "cpus_per_node": ["3", "5,2"], "cpus": [3, 7], "req_cpus": [3, 8],
+    }  # fmt: skip
+    report = validate_schedule(columns, cluster={"nodes": [["n[1-3]", 8, 8000, {}]], "partitions": {}})
+    assert report.valid is right
+    if not right:  # the other job came later
+        assert report.check("request_met").examples == ["job 2 got 7 cpus, it asked for 8"]
+
+
+@pytest.mark.parametrize(
+    ("cpus", "valid"), [((4, 4, 4, 4, 0), True), ((4, 4, 4, 4, 1), False), ((4, 4, 0, 0, 1), False)]
+)
+def test_partitions_that_share_cpus_share_them_with_each_other(cpus: tuple[int, ...], valid: bool) -> None:
+    """The last job is of a partition that shares none."""
+    parts = {name: {"nodes": "n1", "jobs_per_cpu": 2} for name in "pq"} | {"none": {"nodes": "n1"}}
+    jobs = [
+        Made(i, 0, 0, 9, "n1", c, partition=p)
+        for i, (c, p) in enumerate(zip(cpus, ("p", "p", "q", "q", "none"), strict=True))
+        if c
+    ]
+    report = judge(made(jobs, cluster(partitions=parts)))
+    assert report.failed == ([] if valid else ["cpus_not_overbooked"])
+
+
+def test_one_job_a_cpu_beside_those_of_other_partitions() -> None:
+    parts = {name: {"nodes": "n1", "shares_cpus": True} for name in "pq"}
+    jobs = [Made(1, 0, 0, 9, "n1", 4, partition="p"), Made(2, 0, 0, 9, "n1", 4, partition="q")]
+    assert judge(made(jobs, cluster(partitions=parts))).valid
+    report = judge(made([*jobs, Made(3, 0, 0, 9, "n1", 1, partition="q")], cluster(partitions=parts)))
+    assert report.failed == ["cpus_not_overbooked"]
+
+
 def expand_counts(text: str) -> list[int]:
     """``8(x2),3`` as numbers."""
     parts = (part.rstrip(")").partition("(x") for part in text.split(","))
