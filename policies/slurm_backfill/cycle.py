@@ -141,17 +141,27 @@ class SlurmBackfill(Policy):
         overdue = view.next_limit(now)
         return None if overdue is None else max(soonest, self._after_quiet(overdue))
 
+    @property
+    def _steady(self) -> bool:
+        """Whether cycles of an unchanged cluster come every bf_interval.
+
+        They do with idle nodes. They do where bf_interval is at least sched_interval, too: a full pass lies between two
+        cycles then, and is the change the second one waits for.
+        """
+        return self._left_idle or self.interval >= self.full_pass
+
     def _after_quiet(self, now: int) -> int:
         """First cycle at or after `now`, counting the cycles slurmctld would have run since the last one we ran.
 
         A cycle that plans jobs on idle nodes marks them PLANNED, which is itself a change: cycles follow every
         bf_interval; so does one that puts a plan off behind another (`plans_go_on`). Else a main pass over blocked
-        jobs is the change: cycles follow every full pass. With nobody waiting there are none.
+        jobs is the change: cycles follow every full pass, or come every bf_interval where that is longer (`_steady`).
+        With nobody waiting there are none.
         """
         elapsed = now - self._last_cycle
         if not self._left_waiting or elapsed <= self.interval:
             return now
-        if self._left_idle:
+        if self._steady:
             return now + -elapsed % self.interval
         first = self._next_quiet(self._last_cycle + self.interval)
         if first >= now:
@@ -159,8 +169,8 @@ class SlurmBackfill(Policy):
         return max(now, now - 1 - (now - 1 - first) % self.full_pass + self.interval)
 
     def _next_quiet(self, soonest: int) -> int:
-        """When slurmctld's next cycle comes if nothing happens: with idle nodes at once, else with a full pass."""
-        if self._left_idle:
+        """When slurmctld's next cycle comes if nothing happens: at once, or with a full pass."""
+        if self._steady:
             return soonest
         return soonest + (self._start_time - soonest) % self.full_pass
 

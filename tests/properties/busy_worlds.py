@@ -18,7 +18,7 @@ BACKFILL = (
     "", "", "bf_interval=60,bf_resolution=30", "bf_max_job_test=4", "bf_window=5", "bf_max_job_user=2",
     "bf_max_job_start=1", "bf_node_space_size=3", "bf_one_resv_per_job", "bf_job_part_count_reserve=1",
     "bf_min_age_reserve=100", "bf_running_job_reserve", "bf_max_job_part=2", "default_queue_depth=1",
-    "bf_min_prio_reserve=4294901755", "partition_job_depth=1",
+    "bf_min_prio_reserve=4294901755", "partition_job_depth=1", "bf_interval=61", "bf_interval=150",
 )  # fmt: skip
 WHOLE_NODES = (
     "bf_interval=30", "bf_interval=10", "bf_interval=60,bf_resolution=30", "bf_resolution=1", "bf_resolution=600",

@@ -120,3 +120,20 @@ def test_a_plan_put_behind_another_keeps_the_cadence(behind: int, put_off: bool)
         world.sbatch(f"-J {name} -N{nodes} -t {limit}", 3600, at=1)
     world.until(35)
     assert host.policy.next_time(host.view, 119, True) == (120 if put_off else 119)
+
+
+@pytest.mark.parametrize("every_cycle", [0, 1])
+@pytest.mark.parametrize(("interval", "start"), [(60, 420), (61, 427), (90, 450), (120, 480), (300, 600), (600, 600)])
+def test_cycles_rarer_than_full_passes_come_every_bf_interval(interval: int, start: int, every_cycle: int) -> None:
+    """Nodes are busy until `x` ends at 405; only backfill can start `c`, whether the cycles before are made or not.
+
+    With more than 60 no cycle came any more once the cluster had been quiet for one.
+    """
+    more = f"SchedulerParameters=bf_interval={interval}"
+    world = World(simple(4, more=more), f"backfill:every_cycle={every_cycle}")
+    world.sbatch("-J a -N3 -t 60", 3600)
+    world.sbatch("-J x -N1 -t 60", 402)
+    world.sbatch("-J head -N4 -t 10", 60, at=1)
+    world.sbatch("-J c -N1 -t 5", 300, at=2)
+    world.until(4000)
+    assert (world.start("c"), world["c"].scheduler) == (start, "Backfill")
