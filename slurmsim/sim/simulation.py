@@ -15,12 +15,13 @@ import numpy as np
 from simpy.events import Event
 
 from slurmsim.core.records.job import Job
-from slurmsim.core.records.messages import Cancel, Fact, Refused, Submit
+from slurmsim.core.records.messages import Action, Cancel, Fact, Refused, Submit
 from slurmsim.errors import WorkloadError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
+from slurmsim.sim.end_of_run import EndOfRun
 from slurmsim.sim.event_loop import run_until
 from slurmsim.sim.listener import Listener
 from slurmsim.sim.network import Behaviour, Durations, Network
@@ -28,8 +29,6 @@ from slurmsim.sim.sources import Sources
 from slurmsim.sim.submissions import Submissions
 from slurmsim.sim.timers import Timer
 from slurmsim.workload import Workload
-
-STUCK_S = 30 * 86400
 
 
 @dataclass(slots=True)
@@ -103,8 +102,7 @@ class Simulation(Network):
         self._rows = Submissions(workload, cluster.power).rows()
         self._sources = self._sources_of(workload, len(cluster.nodes), seed)
         self._over = self.env.event()
-        self._last_run = start_time
-        self._last_submit = int(workload.ints["submit"].max()) if len(workload) else start_time
+        self._end = EndOfRun(self.controller, self.env._queue, self._ring)
         self._submits: Any = np.ascontiguousarray(workload.ints["submit"]).data
         self._arrive_calls: list[Callable[[Any], None]] = [self._arrive]
         self.timers.tell(0, self._arrive_calls, next(self._rows, None))
@@ -113,12 +111,12 @@ class Simulation(Network):
         if timed:
             self.env.process(self._walk(timed))
         if endless:
-            self.env.process(self._walk(endless))
+            self._end.drawn = self.env.process(self._walk(endless))
 
     def run(self) -> None:
         """Simulate to the end, or to `until`. May be interrupted (KeyboardInterrupt) and leaves a consistent state.
 
-        The end is there when every job has ended, or when nothing is left to happen and the rest can never start.
+        The end is there when every job has ended, or when nothing can start any more (`slurmsim.sim.end_of_run`).
         """
         if self._none_to_come():
             return
@@ -127,9 +125,19 @@ class Simulation(Network):
         else:
             run_until(self.env, self._over)
 
+    @property
+    def stopped(self) -> bool:
+        """Whether `until` came before the end."""
+        return self.until is not None and not self._over.triggered and not self._none_to_come()
+
     def _none_to_come(self) -> bool:
         """Whether every job there will be has ended."""
         return self.n_done == self.n_jobs and not (self._sources is not None and self._sources.open)
+
+    def _be_over(self) -> None:
+        """Let nothing more happen after this instant."""
+        if not self._over.triggered:
+            self._over.succeed()
 
     # -- what sources ask for -------------------------------------------------------------------------------------
 
@@ -167,8 +175,8 @@ class Simulation(Network):
 
     def source_dry(self) -> None:
         """A stream has submitted its last job."""
-        if self._none_to_come() and not self._over.triggered:
-            self._over.succeed()
+        if self._none_to_come():
+            self._be_over()
 
     def _launch(self, job: Job) -> None:
         super()._launch(job)
@@ -223,19 +231,18 @@ class Simulation(Network):
     def _walk(self, timed: Iterable[Timed]) -> Generator[Event, Any, None]:
         for item in timed:
             yield self.env.timeout(max(0, item.time - self.timers.now))
-            if self._none_to_come() or self._stuck():
+            if self._none_to_come():
                 return
             self._tell(item.fact)
 
-    def _stuck(self) -> bool:
-        """Nothing has run or come for a month: drawn failures must not go on for ever."""
-        now = self.timers.now
-        if self.controller.state.running or now < self._last_submit:
-            self._last_run = now
-        return now - self._last_run > STUCK_S
+    def _step(self, now: int, facts: list[Fact]) -> list[Action]:
+        if self._end.reached(now):
+            self._be_over()
+        return super()._step(now, facts)
 
     def _turned(self, now: int) -> None:
         self._listener.turn(now)
+        self._end.turned(now)
 
     # -- what ends --------------------------------------------------------------------------------------------------
 
@@ -259,8 +266,8 @@ class Simulation(Network):
                 self._follow(item, delay)
         if self._sources is not None:
             self._sources.ended(job_id)
-        if self._none_to_come() and not self._over.triggered:
-            self._over.succeed()
+        if self._none_to_come():
+            self._be_over()
 
 
 class _Followers:

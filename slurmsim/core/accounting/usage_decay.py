@@ -117,6 +117,11 @@ class UsageBook(UsageRows):
         self._reset = reset
         self._next_reset = next_reset(reset, start_time)
 
+    @property
+    def resets_at(self) -> int | None:
+        """When usage is next set to zero (PriorityUsageResetPeriod); None for never."""
+        return self._next_reset
+
     def take_over(self, before: UsageBook, jobs: Mapping[int, Job], moved: Sequence[tuple[int, int]]) -> None:
         """Go on from the book of another tree; `moved` has the rows of branches that stay, there and here."""
         for there, here in moved:

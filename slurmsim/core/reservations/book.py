@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 LOOK_S = 5
 SCAN_S = 30
-IDLE_ROUNDS = 16  # repetitions without any job activity after which a repeating reservation wakes nobody
+IDLE_ROUNDS = 8  # repetitions without any job activity after which a repeating reservation wakes nobody: a week of days
 IN_USE = "Requested reservation is in use"
 DUPLICATE = "Duplicate reservation name"
 

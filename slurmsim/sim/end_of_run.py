@@ -1,0 +1,114 @@
+"""The end of a run: nothing can start any more unless something outside happens.
+
+A run ends when every job has ended. It also ends when the rest can never start, and this module is the one place that
+knows when that is. The rule has two parts:
+
+1. Nothing goes on (`_goes_on`): no job runs or is completing; no arrival, cancel, node event, boot, solver or
+   stream is due; no begin time, deadline, core timer or reservation is to come; no usage that holds a job decays.
+2. It has been so for long enough (`_settled_s`) that each periodic work has been done twice: full passes, cycles of
+   backfill, turns of a gang, runs of the priority thread; and that ages have reached PriorityMaxAge. Then the
+   controller is where it was a period before, and stays there.
+
+Two things never come to rest by themselves, so they get a month (`STUCK_S`): failures that are drawn without an end,
+unless all nodes are up and have been so for the time above; and a policy that asks to be called at times of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from slurmsim.core.controller.controller import Controller
+
+STUCK_S = 30 * 86400
+
+
+class EndOfRun:
+    """Says when nothing can start any more.
+
+    Parameters
+    ----------
+    controller
+        Who decides.
+    due
+        SimPy's queue: (when, priority, number, event).
+    own
+        Callbacks that do not count as something outside: the controller's wake-up.
+    """
+
+    def __init__(self, controller: Controller, due: list[Any], own: Callable[[Any], None]) -> None:
+        self._controller, self._due, self._own = controller, due, own
+        self.drawn: Any = None
+        """The process that draws failures without an end."""
+        self._since: int | None = None  # when what went on was over
+        self._up_since: int | None = None  # the same, with all nodes up
+        self._settled_s = _settled_s(controller)
+        self._used = inf
+        self._reset: int | None = None
+
+    def turned(self, now: int) -> None:
+        """The controller has had its turn."""
+        if self._goes_on(now):
+            self._since = self._up_since = None
+            return
+        if self._since is None:
+            self._since = now
+        if self._controller.node_states.down:
+            self._up_since = None
+        elif self._up_since is None:
+            self._up_since = now
+
+    def reached(self, now: int) -> bool:
+        """Whether the end is there when the controller's turn comes at `now`, before anything happens in it."""
+        if self._since is None:
+            return False
+        if now - self._since > STUCK_S:
+            return True
+        since = self._since if self.drawn is None else self._up_since
+        return since is not None and now - since > self._settled_s and not self._calls_itself(now)
+
+    def _calls_itself(self, now: int) -> bool:
+        """Whether the policy asks to be called later than periodic work is done."""
+        at = self._controller.host.next_time(now)
+        return at is not None and at > now + self._settled_s
+
+    def _goes_on(self, now: int) -> bool:
+        c = self._controller
+        state = c.state
+        if state.running or c.completing.nodes or self._outside():
+            return True
+        if state.timers.heap or any(job_id in state.jobs for _, job_id in state.begin_heap):
+            return True
+        if c.deadlines.next_time() is not None or c.reservations.next_time() is not None:
+            return True
+        return state.period_wanted and self._frees(now)
+
+    def _outside(self) -> bool:
+        """Whether anything is due that is neither the controller's own wake-up nor a drawn failure."""
+        drawn = self.drawn
+        for _, _, _, event in self._due:
+            for call in event.callbacks or ():
+                if call != self._own and (drawn is None or getattr(call, "__self__", None) is not drawn):
+                    return True
+        return False
+
+    def _frees(self, now: int) -> bool:
+        """Whether usage that holds jobs still decays, or is to be reset once."""
+        book, before = self._controller.accounting.book, self._used
+        assert book is not None
+        self._used = float(book.amounts.sum())
+        if self._since is None:
+            self._reset = book.resets_at
+        return self._used < before or (self._reset is not None and now <= self._reset + self._settled_s)
+
+
+def _settled_s(controller: Controller) -> int:
+    """Seconds in which each periodic work of an unchanged cluster has been done twice, and ages have grown up."""
+    main, policy = controller.main, controller.state.policy
+    interval = getattr(policy, "interval", 0)
+    turn = controller.gang.slice_s if controller.gang is not None else 0
+    longest = max(main.interval, main.delay, int(interval or 0), controller.recalculation.period_s or 0, turn)
+    ages = getattr(controller.priority, "max_age", 0) if getattr(controller.priority, "w_age", 0) else 0
+    return 2 * longest + int(ages)

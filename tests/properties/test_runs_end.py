@@ -1,0 +1,81 @@
+"""Every run ends, within a budget of events, and none ends too early. Worlds: `ending_worlds`."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from ending_worlds import DAY, EndingWorld, ending_world, starts
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+BUDGET = 60_000
+"""Turns of the controller: two months with one a minute, and some."""
+ENDLESS = """ClusterName=c
+SlurmctldHost=h
+PriorityType=priority/multifactor
+PriorityWeightAge=1000
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+AccountingStorageType=accounting_storage/slurmdbd
+NodeName=n[1-2] CPUs=2 CoresPerSocket=2
+PartitionName=p Nodes=ALL Default=YES
+"""
+JOBS = "job_id,submit,run_time,nodes,time_limit,user,account\n"
+
+
+@settings(max_examples=settings().max_examples // 4)
+@given(seed=st.integers(0, 10**9))
+def test_runs_end_and_none_too_early(seed: int) -> None:
+    """A run that goes on for three more weeks starts no other jobs. Drawn failures are left out of that: they go on."""
+    world = ending_world(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        ended = world.play(Path(folder), BUDGET)
+        if not world.fails:
+            later = int(ended[0].env.now) + 21 * DAY
+            assert starts(*world.play(Path(folder), BUDGET, until=str(later))) == starts(*ended)
+
+
+def play(tmp_path: Path, jobs: str, conf: str = ENDLESS, **options: str | int) -> dict[int, int | None]:
+    files = {name: options.pop(name) for name in ("acc.txt", "events.csv") if name in options}
+    world = EndingWorld({"slurm.conf": conf, "jobs.csv": JOBS + jobs, **files}, options)  # type: ignore[arg-type]
+    return starts(*world.play(tmp_path, BUDGET))
+
+
+@pytest.mark.parametrize("policy", ["easy", "conservative", "fcfs", "backfill"])
+def test_a_job_that_waits_for_a_dead_node(tmp_path: Path, policy: str) -> None:
+    """Priorities age every 300 s, and each time the policy looked again, for 1,190 days and on."""
+    found = play(tmp_path, "1,5,10,2,600,ann,a\n", policy=policy, node_events="events.csv",
+                 **{"events.csv": "time,action,nodes,until,reason,command\n5,down,n2,,x,\n"})  # fmt: skip
+    assert found == {1: None}
+
+
+@pytest.mark.parametrize("interval", [61, 120, 300])
+def test_a_job_over_the_limit_of_its_partition_with_rare_cycles(tmp_path: Path, interval: int) -> None:
+    conf = f"ClusterName=c\nSlurmctldHost=h\nSelectType=select/linear\nSchedulerParameters=bf_interval={interval}\n"
+    conf += "NodeName=n[1-100] CPUs=1\nPartitionName=all Nodes=ALL Default=YES MaxTime=12:00:00\n"
+    jobs = "1,0,3600,8,52200,u1,a\n2,67510,11776,16,12000,u2,a\n3,68946,2497,79,3600,u3,a\n4,69628,3568,4,10800,u4,a\n"
+    assert play(tmp_path, jobs, conf) == {1: None, 2: 67510, 3: 68946, 4: 69628}
+
+
+def test_a_job_that_no_node_can_ever_run_while_nodes_fail_and_come_back(tmp_path: Path) -> None:
+    conf = ENDLESS + "PartitionName=z Nodes=ALL MaxNodes=1\n"
+    jobs = JOBS.strip() + ",partition\n1,0,10,2,600,ann,a,z\n2,0,10,1,600,ann,a,p\n"
+    world = EndingWorld({"slurm.conf": conf, "jobs.csv": jobs}, {"mtbf": 20_000, "mttr": 600, "policy": "easy"})
+    assert starts(*world.play(tmp_path, BUDGET)) == {1: None, 2: 0}
+
+
+@pytest.mark.parametrize("policy", ["backfill", "easy"])
+@pytest.mark.parametrize(("keys", "least"), [
+    ("PriorityDecayHalfLife=1-0", 60_000), ("PriorityDecayHalfLife=0\nPriorityUsageResetPeriod=DAILY", 86_400),
+])  # fmt: skip
+def test_a_run_waits_for_usage_to_decay(tmp_path: Path, policy: str, keys: str, least: int) -> None:
+    """Job 1 uses 50 of 60 CPU-minutes. Job 2 asks for 30 of them, which are there much later; job 3 for 300."""
+    conf = ENDLESS + "AccountingStorageEnforce=associations,limits,safe\n" + keys + "\n"
+    found = play(
+        tmp_path, "1,0,3000,1,3000,ann,a\n2,10,10,1,1800,ann,a\n3,10,10,1,18000,ann,a\n", conf, policy=policy,
+        accounting="acc.txt", **{"acc.txt": "add account a GrpTRESMins=cpu=60\nadd user ann Account=a\n"},
+    )  # fmt: skip
+    assert found[3] is None
+    assert least <= (found[2] or 0) <= least + 10_000
