@@ -25,6 +25,12 @@ Measure = Callable[[Trace], dict[str, Any]]
 Work = Callable[..., dict[str, Any]]
 Progress = Callable[[int, int], None]
 
+LACKS = (
+    "jobs", "refused", "never_started", "dropped", "mean_wait_so_far_s", "cancelled_waiting", "ended_waiting",
+    "waiting", "stopped",
+)  # fmt: skip
+"""What of a run's summary says which jobs its means leave out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -202,7 +208,7 @@ def _run(cell: Cell, *, measure: Measure, scratch: str) -> dict[str, Any]:
         jobs = hashlib.sha256((made / "jobs.parquet").read_bytes()).hexdigest()
     if summary["unfinished"]:
         raise SlurmSimError(f"{cell.name}: {summary['unfinished']} jobs have not ended")
-    lacks = {key: summary[key] for key in ("jobs", "refused", "never_started", "dropped", "mean_wait_so_far_s")}
+    lacks = {key: summary[key] for key in LACKS}
     return {
         **figures, "summary": lacks, "jobs_sha256": jobs, "wall_s": summary["wall_s"], "cpu_s": cpu_s,
         "passes": summary["passes"],

@@ -70,6 +70,7 @@ def execute(
     Raises OutputError when something cannot be written; what was in the folder before is then untouched.
     """
     from slurmsim.metrics.summary import summarize_trace
+    from slurmsim.metrics.unstarted import COLUMNS, unstarted
     from slurmsim.trace.reader import read_trace
     from slurmsim.trace.writer import TraceWriter
 
@@ -112,12 +113,15 @@ def execute(
         folder = writer.seal(partial=interrupted)
         wall = time.perf_counter() - began
         cpus = sum(n.cpus for n in prepared.cluster.nodes)
-        found = dict(summarize_trace(read_trace(folder), cpus=cpus))
+        trace = read_trace(folder)
+        found = dict(summarize_trace(trace, cpus=cpus))
         at = list(found).index("refused") + 1
         items = list(found.items())
         summary: dict[str, Any] = dict([*items[:at], ("dropped", dropped), *items[at:]])
         controller = simulation.controller
+        summary |= unstarted(trace.read("jobs", COLUMNS))
         summary |= {
+            "stopped": interrupted or simulation.stopped,
             "wall_s": round(wall, 3),
             "jobs_per_s": round(recorder.n_finished / wall, 1) if wall > 0 else None,
             "passes": controller.main.passes + controller.host.passes,

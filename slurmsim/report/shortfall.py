@@ -5,37 +5,58 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from slurmsim.report.text import duration
+from slurmsim.report.text import by_reason, duration
 
 STARVED = 0.5
 """A run in which more than this share of the jobs never started says nothing about waits."""
-_WORDS = (("refused", "refused"), ("never_started", "never started"), ("dropped", "left out of the log"))
 
 
 def shortfall(summary: Mapping[str, Any]) -> str:
-    """``369 jobs refused, 12 never started …`` of a run's summary; empty when there is nothing to say.
+    """``369 jobs refused. 12 jobs can never start: Priority 12. …`` of a run's summary; empty for nothing to say.
 
     The first line of whatever speaks of the run's waits, because those are of the jobs that started.
     """
-    parts = [f"{summary[key]:,} {word}" for key, word in _WORDS if summary.get(key)]
-    if not parts:
-        return ""
-    first, *others = parts
-    count, word = first.split(" ", 1)
-    jobs = "job" if count == "1" else "jobs"
-    text = f"{count} {jobs} {word}" + "".join(f", {part}" for part in others)
+    said = [f"{counted(n)} refused"] if (n := summary.get("refused")) else []
+    said += _not_started(summary)
+    said += [f"{counted(n)} left out of the log"] if (n := summary.get("dropped")) else []
     if summary.get("never_started"):
         started = summary["jobs"] - summary["never_started"]
-        text += f": waits are of the {started:,} of {summary['jobs']:,} that started"
+        text = f"Waits are of the {started:,} of {summary['jobs']:,} that started"
         if summary.get("mean_wait_so_far_s") is not None:
             text += f"; with the waits so far of the others the mean is {duration(summary['mean_wait_so_far_s'])}"
-    return text + "."
+        said.append(text)
+    return "".join(f"{sentence}. " for sentence in said).rstrip()
+
+
+def _not_started(summary: Mapping[str, Any]) -> list[str]:
+    """A sentence for each fate of the jobs that never started; one for all in a summary that does not tell it."""
+    total = summary.get("never_started") or 0
+    if total and "waiting" not in summary:
+        return [f"{counted(total)} never started"]
+    said = []
+    if waiting := summary.get("waiting"):
+        words = "had not started when the run was stopped" if summary["stopped"] else "can never start"
+        said.append(f"{counted(sum(waiting.values()))} {words}: {by_reason(waiting)}")
+    if ended := summary.get("ended_waiting"):
+        said.append(f"{counted(sum(ended.values()))} ended without a start: {by_reason(ended)}")
+    if n := summary.get("cancelled_waiting"):
+        said.append(f"{counted(n)} {'was' if n == 1 else 'were'} cancelled in the log while waiting")
+    return said
+
+
+def counted(n: int) -> str:
+    """``1 job``, ``2,999 jobs``."""
+    return f"{n:,} job" if n == 1 else f"{n:,} jobs"
 
 
 def starved(summary: Mapping[str, Any]) -> bool:
-    """Whether most of a run's submissions never started: refused ones count, those left out of the log do not."""
-    asked = summary["jobs"] + summary["refused"]
-    return bool(summary["never_started"] + summary["refused"] > STARVED * asked)
+    """Whether most of a run's submissions never started.
+
+    Refused ones count; those left out of the log do not, nor do those that the log itself cancels.
+    """
+    cancelled = summary.get("cancelled_waiting", 0)
+    asked = summary["jobs"] + summary["refused"] - cancelled
+    return bool(summary["never_started"] + summary["refused"] - cancelled > STARVED * asked)
 
 
 def shortfalls(names: Sequence[str], summaries: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
@@ -66,7 +66,11 @@ def summary_value(key: str, value: object, epoch: int | None = None) -> str:
         return "–"
     if key in _MOMENTS and epoch is not None and isinstance(value, int):
         return f"{dt.datetime.fromtimestamp(epoch + value, dt.UTC):%Y-%m-%d %H:%M:%S}"
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
+    if isinstance(value, Mapping):
+        return by_reason(value) or "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, (int, float)):
         return str(value)
     if key in _SHARES:
         return percent(value)
@@ -81,6 +85,11 @@ def summary_value(key: str, value: object, epoch: int | None = None) -> str:
     if key.endswith("_s"):
         return f"{value:,.1f} s" if isinstance(value, float) else f"{value:,} s"
     return number(value)
+
+
+def by_reason(counts: Mapping[str, int]) -> str:
+    """``PartitionTimeLimit 9, Priority 3``."""
+    return ", ".join(f"{reason} {n:,}" for reason, n in counts.items())
 
 
 def table(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:

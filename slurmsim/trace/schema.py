@@ -267,7 +267,8 @@ SUMMARY_KEYS: tuple[str, ...] = (
     "makespan_s", "utilization", "utilization_central", "mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s",
     "mean_wait_so_far_s", "mean_buffer_s",
     "mean_turnaround_s", "mean_slowdown", "mean_bounded_slowdown", "unfinished",
-    "refused", "dropped", "requeues", "requeued_cpu_s", "wall_s", "jobs_per_s", "passes",
+    "refused", "dropped", "requeues", "requeued_cpu_s", "cancelled_waiting", "ended_waiting", "waiting", "stopped",
+    "wall_s", "jobs_per_s", "passes",
     "backfilled",
     "peak_rss_bytes", "policy", "seed", "fair_start_jobs", "unfair_share", "mean_unfair_wait_s",
 )  # fmt: skip

@@ -25,7 +25,8 @@ DRAWN_BY_THE_PAGE = ("whatif-waits", "whatif-usage")
 _HEADER = ("", "jobs", "mean wait before", "after", "difference", "band", "start earlier", "start later")
 _SHARED = ("mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s")  # of the jobs that started in both
 _KEYS = (
-    "refused", "never_started", "dropped", "mean_wait_so_far_s", "utilization", "makespan_s", "completed", "timeout",
+    "refused", "never_started", "cancelled_waiting", "ended_waiting", "waiting", "dropped",
+    "mean_wait_so_far_s", "utilization", "makespan_s", "completed", "timeout",
     "backfilled",
 )  # fmt: skip
 

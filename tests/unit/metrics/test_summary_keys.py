@@ -15,7 +15,8 @@ from slurmsim.trace.writer import TraceWriter
 DOC = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text(encoding="utf-8")
 # What only the run itself knows.
 OF_THE_RUN = (
-    "dropped", "wall_s", "jobs_per_s", "passes", "backfilled", "peak_rss_bytes", "policy", "seed", "fair_start_jobs",
+    "dropped", "cancelled_waiting", "ended_waiting", "waiting", "stopped",
+    "wall_s", "jobs_per_s", "passes", "backfilled", "peak_rss_bytes", "policy", "seed", "fair_start_jobs",
     "unfair_share", "mean_unfair_wait_s",
 )  # fmt: skip
 OF_STREAMS = ("mean_buffer_s",)  # there only where there are any

@@ -45,8 +45,24 @@ def run(site: Path, conf: str, out: str, *more: str) -> list[str]:
         ({"jobs": 9, "refused": 1, "never_started": 0, "dropped": 0}, "1 job refused."),
         (
             {"jobs": 3000, "refused": 369, "never_started": 2999, "dropped": 2, "mean_wait_so_far_s": 7200.0},
-            "369 jobs refused, 2,999 never started, 2 left out of the log: waits are of the 1 of 3,000 that started; "
-            "with the waits so far of the others the mean is 2 h.",
+            "369 jobs refused. 2,999 jobs never started. 2 jobs left out of the log. Waits are of the 1 of 3,000 that "
+            "started; with the waits so far of the others the mean is 2 h.",
+        ),
+        (
+            {
+                "jobs": 30,
+                "never_started": 12,
+                "waiting": {"PartitionTimeLimit": 9, "Priority": 1},
+                "stopped": False,
+                "ended_waiting": {"DeadLine": 1},
+                "cancelled_waiting": 1,
+            },
+            "10 jobs can never start: PartitionTimeLimit 9, Priority 1. 1 job ended without a start: DeadLine 1. "
+            "1 job was cancelled in the log while waiting. Waits are of the 18 of 30 that started.",
+        ),
+        (
+            {"jobs": 3, "never_started": 2, "waiting": {"Resources": 2}, "stopped": True},
+            "2 jobs had not started when the run was stopped: Resources 2. Waits are of the 1 of 3 that started.",
         ),
         ({}, ""),
     ],
@@ -73,11 +89,11 @@ def test_the_first_line_says_it(site: Path, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out.splitlines()[0] == "6 jobs refused."
     assert main(run(site, "long.conf", "cut", "--until", "5")) == 0
     first = capsys.readouterr().out.splitlines()[0]
-    assert "never started" in first and "waits so far" in first
+    assert "had not started when the run was stopped: " in first and "waits so far" in first
     assert "6 jobs refused." in (site / "short" / "report.html").read_text()
     assert main(["compare", *(str(site / name) for name in ("long", "short", "cut"))]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "short: 6 jobs refused." and lines[1].startswith("cut: ") and "never started" in lines[1]
+    assert lines[0] == "short: 6 jobs refused." and lines[1].startswith("cut: ") and "had not started" in lines[1]
 
 
 def test_compared_means_are_of_the_same_jobs(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,3 +149,23 @@ def test_a_run_in_which_most_jobs_never_start(tmp_path: Path, capsys: pytest.Cap
     assert main(words) == 1
     assert "most jobs never started" in capsys.readouterr().err
     assert main(words[:-1]) == 0
+
+
+def test_what_the_log_cancels_is_no_fault_of_the_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three users cancel while they wait: the run does not say that these jobs never started, nor that it starved."""
+    frame = pd.DataFrame({"job_id": [1, 2, 3, 4, 5], "submit": 0, "run_time": [500, 9, 9, 9, 9], "time_limit": 600,
+                          "nodes": 4, "cancel_at": [-1, 50, 60, 70, -1], "dependency": ["", "", "", "", "afternotok:1"],
+                          "partition": "p"})  # fmt: skip
+    frame.to_parquet(tmp_path / "log.parquet")
+    (tmp_path / "slurm.conf").write_text(CONF.format(limit="2:00:00"))
+    assert main([*run(tmp_path, "slurm.conf", "out"), "--strict"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.splitlines()[0].startswith(
+        "1 job can never start: DependencyNeverSatisfied 1. 3 jobs were cancelled in the log while waiting. Waits are "
+    )
+    assert "most jobs never started" not in shown.err
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert (summary["cancelled_waiting"], summary["waiting"], summary["stopped"]) == (
+        3, {"DependencyNeverSatisfied": 1}, False
+    )  # fmt: skip
+    assert summary["never_started"] == 3 + 1
