@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import stat
-from pathlib import Path
-
 import jwt
 
 from slurmsim.errors import ConfigError
-from slurmsim.jwt_key import ALGORITHM, KEY_FILE, key_of
+from slurmsim.jwt_key import ALGORITHM, UnusableKey, key_of
 
 
 def load_key(folder: str) -> bytes:
-    """The key of the cluster in `folder`, made if there is none. Raises ConfigError for one that others can read."""
-    key = key_of(folder)
-    path = Path(folder) / KEY_FILE
-    if stat.S_IMODE(os.stat(path).st_mode) & 0o077:
-        raise ConfigError("others can read the key of tokens", file=str(path), expected="mode 0600")
-    return key
+    """The key of the cluster in `folder`, made if there is none. Raises ConfigError for one that cannot be used."""
+    try:
+        return key_of(folder)
+    except UnusableKey as unusable:
+        raise ConfigError(str(unusable)) from None
 
 
 def user_of(token: str, key: bytes, now: float) -> str | None:
@@ -35,7 +30,7 @@ def user_of(token: str, key: bytes, now: float) -> str | None:
             options={"require": ["exp", "sun"], "verify_exp": False, "verify_iat": False},
         )  # fmt: skip
         expires = float(claims["exp"])
-    except (jwt.InvalidTokenError, ValueError, TypeError):
-        return None
+    except (jwt.InvalidTokenError, ValueError, TypeError, OverflowError, RecursionError):
+        return None  # the head of a token is JSON that nobody has signed
     user = claims["sun"]
     return user if isinstance(user, str) and user and expires > now else None

@@ -367,13 +367,17 @@ def token(session: Session, words: Words) -> None:
         session.code = 1
         session.error("slurm_fetch_token: error with request: Access/permission denied")
         return
-    from slurmsim.jwt_key import key_of, sign
+    from slurmsim.jwt_key import UnusableKey, key_of, sign
 
     try:
         secret = key_of(folder)
     except OSError:
         session.code = 1
         session.error("slurm_fetch_token: error with request: Access/permission denied")
+        return
+    except UnusableKey as unusable:
+        session.code = 1
+        session.error(str(unusable))
         return
     began = int(session.io.now())
     session.io.out(f"SLURM_JWT={sign({'exp': began + lifespan, 'iat': began, 'sun': user or me}, secret)}\n")
