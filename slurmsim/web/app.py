@@ -27,6 +27,7 @@ from slurmsim.web.daemon_line import Line
 from slurmsim.web.watch import Watch
 
 MOST_BODY = 1 << 16
+_READ_S = 10.0
 _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 _SHARED = ("page.css", "theme.js", "common.js", "vendored/tabulator.min.js", "vendored/tabulator_simple.min.css",
            "workbench.css")  # fmt: skip
@@ -119,11 +120,15 @@ async def _body(request: Request) -> dict[str, Any]:
     if request.headers.get("content-type", "").partition(";")[0] != "application/json":
         raise ValueError("application/json is expected")
     parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MOST_BODY:
-            raise ValueError(f"at most {MOST_BODY} bytes are expected")
-        parts.append(part)
+    try:
+        async with asyncio.timeout(_READ_S):
+            async for part in request.stream():
+                size += len(part)
+                if size > MOST_BODY:
+                    raise ValueError(f"at most {MOST_BODY} bytes are expected")
+                parts.append(part)
+    except TimeoutError:
+        raise ValueError(f"a body within {_READ_S:g} s is expected") from None
     try:
         found = json.loads(b"".join(parts))
     except (ValueError, RecursionError):

@@ -11,6 +11,7 @@ from pathlib import Path
 import uvicorn
 
 from slurmsim.errors import OutputError
+from slurmsim.http_doors import Doors, protocol
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.web.app import make_app
 from slurmsim.web.daemon_line import Line
@@ -20,7 +21,6 @@ _GONE_S = 5
 """Seconds for which a cluster may be away, for a page that ends with it."""
 _NEVER = 1 << 62
 _PATIENCE_S = 1  # for pages that are open when it ends
-_MOST_OPEN = 100
 
 
 def serve(folder: Path, port: int, *, may_change: bool, with_cluster: bool, ready: Callable[[str], None]) -> None:
@@ -47,7 +47,7 @@ def serve(folder: Path, port: int, *, may_change: bool, with_cluster: bool, read
         guard = Guard(make_app(folder, may_change=may_change), number)
         server = uvicorn.Server(uvicorn.Config(
             guard, log_level="critical", access_log=False, lifespan="off", server_header=False, date_header=False,
-            timeout_graceful_shutdown=_PATIENCE_S, limit_concurrency=_MOST_OPEN, ws="none", loop="asyncio", http="h11",
+            timeout_graceful_shutdown=_PATIENCE_S, ws="none", loop="asyncio", http=protocol(Doors()),
         ))  # fmt: skip
         ready(f"http://127.0.0.1:{number}/?token={guard.token}")
         asyncio.run(_run(server, listening, folder if with_cluster else None))
