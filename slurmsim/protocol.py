@@ -1,7 +1,8 @@
 """Messages between commands and the daemon: JSON objects with a length before them, over a Unix socket.
 
 A request is ``{"call": name, "args": {…}, "user": who to act as or null}``; an answer ``{"ok": {…}}`` or
-``{"refused": [number, text]}`` with Slurm's error number and text. Who asks is the socket's peer, never the message.
+``{"refused": [number, text]}`` with Slurm's error number and text. Who asks is the socket's peer, never the message. A
+server that passes on what others ask says so with ``"asks": true``: then `user` himself asks, and is judged as a peer.
 """
 
 from __future__ import annotations
@@ -158,6 +159,8 @@ class Client:
         The cluster's folder; its socket is in there.
     user
         Whom to act as; only the cluster's owner may. None: oneself.
+    asks
+        `user` himself asks, by a token: the daemon judges him, not the owner who passes his request on.
     timeout_s
         How long to wait for an answer; None: for ever.
     patience_s
@@ -165,9 +168,11 @@ class Client:
     """
 
     def __init__(
-        self, folder: str, user: str | None = None, timeout_s: float | None = 60.0, patience_s: float = 0.0
-    ) -> None:
+        self, folder: str, user: str | None = None, timeout_s: float | None = 60.0, patience_s: float = 0.0, *,
+        asks: bool = False,
+    ) -> None:  # fmt: skip
         self.folder, self.user, self.timeout_s, self.patience_s = folder, user, timeout_s, patience_s
+        self.asks = asks
         self._socket: socket.socket | None = None
 
     @classmethod
@@ -186,11 +191,12 @@ class Client:
 
     def patient(self) -> Client:
         """Another connection to the same daemon, for calls that are answered when there is something to tell."""
-        return Client(self.folder, self.user, None, self.patience_s)
+        return Client(self.folder, self.user, None, self.patience_s, asks=self.asks)
 
     def post(self, name: str, **arguments: Any) -> int:
         """Ask without waiting for the answer; the descriptor it can be read from. Raises Unreachable and Refusal."""
-        message = pack({"call": name, "args": arguments, "user": self.user})
+        asked: dict[str, Any] = {"call": name, "args": arguments, "user": self.user}
+        message = pack({**asked, "asks": True} if self.asks else asked)
         if len(message) - _LENGTH > MAX_REQUEST:  # the daemon would hang up, and look as if it were away
             raise Refusal(f"a request of {len(message):,} bytes; slurmsim takes {MAX_REQUEST:,} at most")
         try:

@@ -48,7 +48,7 @@ class FaultyClient(Client):
     """
 
     def __init__(self, client: Client, command: str, told: list[str]) -> None:
-        super().__init__(client.folder, client.user, client.timeout_s, client.patience_s)
+        super().__init__(client.folder, client.user, client.timeout_s, client.patience_s, asks=client.asks)
         self._command, self._told = command, told
         self.effects: dict[str, Effect] = {}
         self.jobs_too = False  # there are rules for jobs of some names
@@ -98,7 +98,7 @@ class FaultyClient(Client):
 
     def patient(self) -> Client:
         """Another connection; what is waited for there is told as it is."""
-        return Client(self.folder, self.user, None, self.patience_s)
+        return Client(self.folder, self.user, None, self.patience_s, asks=self.asks)
 
     def _fail_before(self, name: str) -> None:
         """Raise what a call ends with that is never carried out."""

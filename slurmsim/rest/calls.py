@@ -10,14 +10,14 @@ from functools import lru_cache
 from typing import Any
 
 from slurmsim.protocol import Client, Refusal
-from slurmsim.rest.messages import BAD_QUERY, Rejected
+from slurmsim.rest.messages import BAD_QUERY, Person, Rejected
 
 
 @dataclass
 class Call:
     """One request on its way to a handler.
 
-    `parts` are what stands in the path, `query` and `body` what came with it; `user` None is whoever runs the server.
+    `parts` are what stands in the path, `query` and `body` what came with it; `person` is the one who asks.
     `host` is where slurmctld runs; `meanwhile` lets others be answered while this one waits.
     """
 
@@ -28,16 +28,16 @@ class Call:
     parts: dict[str, str]
     query: dict[str, str]
     body: Any
-    user: str | None
+    person: Person
     meanwhile: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def number_of(self, refusal: Refusal) -> int:
-        """Slurm's number of a refusal: the daemon's, else the one with that text."""
-        return refusal.number or numbers(self.release).get(refusal.text.rsplit("\n", 1)[-1], -1)
+        """As the function of that name, of the release that answers."""
+        return number_of(refusal, self.release)
 
     def error_of(self, refusal: Refusal) -> tuple[int, str]:
         """Number and text of a refusal as Slurm has them."""
-        return self.number_of(refusal), refusal.text.rsplit("\n", 1)[-1]
+        return number_of(refusal, self.release), refusal.text.rsplit("\n", 1)[-1]
 
     def rejected_parameters(self, source: str) -> Rejected:
         """What is said of path or query that cannot be read."""
@@ -59,3 +59,8 @@ def numbers(release: str) -> dict[str, int]:
     from slurmsim.commands.scontrol.slurm_errors import texts
 
     return {text: number for number, text in reversed(texts(release).items())}
+
+
+def number_of(refusal: Refusal, release: str) -> int:
+    """Slurm's number of a refusal: the daemon's, else the one with that text."""
+    return refusal.number or numbers(release).get(refusal.text.rsplit("\n", 1)[-1], -1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,8 +28,18 @@ UNKNOWN_CONTENT = {
     "24.11": "Unsupported Content-Type", "26.05": "HTTP Content-Type header content type is unknown or unsupported",
 }  # fmt: skip
 UNAUTHORIZED = "Authentication failure"
-NOBODY = "\0"
-"""Whoever has a token that is not valid."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """Who asks: `user` None is whoever runs the server; `by_token` says that he named himself by a token.
+
+    One whose token is not `valid` is let in, and refused by slurmctld.
+    """
+
+    user: str | None = None
+    by_token: bool = False
+    valid: bool = True
 
 
 @dataclass(frozen=True)
@@ -58,6 +68,14 @@ class Answer:
     def closes(self) -> bool:
         """Whether the connection ends with it."""
         return self.status >= 400
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A request whose head was judged: `answer` carries it out, given its body where it `takes_body`."""
+
+    answer: Callable[[bytes], Answer]
+    takes_body: bool = False
 
 
 class Failure(Exception):

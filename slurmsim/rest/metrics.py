@@ -147,7 +147,7 @@ class Metrics:
     """Answers below ``/metrics``, of what the daemon tells `client`."""
 
     def __init__(self, client: Client) -> None:
-        self._client = client
+        self.client = client
         self._pages: dict[str, Callable[[], Lines]] = {
             "/metrics": self.exporter, "/metrics/jobs": self.jobs, "/metrics/nodes": self.nodes,
             "/metrics/partitions": self.partitions, "/metrics/scheduler": self.scheduler,
@@ -162,10 +162,10 @@ class Metrics:
         return Answer(200, ("\n".join(page()) + "\n").encode(), TEXT)
 
     def _counted(self) -> Jobs:
-        return Jobs(self._client.call("job_counts"))
+        return Jobs(self.client.call("job_counts"))
 
     def _rows(self, call: str, fields: tuple[str, ...]) -> list[dict[str, Any]]:
-        answer = self._client.call(call, fields=list(fields), show_all=True)
+        answer = self.client.call(call, fields=list(fields), show_all=True)
         return [{name: answer["columns"][name][k] for name in fields} for k in range(answer["n"])]
 
     def jobs(self) -> Lines:
@@ -232,7 +232,7 @@ class Metrics:
 
     def scheduler(self) -> Lines:
         """What sdiag tells."""
-        told = self._client.call("statistics")
+        told = self.client.call("statistics")
         lines: Lines = []
         for name in _SCHEDULER:
             _family(lines, f"slurm_{name}", [("", told.get(_COUNTED.get(name, ""), 0))])
@@ -267,7 +267,7 @@ class Metrics:
         return lines
 
     def _exporter_scheduler(self, lines: Lines) -> None:
-        told = self._client.call("statistics")
+        told = self.client.call("statistics")
         known = {"backfilled_jobs_since_start_total": told["backfilled"], "threads": 1,
                  "backfilled_jobs_since_cycle_total": told["backfilled"]}  # fmt: skip
         for name in ("threads", "queue_size", "dbd_queue_size", "last_cycle", "mean_cycle", "cycle_per_minute",

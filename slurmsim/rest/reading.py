@@ -12,7 +12,7 @@ from slurmsim.commands.text.array_text import tasks_of
 from slurmsim.protocol import INVALID_JOB, Refusal, Unreachable
 from slurmsim.release_changes import since
 from slurmsim.rest.commands import found_by
-from slurmsim.rest.messages import BAD_QUERY, NOBODY, Found, Rejected
+from slurmsim.rest.messages import BAD_QUERY, Found, Rejected
 
 if TYPE_CHECKING:
     from slurmsim.rest.calls import Call
@@ -32,13 +32,13 @@ def ping(call: Call) -> Found:
     """The controller, and how long its answer took."""
     begin = time.monotonic()
     hello: dict[str, Any] | None = None
-    if call.user != NOBODY:
+    if call.person.valid:
         try:
             hello = call.client.call("ping")
         except Unreachable:
             hello = None
     latency = int((time.monotonic() - begin) * 1e6)
-    problem = "Protocol authentication error" if call.user == NOBODY else ""
+    problem = "Protocol authentication error" if not call.person.valid else ""
     return Found(documents.ping(hello, call.version, latency, call.host, problem))
 
 

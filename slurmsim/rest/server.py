@@ -19,14 +19,18 @@ from typing import Any
 
 from slurmsim.commands.json.versions import SERVED
 from slurmsim.errors import ConfigError
+from slurmsim.http_doors import Doors, protocol
 from slurmsim.protocol import USER_VARIABLE, Client, Refusal, Unreachable, cluster_folder
 from slurmsim.releases import VERSIONS
 from slurmsim.rest import routes, tokens
-from slurmsim.rest.messages import UNAUTHORIZED, Request, plain
-from slurmsim.rest.service import MOST_BODY, Service, now
+from slurmsim.rest.incoming import Incoming
+from slurmsim.rest.messages import UNAUTHORIZED, Answer, Failure, Request, plain
+from slurmsim.rest.service import Service, now
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _KINDS = ("rest_auth/local", "rest_auth/jwt")
+_THREADS = 512
+"""Requests at once: those that wait for an allocation have a thread each, and must not take all there are."""
 _METHODS = ["GET", "POST", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"]
 _REFUSED = {"-f": "a slurm.conf of its own", "-g": "a group", "-u": "a user", "-t": "a number of threads",
             "--max-connections": "a number of connections", "--generate-openapi-spec": "writing the document",
@@ -34,39 +38,48 @@ _REFUSED = {"-f": "a slurm.conf of its own", "-g": "a group", "-u": "a user", "-
 
 
 def application(service: Service) -> Any:
-    """The ASGI application of a service."""
+    """The ASGI application of a service: a request is judged by its head before its body is read."""
+    from anyio import CapacityLimiter, to_thread
     from starlette.applications import Starlette
-    from starlette.concurrency import run_in_threadpool
     from starlette.requests import ClientDisconnect
     from starlette.requests import Request as Asked
     from starlette.responses import Response
     from starlette.routing import Route
 
-    async def handle(asked: Asked) -> Response:
-        body = b""
-        try:
-            async for part in asked.stream():
-                body += part
-                if len(body) > MOST_BODY:
-                    break
-        except ClientDisconnect:
-            return Response(status_code=400)
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in asked.headers.raw}
-        local = asked.client is None or not asked.client.host
-        peer = "unix:" if local or asked.client is None else f"[{asked.client.host}]:{asked.client.port}"
-        query = dict(asked.query_params)
-        request = Request(asked.method, asked.url.path, query, headers, body, local, peer)
-        answer = await run_in_threadpool(service.answer, request)
+    incoming = Incoming()
+    threads = CapacityLimiter(_THREADS)
+
+    def told(answer: Answer) -> Response:
         more = {"Connection": "close"} if answer.closes else {}
         return Response(answer.body, answer.status, {**more, "Content-Type": answer.content_type})
 
+    async def handle(asked: Asked) -> Response:
+        request = _request(asked)
+        visit = service.head(request)
+        if isinstance(visit, Answer):
+            return told(visit)
+        try:
+            body = await incoming.read(request.headers, asked.stream()) if visit.takes_body else b""
+        except ClientDisconnect:
+            return Response(status_code=400)
+        except Failure as failure:
+            return told(plain(failure.status, failure.text))
+        return told(await to_thread.run_sync(service.carry_out, visit, body, limiter=threads))
+
     async def broken(asked: Asked, error: Exception) -> Response:
-        answer = plain(400, UNAUTHORIZED if isinstance(error, PermissionError) else "Bad request")
-        return Response(answer.body, answer.status, {"Content-Type": answer.content_type})
+        return told(plain(400, UNAUTHORIZED if isinstance(error, PermissionError) else "Bad request"))
 
     return Starlette(
         routes=[Route("/{path:path}", handle, methods=_METHODS)], exception_handlers={Exception: broken, 400: broken}
     )
+
+
+def _request(asked: Any) -> Request:
+    """The head of a request, as the service has it."""
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in asked.headers.raw}
+    local = asked.client is None or not asked.client.host
+    peer = "unix:" if local else f"[{asked.client.host}]:{asked.client.port}"
+    return Request(asked.method, asked.url.path, dict(asked.query_params), headers, b"", local, peer)
 
 
 def make_service(
@@ -186,7 +199,7 @@ async def _run(service: Service, listening: socket.socket, verbose: int) -> None
     level = "info" if verbose else "error"
     config = uvicorn.Config(
         application(service), log_level=level, access_log=bool(verbose), server_header=False, lifespan="off",
-        loop="asyncio", http="h11", ws="none", h11_max_incomplete_event_size=1 << 16, proxy_headers=False,
+        loop="asyncio", http=protocol(Doors()), ws="none", h11_max_incomplete_event_size=1 << 16, proxy_headers=False,
     )  # fmt: skip
     server = uvicorn.Server(config)
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]  # it would end by them, untidily

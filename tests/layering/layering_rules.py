@@ -131,11 +131,13 @@ LAYERS: dict[str, Layer] = {
     "commands": Layer(("slurmsim.commands",), _set("vocabulary protocol stepd") | {"token key"}),
     # HTTP in front of the socket protocol: a client of the daemon, as the commands are.
     "token key": Layer(("slurmsim.jwt_key",)),
+    # Who is at the other end of an HTTP connection, and how many of them there may be.
+    "http doors": Layer(("slurmsim.http_doors",), frozenset(), _set("uvicorn"), late=_set("uvicorn")),
     "rest": Layer(
         ("slurmsim.rest",),
-        _set("vocabulary protocol commands") | {"token key"},
-        _set("starlette uvicorn jwt yaml"),
-        late=_set("starlette uvicorn yaml"),
+        _set("vocabulary protocol commands") | {"token key", "http doors"},
+        _set("starlette uvicorn anyio jwt yaml"),
+        late=_set("starlette uvicorn anyio yaml"),
     ),
     "slurmd": Layer(("slurmsim.slurmd",), _set("vocabulary")),
     "slurmctld": Layer(
@@ -172,7 +174,7 @@ LAYERS: dict[str, Layer] = {
     # A process of its own beside the daemon, which asks it as any client does.
     "web": Layer(
         ("slurmsim.web",),
-        _set("vocabulary protocol faults page root"),
+        _set("vocabulary protocol faults page root") | {"http doors"},
         _set("starlette uvicorn"),
         late=frozenset(),  # loaded late as a whole
     ),

@@ -5,7 +5,7 @@ Fields the controller keeps without looking at them may be any plain value: the 
 
 from __future__ import annotations
 
-from slurmsim.slurmctld.requests.shapes import LINE, Digits, Either, Fields, Flag, ListOf, Shape, Text, Whole
+from slurmsim.slurmctld.requests.shapes import LINE, Absent, Digits, Either, Fields, Flag, ListOf, Shape, Text, Whole
 
 TEXT, FLAG = Text(), Flag()
 NUMBER = Whole(0, 0xFFFFFFFF)
@@ -47,7 +47,7 @@ _JOB: dict[str, Shape] = {
     "reboot": Either((FLAG, NUMBER)), "req_nodes": LIST, "requeue": Either((FLAG, NUMBER)),
     "rlimits": Fields(others=Whole(-1, (1 << 64) - 1)), "script": Text(16 << 20),
     "shared": Either((TEXT, NUMBER)), "site_factor": SIGNED, "submit_line": Text(4 << 20),
-    "time_limit": PRODUCT,
+    "time_limit": PRODUCT, "het_offset": Absent(),  # which component it is says the list it stands in
 }  # fmt: skip
 JOB = Fields(_JOB, others=PLAIN)
 UPDATE = Fields({**_JOB, "array_inx": Digits(10), "core_spec": Either((NUMBER, Text(8)))}, others=PLAIN)

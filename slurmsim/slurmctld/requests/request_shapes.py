@@ -252,7 +252,9 @@ REQUESTS: dict[str, Shape] = {
 """Request -> what its arguments are."""
 
 
-_MESSAGE = Fields({"call": Text(100), "args": AnyObject(), "user": Text(1000)}, frozenset({"call"}))
+_MESSAGE = Fields(
+    {"call": Text(100), "args": AnyObject(), "user": Text(1000), "asks": FLAG}, frozenset({"call"})
+)  # fmt: skip
 
 
 def check_message(message: Any) -> None:

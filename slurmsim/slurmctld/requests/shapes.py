@@ -64,6 +64,14 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
+class Absent:
+    """What the daemon notes itself, and no request may say."""
+
+    def check(self, value: Any, where: str) -> None:
+        raise Malformed(where, "nothing: the daemon says it")
+
+
+@dataclass(frozen=True, slots=True)
 class Digits:
     """A number that is sent as a text, of at most `most` digits; it may be empty."""
 

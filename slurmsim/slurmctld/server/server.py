@@ -46,7 +46,7 @@ from slurmsim.slurmctld.server.idle import is_idle, runs_something_real
 from slurmsim.slurmctld.server.outgoing import Answer, Outgoing
 from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.server.trouble_log import TroubleLog
-from slurmsim.slurmctld.server.who_may_ask import owners_business
+from slurmsim.slurmctld.server.who_may_ask import asking, owners_business, runs_as_another
 
 IDLE_S = 3600.0
 BATCH = 512  # requests carried out before they are written and answered
@@ -69,6 +69,8 @@ NEVER = float("inf")
 class Asked:
     """A request on its way: from whom, what, and where the answer goes.
 
+    `judged` is the uid it is judged by where something would run as the owner: None for one that is as good as his.
+
     One that waits is told so (`future` holds an `Answer` with ``wait``; where the real one goes is another then) and is
     asked again when there is news of one of `jobs` (core ids; None: at every turn), or at the instant `until`.
     """
@@ -78,6 +80,7 @@ class Asked:
     future: asyncio.Future[Answer]
     jobs: frozenset[int] | None = None
     until: float = NEVER
+    judged: int | None = None
 
 
 class Server:
@@ -237,6 +240,8 @@ class Server:
         person = self.engine.people.by_uid(uid)
         user = message.get("user")
         asked = Asked(message, self.engine.people.by_name(str(user)) if user else person, future)
+        if not user or message.get("asks"):  # else the owner plays that user, or root does
+            asked.judged = asking(self.engine, message, uid)
         refusal = owners_business(self.engine, message, uid)
         if refusal is not None:
             future.set_result({"refused": [2002, refusal]})
@@ -368,11 +373,11 @@ class Server:
         self._more = False
         batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
         self._in_turn = True
-        answered = [(one, self._execute(one.message, one.person)) for one in batch]
+        answered = [(one, self._execute(one.message, one.person, one.judged)) for one in batch]
         for one in self._due():
             if one.until != NEVER:  # the instant it was first told counts
                 one.message["args"] = {**(one.message.get("args") or {}), "until": int(one.until)}
-            answered.append((one, self._execute(one.message, one.person)))
+            answered.append((one, self._execute(one.message, one.person, one.judged)))
         if batch or self.engine.real is not None:
             self._note_clock()
         with contextlib.suppress(OutputError):  # no room: they wait
@@ -477,8 +482,11 @@ class Server:
         one.future = asyncio.get_running_loop().create_future()
         return future
 
-    def _execute(self, message: dict[str, Any], person: Person) -> Answer:
+    def _execute(self, message: dict[str, Any], person: Person, judged: int | None = None) -> Answer:
         call, arguments = str(message.get("call")), message.get("args") or {}
+        why = None if judged is None else runs_as_another(self.engine, call, arguments, judged)
+        if why is not None:
+            return {"refused": [2002, why]}
         own = self._own.get(call)
         now = max(self.clock.now(), self.engine.now)
         request, last_id = [now, call, person.uid, person.name, arguments], self.engine.last_id

@@ -16,6 +16,9 @@ sys.path.insert(0, str(HERE.parents[1] / "golden"))
 
 from replay import Session  # noqa: E402
 
+from slurmsim.protocol import Client  # noqa: E402
+from slurmsim.rest.service import Service  # noqa: E402
+
 CONF = HERE.parent / "commands" / "conf" / "acct" / "slurm.conf"
 UP_S = {"24.11": 3, "26.05": 1}
 """How long slurmctld had been up when the set-up began: passes keep that phase, and the recording does not tell it."""
@@ -115,3 +118,9 @@ class World:
     def close(self) -> None:
         """Stop it."""
         self.session.close()
+
+
+def played(service: Service) -> Service:
+    """A server whose users the owner plays: their scripts run, as they did on the recorded machine."""
+    service.connect = lambda person: Client(service.folder, person.user)  # type: ignore[method-assign]
+    return service

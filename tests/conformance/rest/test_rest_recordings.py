@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from rest_world import World, differences
+from rest_world import World, differences, played
 
 from slurmsim.commands import MODULES
 from slurmsim.commands.io import Io
@@ -102,7 +102,7 @@ def test_commands_write_the_recorded_documents(world: World) -> None:
 def test_slurmrestd_answers_as_recorded(world: World) -> None:
     """Runs after the commands: what the requests change is not in their recordings."""
     world.until(world.recorded["requests_at"])
-    service = make_service(str(world.folder), user="alice")
+    service = played(make_service(str(world.folder), user="alice"))
     token = sign({"exp": 1 << 40, "iat": 1, "sun": "alice"}, key_of(str(world.folder)))
     score = Score()
     for step in world.recorded["requests"]:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from rest_world import CONF, HERE, UP_S, Session, differences
+from rest_world import CONF, HERE, UP_S, Session, differences, played
 from test_rest_recordings import _request
 
 from slurmsim.jwt_key import key_of, sign
@@ -48,7 +48,7 @@ class Writes:
         for step in found["setup"]:
             code, out, error = self.session.run(step["user"], step["cmd"])
             assert code == 0, (step, out, error)
-        self.service = make_service(str(self.session.folder))
+        self.service = played(make_service(str(self.session.folder)))
         self.tokens = {
             user: sign({"exp": 1 << 40, "iat": 1, "sun": user}, key_of(str(self.session.folder)))
             for user in ("root", "alice", "bob")
