@@ -96,6 +96,10 @@ class Bins(Policy):
         self.label = self.base.label or self.base.name
         self.predictor = self.base.predictor
 
+    @property
+    def solvers(self) -> frozenset[str]:
+        return self.base.solvers
+
     def configure(self, scheduler_parameters: Mapping[str, str], start_time: int) -> None:
         self.base.watched = self.watched
         self.base.configure(scheduler_parameters, start_time)

@@ -59,7 +59,7 @@ _OWN = {
         _ewt, {}, "wait thought fit, seconds by partition: debug:1800+long:86400; else MaxTime, or 1800"
     ),
     "predictor": PREDICTOR,
-    "solver": PolicyOption(str, SOLVER, "who solves, as package.module:function"),
+    "solver": PolicyOption(str, SOLVER, "the solver, as package.module:function; not in files", code=True),
 }
 _ADMITTING = {
     **_OWN,

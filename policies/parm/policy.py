@@ -86,6 +86,7 @@ class Parm(Policy):
     summary = "PARM: nodes and power caps of all jobs by an integer program, under a budget of watts"
     reshapes = True
     chooses_sizes = True
+    SOLVERS = (SOLVER,)
     STATE = ("_settled",)
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
         "version": PolicyOption(_version, WSE, "nomm (fewest nodes), nose (sizes at starts), wse (and while running)"),

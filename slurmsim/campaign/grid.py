@@ -16,6 +16,7 @@ from typing import Any, get_type_hints
 
 from slurmsim.campaign.cells import Cell
 from slurmsim.errors import ConfigError
+from slurmsim.policy import NamedCodeError, check_without_code
 from slurmsim.replaying.jobs import GENERATE
 from slurmsim.replaying.options import RunOptions
 from slurmsim.toml_file import read_toml
@@ -92,8 +93,10 @@ class Grid:
                 yield Cell(workload.name, window.name, load, settings.name, policy.name, seed, options)
 
 
-def read_grid(source: str | Path | Mapping[str, Any]) -> Grid:
+def read_grid(source: str | Path | Mapping[str, Any], *, allow_code: bool = False) -> Grid:
     """The grid in a TOML file, whose names of files are relative to it, or in a mapping of the same form.
+
+    A policy in a file may name code in its options only with `allow_code`; one in a mapping always may.
 
     Raises
     ------
@@ -102,7 +105,11 @@ def read_grid(source: str | Path | Mapping[str, Any]) -> Grid:
     """
     if isinstance(source, Mapping):
         return _Reader(source, "the grid", Path()).grid()
-    return _Reader(read_toml(str(source), "a grid in TOML"), str(source), Path(source).parent).grid()
+    reader = _Reader(read_toml(str(source), "a grid in TOML"), str(source), Path(source).parent)
+    grid = reader.grid()
+    if not allow_code:
+        reader.check_code(grid)
+    return grid
 
 
 def _merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
@@ -281,6 +288,14 @@ class _Reader:
         if number or isinstance(value, float):
             return str(value)
         raise self.wrong(where, _shown(value), "a text")
+
+    def check_code(self, grid: Grid) -> None:
+        """Raises ConfigError for a policy whose options name code."""
+        for number, policy in enumerate(grid.policies, 1):
+            try:
+                check_without_code(str(policy.options.get("policy", "")))
+            except NamedCodeError as error:
+                raise self.wrong(f"policies[{number}]", error.message, "--allow-code beside it") from None
 
     def path(self, name: str) -> str:
         return name if name.startswith(GENERATE) else str(self.folder / name)

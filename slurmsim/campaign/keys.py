@@ -142,7 +142,9 @@ class Keys:
             scheduler = scheduler or examination.cluster.option("SchedulerType")
             conf[""] = conf.pop(Path(options.conf).name)  # whatever it is called
         here = Path() if options.policy is not None or options.conf is None else Path(options.conf).parent
-        policy = configured_policy(scheduler or "sched/backfill", _reading(here, texts))
+        policy = configured_policy(
+            scheduler or "sched/backfill", _reading(here, texts), allow_code=options.policy is not None
+        )
         sources = [source_digest(type(one).__module__) for one in (policy, policy.predictor) if one is not None]
         self._digests |= {str(here / name): _digest(text) for name, text in texts.items()}
         return {"conf": conf, "sources": sources, "policy_files": [_digest(text) for text in texts.values()]}

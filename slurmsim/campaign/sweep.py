@@ -110,7 +110,7 @@ class Sweep:
 
 def sweep(
     grid: str | Path | Mapping[str, Any], *, out: str | Path, workers: int = 0, dask: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | None = None, allow_code: bool = False,
 ) -> Sweep:  # fmt: skip
     """Run every cell of `grid` that has no result in the folder `out` yet, and write the tables of all.
 
@@ -126,13 +126,17 @@ def sweep(
         ``local``, ``slurm`` (with `workers` jobs) or the address of a Dask scheduler; its workers see the same folders.
     progress
         Called with cells done and cells in all.
+    allow_code
+        Whether options of policies in a file may name code (``solver=package.module:function``).
 
     Raises
     ------
     SlurmSimError
         Something is wrong with the grid or the folder. Cells that fail do not raise; they are in `Sweep.failed`.
     """
-    return make(plan(read_grid(grid)), Path(out), runner(workers, dask, Path(out)), progress=progress)
+    return make(
+        plan(read_grid(grid, allow_code=allow_code)), Path(out), runner(workers, dask, Path(out)), progress=progress
+    )
 
 
 def runner(workers: int = 0, dask: str | None = None, folder: Path = Path()) -> Runner:

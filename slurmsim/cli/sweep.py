@@ -25,6 +25,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     p.add_argument("file", metavar="FILE", type=Path, help="the grid, in TOML")
     p.add_argument("--out", metavar="DIR", type=Path, help="folder for results; a sweep that is there goes on")
     p.add_argument("--dry-run", action="store_true", help="show the cells, hours and bytes, and run nothing")
+    p.add_argument("--allow-code", action="store_true",
+                   help="let policies in FILE name code in their options, which runs with your rights")  # fmt: skip
     add_running(p)
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables")
@@ -50,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.out is None and not args.dry_run:
         raise ConfigError("no folder given", field="--out", expected="a folder for results")
-    planned = plan(read_grid(args.file))
+    planned = plan(read_grid(args.file, allow_code=args.allow_code))
     if args.dry_run:
         return _say_estimate(planned, args.out or Path(), args.workers)
     found = run_planned(planned, args)

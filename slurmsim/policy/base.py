@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,11 +19,32 @@ from slurmsim.policy.slurm import SlurmRecord, SlurmView
 
 @dataclass(frozen=True, slots=True)
 class PolicyOption:
-    """An option of a policy (``--policy NAME:key=value``): how to read it, its default, what it means."""
+    """An option of a policy (``--policy NAME:key=value``): how to read it, its default, what it means.
+
+    `code`: the value names code (``package.module:function``). A file may not choose it (`without_code`).
+    """
 
     parse: Callable[[str], Any]
     default: Any
     help: str
+    code: bool = False
+
+
+class NamedCodeError(ConfigError):
+    """A file names code where it may name data only."""
+
+
+_code_allowed: ContextVar[bool] = ContextVar("code_allowed", default=True)
+
+
+@contextmanager
+def without_code() -> Iterator[None]:
+    """Within it, options of policies that name code are refused: their text comes from a file."""
+    token = _code_allowed.set(False)
+    try:
+        yield
+    finally:
+        _code_allowed.reset(token)
 
 
 class Policy:
@@ -38,6 +61,9 @@ class Policy:
         Who is said to have started a job (trace column `scheduler`); the name unless given.
     OPTIONS
         Options by name.
+    SOLVERS
+        Functions a `Solve` of it may name, as ``package.module:function``. A solve that a snapshot still awaits is
+        asked again only if its function is one of these: a snapshot is data and cannot name code.
     STATE
         Attributes that a cluster taken up again from a snapshot must find as they were, holding plain values, job
         ids or collections of them: when it was called last, whom it holds back. What can be worked out again from
@@ -63,6 +89,7 @@ class Policy:
     event_driven: bool = True
     label: str = ""
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {}
+    SOLVERS: ClassVar[tuple[str, ...]] = ()
     STATE: ClassVar[tuple[str, ...]] = ()
     watched: bool = False
     reshapes: ClassVar[bool] = False
@@ -86,9 +113,22 @@ class Policy:
             except ValueError:
                 raise ConfigError(f"bad value {text!r} for option {key} of policy {self.name}", field="--policy",
                                   expected=self.OPTIONS[key].help) from None  # fmt: skip
+            self._check_code(key, values[key])
         self.options = values
         if "predictor" in values:
             self.predictor = values["predictor"].make()
+
+    def _check_code(self, key: str, value: Any) -> None:
+        option = self.OPTIONS[key]
+        if option.code and value != option.default and not _code_allowed.get():
+            raise NamedCodeError(f"option {key} of policy {self.name} names code, which a file may not",
+                                 field="--policy",
+                                 expected=f"--policy {self.name}:{key}=… on the command line")  # fmt: skip
+
+    @property
+    def solvers(self) -> frozenset[str]:
+        """Functions a `Solve` may name: `SOLVERS`, and what its options name."""
+        return frozenset(self.SOLVERS) | {self.options[key] for key, one in self.OPTIONS.items() if one.code}
 
     def configure(self, scheduler_parameters: Mapping[str, str], start_time: int) -> None:
         """Called once before the first pass with SchedulerParameters (names lower-cased, flags map to "")."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Any
 
-from slurmsim.errors import ConfigError, PolicyError
+from slurmsim.errors import ConfigError, PolicyError, SlurmSimError
 from slurmsim.installed import entry_points
-from slurmsim.policy.base import Policy, PolicyOption
+from slurmsim.policy.base import NamedCodeError, Policy, PolicyOption, without_code
 from slurmsim.policy.predictor import ChosenPredictor, Predictor
 from slurmsim.toml_file import Texts, texts_from
 
@@ -134,11 +135,13 @@ def parse_policy(text: str) -> tuple[str, dict[str, str]]:
     return name.removeprefix("sched/"), options
 
 
-def configured_policy(scheduler_type: str, texts: Texts | None = None) -> Policy:
+def configured_policy(scheduler_type: str, texts: Texts | None = None, *, allow_code: bool = False) -> Policy:
     """The policy a configuration names: ``SchedulerType=sched/NAME[:key=value,…]``.
 
     Parameters
     ----------
+    allow_code
+        Whether its options may name code. False for texts from files: a slurm.conf, a journal, a recorded session.
     texts
         The texts of files that its options name (`slurmsim.toml_file.texts_from`).
 
@@ -152,9 +155,21 @@ def configured_policy(scheduler_type: str, texts: Texts | None = None) -> Policy
     """
     try:
         name, options = parse_policy(scheduler_type)
-        with texts_from(texts):
+        with texts_from(texts), nullcontext() if allow_code else without_code():
             return load_policy(name)(options)
     except ConfigError as error:
         if error.file is not None:
             raise
         raise ConfigError(error.message, field="SchedulerType", expected=error.expected) from None
+
+
+def check_without_code(text: str) -> None:
+    """Raises NamedCodeError if a policy's text (``NAME[:key=value,…]``) names code; other mistakes are left."""
+    try:
+        name, options = parse_policy(text)
+        with without_code():
+            load_policy(name)(options)
+    except NamedCodeError:
+        raise
+    except SlurmSimError:
+        return

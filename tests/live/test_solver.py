@@ -46,7 +46,8 @@ def solve_with(monkeypatch: pytest.MonkeyPatch, solver: str) -> None:
     """Let the policy's solver be a function of this folder."""
     path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     monkeypatch.setenv("PYTHONPATH", path)
-    monkeypatch.setattr(Pcp20, "OPTIONS", {**Pcp20.OPTIONS, "solver": PolicyOption(str, solver, "of the tests")})
+    option = PolicyOption(str, solver, "of the tests", code=True)
+    monkeypatch.setattr(Pcp20, "OPTIONS", {**Pcp20.OPTIONS, "solver": option})
 
 
 @pytest.fixture

@@ -28,10 +28,13 @@ class Solves:
         Of the one that is out; None for none.
     answer
         To it; None while it is awaited.
+    named
+        Solvers that the policy has named in this process. It is no state: a snapshot cannot add one.
     """
 
     def __init__(self, state: ControllerState) -> None:
         self.state = state
+        self.named: set[str] = set()
         self.asked = 0
         self.solver: str | None = None
         self.request: str | None = None
@@ -56,6 +59,7 @@ class Solves:
         except (TypeError, ValueError) as error:
             raise PolicyError(policy, f"asked for a solve of what is no plain data: {error}") from None
         self.asked += 1
+        self.named.add(str(decision.solver))
         self.solver, self.request, self.answer = str(decision.solver), text, None
         self.state.actions.append(AskSolver(self.asked, self.solver, text))
         return True

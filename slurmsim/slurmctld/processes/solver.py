@@ -7,7 +7,7 @@ import contextlib
 import json
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from slurmsim.core.records.messages import AskSolver
@@ -33,16 +33,21 @@ class Solver:
         self._last: AskSolver | None = None  # whole: an engine made again may ask something else by the same number
         self._closed = False
 
-    def tend(self, awaited: AskSolver | None) -> None:
-        """Have `awaited` solved, unless it is being solved already. One that is superseded is told all the same."""
+    def tend(self, awaited: AskSolver | None, known: Collection[str]) -> None:
+        """Have `awaited` solved, unless it is being solved already. One that is superseded is told all the same.
+
+        `known` are the solvers the policy may name. The text of another one came with a snapshot: it is not called.
+        """
         busy = self._task is not None and not self._task.done()
         if awaited is not None and not busy and awaited != self._last and not self._closed:
             self._last = awaited
-            self._task = asyncio.get_running_loop().create_task(self._solve(awaited))
+            self._task = asyncio.get_running_loop().create_task(self._solve(awaited, awaited.solver in known))
 
-    async def _solve(self, asked: AskSolver) -> None:
+    async def _solve(self, asked: AskSolver, known: bool) -> None:
         answer = NOTHING
         try:
+            if not known:
+                raise ValueError(f"{asked.solver!r} is no solver of the policy, and was not called")
             told = await self._ask(asked)
             answer = told.get("answer", NOTHING)
             if "error" in told:
@@ -57,7 +62,7 @@ class Solver:
 
     async def _ask(self, asked: AskSolver) -> dict[str, Any]:
         if self._process is None:
-            command = (sys.executable, "-m", WORKER)
+            command = (sys.executable, "-P", "-m", WORKER)
             self._process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, limit=LONGEST_LINE)
         source, sink = self._process.stdout, self._process.stdin
         assert source is not None and sink is not None

@@ -297,7 +297,8 @@ class Server:
                         await self._work.wait()
                     await asyncio.sleep(0)  # let whoever else has something ready add it
             self._turn()
-            self._solver.tend(self.engine.controller.solves.awaited)
+            controller = self.engine.controller
+            self._solver.tend(controller.solves.awaited, controller.host.policy.solvers | controller.solves.named)
 
     @property
     def _news(self) -> int:
