@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import ConfigError
+from slurmsim.input_file import read_text
 
 Texts = Callable[[str], str]
 
 
 def _on_disk(name: str) -> str:
-    return Path(name).read_text(encoding="utf-8")
+    return read_text(name)
 
 
 _texts: ContextVar[Texts] = ContextVar("texts", default=_on_disk)
@@ -56,7 +57,7 @@ def read_toml(file: str, what: str) -> dict[str, Any]:
         return tomllib.loads(_texts.get()(file))
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", file=file, expected=what) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # numbers of 5,000 digits, 100,000 brackets
         said = str(error).replace("Cannot overwrite a value", "a key is there twice")
         raise ConfigError(f"is no TOML: {said}", file=file, expected=what) from None
 

@@ -12,19 +12,23 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from slurmsim.errors import OutputError, WorkloadError
+from slurmsim.input_file import MOST_LOG, bound, open_input, too_large
 
 GZIP_MAGIC = b"\x1f\x8b"
 _BLOCK = 1 << 22
 _HEAD = 1 << 16
+LONGEST_LINE = 1 << 24
+"""Bytes of a line of a log."""
+LEAST_PACKED, MOST_RATIO = 1 << 26, 200
+"""A compressed file may have so many bytes, or be so many times its size on the disk: a log is 5 to 30 times."""
 _ERRNO = re.compile(r"\[errno (\d+)\]", re.IGNORECASE)
 
 
 def reason_of(error: OSError) -> str:
-    """The system's own words for an I/O error, without number or path, also when Arrow has wrapped it."""
-    number = error.errno
-    if number is None and (match := _ERRNO.search(str(error))):
-        number = int(match[1])
-    return os.strerror(number) if number else str(error).splitlines()[0]
+    """The system's words or ours for an I/O error, without number or path, also when Arrow has wrapped it."""
+    said = error.strerror or str(error)
+    match = _ERRNO.search(said)
+    return os.strerror(int(match[1])) if match else said.splitlines()[0]
 
 
 def read_blocks(path: Path, size: int = _BLOCK) -> Iterator[bytes]:
@@ -33,11 +37,18 @@ def read_blocks(path: Path, size: int = _BLOCK) -> Iterator[bytes]:
     Raises
     ------
     WorkloadError
-        The file cannot be read, or its gzip data are truncated or damaged.
+        The file cannot be read, is no regular file or too large; its gzip data are truncated or damaged.
     """
+    most, total = bound(MOST_LOG), 0
     try:
-        with _open(path) as file:
+        with _open(path) as (file, packed):
             while block := file.read(size):
+                total += len(block)
+                if total > most:
+                    raise too_large(most, path)
+                if packed is not None and total > max(LEAST_PACKED, MOST_RATIO * packed.tell()):
+                    raise WorkloadError(f"unpacks to more than {MOST_RATIO} times its size", file=str(path),
+                                        expected="a compressed job log")  # fmt: skip
                 yield block
     except EOFError:
         raise WorkloadError(
@@ -51,7 +62,7 @@ def read_blocks(path: Path, size: int = _BLOCK) -> Iterator[bytes]:
 
 def read_head(path: Path) -> bytes:
     """The first bytes, decompressed, for sniffing the format. Damage further on is left for the reader to find."""
-    with suppress(EOFError, gzip.BadGzipFile, zlib.error, OSError), _open(path) as file:
+    with suppress(EOFError, gzip.BadGzipFile, zlib.error, OSError), _open(path) as (file, _):
         return file.read(_HEAD)
     return b""
 
@@ -66,22 +77,21 @@ def read_line_blocks(path: Path, size: int = _BLOCK) -> Iterator[bytes]:
             rest = block[cut:]
         else:
             rest += block
+        if len(rest) > LONGEST_LINE:
+            raise WorkloadError(f"a line of more than {LONGEST_LINE >> 20} MiB", file=str(path), expected="a job log")
     if rest:
         yield rest
 
 
-def _open(path: Path) -> BinaryIO:
-    file = open(path, "rb")  # noqa: SIM115 (the caller closes what is returned)
-    try:
-        magic = file.read(2)
-        file.seek(0)
-    except OSError:
-        file.close()
-        raise
-    if magic != GZIP_MAGIC:
-        return file
-    file.close()
-    return cast(BinaryIO, gzip.open(path, "rb"))
+@contextmanager
+def _open(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO | None]]:
+    """The file's content to be read; beside it what lies below where that is gzip. Raises OSError."""
+    with open_input(path, most=MOST_LOG) as file:
+        if file.peek(2)[:2] != GZIP_MAGIC:
+            yield file, None
+            return
+        with gzip.GzipFile(fileobj=file) as content:
+            yield cast(BinaryIO, content), file
 
 
 @contextmanager

@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.errors import WorkloadError
+from slurmsim.json_text import loads
+from slurmsim.parquet_file import open_parquet
 from slurmsim.workload import (
     ADDED,
     INT_COLUMNS,
@@ -79,11 +81,10 @@ class ParquetFormat:
             range; file, column and row are named (rows count from 0, as pandas shows them).
         """
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         check_options(self.name, OPTIONS, options)
         try:
-            with pq.ParquetFile(path) as file:
+            with open_parquet(path) as file:
                 schema = file.schema_arrow
                 header, quality = _metadata(schema.metadata or {}, path)
                 check_names(schema.names, path)
@@ -246,7 +247,7 @@ def _metadata(metadata: Mapping[bytes, bytes], path: Path) -> tuple[WorkloadHead
     if raw is None:
         return WorkloadHeader(source=path.name, format=ParquetFormat.name), None
     try:
-        about: dict[str, Any] = json.loads(raw)
+        about: dict[str, Any] = loads(raw)
         version = int(about["version"])
         if version > SCHEMA_VERSION:
             raise WorkloadError(

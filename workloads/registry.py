@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from slurmsim.errors import ConfigError, WorkloadError
+from slurmsim.input_file import open_input
 from slurmsim.installed import entry_points
 from slurmsim.workload import Workload, WorkloadFormat
 from slurmsim_workloads.files import read_head
@@ -141,7 +142,6 @@ def _by_suffix(known: Mapping[str, WorkloadFormat], path: Path) -> WorkloadForma
 
 def _check_readable(path: Path) -> None:
     try:
-        with open(path, "rb"):
-            pass
+        open_input(path).close()
     except OSError as error:
         raise WorkloadError(f"cannot be read: {error.strerror}", file=str(path)) from None

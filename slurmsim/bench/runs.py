@@ -19,6 +19,8 @@ from slurmsim.campaign.sources import own_digest, packages_digest
 from slurmsim.campaign.tasks import Task
 from slurmsim.campaign.workers import run_tasks
 from slurmsim.errors import SlurmSimError
+from slurmsim.input_file import open_input, read_text
+from slurmsim.json_text import loads
 from slurmsim.trace.reader import Trace
 
 Measure = Callable[[Trace], dict[str, Any]]
@@ -145,13 +147,13 @@ def _definition(cell: Any) -> dict[str, Any]:
 
 
 def _digest(path: str) -> str:
-    with open(path, "rb") as file:
+    with open_input(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _kept(cell: Any, folder: Path) -> dict[str, Any] | None:
     try:
-        text = json.loads(_file(cell, folder).read_text(encoding="utf-8"))
+        text = loads(read_text(_file(cell, folder)))
         figures = text["figures"]
         return figures if text["cell"] == _definition(cell) else None
     except (OSError, ValueError, KeyError, TypeError):

@@ -21,6 +21,7 @@ from slurmsim.campaign.sources import own_digest, source_digest
 from slurmsim.config.files import Remembering
 from slurmsim.config.load import examine, make_cluster
 from slurmsim.errors import ConfigError, InputError, WorkloadError
+from slurmsim.input_file import open_input, read_text
 from slurmsim.installed import entry_points
 from slurmsim.kernel import MODULES as KERNELS
 from slurmsim.kernel import compiled as kernel_compiled
@@ -106,9 +107,7 @@ class Keys:
         if name not in self._digests:
             kind = WorkloadError if field is None else ConfigError
             try:
-                if not os.path.isfile(name) and os.path.exists(name):  # each cell reads it anew, and to its end
-                    raise kind("is no regular file", file=name, field=field, expected="a file that stays")
-                with open(name, "rb") as file:
+                with open_input(name) as file:  # no pipe: each cell reads it anew, and to its end
                     self._digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
             except OSError as error:
                 raise kind(f"cannot be read: {error.strerror}", file=name, field=field) from None
@@ -154,7 +153,7 @@ def _reading(folder: Path, texts: dict[str, str]) -> Callable[[str], str]:
     """Reads files named relative to `folder` and keeps what they say in `texts`."""
 
     def read(name: str) -> str:
-        texts[name] = (folder / name).read_text(encoding="utf-8")
+        texts[name] = read_text(folder / name)
         return texts[name]
 
     return read

@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import OutputError
+from slurmsim.input_file import read_text
+from slurmsim.json_text import loads
 from slurmsim.trace.staging import output_errors
 
 LOCK = "lock"
@@ -82,7 +83,7 @@ class Store:
     def read(self, key: str) -> dict[str, Any]:
         """Its ``figures`` and what it ``spent``. Raises OutputError when somebody has damaged the file."""
         try:
-            found = json.loads(self.file(key).read_text(encoding="utf-8"))
+            found = loads(read_text(self.file(key)))
             return {"figures": dict(found["figures"]), "spent": dict(found["spent"])}
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise OutputError(f"{self.file(key)}: cannot be read ({type(error).__name__}); remove it and the cell runs "

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import InputError
+from slurmsim.input_file import read_text
 
 
 def read_problem(path: Path, expected: str) -> dict[str, Any]:
     """The table in `path`. Raises InputError; `expected` names the keys of such a table."""
     try:
-        text = path.read_text("utf-8")
+        text = read_text(path)
         data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None

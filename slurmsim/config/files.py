@@ -7,17 +7,19 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from slurmsim.input_file import read_text
+
 
 class Files:
     """Files as they are."""
 
     def exists(self, path: Path) -> bool:
         """Whether there is such a file."""
-        return path.is_file()
+        return path.exists()
 
     def text(self, path: Path, encoding: str = "utf-8", errors: str = "strict") -> str:
-        """The text of one. Raises OSError, UnicodeDecodeError."""
-        return path.read_text(encoding, errors)
+        """The text of one (`slurmsim.input_file`). Raises OSError, UnicodeDecodeError."""
+        return read_text(path, encoding, errors)
 
 
 DISK = Files()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from slurmsim.config.findings import Place, Report
 from slurmsim.errors import ConfigError
+from slurmsim.input_file import read_text
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.numerals import is_number
 
@@ -65,7 +65,7 @@ def warn_missing_groups(report: Report) -> None:
 
 def _text(file: str) -> str:
     try:
-        return Path(file).read_text(encoding="utf-8")
+        return read_text(file)
     except UnicodeDecodeError as error:
         raise ConfigError(f"not UTF-8 text: {error.reason} at byte {error.start}", file=file, expected=FORMS) from None
     except OSError as error:

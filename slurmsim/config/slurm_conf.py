@@ -19,6 +19,7 @@ from slurmsim.errors import ConfigError
 _INCLUDE = re.compile(r"\s*include\s+(\S.*)", re.IGNORECASE)
 _PAIR = re.compile(r"\s*([A-Za-z0-9_.]+)\s*([-+*/]?)=\s*(?:\"([^\"]*)\"|([^\s\"]\S*))(?:\s+|$)")
 _COMMENT = re.compile(r"(?<!\\)#.*")
+_MOST_INCLUDES = 1000
 _MAX_DEPTH = 10  # of Include: deeper means files that include each other
 
 
@@ -76,6 +77,7 @@ class _Reader:
     def __init__(self, folder: Path | None, files: Files = DISK) -> None:
         self.folder, self.files = folder, files
         self.cluster_name = ""
+        self._includes = 0
 
     def file(self, path: Path, shown: str, asked: tuple[Place, str] | None, depth: int) -> Iterator[ConfLine]:
         """Lines of one file; `asked` is the Include that wants it and what it says."""
@@ -113,6 +115,9 @@ class _Reader:
             raise refuse(f"cannot include {target!r} into a configuration that is not a file")
         if depth >= _MAX_DEPTH:
             raise refuse(f"{target!r} is nested more than {_MAX_DEPTH} deep: do files include each other?")
+        self._includes += 1
+        if self._includes > _MOST_INCLUDES:
+            raise refuse(f"more than {_MOST_INCLUDES} files are included: do files include each other?")
         if "%c" in target:
             if not self.cluster_name:
                 raise refuse(f"%c in {target!r} stands for a ClusterName not set yet", "ClusterName above the Include")

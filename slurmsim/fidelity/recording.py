@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +14,8 @@ from slurmsim.config.accounting.load import load_accounting
 from slurmsim.config.load import parse_cluster
 from slurmsim.errors import WorkloadError
 from slurmsim.hostlist import expand
+from slurmsim.input_file import read_text
+from slurmsim.json_text import loads
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import parse_policy
@@ -276,7 +277,7 @@ def _dependency(text: str, ids: dict[str, list[int]]) -> str:
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = loads(read_text(path))
     except OSError as error:
         raise WorkloadError(f"cannot be read: {error.strerror}", file=str(path)) from None
     except ValueError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import ConfigError, OutputError
+from slurmsim.input_file import read_bytes, read_text
 from slurmsim.model.power import OPTIONS, is_watts
 from slurmsim.release_changes import since
 from slurmsim.releases import RELEASES
@@ -218,7 +218,7 @@ def _copy_conf(source: Path, folder: Path) -> None:
 
 def _copy_included(source: Path, top: Path, folder: Path, depth: int = 0) -> None:
     """Files that `source` includes, or its policy reads, by names relative to `top`; the others stay where they are."""
-    text = source.read_text("utf-8", "replace")
+    text = read_text(source, "utf-8", "replace")
     for name in [*_INCLUDE.findall(text), *_OF_POLICY.findall(text)]:
         part, target = top / name, folder / name
         if Path(name).is_absolute() or not part.is_file() or depth > _MAX_DEPTH or ".." in Path(name).parts:
@@ -240,7 +240,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _copy_file(source: Path, target: Path) -> None:
-    shutil.copyfile(source, target)
+    target.write_bytes(read_bytes(source))
     target.chmod(_MODE)
 
 

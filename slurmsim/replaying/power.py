@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from slurmsim.errors import ConfigError
+from slurmsim.input_file import read_text
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.power import OPTIONS, PowerSpec
 from slurmsim.policy import Policy
@@ -58,7 +59,7 @@ def _check_applications(options: RunOptions, workload: Workload, spec: PowerSpec
 def _read_budget(path: Path, workload: Workload) -> Steps:
     """A series of budgets, times as in ``--until``. Raises ConfigError with file and line."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         what = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise ConfigError(f"{path}: {what}", field="--power-budget", expected="watts, or a CSV file") from None

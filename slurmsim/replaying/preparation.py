@@ -17,6 +17,7 @@ from slurmsim.config.findings import Finding, Report
 from slurmsim.config.groups import warn_missing_groups
 from slurmsim.config.load import examine, make_cluster
 from slurmsim.errors import ConfigError
+from slurmsim.input_file import open_input
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy, configured_policy, load_policy, parse_policy
@@ -280,7 +281,7 @@ def _check_shares(options: RunOptions, cluster: ClusterSpec, accounting: Account
 
 def _sha256(path: str) -> str:
     digest = hashlib.sha256()
-    with open(path, "rb") as file:
+    with open_input(path) as file:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()

@@ -6,16 +6,19 @@ end nobody saw.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import ConfigError
+from slurmsim.input_file import read_text
+from slurmsim.json_text import loads
 from slurmsim.sessions.normalising import Answer
 
 FORMAT = 1
 """The newest format this release reads."""
+MOST = 1 << 30
+"""Bytes of a recording: those that slurmsim writes end well below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +91,18 @@ class Session:
 def read(path: Path) -> Session:
     """Read a recording. Raises ConfigError."""
     try:
-        with open(path, encoding="utf-8") as file:
-            head = _object(file.readline(), path)
-            if not isinstance(head.get("format"), int) or not isinstance(head.get("made_of"), dict):
-                raise ConfigError("no recorded session", file=str(path), expected="what slurmsim record wrote")
-            if head["format"] > FORMAT:
-                raise ConfigError(
-                    f"format {head['format']}", file=str(path),
-                    expected=f"up to {FORMAT}; a newer slurmsim wrote it ({head.get('slurmsim')})",
-                )  # fmt: skip
-            lines = file.read().split("\n")
+        first, *lines = read_text(path, most=MOST).split("\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "no text"
         raise ConfigError(str(reason), file=str(path)) from None
+    head = _object(first, path)
+    if not isinstance(head.get("format"), int) or not isinstance(head.get("made_of"), dict):
+        raise ConfigError("no recorded session", file=str(path), expected="what slurmsim record wrote")
+    if head["format"] > FORMAT:
+        raise ConfigError(
+            f"format {head['format']}", file=str(path),
+            expected=f"up to {FORMAT}; a newer slurmsim wrote it ({head.get('slurmsim')})",
+        )  # fmt: skip
     commands, full = [], False
     for number, line in enumerate(lines[:-1], 2):  # what follows the last line's end was cut off
         if not line:
@@ -122,7 +124,7 @@ def read(path: Path) -> Session:
 
 def _object(line: str, path: Path, number: int = 1) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        found = loads(line)
     except ValueError:
         found = None
     if not isinstance(found, dict):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Iterator
 from functools import partial
 from heapq import heappop, heappush
@@ -23,6 +24,7 @@ from slurmsim.core.records.messages import (
 )  # fmt: skip
 from slurmsim.errors import ConfigError
 from slurmsim.hostlist import HostlistError, expand
+from slurmsim.input_file import read_text
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.replaying.until import parse_until
 from slurmsim.sim.account_changes import AccountCommand
@@ -74,16 +76,19 @@ def read_account_commands(path: Path, workload: Workload) -> list[AccountCommand
 def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
     """Rows of the file with their line numbers. Raises ConfigError."""
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = csv.DictReader(file)
-            names = tuple(rows.fieldnames or ())
-            if set(names) - set(COLUMNS) or not {"time", "action", "nodes"} <= set(names):
-                raise ConfigError(f"columns are {', '.join(names) or 'missing'}", file=str(path), line=1,
-                                  expected="time,action,nodes[,until][,reason][,command]")  # fmt: skip
-            return [(rows.line_num, row) for row in rows]
+        text = read_text(path, newline="")
     except (OSError, UnicodeDecodeError) as error:
-        text = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise ConfigError(f"cannot be read: {text}", file=str(path), field="--node-events") from None
+        said = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise ConfigError(f"cannot be read: {said}", file=str(path), field="--node-events") from None
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        names = tuple(rows.fieldnames or ())
+        if set(names) - set(COLUMNS) or not {"time", "action", "nodes"} <= set(names):
+            raise ConfigError(f"columns are {', '.join(names) or 'missing'}", file=str(path), line=1,
+                              expected="time,action,nodes[,until][,reason][,command]")  # fmt: skip
+        return [(rows.line_num, row) for row in rows]
+    except csv.Error as error:  # a cell of more than 131,072 characters, a carriage return
+        raise ConfigError(str(error), file=str(path), line=rows.line_num, field="--node-events") from None
 
 
 def _action(row: dict[str, str]) -> str:

@@ -12,6 +12,7 @@ from slurmsim.core.records.messages import CreateReservation, DeleteReservation,
 from slurmsim.duration import FORMATS, parse_duration
 from slurmsim.errors import ConfigError
 from slurmsim.hostlist import HostlistError, expand
+from slurmsim.input_file import read_text
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.reservation import NOT_MODELLED, REPEATING, ReservationSpec, canonical_flag
 from slurmsim.replaying.until import EXPECTED, parse_moment
@@ -42,7 +43,7 @@ def read_reservations(path: Path, cluster: ClusterSpec, workload: Workload, unti
         message names the file, the reservation and the key.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         said = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise ConfigError(f"cannot be read: {said}", file=str(path), field=FIELD) from None

@@ -9,6 +9,8 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from slurmsim.errors import WorkloadError
+from slurmsim.input_file import read_text
+from slurmsim.json_text import loads
 
 
 def read_json(file: Path) -> dict[str, Any]:
@@ -20,7 +22,7 @@ def read_json(file: Path) -> dict[str, Any]:
         It cannot be read, is not JSON, or not an object.
     """
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = loads(read_text(file))
     except OSError as error:
         raise WorkloadError(f"cannot read: {error.strerror}", file=str(file)) from error
     except ValueError as error:

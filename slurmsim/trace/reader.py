@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from slurmsim.errors import WorkloadError
+from slurmsim.parquet_file import open_parquet
 from slurmsim.trace import schema
 from slurmsim.trace.columns import NULL, int_array, int_values, text_array, text_codes
 from slurmsim.trace.jsonfile import read_json
@@ -245,11 +246,9 @@ class Trace:
 
     @contextlib.contextmanager
     def _open(self, table: str) -> Iterator[pq.ParquetFile]:
-        import pyarrow.parquet as pq
-
         file = self.path / f"{table}.parquet"
         try:
-            with pq.ParquetFile(file) as parquet:
+            with open_parquet(file) as parquet:
                 _check(parquet.schema_arrow, table, file)
                 yield parquet
         except FileNotFoundError:

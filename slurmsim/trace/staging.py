@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from slurmsim.errors import OutputError
+from slurmsim.input_file import read_text
+from slurmsim.json_text import loads
 
 MANIFEST = "run.json"
 STAGING = ".partial"
@@ -54,7 +55,7 @@ def reason(error: OSError) -> str:
 def read_manifest(folder: Path) -> dict[str, Any] | None:
     """The manifest of the trace in `folder`, or None when there is no readable slurmsim manifest."""
     try:
-        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        found = loads(read_text(folder / MANIFEST))
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) and "trace_schema" in found else None

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.errors import WorkloadError
+from slurmsim.parquet_file import open_parquet
 from slurmsim.trace.schema import Column
 
 IntArray = npt.NDArray[np.int64]
@@ -96,10 +97,9 @@ def read_table(file: Path, fields: Fields) -> Table:
         The file is missing or not Parquet, or a column is missing, has nulls where it may not or another type.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(file) as parquet:
+        with open_parquet(file) as parquet:
             there = parquet.schema_arrow
             for name in fields:
                 if name not in there.names:

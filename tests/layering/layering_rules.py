@@ -51,6 +51,7 @@ LAYERS: dict[str, Layer] = {
                 "states",
                 "colons",
                 "hostlist",
+                "json_text",
                 "light",
                 "numerals",
                 "tres",
@@ -68,13 +69,16 @@ LAYERS: dict[str, Layer] = {
     ),
     "bitmap": Layer(("slurmsim.bitmap",), _set("vocabulary kernel"), _set("numpy"), sealed=True),
     # Files of users that policies and workloads name, and what installed packages offer.
-    "user files": Layer(("slurmsim.toml_file", "slurmsim.installed"), _set("vocabulary")),
+    "user files": Layer(("slurmsim.toml_file", "slurmsim.installed", "slurmsim.input_file"), _set("vocabulary")),
+    "parquet files": Layer(
+        ("slurmsim.parquet_file",), _set("vocabulary") | {"user files"}, _set("pyarrow"), _set("pyarrow")
+    ),
     "kernel": Layer(("slurmsim.kernel",), _set("vocabulary"), sealed=False),
     "capacity": Layer(("slurmsim.capacity",), _set("vocabulary bitmap"), _set("numpy"), sealed=True),
     "model": Layer(("slurmsim.model",), _set("vocabulary energy"), sealed=True),
     "energy": Layer(("slurmsim.energy",), _set("vocabulary"), _set("numpy scipy"), _set("scipy"), sealed=True),
     "allocation": Layer(("slurmsim.allocation",), _set("vocabulary"), _set("numpy scipy"), _set("scipy"), sealed=True),
-    "config": Layer(("slurmsim.config",), _set("vocabulary model")),
+    "config": Layer(("slurmsim.config",), _set("vocabulary model") | {"user files"}),
     "policy": Layer(
         ("slurmsim.policy",), _set("vocabulary bitmap capacity model config energy") | {"user files"}, _set("numpy")
     ),
@@ -93,7 +97,11 @@ LAYERS: dict[str, Layer] = {
         _set("jinja2"),
         _set("jinja2"),
     ),
-    "trace": Layer(("slurmsim.trace",), _set("vocabulary kernel schema model page"), _set("numpy pyarrow pandas")),
+    "trace": Layer(
+        ("slurmsim.trace",),
+        _set("vocabulary kernel schema model page") | {"user files", "parquet files"},
+        _set("numpy pyarrow pandas"),
+    ),
     "sim": Layer(
         ("slurmsim.sim",),
         _set("vocabulary bitmap capacity model config policy core workload schema trace energy") | {"user files"},
@@ -120,7 +128,9 @@ LAYERS: dict[str, Layer] = {
     ),
     # The judge shares nothing with what it judges: no core, no sim, no policy, no capacity profile.
     "validate": Layer(
-        ("slurmsim.validate*",), _set("vocabulary schema trace model config workload"), _set("numpy pyarrow pandas")
+        ("slurmsim.validate*",),
+        _set("vocabulary schema trace model config workload") | {"parquet files"},
+        _set("numpy pyarrow pandas"),
     ),
     # What the fake commands are made of: nothing that takes long to load.
     "protocol": Layer(("slurmsim.protocol", "slurmsim.wire_json")),
@@ -148,7 +158,8 @@ LAYERS: dict[str, Layer] = {
     # The core's columns are NumPy's: whoever writes them down has to know them.
     "snapshot": Layer(
         ("slurmsim.slurmctld.snapshot",),
-        _set("vocabulary bitmap capacity model config policy core sim protocol slurmctld energy faults"),
+        _set("vocabulary bitmap capacity model config policy core sim protocol slurmctld energy faults")
+        | {"user files"},
         _set("numpy"),
     ),
     "pytest plugin": Layer(("slurmsim.pytest_plugin",), ALL, _set("pytest")),
@@ -199,7 +210,7 @@ LAYERS: dict[str, Layer] = {
     ),
     "workloads": Layer(
         ("slurmsim_workloads",),
-        _set("vocabulary model workload") | {"user files"},
+        _set("vocabulary model workload") | {"user files", "parquet files"},
         _set("numpy pyarrow scipy"),
         _set("pandas matplotlib scipy"),
     ),

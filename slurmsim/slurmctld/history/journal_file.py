@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from slurmsim.input_file import MOST_LOG, open_input
 from slurmsim.slurmctld.history import journal_format1
 from slurmsim.version import __version__
 
@@ -58,8 +59,8 @@ class Contents:
 
 def whole_file(path: Path) -> bytes:
     """The bytes of a file that is no link; of one that grows, those it has now. Raises OSError."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
+    with open_input(path, links=False, most=MOST_LOG) as file:
+        fd = file.fileno()
         size, data = os.fstat(fd).st_size, bytearray()
         while len(data) < size:
             part = os.pread(fd, size - len(data), len(data))
@@ -67,8 +68,6 @@ def whole_file(path: Path) -> bytes:
                 break
             data += part
         return bytes(data)
-    finally:
-        os.close(fd)
 
 
 def written_mark(name: str, last: int) -> bytes:

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from slurmsim.errors import OutputError, WorkloadError
+from slurmsim.input_file import MOST_LOG, open_input
+from slurmsim.json_text import loads
 
 FORMAT = 1
 PART = ".part"
@@ -75,12 +77,12 @@ def read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
     crc = 0
     rows: list[dict[str, Any]] = []
     try:
-        with no_collection(), open(path, "rb", opener=_no_link) as file:
+        with no_collection(), open_input(path, links=False, most=MOST_LOG) as file:
             for number, line in enumerate(file, 1):
                 crc = zlib.crc32(line[9:-1], crc)
                 try:
                     good = line.endswith(b"\n") and line[:9] == b"%08x " % crc
-                    rows.append(json.loads(line[9:]) if good else {})
+                    rows.append(loads(line[9:]) if good else {})
                 except ValueError:
                     good = False
                 if not good:
@@ -101,7 +103,7 @@ def read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
 
 def last_crc(path: Path) -> int:
     """The checksum of the last line of a snapshot that was just written."""
-    with open(path, "rb", opener=_no_link) as file:
+    with open_input(path, links=False) as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - 200))
         return int(file.read().splitlines()[-1][:8], 16)
 
@@ -129,7 +131,3 @@ def sync_folder(folder: Path) -> None:
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-
-
-def _no_link(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC)

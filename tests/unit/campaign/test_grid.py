@@ -118,7 +118,7 @@ def test_a_longer_log_is_drawn_by_seeds() -> None:
         ({"workloads": ["x" * 10**7]}, r"workloads\[1\].workload: 'x{79}…"),
         ({"workloads": [{"name": "x" * 10**7, "workload": MODEL}]}, r"workloads\[1\].name: 'x{79}…"),
         ({"workloads": ["a\0b"]}, r"workloads\[1\].workload: 'a\\x00b'"),
-        ({"workloads": ["/dev/zero"], "seeds": 1}, "/dev/zero: is no regular file"),
+        ({"workloads": ["/dev/zero"], "seeds": 1}, "/dev/zero: cannot be read: not a regular file but a device"),
         ({"policies": ["easy", {"name": "b", "policy": "easy"}]}, "lublin, easy, seed 1 and lublin, b, seed 1 are the"),
     ],
 )  # fmt: skip

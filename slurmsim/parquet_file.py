@@ -1,0 +1,38 @@
+"""Parquet files of strangers: regular files whose tables have a bounded size once they are unpacked."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmsim.input_file import MIB, VARIABLE, bound, open_input
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+MOST_TABLE = 16 * 1024 * MIB
+"""Bytes of a table, unpacked."""
+_CELL = 8  # bytes of a number
+
+
+@contextmanager
+def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
+    """The file, opened. Raises OSError, also where its table is larger than `MOST_TABLE`, and ArrowException."""
+    import pyarrow.parquet as pq
+
+    with open_input(path, most=MOST_TABLE) as file, pq.ParquetFile(file) as parquet:
+        most = bound(MOST_TABLE)
+        if unpacked_bytes(parquet.metadata) > most:
+            raise OSError(
+                errno.EFBIG, f"unpacks to more than {most // MIB} MiB (set {VARIABLE} to allow more)", str(path)
+            )
+        yield parquet
+
+
+def unpacked_bytes(about: pq.FileMetaData) -> int:
+    """Bytes its table takes at least: what the file says, and a number a cell, which a run of equal ones hides."""
+    told = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
+    return max(told, about.num_rows * about.num_columns * _CELL)
