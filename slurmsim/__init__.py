@@ -7,7 +7,11 @@ start fast.
 
 from __future__ import annotations
 
-from slurmsim.version import __version__
+from slurmsim.safe_path import leave_out_working_folder
+
+leave_out_working_folder()  # before anything else is imported
+
+from slurmsim.version import __version__  # noqa: E402
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

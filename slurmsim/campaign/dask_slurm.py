@@ -102,6 +102,7 @@ def _cluster(shared: Path, logs: Path) -> Any:
         local_directory=said.get("local-directory") or str(shared),
         scheduler_options={"dashboard_address": _HERE, **(said.get("scheduler-options") or {})},
         worker_extra_args=[*(said.get("worker-extra-args") or []), "--dashboard-address", _HERE],
+        job_script_prologue=[*(said.get("job-script-prologue") or []), "export PYTHONSAFEPATH=1"],
         silence_logs=50,
     )  # fmt: skip
 

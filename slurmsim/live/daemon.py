@@ -104,7 +104,7 @@ def start(folder: Path, prepared: Prepared, progress: Callable[[int, int], None]
         raise OutputError(f"{folder / _LOG}: {error.strerror}") from None
     before = os.fstat(log).st_size
     news, told = os.pipe()
-    command = [sys.executable, "-m", "slurmsim.slurmctld", str(folder), json.dumps(prepared.header)]
+    command = [sys.executable, "-P", "-m", "slurmsim.slurmctld", str(folder), json.dumps(prepared.header)]
     environ = {"OPENBLAS_NUM_THREADS": "1", **os.environ}  # more threads only wait, busily
     daemon = None
     try:

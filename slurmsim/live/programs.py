@@ -27,7 +27,7 @@ protocol.HOME = {folder!r}
 from slurmsim.commands import main
 sys.exit(main({name!r}))
 """
-_SERVER = """#!{python}
+_SERVER = """#!{python} -P
 import sys
 sys.path[:0] = {path!r}
 from slurmsim import protocol

@@ -45,7 +45,7 @@ class Page:
 
 def start_page(folder: Path, *, may_change: bool = False) -> Page:
     """Serve the page of the cluster in `folder` until it is closed, or the cluster ends. Raises OutputError."""
-    words = [sys.executable, "-m", "slurmsim", "web", "--state", str(folder), "--with-cluster"]
+    words = [sys.executable, "-P", "-m", "slurmsim", "web", "--state", str(folder), "--with-cluster"]
     process = subprocess.Popen(
         [*words, *(["--control"] if may_change else [])], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, start_new_session=True, cwd="/",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_PROGRAM = """#!{python} -S
+_PROGRAM = """#!{python} -IS
 import sys
 sys.path.insert(0, {imports!r})
 from slurmsim.sessions.clock_programs import main

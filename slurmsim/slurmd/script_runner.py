@@ -77,7 +77,7 @@ class Executor:
         self._tried[place.name] = now
         self._starting = [one for one in self._starting if one.poll() is None]
         self._starting.append(
-            subprocess.Popen([sys.executable, "-S", str(SUPERVISOR), str(place)], stdin=subprocess.DEVNULL,
+            subprocess.Popen([sys.executable, "-IS", str(SUPERVISOR), str(place)], stdin=subprocess.DEVNULL,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=True)
         )  # fmt: skip
 

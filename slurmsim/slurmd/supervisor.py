@@ -1,6 +1,6 @@
 """The process beside each really running job: starts its script, waits, and leaves the exit status where it lasts.
 
-Run as ``python -S supervisor.py FOLDER``, on the standard library alone. It is no child of the daemon, so that jobs
+Run as ``python -IS supervisor.py FOLDER``, on the standard library alone. It is no child of the daemon, so that jobs
 go on while the daemon is away. In FOLDER: ``spec.json`` (what to run), then ``pid`` (of the script, which leads a
 session and process group of its own), and at the end ``exit`` (its wait status). Before anything else it writes
 ``supervisor``, unless somebody has: however often it is started, a script runs once.
