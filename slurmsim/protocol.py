@@ -165,6 +165,11 @@ class Client:
         How long to wait for an answer; None: for ever.
     patience_s
         How long to try to connect when no daemon is there.
+
+    Attributes
+    ----------
+    timed_out
+        A daemon was there and did not answer in time.
     """
 
     def __init__(
@@ -173,16 +178,18 @@ class Client:
     ) -> None:  # fmt: skip
         self.folder, self.user, self.timeout_s, self.patience_s = folder, user, timeout_s, patience_s
         self.asks = asks
+        self.timed_out = self._heard = False
         self._socket: socket.socket | None = None
 
     @classmethod
     def find(cls, environ: Mapping[str, str]) -> Client:
         """The client for the cluster that the environment, or the file, names; as patient as Slurm's commands."""
         folder = cluster_folder(environ)
-        return cls(folder, environ.get(USER_VARIABLE) or None, None, message_timeout(folder, environ))
+        patience = message_timeout(folder, environ)
+        return cls(folder, environ.get(USER_VARIABLE) or None, patience or None, patience)
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """Ask and wait. Raises Unreachable, or Refusal with Slurm's text.
+        """Ask and wait. Raises Unreachable (TimedOut for a daemon that is silent), or Refusal with Slurm's text.
 
         Nothing is asked twice: once a request is sent, its answer is lost if the daemon goes away.
         """
@@ -194,7 +201,12 @@ class Client:
         return Client(self.folder, self.user, None, self.patience_s, asks=self.asks)
 
     def post(self, name: str, **arguments: Any) -> int:
-        """Ask without waiting for the answer; the descriptor it can be read from. Raises Unreachable and Refusal."""
+        """Ask without waiting for the answer; the descriptor it can be read from. Raises Unreachable and Refusal.
+
+        A daemon that has never answered is waited for once, not at every call.
+        """
+        if self.timed_out and not self._heard:
+            raise TimedOut
         asked: dict[str, Any] = {"call": name, "args": arguments, "user": self.user}
         message = pack({**asked, "asks": True} if self.asks else asked)
         if len(message) - _LENGTH > MAX_REQUEST:  # the daemon would hang up, and look as if it were away
@@ -202,10 +214,17 @@ class Client:
         try:
             self._send(message)
         except OSError as error:
-            self.close()
-            raise Unreachable(str(error), "send") from None
+            raise self._lost(error, "send") from None
         assert self._socket is not None
         return self._socket.fileno()
+
+    def _lost(self, error: Exception, step: str) -> Unreachable:
+        """Hang up: what to raise for what went wrong in that step."""
+        self.close()
+        if isinstance(error, TimeoutError):
+            self.timed_out = True
+            return TimedOut()
+        return Unreachable(str(error), step)
 
     def receive(self) -> dict[str, Any]:
         """The answer to `post`. Raises Unreachable and Refusal."""
@@ -213,8 +232,8 @@ class Client:
         try:
             answer = unpack(self._read(self._socket))
         except (OSError, EOFError, ValueError) as error:
-            self.close()
-            raise Unreachable(str(error), "receive") from None
+            raise self._lost(error, "receive") from None
+        self._heard = True
         if "refused" in answer:
             raise Refusal(answer["refused"][1], answer["refused"][0])
         found: dict[str, Any] = answer["ok"]

@@ -64,8 +64,9 @@ def run_snapshot(args: argparse.Namespace) -> int:
 def _save(folder: Path, path: Path) -> int:
     """Write the cluster in `folder` down; its last instant. Raises OutputError, ConfigError."""
     from slurmsim.slurmctld.history.copies import save_stopped
+    from slurmsim.slurmctld.history.state_folder import holder
 
-    if daemon.is_alive(folder):
+    if holder(folder) is not None or daemon.is_alive(folder):
         return int(daemon.call(folder, "snapshot", timeout_s=None, path=str(path))["now"])
     return save_stopped(folder, path)
 

@@ -50,6 +50,8 @@ def add_parser(subparsers: Any) -> None:
             actions = ("show", "freeze", "step", "until-idle", "rate", "fast")
             sub.add_argument("action", nargs="?", default="show", choices=actions)
             sub.add_argument("value", nargs="?", help="step: 90, 10m, 2h, 1d12h; rate: cluster seconds a real second")
+        elif name == "down":
+            sub.add_argument("--force", action="store_true", help="kill a daemon that does not answer; its state stays")
         elif name == "status":
             sub.add_argument("--json", action="store_true", help="one JSON object")
         elif name == "calls":
@@ -170,7 +172,7 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 def run_down(args: argparse.Namespace) -> int:
     """Stop the daemon; its state stays."""
-    daemon.stop(_folder(args))
+    daemon.stop(_folder(args), force=args.force)
     return 0
 
 

@@ -55,6 +55,8 @@ def _of_cluster(folder: Path, jobs: list[str], args: argparse.Namespace) -> int:
         raise ConfigError("no cluster is there", file=str(folder), expected="slurmsim up first, or the folder of a run")
     try:
         now = int(daemon.call(folder, "clock", action="show")["now"])
+    except daemon.Silent:
+        raise
     except OutputError:
         now = None  # it does not run: what it was when it stopped
     found = [explain(folder, job, now, offers=not args.no_offers) for job in jobs]

@@ -114,6 +114,8 @@ def run_command(name: str, run: Callable[[list[str], Io], int], argv: list[str] 
         code = 130
     except UnicodeEncodeError:  # a locale that cannot show it; the names stay data
         code = 1
+    if io.client.timed_out:  # the daemon is silent: to tell it would take as long again
+        return code
     try:
         more: dict[str, Any] = {"faults": faults} if faults else {}
         if recording is not None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import ConfigError, OutputError
+from slurmsim.live.killing import kill_daemon
 from slurmsim.live.programs import write_programs
 from slurmsim.live.settings import Settings, exists, make_folder
 from slurmsim.protocol import (
@@ -27,7 +28,9 @@ from slurmsim.protocol import (
     USER_VARIABLE,
     Client,
     Refusal,
+    TimedOut,
     Unreachable,
+    message_timeout,
     state_folder,
 )
 from slurmsim.slurmctld.history.state_folder import StateFolder, holder
@@ -39,6 +42,17 @@ GONE_S = 60.0
 END_S = 5.0
 _LOG = "log"
 WARNING = "slurmsim: warning: "
+
+
+class Silent(OutputError):
+    """A daemon is there and does not answer."""
+
+    def __init__(self, folder: Path, pid: int | None) -> None:
+        who = f" (process {pid})" if pid else ""
+        super().__init__(
+            f"the daemon of {folder}{who} does not answer: it is stopped, or has no processor time; let it go on, or "
+            f"end it with slurmsim down --force --state {shlex.quote(str(folder))}, which keeps its state"
+        )
 
 
 @dataclass(slots=True)
@@ -199,9 +213,18 @@ def _end(daemon: subprocess.Popen[bytes]) -> None:
 
 
 def call(folder: Path, name: str, *, timeout_s: float | None = 60.0, **arguments: Any) -> dict[str, Any]:
-    """Ask the daemon. Raises OutputError when there is none, ConfigError when it refuses."""
+    """Ask the daemon. Raises OutputError when there is none or it is silent, ConfigError when it refuses.
+
+    The answer may take `timeout_s` (None: as long as it likes), but a sign of life MessageTimeout at most.
+    """
+    client = Client(str(folder), timeout_s=message_timeout(str(folder), os.environ) or None)
     try:
-        return Client(str(folder), timeout_s=timeout_s).call(name, **arguments)
+        client.call("ping")
+        client.close()
+        client.timeout_s = timeout_s
+        return client.call(name, **arguments)
+    except TimedOut:
+        raise Silent(folder, holder(folder)) from None
     except Unreachable:
         pid = holder(folder)
         if pid is not None:
@@ -211,10 +234,18 @@ def call(folder: Path, name: str, *, timeout_s: float | None = 60.0, **arguments
         raise ConfigError(refusal.text) from None
 
 
-def stop(folder: Path) -> None:
-    """Stop the daemon, and wait until it is gone; its state stays. Raises OutputError."""
+def stop(folder: Path, *, force: bool = False) -> None:
+    """Stop the daemon, and wait until it is gone; its state stays. Raises OutputError.
+
+    `force`: one that does not answer is killed. All it has acknowledged is in its journal.
+    """
     pid = holder(folder)
-    call(folder, "down")
+    try:
+        call(folder, "down")
+    except OutputError:
+        if not force or pid is None:
+            raise
+        kill_daemon(folder, pid)
     last = time.monotonic() + GONE_S
     while pid is not None and holder(folder) == pid:
         if time.monotonic() > last:

@@ -25,6 +25,7 @@ from slurmsim.commands.text.widths import width_of
 from slurmsim.duration import DurationError, parse_time_limit
 from slurmsim.light import pattern
 from slurmsim.numerals import is_number
+from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -327,7 +328,7 @@ class Reader:
         try:
             if self.io.client.call("accounting_enabled")["enabled"]:
                 return
-        except FAILED_CALLS:
+        except Refusal:
             self.error("Problem talking to the database: Connection refused")
         self.io.error("Slurm accounting storage is disabled")
         raise Stop(1)

@@ -119,7 +119,7 @@ def run(argv: Sequence[str], io: Io) -> int:
     except _Done as done:
         return done.code
     except Unreachable as error:
-        io.error(f"scancel: error: {text_of(error)}")
+        io.error(f"slurm_load_jobs error: {text_of(error)}")  # what real scancel asks for first
         return 1
 
 

@@ -9,6 +9,7 @@ import os
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.values import leading_number
+from slurmsim.protocol import Unreachable
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -355,7 +356,15 @@ def token(session: Session, words: Words) -> None:
         else:
             session.fail(f"Invalid option: `{word}`")
             return
-    folder, me = session.io.client.folder, str(session.hello.get("user") or "")
+    try:
+        me = str(session.io.client.call("hello")["user"] or "")
+    except Unreachable as away:
+        session.code = 1
+        session.error(f"slurm_fetch_token: error receiving response: {away.text}")
+        if not since(session.release, "token_disabled"):
+            session.io.error("Error fetching token")
+        return
+    folder = session.io.client.folder
     if not _makes_tokens(session, folder):
         session.code = 1
         if not since(session.release, "token_disabled"):

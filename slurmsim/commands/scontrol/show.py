@@ -269,7 +269,7 @@ def _config(session: Session, value: str | None, words: Words) -> None:
     try:
         answer = session.io.client.call("show_config")
     except FAILED_CALLS as error:
-        _loud(session, "slurm_load_ctl_conf error", text_of(error))
+        session.complain("slurm_load_ctl_conf error", text_of(error))
         return
     dates = Dates(session.io.environ, session.now, unset="N/A")
     session.io.out(config_text(answer, session.release, dates) + "\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slurmsim import releases
-from slurmsim.commands.io import run_command
+from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
 from slurmsim.commands.text.release import release_of
 
 TYPE_CHECKING = False
@@ -25,6 +25,16 @@ def run(argv: list[str], io: Io) -> int:
         io.out(releases.version_line(release_of(io)) + "\n")
         return 0
     if argv and argv[0] == "--get":
-        return 0
+        return _get(io)
     io.error("strigger: error: triggers are not modelled")
     return 1
+
+
+def _get(io: Io) -> int:
+    """There are none, if the controller answers."""
+    try:
+        io.client.call("ping")
+    except FAILED_CALLS as error:
+        io.error(f"slurm_get_triggers: {text_of(error)}")
+        return 1
+    return 0

@@ -179,6 +179,8 @@ def printed(words: str, *nodes: Record, **more: Any) -> list[str]:
 
 def test_no_daemon() -> None:
     class Away:
+        folder = "/nowhere"
+
         def call(self, name: str, **_: Any) -> Any:
             raise Unreachable("no socket")
 

@@ -150,6 +150,8 @@ def test_one_job_and_one_user_are_asked_for_by_number() -> None:
 
 def test_no_daemon() -> None:
     class Away:
+        folder = "/nowhere"
+
         def call(self, name: str, **_: Any) -> Any:
             raise Unreachable("no socket")
 
