@@ -62,7 +62,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "slurmsim/live/web.py": {"subprocess": OWN_CHILD},
     "slurmsim/policy/registry.py": {"load": "entry points of installed packages, chosen by name"},
     "slurmsim/rest/commands.py": {"import_module": CONSTANT},
-    "slurmsim/rest/service.py": {"yaml": "safe_load of bodies of requests: it makes plain data only"},
+    "slurmsim/rest/body_text.py": {"yaml": "bodies of requests, read as plain data only"},
     "slurmsim/sessions/clock_programs.py": {"execvp": "commands of a job's own script", "execvpe": "the same"},
     "slurmsim/sessions/player.py": {"subprocess": "waits for what a replay started"},
     "slurmsim/sessions/replay.py": {"subprocess": "Slurm's commands of a recorded session, in the cluster made for it"},
