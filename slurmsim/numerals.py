@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 MOST_DIGITS = 18
 """Digits of a number that surely fits Slurm's 64 bits."""
@@ -17,6 +18,18 @@ def is_number(text: str) -> bool:
     (True, False, False, False, False)
     """
     return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+
+
+def leading_number(text: str) -> int:
+    """The number `text` begins with, as C's strtol reads it; 0 for none.
+
+    >>> leading_number("5x"), leading_number("-4"), leading_number("x"), leading_number(" 12:30")
+    (5, -4, 0, 12)
+    """
+    rest = text.lstrip()
+    sign = rest[:1] if rest[:1] in ("-", "+") else ""
+    digits = "".join(takewhile(is_number, rest[len(sign) :]))[:MOST_DIGITS]
+    return int(sign + digits) if digits else 0
 
 
 def ranges(numbers: Sequence[int]) -> str:

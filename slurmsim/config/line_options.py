@@ -39,6 +39,7 @@ NODE_KEYS = _table(
     _harmless("TmpDisk", "no job asks for temporary disk", "count", default=0, low=0),
     _honoured("Weight", "count", 1, low=0, high=2**32 - 1),
     _honoured("Features", "words", ()),
+    _honoured("Feature", "words", (), "counts before Features"),
     _honoured("Gres", "text", ""),
     _honoured("State", "text", "UNKNOWN", "DOWN, DRAIN and FAIL nodes take no jobs; FUTURE ones are left out"),
     _honoured("Reason", "text", ""),
@@ -53,12 +54,11 @@ NODE_KEYS = _table(
     _harmless("GresConf", _FREE, since="25.11"),
     _harmless("Parameters", _FREE, since="25.11"),
     _harmless("TRESWeights", "obsolete and never used for scheduling"),
-    _harmless("Procs", "old spelling, still read", instead="CPUs"),
+    _honoured("Procs", "count", None, "counts where neither the line nor DEFAULT gives CPUs", low=0, high=65_533),
     _absent("RestrictedCoresPerGPU", "cores are not kept for GPU jobs", off=("0",), since="24.05"),
     _absent("SuspendTime", "the cluster's or partition's is used", off=("-1", "infinite", "unlimited")),
     _absent("Topology", "nodes are chosen without regard to switches or blocks", since="25.05"),
 )  # fmt: skip
-NODE_ALIASES: Mapping[str, str] = {"feature": "features", "procs": "cpus"}
 
 PARTITION_KEYS = _table(
     _honoured("PartitionName"),
@@ -78,16 +78,17 @@ PARTITION_KEYS = _table(
     _honoured("OverSubscribe", "text", "NO", "NO, EXCLUSIVE, YES[:n] or FORCE[:n]"),
     _honoured("PriorityTier", "count", 1, low=0, high=65_533),
     _honoured("PriorityJobFactor", "count", 1, low=0, high=65_533),
-    _honoured("Priority", "count", None, "sets PriorityTier and PriorityJobFactor", low=0, high=65_533),
-    _honoured("State", "choice", "UP", choices=("UP", "DOWN", "DRAIN", "INACTIVE")),
-    _honoured("OverTimeLimit", "minutes", None, "the cluster's when unset"),
+    _honoured("Priority", "count", None, "counts before PriorityTier and PriorityJobFactor, also by DEFAULT", low=0,
+              high=65_533),
+    _honoured("State", "beginning", "UP", "more letters are ignored", choices=("UP", "DOWN", "DRAIN", "INACTIVE")),
+    _honoured("OverTimeLimit", "text", None, "minutes; the cluster's when unset"),
     _honoured("PreemptMode", "text", None, "the cluster's when unset"),
     _honoured("GraceTime", "count", 0, "seconds", low=0),
     _honoured("LLN", "flag", False),
     _honoured("RootOnly", "flag", False),
     _honoured("ReqResv", "flag", False),
     _honoured("DisableRootJobs", "flag", None, "the cluster's when unset"),
-    _harmless("Shared", "old spelling, still read", instead="OverSubscribe"),
+    _honoured("Shared", "text", None, "counts where neither the line nor DEFAULT gives OverSubscribe"),
     _harmless("AllocNodes", "jobs are submitted from anywhere"),
     _harmless("CpuBind", "processes are not bound"),
     _harmless("Hidden", "about displays", "flag"),
@@ -112,7 +113,20 @@ PARTITION_KEYS = _table(
     _honoured("SuspendTimeout", "seconds", None, "the cluster's when unset"),
     _absent("Topology", "nodes are chosen without regard to switches or blocks", since="25.05"),
 )  # fmt: skip
-PARTITION_ALIASES: Mapping[str, str] = {"shared": "oversubscribe"}
+NOT_FROM_DEFAULT = (
+    "disablerootjobs", "exclusiveuser", "exclusivetopo", "powerdownonidle", "selecttypeparameters", "suspendtime",
+)  # fmt: skip
+"""Keys of a PartitionName=DEFAULT line that Slurm reads and hands on to no partition (22.05 to 26.05)."""
+
+SPELLINGS: Mapping[str, tuple[str, ...]] = {
+    "cpus": ("cpus", "procs"),
+    "features": ("feature", "features"),
+    "oversubscribe": ("oversubscribe", "shared"),
+    "prioritytier": ("priority", "prioritytier"),
+    "priorityjobfactor": ("priority", "priorityjobfactor"),
+}
+"""Keys that mean one thing: the first that the line or its DEFAULT gives counts (_parse_nodename and
+_parse_partitionname of Slurm's read_config, 22.05 to 26.05). A line's Features count before the Feature of DEFAULT."""
 
 DOWN_KEYS = _table(_honoured("DownNodes"), _honoured("State", "text", "DOWN"), _honoured("Reason", "text", ""))
 NODESET_KEYS = _table(_honoured("NodeSet"), _honoured("Feature"), _honoured("Nodes"))
@@ -131,7 +145,7 @@ GRES_KEYS = _table(
 )  # fmt: skip
 SWITCH_KEYS = _table(
     _honoured("SwitchName"),
-    _honoured("Nodes", "text", "", "a hostlist; ALL for all nodes"),
+    _honoured("Nodes", "text", "", "a hostlist; names that are no nodes are left out, ALL too"),
     _honoured("Switches", "text", "", "a hostlist of switches"),
     _harmless("LinkSpeed", "never used by Slurm either"),
 )

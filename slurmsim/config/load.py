@@ -177,7 +177,7 @@ def _build(
     modes = frozenset(options["PreemptMode"])
     if options["SelectType"] == "select/linear":
         modes -= {"GANG"}  # nobody takes turns
-    partitions = read_partitions([*objects["partitionname"], *extra["partitionname"]], table, sets, report, modes)
+    partitions = read_partitions(objects["partitionname"], extra["partitionname"], table, sets, report, modes)
     if options["AccountingStorageType"] == "accounting_storage/slurmdbd":
         for partition in partitions:
             check_weights(partition.tres_billing_weights, options, Place(), f"TRESBillingWeights of {partition.name}",

@@ -12,17 +12,23 @@ from dataclasses import dataclass, field, replace
 
 from slurmsim.config.attributes import Attributes, read_attributes
 from slurmsim.config.findings import Place, Report
-from slurmsim.config.line_options import DOWN_KEYS, NODE_ALIASES, NODE_KEYS, NODESET_KEYS
+from slurmsim.config.line_options import DOWN_KEYS, NODE_KEYS, NODESET_KEYS
+from slurmsim.config.option import earlier
 from slurmsim.config.slurm_conf import ConfLine
 from slurmsim.errors import InputError
-from slurmsim.hostlist import expand, natural_key
+from slurmsim.hostlist import compress, expand, natural_key
 from slurmsim.model.node import Gres, NodeSpec
 from slurmsim.tres import parse_gres
 
+_FEATURES = ("feature", "features")  # a line that gives either takes neither from DEFAULT
 _NOT_IN_DEFAULT = ("nodeaddr", "nodehostname", "bcastaddr")
 # What slurm.conf may say a node's state is, and what that is in a simulation.
-_STATES = {"UNKNOWN": "UNKNOWN", "IDLE": "UNKNOWN", "UP": "UNKNOWN", "CLOUD": "UNKNOWN", "DOWN": "DOWN",
-           "DRAIN": "DRAIN", "DRAINED": "DRAIN", "FAIL": "DRAIN", "FAILING": "DRAIN", "FUTURE": "FUTURE"}  # fmt: skip
+_STATES = {"UNKNOWN": "UNKNOWN", "IDLE": "UNKNOWN", "ALLOCATED": "UNKNOWN", "MIXED": "UNKNOWN", "CLOUD": "UNKNOWN",
+           "DOWN": "DOWN", "DRAIN": "DRAIN", "DRAINED": "DRAIN", "FAIL": "DRAIN", "FAILING": "DRAIN",
+           "FUTURE": "FUTURE"}  # fmt: skip
+
+
+_BEYOND = ("EXTERNAL",)  # since 26.05
 
 
 @dataclass(slots=True)
@@ -46,7 +52,7 @@ def read_nodes(lines: Iterable[ConfLine], report: Report) -> NodeTable:
     specs: dict[str, tuple[Gres, ...]] = {}
     for number, line in enumerate(lines):
         name_list = line.pairs[0].value
-        attributes = read_attributes(line, NODE_KEYS, report, NODE_ALIASES)
+        attributes = read_attributes(line, NODE_KEYS, report)
         if name_list.upper() == "DEFAULT":
             for key in _NOT_IN_DEFAULT:
                 if attributes.given(key):
@@ -56,7 +62,8 @@ def read_nodes(lines: Iterable[ConfLine], report: Report) -> NodeTable:
         names = expand_names(name_list, line.place, "NodeName", report)
         if not names:
             continue
-        attributes = attributes.over(defaults)
+        attributes = attributes.over(defaults.without(_FEATURES) if attributes.given("features") else defaults)
+        attributes.note_unread(report)
         template = _template(name_list, attributes, specs, report)
         for name in names:
             if name in table.places:
@@ -77,21 +84,29 @@ def read_nodes(lines: Iterable[ConfLine], report: Report) -> NodeTable:
 
 def override_nodes(table: NodeTable, line: ConfLine, report: Report) -> None:
     """Apply the attributes of one ``--set NodeName=LIST:…`` to nodes that exist."""
-    attributes = read_attributes(line, NODE_KEYS, report, NODE_ALIASES)
+    attributes = read_attributes(line, NODE_KEYS, report)
     cache: dict[str, tuple[Gres, ...]] = {}
     for name in known_nodes(line.pairs[0].value, table, Place(), "--set NodeName", report):
-        changed = attributes.over(table.attributes[name])
+        changed = attributes.settled().over(table.attributes[name].settled())
         table.attributes[name] = changed
         template = _template(name, changed, cache, report)
         table.nodes[name] = replace(template, name=name, line=table.nodes[name].line)
 
 
 def apply_down_nodes(table: NodeTable, lines: Iterable[ConfLine], report: Report) -> None:
-    """DownNodes lines: nodes that start in another state."""
+    """DownNodes lines: nodes that start in another state; as in Slurm, ALL and DEFAULT are names like any other."""
     for line in lines:
         attributes = read_attributes(line, DOWN_KEYS, report)
-        state = _state(attributes, report)
-        for name in known_nodes(line.pairs[0].value, table, line.place, "DownNodes", report):
+        text, place = line.pairs[0].value, line.place
+        names, unknown = split_known(expand_names(text, place, "DownNodes", report), table)
+        if unknown:
+            report.warning(place, "DownNodes", compress(unknown), "no nodes of slurm.conf: left out, as Slurm does")
+        state = _STATES.get(attributes.get("state").upper())
+        if state is None:
+            report.warning(attributes.place_of("state"), "State", attributes.text("state"),
+                           "no node state: the line is left out, as Slurm does")  # fmt: skip
+            continue
+        for name in names:
             table.nodes[name] = replace(table.nodes[name], state=state, reason=attributes.get("reason"))
 
 
@@ -101,8 +116,12 @@ def read_node_sets(lines: Iterable[ConfLine], table: NodeTable, report: Report) 
     for line in lines:
         attributes = read_attributes(line, NODESET_KEYS, report)
         name = line.pairs[0].value
+        if name in sets:
+            report.warning(line.place, "NodeSet", name, "defined before: this line is left out, as Slurm does")
+            continue
         if name in table.places:
-            report.error(line.place, "NodeSet", name, "a node has this name too")
+            say = report.warning if earlier(report.release, "24.11") else report.error
+            say(line.place, "NodeSet", name, "a node has this name too: as a partition's node it means the set")
         members = set(known_nodes(attributes.text("nodes"), table, line.place, "NodeSet", report))
         if feature := attributes.text("feature"):
             members.update(spec.name for spec in table.nodes.values() if feature in spec.features)
@@ -130,11 +149,16 @@ def known_nodes(text: str, table: NodeTable, place: Place, key: str, report: Rep
         return ()
     if text.upper() == "ALL":
         return tuple(table.nodes)
-    names = expand_names(text, place, key, report)
-    unknown = [name for name in names if name not in table.places]
+    names, unknown = split_known(expand_names(text, place, key, report), table)
     if unknown:
         report.error(place, key, "", f"unknown node {unknown[0]!r} in {text!r}", "a NodeName of this configuration")
-    return tuple(name for name in dict.fromkeys(names) if name in table.nodes)
+    return names
+
+
+def split_known(names: Iterable[str], table: NodeTable) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The existing nodes among `names`, each once, and the names that are no nodes; future nodes are in neither."""
+    once = tuple(dict.fromkeys(names))
+    return tuple(n for n in once if n in table.nodes), tuple(n for n in once if n not in table.places)
 
 
 def _template(names: str, attributes: Attributes, cache: dict[str, tuple[Gres, ...]], report: Report) -> NodeSpec:
@@ -142,18 +166,21 @@ def _template(names: str, attributes: Attributes, cache: dict[str, tuple[Gres, .
     sockets, cores, threads, cpus = _sizes(names, attributes, report)
     place = attributes.place
     core_spec = attributes.get("corespeccount")
-    if attributes.text("cpuspeclist"):
-        named = _cpu_list(attributes, report)
-        core_spec = max(core_spec, -(-named // threads) if cpus > sockets * cores else named)
     if core_spec >= sockets * cores:
         report.warning(
             place, "CoreSpecCount", str(core_spec), "as many cores as the node has: reset to 1, as Slurm does"
         )
         core_spec = 1 if sockets * cores > 1 else 0
+    if named := _cpu_list(attributes, cpus, report):
+        if core_spec:
+            report.warning(place, "CoreSpecCount", str(core_spec), "not used beside CPUSpecList, as in Slurm")
+        core_spec = -(-named // threads) if cpus > sockets * cores else named
     memory = attributes.get("realmemory") or 1
     reserved = attributes.get("memspeclimit") or 0
     if reserved >= memory and reserved:
-        report.error(place, "MemSpecLimit", attributes.text("memspeclimit"), f"not below RealMemory ({memory} MiB)")
+        report.warning(place, "MemSpecLimit", attributes.text("memspeclimit"),
+                       f"not below RealMemory ({memory} MiB): reset to 0, as Slurm does")  # fmt: skip
+        reserved = 0
     return NodeSpec(
         name="", cpus=cpus, sockets=sockets, cores_per_socket=cores, threads_per_core=threads, real_memory_mib=memory,
         tmp_disk_mib=attributes.get("tmpdisk"), weight=attributes.get("weight"), features=attributes.get("features"),
@@ -192,13 +219,13 @@ def _sizes(names: str, attributes: Attributes, report: Report) -> tuple[int, int
     return sockets, cores, threads, cpus
 
 
-def _cpu_list(attributes: Attributes, report: Report) -> int:
-    """How many CPUs a CPUSpecList like ``0-1,4`` names."""
+def _cpu_list(attributes: Attributes, cpus: int, report: Report) -> int:
+    """How many of `cpus` CPUs a CPUSpecList like ``0-1,4`` names."""
     text = attributes.text("cpuspeclist")
     total = 0
-    for part in text.split(","):
+    for part in text.split(",") if text else ():
         match = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", part.strip())
-        if match is None or int(match[2] or match[1]) < int(match[1]):
+        if match is None or not int(match[1]) <= int(match[2] or match[1]) < cpus:
             report.warning(attributes.place_of("cpuspeclist"), "CPUSpecList", text, f"bad range {part!r}: list ignored")
             return 0
         total += int(match[2] or match[1]) - int(match[1]) + 1
@@ -222,8 +249,9 @@ def _state(attributes: Attributes, report: Report) -> str:
     text = attributes.get("state").upper()
     state = _STATES.get(text)
     if state is None:
-        report.error(attributes.place_of("state"), "State", attributes.text("state"), f"{text!r} is no node state",
-                     "one of " + ", ".join(s for s in _STATES if s not in ("UP", "IDLE", "DRAINED")))  # fmt: skip
+        what = "not modelled" if text in _BEYOND else "no node state"
+        report.error(attributes.place_of("state"), "State", attributes.text("state"), f"{text!r} is {what}",
+                     "UNKNOWN, CLOUD, DOWN, DRAIN, FAIL or FUTURE")  # fmt: skip
         return "UNKNOWN"
     if text == "CLOUD":
         report.warning(attributes.place_of("state"), "State", "CLOUD",

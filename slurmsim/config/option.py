@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -56,6 +57,8 @@ class Option:
         before 22.05 has 22.05.
     instead
         What replaced an obsolete key.
+    ignored
+        Values of a `gone` key that the daemons pass over with a line in the log.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Option:
     since: str = ""
     gone: str = ""
     instead: str = ""
+    ignored: tuple[str, ...] = ()
 
     def default_for(self, release: str) -> Any:
         """Default in `release`."""
@@ -94,6 +98,12 @@ class Option:
                 bounds = f"{low} to {high}" if high is not None else f"at least {low}"
                 raise ValueError(f"{text!r} is out of range", bounds)
         return value
+
+    def refused(self, text: str) -> str:
+        """Why the real daemons refuse a value that slurmsim reads; "" where they do not."""
+        if self.kind.startswith("memory") and has_memory_unit(text):
+            return "slurmctld takes MiB without a unit here and does not start"
+        return ""
 
     def is_off(self, text: str) -> bool:
         """Whether a value leaves a not modelled feature switched off."""
@@ -135,10 +145,20 @@ def split_words(text: str) -> tuple[str, ...]:
     return tuple(filter(None, (word.strip() for word in text.split(","))))
 
 
-def _count(text: str, _option: Option) -> int:
-    if not is_number(text.removeprefix("-")) or (text[0] == "-" and _option.low is None):
+_NUMBER = re.compile(r"\+?(?:0x([0-9a-f]{1,15})|(0[0-7]{0,17})|([1-9][0-9]{0,17}))(k?)", re.IGNORECASE | re.ASCII)
+_SHORT = 65_535  # the most that a number of 16 bits holds; those take no k
+
+
+def _count(text: str, option: Option) -> int:
+    """A number as Slurm's reader has it: 0x starts a hexadecimal one, 0 an octal one; k means 1,024."""
+    found = _NUMBER.fullmatch(text)
+    if found is None and option.low is not None and re.fullmatch("-[0-9]{1,18}", text):
+        return int(text)  # out of range, which the caller says
+    if found is None or (found[4] and option.high is not None and option.high <= _SHORT):
         raise ValueError(f"{text!r} is not a valid number", "a whole number")
-    return int(text)
+    hexadecimal, octal, decimal, thousands = found.groups()
+    number = int(hexadecimal, 16) if hexadecimal else int(octal, 8) if octal else int(decimal)
+    return number * 1024 if thousands else number
 
 
 def _count_or_unlimited(text: str, option: Option) -> int | None:
@@ -167,10 +187,17 @@ def _duration(text: str, _option: Option) -> int | None:
 def _memory(text: str, _option: Option) -> int | None:
     if text.lower() in ("unlimited", "infinite"):
         return None
+    if has_memory_unit(text):
+        return parse_memory(text) or None
     try:
-        return parse_memory(text) or None  # 0 is "no limit" or "not set"
+        return _count(text, _option) or None  # 0 is "no limit" or "not set"
     except ValueError:
-        raise ValueError(f"{text!r} is not a memory size", "MiB, or a number with K, M, G or T") from None
+        raise ValueError(f"{text!r} is not a memory size", "MiB") from None
+
+
+def has_memory_unit(text: str) -> bool:
+    """True for a size with M, G or T, which commands take and slurm.conf does not."""
+    return re.fullmatch(r"[0-9]{1,18}(?:\.[0-9]{1,18})?[mgt]b?", text, re.IGNORECASE) is not None
 
 
 def _memory_or_none(text: str, option: Option) -> int | None:
@@ -183,6 +210,14 @@ def _memory_limit(text: str, option: Option) -> int | None:
 
 def _choice(text: str, option: Option) -> str:
     return _pick(text, option)
+
+
+def _beginning(text: str, option: Option) -> str:
+    """The choice `text` begins with, as where Slurm compares no more letters than it has."""
+    for choice in option.choices:
+        if text.upper().startswith(choice):
+            return choice
+    raise ValueError(f"unknown value {text!r}", f"one of {', '.join(option.choices)}")
 
 
 def _words(text: str, option: Option) -> tuple[str, ...]:
@@ -243,10 +278,11 @@ KINDS: Mapping[str, Callable[[str, Option], Any]] = {
     "minutes": _minutes,  # whole minutes in the file, seconds in the spec; None when unlimited
     "time": _time,  # minutes or D-HH:MM:SS, rounded up to minutes; seconds in the spec; None when unlimited
     "duration": _duration,  # as time, to the second
-    "memory": _memory,  # MiB; 0 and UNLIMITED give None
+    "memory": _memory,  # MiB (k: times 1,024, as for any number); 0 and UNLIMITED give None
     "memory or none": _memory_or_none,  # MiB; UNLIMITED gives None
     "memory limit": _memory_limit,  # MiB; 0 gives None, UNLIMITED 0
     "choice": _choice,
+    "beginning": _beginning,
     "exit codes": _exit_codes,
     "seconds": _seconds,  # -1 and INFINITE give -1: never
     "weights": _weights,  # TRES weights by lower-cased name; memory per MiB

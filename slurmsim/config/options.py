@@ -241,7 +241,7 @@ _ROWS: tuple[Option, ...] = (
     *_harmless("about users and security", "GroupUpdateForce GroupUpdateTime", kind="count"),
     *_harmless("about daemons and messages", "BcastExclude BcastParameters CommunicationParameters DebugFlags "
                "InteractiveStepOptions LaunchParameters LogTimeFormat MailDomain MailProg PlugStackConfig PluginDir "
-               "ReconfigFlags SbcastParameters SerializerParameters SerializerPlugins "
+               "ReconfigFlags SbcastParameters "
                "SlurmSchedLogFile SlurmctldAddr SlurmctldDebug SlurmctldLogFile SlurmctldParameters SlurmctldPidFile "
                "SlurmctldPort SlurmctldPrimaryOffProg SlurmctldPrimaryOnProg SlurmctldSyslogDebug SlurmdDebug "
                "SlurmdLogFile SlurmdPidFile SlurmdSpoolDir SlurmdSyslogDebug SrunPortRange "
@@ -249,29 +249,29 @@ _ROWS: tuple[Option, ...] = (
     *_harmless("about daemons and messages", "EioTimeout SlurmSchedLogLevel SlurmctldTimeout SlurmdPort "
                "TCPTimeout TreeWidth GetEnvTimeout KeepAliveTime", kind="count"),
     *_harmless("about daemons and messages", "DataParserParameters", since="24.11"),
-    *_harmless("about daemons and messages", "SlurmrestdParameters SlurmstepdParameters", since="25.05"),
     *_harmless("about daemons and messages", "HttpParserType MetricsType UrlParserType", since="25.11"),
     *_harmless("about daemons and messages", "MetricsAuthUsers MetricsParameters SlurmctldHttpAuthParameters "
-               "SlurmdHttpAuthParameters SlurmrestdHttpAuthParameters PowerAction", since="26.05"),
+               "SlurmdHttpAuthParameters PowerAction", since="26.05"),
     *_harmless("about processes on the nodes", "CoreSpecPlugin CpuFreqDef CpuFreqGovernors ExtSensorsType GpuFreqDef "
                "JobContainerType LaunchType MpiDefault MpiParams PowerParameters PowerPlugin ProctrackType "
                "PropagateResourceLimits PropagateResourceLimitsExcept RoutePlugin SwitchParameters SwitchType "
-               "TaskPlugin TaskPluginParam SallocDefaultCommand AcctGatherInfinibandType"),
+               "TaskPlugin TaskPluginParam AcctGatherInfinibandType"),
     *_harmless("about processes on the nodes", "ExtSensorsFreq JobFileAppend PropagatePrioProcess VSizeFactor",
                kind="count"),
     *_harmless("about processes on the nodes", "NamespaceType", since="25.11"),
-    *_harmless("about processes on the nodes", "DefRuntimePlugin", since="26.05"),
     *_harmless("old spelling, still read", "ControlMachine ControlAddr BackupController BackupAddr",
                instead="SlurmctldHost"),
     *_harmless("old spelling, still read", "CryptoType", instead="CredType"),
-    *_harmless("old spelling, still read", "AccountingStoreJobComment", instead="AccountingStoreFlags=job_comment"),
     # the daemons refuse these
-    *_gone("22.05", "FastSchedule", "SlurmdParameters=config_overrides for FastSchedule=2"),
+    Option("FastSchedule", "count", Status.HARMLESS, "obsolete", gone="22.05", ignored=("1",), low=0),
     *_gone("22.05", "AccountingStorageLoc", "slurmdbd.conf's StorageLoc"),
     *_gone("22.05", "DefaultStorageHost DefaultStorageLoc DefaultStoragePass DefaultStoragePort DefaultStorageType "
            "DefaultStorageUser", "the AccountingStorage keys"),
+    *_gone("22.05", "AccountingStoreJobComment", "AccountingStoreFlags=job_comment"),
+    *_gone("22.05", "SallocDefaultCommand", "LaunchParameters=use_interactive_step"),
+    *_gone("24.05", "SchedulerAuth"),
     *_gone("22.05", "CacheGroups CheckpointType ChosLoc JobCheckpointDir MemLimitEnforce MsgAggregationParams "
-           "SchedulerAuth SchedulerPort SchedulerRootFilter SlurmdPlugstack"),
+           "SerializerParameters SerializerPlugins SchedulerPort SchedulerRootFilter SlurmdPlugstack"),
     *_gone("23.02", "SlurmctldPlugstack"),
 )  # fmt: skip
 

@@ -7,54 +7,79 @@ from dataclasses import replace
 
 from slurmsim.config.attributes import Attributes, read_attributes
 from slurmsim.config.findings import Place, Report
-from slurmsim.config.line_options import PARTITION_ALIASES, PARTITION_KEYS
+from slurmsim.config.line_options import NOT_FROM_DEFAULT, PARTITION_KEYS
 from slurmsim.config.nodes import NodeTable, expand_names
 from slurmsim.config.option import split_words
 from slurmsim.config.slurm_conf import ConfLine
 from slurmsim.errors import InputError
 from slurmsim.hostlist import natural_key
 from slurmsim.model.partition import PartitionSpec
-from slurmsim.numerals import is_number
+from slurmsim.numerals import leading_number
 from slurmsim.tres import parse_weights
 
+_MOST_MINUTES = 65_534
 _DEFAULT_SHARE = 4  # jobs a resource for YES and FORCE without a count
 
 
 def read_partitions(
     lines: Iterable[ConfLine],
+    overrides: Iterable[ConfLine],
     table: NodeTable,
     sets: Mapping[str, frozenset[str]],
     report: Report,
     modes: frozenset[str] = frozenset(),
 ) -> tuple[PartitionSpec, ...]:
-    """PartitionName lines; a name met again overrides what it gives anew, the last ``Default=YES`` wins.
+    """PartitionName lines and what ``--set`` says on top; the last ``Default=YES`` wins.
 
-    `modes` are the words of the cluster's PreemptMode.
+    A name met again overrides what it gives anew; slurmctld refuses it. `modes` are the words of the cluster's
+    PreemptMode.
     """
     found: dict[str, Attributes] = {}
     defaults = Attributes(PARTITION_KEYS, Place())
     default_partition = ""
     for line in lines:
         name = line.pairs[0].value
-        attributes = read_attributes(line, PARTITION_KEYS, report, PARTITION_ALIASES)
+        attributes = read_attributes(line, PARTITION_KEYS, report)
         if name.upper() == "DEFAULT":
-            defaults = attributes.over(defaults)
+            _note_not_inherited(attributes, report)
+            defaults = attributes.without(NOT_FROM_DEFAULT).over(defaults)
             continue
         if "," in name or "[" in name or not name:
             report.error(line.place, "PartitionName", name, f"{name!r} is no partition name", "one name a line")
             continue
-        if name not in found:
+        if name in found:
+            first = found[name].place
+            report.fatal_in_strict(line.place, "PartitionName", name, f"defined twice (first at {first.file}:"
+                                   f"{first.line}): slurmctld does not start; the later keys are used")  # fmt: skip
+        else:
             attributes = attributes.over(defaults)
-        if attributes.given("default"):
-            if attributes.get("default"):
-                default_partition = name
-            elif default_partition == name:
-                default_partition = ""
-        found[name] = attributes.over(found[name]) if name in found else attributes
+            attributes.note_unread(report)
+        default_partition = _default_partition(name, attributes, default_partition)
+        found[name] = attributes.settled().over(found[name].settled()) if name in found else attributes
+    for line in overrides:
+        name = line.pairs[0].value
+        attributes = read_attributes(line, PARTITION_KEYS, report).settled()
+        default_partition = _default_partition(name, attributes, default_partition)
+        if name in found:
+            found[name] = attributes.over(found[name].settled())
     for name, attributes in found.items():
         _check_preempt_mode(name, attributes, modes, report)
     specs = [_spec(name, attributes, table, sets, report, "GANG" in modes) for name, attributes in found.items()]
     return tuple(replace(spec, default=spec.name == default_partition) for spec in specs)
+
+
+def _default_partition(name: str, attributes: Attributes, before: str) -> str:
+    """Name of the default partition after a line of `name`."""
+    if attributes.given("default") and attributes.get("default"):
+        return name
+    return "" if attributes.given("default") and before == name else before
+
+
+def _note_not_inherited(attributes: Attributes, report: Report) -> None:
+    for key in NOT_FROM_DEFAULT:
+        if attributes.given(key):
+            report.warning(attributes.place_of(key), PARTITION_KEYS[key].name, attributes.text(key),
+                           "on a DEFAULT line no partition gets it, as in Slurm")  # fmt: skip
 
 
 def _spec(
@@ -68,7 +93,6 @@ def _spec(
     get = attributes.get
     _contradictions(name, attributes, report)
     share, share_max = _oversubscribe(attributes, report, gang)
-    both = get("priority")
     def_cpu, def_node = _memory_pair("DefMemPerCPU", "DefMemPerNode", attributes, report)
     max_cpu, max_node = _memory_pair("MaxMemPerCPU", "MaxMemPerNode", attributes, report)
     max_time, default_time = get("maxtime"), get("defaulttime")
@@ -92,10 +116,10 @@ def _spec(
         max_mem_per_node_mib=max_node,
         oversubscribe=share,
         oversubscribe_max=share_max,
-        priority_tier=get("prioritytier") if attributes.given("prioritytier") or both is None else both,
-        priority_job_factor=get("priorityjobfactor") if attributes.given("priorityjobfactor") or both is None else both,
+        priority_tier=get("prioritytier"),
+        priority_job_factor=get("priorityjobfactor"),
         state=get("state"),
-        over_time_limit_s=_over_time_limit(attributes),
+        over_time_limit_s=_over_time_limit(attributes, report),
         lln=get("lln"),
         suspend_time_s=get("suspendtime"),
         suspend_timeout_s=get("suspendtimeout"),
@@ -128,7 +152,7 @@ def _nodes(
         members = set(table.nodes)
     else:
         members = set()
-        for word in expand_names(text, place, "Nodes", report):
+        for word in expand_names(",".join(text.split()), place, "Nodes", report):
             if word in sets:
                 members |= sets[word]
             elif word in table.nodes:
@@ -149,20 +173,27 @@ def _oversubscribe(attributes: Attributes, report: Report, gang: bool) -> tuple[
         return "NO", 1
     if word in ("NO", "EXCLUSIVE"):
         return word, 1
-    if colon and (not is_number(count) or not 1 <= int(count) <= 1_000):
+    share = leading_number(count) if colon else _DEFAULT_SHARE
+    if share < (2 if word == "YES" else 1):
         report.warning(place, "OverSubscribe", text, f"bad count {count!r}: NO is used, as in Slurm")
         return "NO", 1
-    share = int(count) if colon else _DEFAULT_SHARE
     if share > 1 and word == "YES" and gang:
         report.warning(place, "OverSubscribe", text, "not modelled: with PreemptMode=GANG --oversubscribe does nothing")
         return "NO", 1
     return word, share
 
 
-def _over_time_limit(attributes: Attributes) -> int | None:
+def _over_time_limit(attributes: Attributes, report: Report) -> int | None:
     """Seconds; None when the cluster's holds. UNLIMITED is one year, as in slurmctld."""
-    value = attributes.get("overtimelimit")
-    return 365 * 86_400 if value is None and attributes.given("overtimelimit") else value
+    text = attributes.text("overtimelimit")
+    if not text:
+        return None
+    if text.upper() in ("UNLIMITED", "INFINITE") or (minutes := leading_number(text)) > _MOST_MINUTES:
+        return 365 * 86_400
+    if minutes < 0:
+        report.warning(attributes.place_of("overtimelimit"), "OverTimeLimit", text, "ignored, as Slurm does")
+        return None
+    return minutes * 60
 
 
 def _memory_pair(per_cpu: str, per_node: str, attributes: Attributes, report: Report) -> tuple[int | None, int | None]:

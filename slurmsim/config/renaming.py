@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from slurmsim import hostlist
-from slurmsim.config.line_options import GRES_KEYS, LINE_TABLES, NODE_ALIASES, PARTITION_ALIASES, SWITCH_KEYS
+from slurmsim.config.line_options import GRES_KEYS, LINE_TABLES, SWITCH_KEYS
 from slurmsim.config.option import Option, Status, split_words
 from slurmsim.config.options import find_scalar
 from slurmsim.config.scheduler_options import SUB_OPTIONS, split_parameters
@@ -146,10 +146,9 @@ def _object(line: ConfLine, opening: str, names: Renaming) -> str:
     if opening not in _OPENING:
         names.left_out[line.pairs[0].key] = None
         return ""
-    aliases = NODE_ALIASES if opening == "nodename" else PARTITION_ALIASES
     found = []
     for i, pair in enumerate(line.pairs):
-        option = table.get(aliases.get(pair.key.lower(), pair.key.lower()))
+        option = table.get(pair.key.lower())
         value = _opened(pair, _OPENING[opening], names) if i == 0 else _of_object(option, pair, names)
         shown = f"{line.pairs[0].key} {option.name if option else pair.key}"
         (names.kept if value is not None else names.left_out)[shown] = None
@@ -194,9 +193,11 @@ def _if(pattern: str) -> Callable[[Renaming, str], str | None]:
     return lambda names, text: text if known.fullmatch(text) else None
 
 
+_SHARING = r"(NO|EXCLUSIVE|YES|FORCE)(:\d+)?"
 _OBJECT_VALUES: Mapping[str, Callable[[Renaming, str], str | None]] = {
-    "Features": _listed("feature"), "Gres": Renaming.gres, "State": _if("[A-Z]+"), "CPUSpecList": _if(r"[\d,-]+"),
-    "Nodes": Renaming.hosts, "OverSubscribe": _if(r"(NO|EXCLUSIVE|YES|FORCE)(:\d+)?"), "PreemptMode": _if(r"[A-Z,]+"),
+    "OverTimeLimit": _if(r"-?\d+|UNLIMITED|INFINITE"), "Features": _listed("feature"), "Gres": Renaming.gres,
+    "State": _if("[A-Z]+"), "CPUSpecList": _if(r"[\d,-]+"),
+    "Nodes": Renaming.hosts, "OverSubscribe": _if(_SHARING), "Shared": _if(_SHARING), "PreemptMode": _if(r"[A-Z,]+"),
     "TRESBillingWeights": Renaming.tres, "AllowAccounts": _listed("account"), "DenyAccounts": _listed("account"),
     "AllowQos": _listed("qos"), "DenyQos": _listed("qos"), "QOS": _listed("qos"),
     "Feature": _listed("feature"),

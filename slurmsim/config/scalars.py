@@ -16,6 +16,7 @@ from slurmsim.config.slurm_conf import Pair
 from slurmsim.numerals import is_number
 
 _PRIORITY_ONLY = ("PrioritySiteFactorPlugin",)
+_INSTEAD = {("FastSchedule", "2"): "SlurmdParameters=config_overrides"}  # of one value of an obsolete key
 _WITHOUT_LISTING = ("cpu", "mem", "node", "billing", "energy", "fs/disk", "vmem", "pages")
 
 
@@ -32,15 +33,17 @@ class Setting:
 def add_setting(settings: dict[str, Setting], option: Option, pair: Pair, place: Place, report: Report) -> None:
     """Note one scalar of a file; the last one of a key counts."""
     if pair.operator:
-        report.error(place, option.name, pair.value, f"{pair.operator}= cannot be used here", "=")
-        return
+        report.warning(place, option.name, pair.value, f"{pair.operator}= is read as =, as Slurm does")
     if option.name in settings:
         report.warning(place, option.name, pair.value, "set more than once, the last value is used")
     report.seen.append(Seen(place, "", option.name, pair.value, option))
     settings[option.name] = Setting(option, pair.value, place, option.name)
-    if not option.known_in(report.release):
+    if pair.value in option.ignored:
+        report.note(place, option.name, pair.value, "obsolete, real Slurm ignores it: remove the line")
+    elif not option.known_in(report.release):
         if option.gone:
-            advice = f"; use {option.instead}" if option.instead else ""
+            instead = _INSTEAD.get((option.name, pair.value), option.instead)
+            advice = f"; use {instead}" if instead else ""
             report.fatal_in_strict(place, option.name, pair.value, f"obsolete, real Slurm refuses it{advice}")
         elif report.strict:
             report.error(place, option.name, pair.value, f"Slurm {report.release} does not know this key")
@@ -61,6 +64,8 @@ def read_scalars(settings: Mapping[str, Setting], report: Report) -> dict[str, A
             message, *expected = error.args
             report.error(setting.place, setting.shown, setting.text, message, *expected)
             continue
+        if refused := option.refused(setting.text):
+            report.fatal_in_strict(setting.place, setting.shown, setting.text, refused)
         if option.refuse:
             report.error(setting.place, setting.shown, setting.text, option.why)
     _normalise(options, settings, report)

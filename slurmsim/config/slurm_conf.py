@@ -1,8 +1,14 @@
-"""The line grammar shared by slurm.conf and gres.conf: continuation, comments, quotes, Include.
+"""The line grammar shared by slurm.conf and gres.conf: comments, continuation, escapes, quotes, Include.
 
-Mirrors Slurm's configuration parser (22.05): a ``\\`` at the end of a line joins the next one; then ``#`` starts a
-comment unless written ``\\#``; then come ``key=value`` pairs separated by blanks, blanks around ``=`` allowed, values
-in double quotes when they hold blanks. Keys keep the spelling of the file; who looks them up ignores case.
+Mirrors Slurm's configuration parser (22.05 to 26.05, seen with all three). The order decides:
+
+1. ``#`` starts a comment, inside quotes too, unless an odd number of ``\\`` stands before it. So no comment continues.
+2. A ``\\`` at the end of what is left, blanks after it allowed, joins the next line. ``\\\\`` does not.
+3. ``\\x`` becomes ``x``, whatever ``x`` is.
+4. ``key=value`` pairs follow, blanks around ``=`` allowed. A value is in double quotes, and then a blank or the end
+   follows, or it ends at the first blank and keeps its quotes. ``+=``, ``-=``, ``*=`` and ``/=`` mean ``=``.
+
+Keys keep the spelling of the file; whatever looks them up ignores case.
 """
 
 from __future__ import annotations
@@ -16,16 +22,18 @@ from slurmsim.config.files import DISK, Files
 from slurmsim.config.findings import Place
 from slurmsim.errors import ConfigError
 
-_INCLUDE = re.compile(r"\s*include\s+(\S.*)", re.IGNORECASE)
-_PAIR = re.compile(r"\s*([A-Za-z0-9_.]+)\s*([-+*/]?)=\s*(?:\"([^\"]*)\"|([^\s\"]\S*))(?:\s+|$)")
-_COMMENT = re.compile(r"(?<!\\)#.*")
+_INCLUDE = re.compile(r"include\s+(\S+)(.*)", re.IGNORECASE | re.ASCII | re.DOTALL)
+_PAIR = re.compile(r"\s*([A-Za-z0-9_.]+)\s*([-+*/]?)=\s*(?:\"([^\"]*)\"(?=\s|$)|(\S+))(?:\s+|$)", re.ASCII)
+_COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)#.*", re.DOTALL)
+_CONTINUES = re.compile(r"(?<!\\)((?:\\\\)*)\\\s*\Z", re.ASCII)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _MOST_INCLUDES = 1000
 _MAX_DEPTH = 10  # of Include: deeper means files that include each other
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One ``key=value``; `operator` is "" or one of ``+ - * /`` written before the ``=``."""
+    """One ``key=value``; `operator` is "" or one of ``+ - * /`` written before the ``=``, without effect in Slurm."""
 
     key: str
     value: str
@@ -67,7 +75,7 @@ def parse_conf(lines: Sequence[str] | str, name: str) -> list[ConfLine]:
     ConfigError
         As `read_conf`; an Include too, because there is no folder to seek it in.
     """
-    physical = lines.splitlines() if isinstance(lines, str) else [line.rstrip("\r\n") for line in lines]
+    physical = lines.split("\n") if isinstance(lines, str) else [line.rstrip("\r\n") for line in lines]
     return list(_Reader(None).lines(physical, name, 0))
 
 
@@ -91,18 +99,20 @@ class _Reader:
             raise ConfigError(
                 f"cannot read {target!r}: {reason}", file=place.file, line=place.line, field="Include"
             ) from None
-        yield from self.lines(text.splitlines(), shown, depth)
+        yield from self.lines(text.split("\n"), shown, depth)
 
     def lines(self, physical: Iterable[str], shown: str, depth: int) -> Iterator[ConfLine]:
         for number, text in _logical(physical):
             place = Place(shown, number)
-            bare = _COMMENT.sub("", text).replace("\\#", "#").strip()
-            if not bare:
+            if not text.strip():
                 continue
-            if include := _INCLUDE.fullmatch(bare):
-                yield from self.include(include[1].strip().strip('"'), place, depth)
+            if include := _INCLUDE.fullmatch(text):
+                if include[2].strip():
+                    raise ConfigError(f"cannot parse {include[2].strip()!r}", file=shown, line=number, field="Include",
+                                      expected="one file a line, without quotes")  # fmt: skip
+                yield from self.include(include[1], place, depth)
                 continue
-            pairs = _pairs(bare, place)
+            pairs = _pairs(text.strip(), place)
             if pairs[0].key.lower() == "clustername":
                 self.cluster_name = pairs[0].value
             yield ConfLine(place, pairs)
@@ -121,26 +131,28 @@ class _Reader:
         if "%c" in target:
             if not self.cluster_name:
                 raise refuse(f"%c in {target!r} stands for a ClusterName not set yet", "ClusterName above the Include")
-            target = target.replace("%c", self.cluster_name)
+            target = target.replace("%c", self.cluster_name.lower())
+        if "*" in target:
+            raise refuse(f"{target!r}: Slurm does not expand patterns", "one Include a file")
         path = self.folder / target  # an absolute target replaces the folder
         yield from self.file(path, str(path), (place, target), depth + 1)
 
 
 def _logical(physical: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Join continued lines; yield the number of the first physical line with each."""
-    held, start = "", 0
+    """Join continued lines, take comments and escapes away; yield the number of the first physical line with each."""
+    held: list[str] = []
+    start = 0
     for number, line in enumerate(physical, 1):
         if not held:
             start = number
-        if line.endswith("\\"):
-            held += line[:-1]
-            # a line holding nothing but the backslash still continues
-            held = held or " "
-            continue
-        yield start, held + line
-        held = ""
+        bare = _COMMENT.sub(r"\1", line)
+        end = _CONTINUES.search(bare)
+        held.append(bare[: end.end(1)] if end else bare)
+        if end is None:
+            yield start, _ESCAPE.sub(r"\1", "".join(held))
+            held = []
     if held:
-        yield start, held
+        yield start, _ESCAPE.sub(r"\1", "".join(held))
 
 
 def _pairs(text: str, place: Place) -> tuple[Pair, ...]:

@@ -1,15 +1,16 @@
-"""topology.conf beside slurm.conf: which switch joins which nodes and switches (topology/tree, 22.05)."""
+"""topology.conf beside slurm.conf: which switch joins which nodes and switches (topology/tree, 22.05 to 26.05)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from slurmsim.config.attributes import read_attributes
+from slurmsim.config.attributes import Attributes, read_attributes
 from slurmsim.config.findings import Place, Report
 from slurmsim.config.line_options import SWITCH_KEYS
-from slurmsim.config.nodes import NodeTable, expand_names, known_nodes
+from slurmsim.config.nodes import NodeTable, expand_names, split_known
+from slurmsim.config.option import earlier
 from slurmsim.config.slurm_conf import ConfLine
-from slurmsim.hostlist import natural_key
+from slurmsim.hostlist import compress, natural_key
 from slurmsim.model.switch import SwitchSpec
 
 
@@ -22,9 +23,10 @@ def read_topology(lines: Iterable[ConfLine], table: NodeTable, report: Report) -
             report.error(line.place, line.pairs[0].key, line.pairs[0].value, "opens no line here", "SwitchName=…")
             continue
         attributes = read_attributes(line, SWITCH_KEYS, report)
-        nodes = known_nodes(attributes.text("nodes"), table, line.place, "Nodes", report)
+        nodes = _nodes(attributes, table, report)
         below = attributes.text("switches")
-        if bool(below) == attributes.given("nodes"):
+        empty = not below and not attributes.given("nodes")
+        if (below and attributes.given("nodes")) or (empty and earlier(report.release, "25.05")):
             report.error(line.place, "SwitchName", line.pairs[0].value, "a switch joins either nodes or switches",
                          "Nodes= or Switches=")  # fmt: skip
             continue
@@ -36,6 +38,18 @@ def read_topology(lines: Iterable[ConfLine], table: NodeTable, report: Report) -
             places[name] = line.place
     _check_tree(found, places, table, report)
     return tuple(found.values())
+
+
+def _nodes(attributes: Attributes, table: NodeTable, report: Report) -> tuple[str, ...]:
+    """The nodes of a switch. Slurm leaves out names that are no nodes, and ALL is such a name."""
+    if not attributes.text("nodes"):
+        return ()
+    place = attributes.place_of("nodes")
+    names, unknown = split_known(expand_names(attributes.text("nodes"), place, "Nodes", report), table)
+    if unknown:
+        said = f"{compress(unknown)} in topology.conf {'is no node' if len(unknown) == 1 else 'are no nodes'}"
+        report.warning(place, "Nodes", attributes.text("nodes"), f"{said} of slurm.conf, left out, as Slurm does")
+    return names
 
 
 def _check_tree(found: dict[str, SwitchSpec], places: dict[str, Place], table: NodeTable, report: Report) -> None:

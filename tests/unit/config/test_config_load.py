@@ -93,7 +93,7 @@ def test_defaults_by_release(release: str, select: str, words: tuple[str, ...], 
         ("OverTimeLimit=UNLIMITED", "OverTimeLimit", None),
         ("EnforcePartLimits=yes", "EnforcePartLimits", "ALL"),
         ("EnforcePartLimits=any", "EnforcePartLimits", "ANY"),
-        ("DefMemPerNode=2G", "DefMemPerNode", 2048),
+        ("DefMemPerNode=2k", "DefMemPerNode", 2048),
         ("DefMemPerNode=0", "DefMemPerNode", None),
         ("MaxMemPerCPU=UNLIMITED", "MaxMemPerCPU", None),
         ("DependencyParameters=kill_invalid_depend", "DependencyParameters", ("kill_invalid_depend",)),
@@ -129,8 +129,10 @@ def test_values(line: str, key: str, value: object) -> None:
         ("SelectType=cons_tres\nSelectTypeParameters=CR_Core,CR_ONE_TASK_PER_CORE",
          "slurm.conf:6: warning: SelectTypeParameters=CR_ONE_TASK_PER_CORE: not modelled: tasks may share a core on "
          "nodes with ThreadsPerCore above 1"),
-        ("FastSchedule=1", "slurm.conf:5: warning: FastSchedule=1: obsolete, real Slurm refuses it; use "
-                           "SlurmdParameters=config_overrides for FastSchedule=2"),
+        ("FastSchedule=1", "slurm.conf:5: note: FastSchedule=1: obsolete, real Slurm ignores it: remove the line"),
+        ("FastSchedule=2", "slurm.conf:5: warning: FastSchedule=2: obsolete, real Slurm refuses it; use "
+                           "SlurmdParameters=config_overrides"),
+        ("FastSchedule=0", "slurm.conf:5: warning: FastSchedule=0: obsolete, real Slurm refuses it"),
     ],
 )  # fmt: skip
 def test_warnings_and_notes(lines: str, finding: str) -> None:

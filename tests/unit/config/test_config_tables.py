@@ -160,7 +160,7 @@ def test_check_as_json(conf: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_check_strict(conf: Path) -> None:
-    conf.write_text(SMALL + "FastSchedule=1\n")
+    conf.write_text(SMALL + "FastSchedule=2\n")
     assert run_check(str(conf)) == 0
     assert run_check(str(conf), "--strict") == 2
 

@@ -40,7 +40,6 @@ def test_the_file_beside_slurm_conf(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("SwitchName=s1 Nodes=n9", "unknown node 'n9'"),
         ("SwitchName=s1 Nodes=n1 Switches=s2", "joins either nodes or switches"),
         ("SwitchName=s1", "joins either nodes or switches"),
         ("SwitchName=s1 Nodes=n1\nSwitchName=s1 Nodes=n2", "defined twice"),
@@ -61,3 +60,26 @@ def test_nodes_without_a_switch_are_told() -> None:
     assert ["2 nodes are on no switch (the first is n5)" in f.message for f in findings if f.severity == "warning"] == [
         True
     ]
+
+
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+def test_names_that_are_no_nodes_are_left_out(release: str) -> None:
+    """slurmctld of the three releases logs "Invalid hostnames in switch configuration" and goes on; ALL is a name."""
+    lines = "SwitchName=s1 Nodes=n[1-2],old\nSwitchName=s2 Nodes=n[3-9]\nSwitchName=s3 Nodes=ALL\n"
+    cluster, findings = parse_cluster(CONF, topology_lines=lines + "SwitchName=top Switches=s[1-3]\n", release=release)
+    assert [switch.nodes for switch in cluster.switches] == [("n1", "n2"), ("n3", "n4", "n5", "n6"), (), ()]
+    assert [str(finding) for finding in findings if finding.severity != "note"] == [
+        "topology.conf:1: warning: Nodes=n[1-2],old: old in topology.conf is no node of slurm.conf, left out, as Slurm "
+        "does",
+        "topology.conf:2: warning: Nodes=n[3-9]: n[7-9] in topology.conf are no nodes of slurm.conf, left out, as "
+        "Slurm does",
+        "topology.conf:3: warning: Nodes=ALL: ALL in topology.conf is no node of slurm.conf, left out, as Slurm does",
+    ]
+
+
+def test_a_switch_that_joins_nothing() -> None:
+    """fatal in 22.05 and 24.11, taken by 26.05."""
+    lines = TREE + "SwitchName=s9\n"
+    with pytest.raises(ConfigError, match="joins either nodes or switches"):
+        parse_cluster(CONF, topology_lines=lines, release="24.11")
+    assert parse_cluster(CONF, topology_lines=lines, release="26.05")[0].switches[-1] == SwitchSpec("s9", ())
