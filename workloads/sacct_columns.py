@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -108,20 +108,20 @@ class Columns:
         return TextColumn(remap[coded.indices.to_numpy()], list(index))
 
     def parsed(
-        self, name: str, read: Callable[[str], T], missing: T, enough: str = ""
+        self, name: str, read: Callable[[str], T], missing: T, cuts: Sequence[tuple[str, str]] = ()
     ) -> tuple[npt.NDArray[np.int32], list[T]]:
         """Codes and the values they stand for; `missing` everywhere when the dump has no such column.
 
-        `enough` is a pattern whose first group holds all that `read` looks at; the rest is cut off, so that fewer
-        texts are different.
+        `cuts` are patterns of what `read` does not look at, and what takes its place: without it fewer texts are
+        different, so fewer are read.
         """
         if name not in self:
             return np.zeros(len(self), np.int32), [missing]
         texts = self.array(name)
-        if enough:
+        for pattern, place in cuts:
             import pyarrow.compute as pc
 
-            texts = pc.replace_substring_regex(texts, enough + ".*", r"\1")
+            texts = pc.replace_substring_regex(texts, pattern, place)
         coded = texts.dictionary_encode()
         codes = coded.indices.to_numpy()
         values: list[T] = []

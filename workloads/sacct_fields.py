@@ -117,6 +117,10 @@ def parse_exit(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
+# What `parse_tres_field` leaves out of a list and what is another number in each job.
+TRES_CUTS = ((r",?\b(?:billing|energy)=\d{1,19}\b", ""), ("^,", ""))
+
+
 @dataclass(frozen=True, slots=True)
 class Tres:
     """What ReqTRES or AllocTRES says, for the whole job; -1: not said. `gres` is ((name, type, count), …)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -34,7 +34,7 @@ class Mended:
         Reason -> indices of the first lines of the records it was done to.
     """
 
-    rows: list[tuple[int, list[str]]] = field(default_factory=list)
+    rows: list[tuple[int, Sequence[str]]] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     bad: list[tuple[int, int]] = field(default_factory=list)
     repaired: dict[str, list[int]] = field(default_factory=dict)
@@ -85,15 +85,15 @@ class Lines:
         return b"".join(part if part.endswith(b"\n") else part + b"\n" for part in parts)
 
 
-def mend_lines(lines: Lines, odd: Numbers, mender: Mender, shown: Callable[[str], str]) -> Mended:
-    """Make records of the `odd` lines; `shown` puts the dump's own delimiter back into a text."""
+def mend_lines(lines: Lines, odd: Numbers, mender: Mender) -> Mended:
+    """Make records of the `odd` lines."""
     done = Mended()
     width = len(mender.names)
     for group in _groups(lines, odd, mender, width):
         first, last = group[0], group[-1]
         text = lines.text(first, last)
         if first == last and lines.widths[first] == width:  # a carriage return inside
-            cells: list[str] | None = text.split(mender.delimiter)
+            cells: Sequence[str] | None = text.split(mender.delimiter)
             held: tuple[str, ...] = ()
         else:
             whole = mender.mend(text)
@@ -104,7 +104,7 @@ def mend_lines(lines: Lines, odd: Numbers, mender: Mender, shown: Callable[[str]
             done.gone += own
             continue
         done.gone += group
-        done.rows.append((first, [shown(cell) for cell in cells]))
+        done.rows.append((first, cells))
         if first != last:
             done.repaired.setdefault(JOINED, []).append(first)
         for name in held:

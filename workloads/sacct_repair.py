@@ -18,10 +18,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from slurmsim_workloads.sacct_fields import FREE_TEXT, USED
-from slurmsim_workloads.sacct_patterns import HOLDS_DELIMITER, STRONG, Looks, looks_of
+from slurmsim_workloads.sacct_patterns import (
+    HOLDS_DELIMITER,
+    STRONG,
+    Looks,
+    begin_pattern,
+    is_constraint,
+    looks_of,
+    record_patterns,
+)
 
 MOST_SURPLUS = 256
 _MOST_WAYS = 256
+# Surplus fields for which a pattern is tried: its steps grow with the power of the texts of users in a record.
+_PATTERN_SURPLUS = 4
+_MOST_STEMS = 200
+# Fields looked at in a dump by the way that tries all; beyond it a record counts as not told. A minute's work.
+_BUDGET = 50_000_000
 _OPTION = {
     "Constraints": re.compile(r"\s(?:-C|--constraint[= ])\s*(\S+)"),
     "JobName": re.compile(r"\s(?:-J|--job-name[= ])\s*(\S+)"),
@@ -33,7 +46,7 @@ _STEM = re.compile(r"[^\d\[]*")
 class Whole:
     """A record made whole: a text a column, and the columns that held a delimiter."""
 
-    fields: list[str]
+    fields: Sequence[str]
     held: tuple[str, ...] = ()
 
 
@@ -62,28 +75,26 @@ class Mender:
     stems: frozenset[str] = frozenset()
     _looks: list[Looks] = field(init=False)
     _free: list[bool] = field(init=False)
-    _need: int = field(init=False)
+    _holders: list[int] = field(init=False)
+    _constraints: int = field(init=False)
+    _begin: re.Pattern[str] = field(init=False)
+    _patterns: tuple[re.Pattern[str], re.Pattern[str]] | None = field(init=False)
+    _budget: int = _BUDGET
 
     def __post_init__(self) -> None:
         self._looks = [looks_of(name) for name in self.names]
         self._free = [name in HOLDS_DELIMITER for name in self.names]
         first_free = self._free.index(True) if any(self._free) else len(self.names)
         strong = next((i for i, name in enumerate(self.names) if name in STRONG), len(self.names) - 1)
-        self._need = max(strong + 1, first_free)
+        self._begin = begin_pattern(self.names, max(strong + 1, first_free), self.delimiter)
+        self._holders = [i for i, free in enumerate(self._free) if free]
+        self._constraints = self.names.index("Constraints") if "Constraints" in self.names else -1
+        few = len(self.stems) <= _MOST_STEMS
+        self._patterns = record_patterns(self.names, self.delimiter, sorted(self.stems)) if few else None
 
     def begins(self, line: str) -> bool:
         """Whether a record begins with `line`: the fields before the first text of a user are what they should be."""
-        fields = line.split(self.delimiter)
-        reached = {0}
-        for column in range(self._need):
-            free, looks = self._free[column], self._looks[column]
-            if free:
-                reached = set(range(min(reached) + 1, len(fields) + 1))
-            else:
-                reached = {at + 1 for at in reached if at < len(fields) and looks(fields[at])}
-            if not reached:
-                return False
-        return True
+        return self._begin.match(line) is not None
 
     def is_cut(self, line: str) -> bool:
         """Whether `line` is the beginning of a record that never ends: its first field is a job's, others are not."""
@@ -92,9 +103,15 @@ class Mender:
 
     def mend(self, text: str) -> Whole | None:
         """The record in `text`, which may have line breaks; None without exactly one way to read it."""
-        fields = text.split(self.delimiter)
-        surplus = len(fields) - len(self.names)
+        surplus = text.count(self.delimiter) + 1 - len(self.names)
         if not 0 <= surplus <= MOST_SURPLUS:
+            return None
+        if surplus <= _PATTERN_SURPLUS and (cells := self._by_pattern(text, surplus)):
+            held = [self.names[i] for i in self._holders if self.delimiter in cells[i]] if surplus else ()
+            return Whole(cells, tuple(held))
+        fields = text.split(self.delimiter)
+        self._budget -= (surplus + 1) ** 2 * len(fields)
+        if self._budget < 0:
             return None
         ways = self._ways(fields, surplus)
         if len(ways) != 1:
@@ -103,6 +120,17 @@ class Mender:
             return None
         cells, taken = ways[0]
         return Whole(cells, tuple(self.names[i] for i, more in enumerate(taken) if more))
+
+    def _by_pattern(self, text: str, surplus: int) -> Sequence[str] | None:
+        """The texts when the shortest and the longest texts of users are the same, so no other way is left."""
+        if self._patterns is None or (short := self._patterns[0].fullmatch(text)) is None:
+            return None
+        cells = short.groups()
+        if surplus and ((long := self._patterns[1].fullmatch(text)) is None or long.groups() != cells):
+            return None
+        if self._constraints >= 0 and not is_constraint(cells[self._constraints]):
+            return None
+        return cells
 
     def _ways(self, fields: list[str], surplus: int) -> list[tuple[list[str], tuple[int, ...]]]:
         """(texts, surplus fields a column takes) of every way that differs in a column that is read."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from slurmsim.workload import TextColumn
 from slurmsim_workloads import sacct_fields as fields
 from slurmsim_workloads.sacct_columns import Columns, IntColumn, Mask
-from slurmsim_workloads.submit_line import OPTIONS_PART, SubmitLine, parse_submit_line
+from slurmsim_workloads.submit_line import CUTS, SubmitLine, parse_submit_line
 
 _Pair = tuple[tuple[tuple[str, str, int], ...], int]
 
@@ -34,11 +34,11 @@ class Request:
 
     def __init__(self, columns: Columns, started: Mask, use_submit_line: bool) -> None:
         self.columns, self.started = columns, started
-        self._asked = columns.parsed("ReqTRES", fields.parse_tres_field, fields.Tres())
-        self._given = columns.parsed("AllocTRES", fields.parse_tres_field, fields.Tres())
+        self._asked = columns.parsed("ReqTRES", fields.parse_tres_field, fields.Tres(), fields.TRES_CUTS)
+        self._given = columns.parsed("AllocTRES", fields.parse_tres_field, fields.Tres(), fields.TRES_CUTS)
         self._lines: tuple[npt.NDArray[np.int32] | None, list[SubmitLine]] = (None, [])
         if use_submit_line:
-            self._lines = columns.parsed("SubmitLine", parse_submit_line, SubmitLine(), OPTIONS_PART)
+            self._lines = columns.parsed("SubmitLine", parse_submit_line, SubmitLine(), CUTS)
         self.cpus = self._first_given(
             [self._tres(self._asked, "cpu"), self._count("ReqCPUS"), self._tres(self._given, "cpu"),
              self._count("NCPUS"), self._count("AllocCPUS")]

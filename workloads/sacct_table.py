@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,7 +89,7 @@ class _Rows:
     def dump(self) -> Dump:
         """All rows, in the order of their lines."""
         odd = self.lines.odd(len(self.names))
-        done = mend_lines(self.lines, odd, self._mender(), self._show) if len(odd) else Mended()
+        done = mend_lines(self.lines, odd, self._mender()) if len(odd) else Mended()
         if done.bad and not self.drop_bad:
             raise self._width(*min(done.bad))
         gone = np.unique(np.array(done.gone, np.int64))
@@ -102,14 +103,14 @@ class _Rows:
         dump.repaired = {reason: [i + self.line for i in rows] for reason, rows in sorted(done.repaired.items())}
         return self._without_headers(dump)
 
-    def _show(self, text: str) -> str:
-        return text.replace(self.delimiter.decode(), self.shown) if len(self.shown.encode()) > 1 else text
+    def _shown(self, texts: Sequence[str]) -> Sequence[str]:
+        """The texts with the delimiter that the dump has."""
+        inner = self.delimiter.decode()
+        return texts if self.shown == inner else [text.replace(inner, self.shown) for text in texts]
 
     def _mender(self) -> Mender:
-        mender = Mender(self.names, self.delimiter.decode())
-        if "NodeList" in self.names:
-            mender.stems = self._stems(self.names.index("NodeList"))
-        return mender
+        stems = self._stems(self.names.index("NodeList")) if "NodeList" in self.names else frozenset()
+        return Mender(self.names, self.delimiter.decode(), stems)
 
     def _stems(self, column: int) -> frozenset[str]:
         """What the node lists of lines of the right width begin with."""
@@ -128,7 +129,7 @@ class _Rows:
         order = pa.array(np.argsort(numbers, kind="stable"))
         for name in self.wanted:
             at = self.names.index(name)
-            more = pa.array([_plain(cells[at]) for _, cells in done.rows], pa.string())
+            more = pa.array(self._shown([cells[at] for _, cells in done.rows]), pa.string())
             columns[name] = pa.chunked_array([*columns[name].chunks, more]).combine_chunks().take(order)
         return columns, np.sort(numbers)
 
@@ -183,8 +184,3 @@ class _Rows:
 
 def _either(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
-
-
-def _plain(text: str) -> str:
-    """`text` without what Arrow cannot hold."""
-    return text.encode("utf-8", "replace").decode()

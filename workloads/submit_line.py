@@ -41,8 +41,18 @@ NOT_MODELLED = frozenset(
      "extra-node-info", "gres-flags", "hint", "mcs-label", "mincpus", "nodefile", "ntasks-per-core", "ntasks-per-gpu",
      "ntasks-per-socket", "prefer", "segment", "thread-spec", "threads-per-core", "tmp"}
 )  # fmt: skip
-# The command and what can be its options with their values: all `parse_submit_line` ever looks at.
-OPTIONS_PART = r"^(\S+(?: +-\S*(?: +[^-\s]\S*)?)*)"
+# What `parse_submit_line` never looks at, and what takes its place: all behind the command and what can be its options
+# with their values; then options whose values differ from job to job, where no option before them can take them as
+# its value.
+_VARIED = (
+    r"(?:-[JoeiD] *[^-\s]\S*"
+    r"|--(?:job-name|output|error|input|chdir|comment|export|mail-user)(?:=\S*| +[^-\s]\S*))"
+)
+_COMPLETE = r"^\S+| [^-\s]\S*| --[a-z-]+=\S*| --(?:exclusive|requeue|no-requeue|contiguous|hold|parsable)"
+CUTS = (
+    (r"(?s)^(\S+(?: +-\S*(?: +[^-\s]\S*)?)*).*", r"\1"),
+    (rf"({_COMPLETE})(?: +{_VARIED})+", r"\1"),
+)
 _NODES = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.ASCII)
 _SWITCHES = re.compile(r"[1-9]\d{0,8}(@\d{1,2}(:\d{1,2}){0,2})?", re.ASCII)
 _THROTTLE = re.compile(r"%(\d{1,18})$", re.ASCII)

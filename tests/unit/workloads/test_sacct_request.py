@@ -12,7 +12,7 @@ from test_sacct import HEADER, NEVER, dump, read, record
 from workload_helpers import given as told
 
 from slurmsim_workloads.dependencies import clean_dependency, first_in_a_loop, loop_in_graph
-from slurmsim_workloads.submit_line import OPTIONS_PART, SubmitLine, parse_submit_line
+from slurmsim_workloads.submit_line import CUTS, SubmitLine, parse_submit_line
 
 
 def request(tmp_path: Path, header: str = HEADER, **fields: str) -> dict[str, int | str]:
@@ -116,14 +116,27 @@ def test_submit_lines(line: str, expected: dict[str, int | str]) -> None:
     assert {n: getattr(found, n) for n in SubmitLine.__slots__ if getattr(found, n) != getattr(plain, n)} == expected
 
 
-words = st.sampled_from(["-N", "4", "-N2", "--mem=2G", "--mem", "1G", "-c", "-", "x.sh", "--wrap", "-s", "--exclusive"])
+words = st.sampled_from(["-N", "4", "-N2", "--mem=2G", "--mem", "1G", "-c", "-", "x.sh", "--wrap", "-s", "--exclusive",
+                         "-J", "-Jx", "-J b", "-o", "--output=a", "--comment", "--export=ALL", "-so"])  # fmt: skip
 
 
 @given(st.lists(words, max_size=8))
-def test_the_options_part_is_all_of_a_line_that_counts(line: list[str]) -> None:
-    text = " ".join(["sbatch", *line])
-    cut = re.sub(OPTIONS_PART + ".*", r"\1", text)
-    assert text.startswith(cut) and parse_submit_line(cut) == parse_submit_line(text)
+def test_what_is_cut_off_a_line_does_not_count(line: list[str]) -> None:
+    text = cut = " ".join(["sbatch", *line])
+    for pattern, place in CUTS:
+        cut = re.sub(pattern, place, cut)
+    assert parse_submit_line(cut) == parse_submit_line(text)
+
+
+def test_jobs_that_differ_in_names_and_files_have_one_line() -> None:
+    text = "sbatch -J job_{0} --output=out.{0} -N 2 --mem=4G -e err.{0} --exclusive --job-name {0} run_{0}.sh {0}"
+    cuts = set()
+    for number in range(3):
+        cut = text.format(number)
+        for pattern, place in CUTS:
+            cut = re.sub(pattern, place, cut)
+        cuts.add(cut)
+    assert cuts == {"sbatch -N 2 --mem=4G --exclusive"}
 
 
 def test_dependency_and_throttle_from_the_submit_line(tmp_path: Path) -> None:
