@@ -103,6 +103,11 @@ class Settings:
         for name, text in self.users.items():
             if not name or not re.fullmatch(r"\d+(:[^:]*(:\d*(:[^:]*)?)?)?", text, re.ASCII):
                 raise ConfigError(f"{name}={text}", field="--user", expected="NAME=UID[:GROUP:GID:HOME]")
+        named: dict[int, str] = {}
+        for name, text in self.users.items():
+            other = named.setdefault(int(text.partition(":")[0]), name)
+            if other != name:
+                raise ConfigError(f"{other} and {name} have one uid", field="--user", expected="a uid for each")
         for name in self.operators:
             if not re.fullmatch(r"[\w.][\w.@$-]*", name):
                 raise ConfigError(f"{name!r} is no user", field="--operator", expected="a user's name")

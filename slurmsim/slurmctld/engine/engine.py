@@ -160,6 +160,12 @@ class Engine(LiveCluster):
         """When something happens by itself; infinity for never."""
         return min(float(self.network.env.peek()), self.forgetting.next)
 
+    def exchange(self, people: Mapping[Person, Person]) -> None:
+        """Let jobs of users who have another uid now have it too."""
+        if people:
+            for live in (*self.jobs.values(), *self.network.live.values(), *self.network.entering.values()):
+                live.person = people.get(live.person, live.person)
+
     @property
     def busy(self) -> bool:
         """Whether anything runs or may still start by itself."""

@@ -23,7 +23,7 @@ from slurmsim.slurmctld.history.journal import Journal, read
 from slurmsim.slurmctld.history.journal_file import FORMAT, Contents
 from slurmsim.slurmctld.history.making import make_engine
 from slurmsim.slurmctld.history.migration import migrated, replace_journal
-from slurmsim.slurmctld.history.noting import note_decisions
+from slurmsim.slurmctld.history.noting import note_decisions, note_people
 from slurmsim.slurmctld.history.reconfiguration import RUNNING, Configuration, read_configuration, write_running
 from slurmsim.slurmctld.history.replaying import CONF, OURS, WRITER, Restored, replay
 from slurmsim.slurmctld.server.starter import Progress, watched
@@ -82,6 +82,8 @@ class History:
             self.journal.open(found)
             if self.restored.upgraded:
                 self.journal.append([self.restored.now, WRITER, 0, "", {"writer": OURS}])
+            with suppress(OutputError):  # no room: the daemon does it
+                note_people(self.restored.engine, self.journal, 0)
         elif header is None:
             raise OutputError(f"{path}: no cluster is there")
         else:
@@ -113,10 +115,13 @@ class History:
         self.configuration = read_configuration(header, self.folder, header["texts"])
         engine = make_engine(header, self.folder, self.configuration)
         self._restore_snapshot(engine, header)
-        return replay(
+        restored = replay(
             engine, watched(found.entries, progress), str(header["mode"]), float(header["rate"]),
             writer=str(header["writer"]), journal=str(self.journal.path), first=int(header["after"]), adopt=self._adopt,
         )  # fmt: skip
+        engine = restored.engine
+        engine.exchange(engine.people.parted())
+        return restored
 
     def _restore_snapshot(self, engine: Engine, header: Mapping[str, Any]) -> None:
         """What the journal stands on, if it does not tell all from the beginning."""

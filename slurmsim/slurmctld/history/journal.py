@@ -41,7 +41,7 @@ ROOM = 256 << 10
 """Bytes taken at a time."""
 OVERHEAD = 8 + 1 + 20 + 1 + 1
 """Bytes of a line around its JSON, at most."""
-SCHEMA = {"request": 1, "decided": 1, "conf": 1}
+SCHEMA = {"request": 1, "decided": 1, "conf": 1, "met": 1}
 """Versions of what the kinds of entries hold."""
 _MARK = ".mark"
 # file systems that cannot take room in advance

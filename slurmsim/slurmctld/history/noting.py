@@ -1,10 +1,11 @@
-"""Write down what was decided."""
+"""Write down what was decided, and which uids simulated users have."""
 
 from __future__ import annotations
 
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history.decisions import DECIDED, Decision
-from slurmsim.slurmctld.history.journal import Journal
+from slurmsim.slurmctld.history.journal import OVERHEAD, Journal
+from slurmsim.slurmctld.history.replaying import MET
 
 
 def settled(engine: Engine) -> list[Decision]:
@@ -28,3 +29,19 @@ def note_decisions(engine: Engine, journal: Journal, *, durable: bool = False) -
         journal.append_text(text, durable=durable or (engine.real is not None and engine.real.starting))
         made.clear()
     engine.controller.state.events.clear()  # the same for whoever records a simulation; nobody does here
+
+
+def note_people(engine: Engine, journal: Journal, kept: int) -> None:
+    """Give `journal` the simulated users who have got a uid since the last time, before what they ask for.
+
+    Raises
+    ------
+    OutputError
+        It has no room beside `kept` bytes; they wait then.
+    """
+    made = [journal.text([engine.now, MET, person.uid, person.name, {}]) for person in engine.people.new]
+    if made:
+        journal.reserve(sum(map(len, made)) + OVERHEAD * len(made) + kept)
+        for text in made:
+            journal.append_text(text)
+        engine.people.new.clear()

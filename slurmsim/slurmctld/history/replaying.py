@@ -29,12 +29,11 @@ from slurmsim.slurmctld.history.decisions import DECIDED, Decision, outcome, tex
 from slurmsim.slurmctld.history.salvage import SALVAGED
 from slurmsim.slurmctld.processes.real_jobs import ended
 from slurmsim.slurmctld.server.clock import REAL
-from slurmsim.slurmctld.server.people import Person
 from slurmsim.version import __version__
 
-WRITER, CONF, OVER = "writer", "conf", "over"
+WRITER, CONF, OVER, MET = "writer", "conf", "over", "met"
 """Calls of entries that are no requests: another version goes on, another configuration holds, a run was over that our
-rules had not begun.
+rules had not begun, a simulated user has that uid.
 """
 OURS = f"slurmsim {__version__}"
 Entry = Sequence[Any]
@@ -119,6 +118,8 @@ def replay(
         elif call == OVER:
             engine.network.advance(int(now))
             enforce_end(engine, arguments, int(now))
+        elif call == MET:
+            engine.exchange(engine.people.met(str(entry[3]), int(entry[2])))
         elif call == SALVAGED:
             engine.last_id = max(engine.last_id, int(arguments["last_id"]))
         else:
@@ -132,17 +133,12 @@ def replay(
 def carry_out(engine: Engine, entry: Entry) -> dict[str, Any]:
     """One request as it was asked for then; what came of it."""
     now, call, uid, name, arguments = entry[:5]
-    person = _person(engine, int(uid), str(name))
+    person = engine.people.bound(str(name), int(uid))
     engine.network.advance(int(now))
     before, answer = engine.last_id, None
     with suppress(Refusal):  # as it was refused then, having taken an id
         answer = engine.execute(int(now), str(call), arguments, person)
     return outcome(before, engine.last_id, answer)
-
-
-def _person(engine: Engine, uid: int, name: str) -> Person:
-    person = engine.people.by_uid(uid)
-    return person if person.name == name else engine.people.by_name(name)
 
 
 def _request(where: str, engine: Engine, entry: Entry, following: bool) -> None:

@@ -92,10 +92,11 @@ class Crontabs:
         if "enable" not in words(self._cluster):
             raise Refusal("Requested operation is presently disabled")
         name = arguments.get("user")
-        owner = person if name is None else self._cluster.people.by_name(str(name))
-        if owner.uid != person.uid and person.uid not in (0, self._cluster.owner):
+        if name is None or name == person.name:
+            return person
+        if person.uid not in (0, self._cluster.owner):
             raise Refusal(*BAD_USER)
-        return owner
+        return self._cluster.people.by_name(str(name))
 
     def _jobs_of(self, owner: Person) -> list[LiveJob]:
         found = self._cluster.jobs.values()

@@ -30,7 +30,7 @@ from slurmsim.slurmctld.history.compaction import Compaction
 from slurmsim.slurmctld.history.copies import save
 from slurmsim.slurmctld.history.decisions import outcome
 from slurmsim.slurmctld.history.history import History
-from slurmsim.slurmctld.history.noting import note_decisions
+from slurmsim.slurmctld.history.noting import note_decisions, note_people
 from slurmsim.slurmctld.history.state_folder import StateFolder
 from slurmsim.slurmctld.processes.allocation_clients import Holders
 from slurmsim.slurmctld.processes.solver import NOTHING, Solver
@@ -237,19 +237,21 @@ class Server:
             raise ConnectionError
         check_message(message)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        person = self.engine.people.by_uid(uid)
-        user = message.get("user")
-        asked = Asked(message, self.engine.people.by_name(str(user)) if user else person, future)
-        if not user or message.get("asks"):  # else the owner plays that user, or root does
-            asked.judged = asking(self.engine, message, uid)
+        people, user = self.engine.people, message.get("user")
+        peer = people.peer(uid)
+        asked = Asked(message, peer, future)
         refusal = owners_business(self.engine, message, uid)
         if refusal is not None:
             future.set_result({"refused": [2002, refusal]})
             return asked
+        if user:
+            asked.person = people.by_name(str(user))
+        if not user or message.get("asks"):  # else the owner plays that user, or root does
+            asked.judged = asking(self.engine, message, uid)
         try:
             check_arguments(message["call"], message.get("args"))
         except Malformed as error:
-            self.trouble.malformed(message["call"], person, error)
+            self.trouble.malformed(message["call"], peer, error)
             future.set_result({"refused": [BAD_NUMBER, BAD_REQUEST]})
             return asked
         self._waiting.append(asked)
@@ -379,6 +381,7 @@ class Server:
             if one.until != NEVER:  # the instant it was first told counts
                 one.message["args"] = {**(one.message.get("args") or {}), "until": int(one.until)}
             answered.append((one, self._execute(one.message, one.person, one.judged)))
+        self._note_people()
         if batch or self.engine.real is not None:
             self._note_clock()
         with contextlib.suppress(OutputError):  # no room: they wait
@@ -490,6 +493,7 @@ class Server:
             return {"refused": [2002, why]}
         own = self._own.get(call)
         now = max(self.clock.now(), self.engine.now)
+        self._note_people()
         request, last_id = [now, call, person.uid, person.name, arguments], self.engine.last_id
         line, told = b"", self.engine.network.n_told
         try:
@@ -525,8 +529,14 @@ class Server:
             self._over(arguments)
         return {"ok": found}
 
+    def _note_people(self) -> None:
+        """Have it in the journal which uids users got."""
+        with contextlib.suppress(OutputError):  # no room: they wait
+            note_people(self.engine, self.journal, self._kept())
+
     def _append(self, request: bytes, told: dict[str, Any]) -> None:
         """Write a request down, with what came of it; what was decided before it stands before it."""
+        self._note_people()
         self.journal.append_text(request[:-1] + b"," + self.journal.text(told) + b"]")
 
     def _decisions_kept(self) -> bool:

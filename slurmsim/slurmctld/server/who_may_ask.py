@@ -39,6 +39,8 @@ def owners_business(engine: Engine, message: Mapping[str, Any], peer: int) -> st
     judged = asking(engine, message, peer)
     if judged == owner:
         return None
+    if engine.people.is_simulated(peer):
+        return f"{DENIED}: {peer} is the uid of the simulated user {engine.people.by_uid(peer).name} here"
     if (user and peer and not asks) or message.get("call") in OURS:  # root may be anybody
         return DENIED
     return None
