@@ -28,6 +28,7 @@ from slurmsim.policy.units import JobUnits
 Flags = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.int64]
 MOST_COUNTED = 1 << 53  # what a kernel is asked with stays below: its integers have 64 bits
+NOT_SAID_MIB = 1  # RealMemory of a node whose line does not say it: unknown until the node registers
 NO_LIMIT_NODES = 500_000  # slurmctld's own cap on nodes a job
 # flags of a QOS that lift a limit of the partition
 PART_MIN_NODES, PART_MAX_NODES, PART_TIME_LIMIT = "PartitionMinNodes", "PartitionMaxNodes", "PartitionTimeLimit"
@@ -58,6 +59,8 @@ class CompiledRequest:
         Limits of the partition, but those `lifted` by the job's QOS.
     asked_cpus, min_cpus
         CPUs the job asks for: of its own, and after MaxMemPerCPU.
+    least_memory
+        MiB each node must have, though no job is given any: memory is not consumable.
     memory
         What limits on memory made of the request; `least_cpus` are CPUs each node has to give.
     mem_all
@@ -79,7 +82,7 @@ class CompiledRequest:
     __slots__ = (
         "_columns", "all_cores", "apart", "asked", "asked_cpus", "by_count", "candidates", "contiguous",
         "counted", "cpus_each", "cpus_per_task", "exclusive", "gpus_asked", "gres", "job_units", "kinds",
-        "least_cpus", "least_loaded", "lifted", "limits_met", "max_cpus_per_node", "max_nodes", "mem_all", "mem_cpu",
+        "least_cpus", "least_loaded", "least_memory", "lifted", "limits_met", "max_cpus_per_node", "max_nodes", "mem_all", "mem_cpu",
         "mem_gpu", "mem_node", "memory", "memory_asked", "min_cpus", "min_nodes", "n_tasks", "node_need",
         "part_max_nodes", "part_max_time_s", "part_min_nodes", "partition", "per_gpu", "possible", "required",
         "sharing", "spread", "strict_one", "switches", "target_nodes", "task_cpus", "tasks_per_node", "tasks_short",
@@ -180,10 +183,13 @@ class CompiledRequest:
     def _memory(self, request: ResourceRequest, consumable: bool, default: MemoryBounds) -> None:
         """Memory a node or a CPU needs, in Slurm's order: --mem, --mem-per-cpu, partition or cluster default.
 
-        What is asked for, or given by default, per GPU comes before the other defaults.
+        What is asked for, or given by default, per GPU comes before the other defaults. Where memory is not consumable
+        a node still has to have what is asked of it, or for one of its CPUs, at all (22.05, 24.11, 26.05).
         """
         self.mem_node, self.mem_cpu, self.mem_all, self.mem_gpu = 0, 0, False, 0
+        self.least_memory = 0
         if not consumable:
+            self.least_memory = request.mem_per_node_mib or request.mem_per_cpu_mib or 0
             return
         self.mem_gpu = self.per_gpu.memory
         if self.per_gpu.charged:
@@ -248,6 +254,8 @@ class CompiledRequest:
         if self.mem_cpu:
             ok &= table.mem >= self.mem_cpu * self.least_cpus
         ok &= table.mem >= self.mem_node
+        if self.least_memory:
+            ok &= (table.mem >= self.least_memory) | (table.mem <= NOT_SAID_MIB)
         for g in self.gres:
             ok &= table.gres[list(g.kinds)].sum(axis=0) >= (g.count if g.scope != "job" else 1)
         return ok

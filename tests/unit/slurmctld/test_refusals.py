@@ -50,6 +50,44 @@ def test_what_one_node_has_enough_of_is_not_told_of(tmp_path: Path) -> None:
     assert refusal(tmp_path, CONF, asked) == "Requested node configuration is not available"
 
 
+UNTRACKED = """\
+ClusterName=tux
+SlurmctldHost=head
+SelectType={}
+NodeName=n[1-2] Sockets=2 CoresPerSocket=4 RealMemory=8000
+NodeName=unknown Sockets=2 CoresPerSocket=4
+PartitionName=batch Nodes=n[1-2] Default=YES
+PartitionName=any Nodes=ALL
+"""
+CORES, CPU_UNITS = "select/cons_tres\nSelectTypeParameters=CR_Core", "select/cons_tres\nSelectTypeParameters=CR_CPU"
+
+
+@pytest.mark.parametrize("select", [CORES, CPU_UNITS, "select/linear"])
+@pytest.mark.parametrize(
+    ("asked", "fits"),
+    [
+        ({"pn_min_memory": 102_398_976}, False),  # --mem=99999G
+        ({"pn_min_memory": 8_001}, False),
+        ({"pn_min_memory": 8_000}, True),
+        ({"pn_min_memory": 8_001, "mem_per_cpu": True}, False),
+        # one CPU's memory is looked at, however many CPUs there are to be
+        ({"pn_min_memory": 2_000, "mem_per_cpu": True, "num_tasks": 8, "min_cpus": 8}, True),
+        ({"pn_min_memory": 2_000, "mem_per_cpu": True, "cpus_per_task": 8}, True),
+        ({"pn_min_memory": 102_398_976, "partition": "any"}, True),  # a node whose RealMemory nobody said
+    ],
+)
+def test_memory_that_is_not_tracked_is_still_looked_at(
+    tmp_path: Path, select: str, asked: dict[str, Any], fits: bool
+) -> None:
+    """Asked of 22.05 (CR_Core, linear), 24.11 and 26.05 (CR_Core), nodes of 8000 MB: the same answers in all."""
+    conf = UNTRACKED.format(select)
+    if not fits:
+        assert f"{MEMORY} can not be satisfied" in refusal(tmp_path, conf, asked)
+        return
+    with pytest.raises(pytest.fail.Exception):  # nothing is refused
+        refusal(tmp_path, conf, asked)
+
+
 def refusal(folder: Path, conf: str, asked: dict[str, Any]) -> str:
     """What alice is told when she submits that."""
     (folder / "slurm.conf").write_text(conf)
