@@ -241,6 +241,11 @@ CHANGES: dict[str, Change] = {
     "select_parameters_listed": Change(
         "24.11", "scontrol", "`show config` lists SelectTypeParameters where it is not set, too."
     ),
+    "use_of_gpus_counted": Change(
+        "24.11",
+        "scontrol",
+        "`show config` lists gres/gpumem and gres/gpuutil behind gres/gpu in AccountingStorageTRES.",
+    ),
     "no_plugin_is_null": Change("24.11", "scontrol", "`show config` writes `(null)` for plugins that are `none`."),
     "lineage_of_associations": Change("24.11", "scontrol", "`show assoc_mgr` has Lineage; it had Lft."),
     "comment_of_associations": Change("24.11", "scontrol", "`show assoc_mgr` has the comments of associations."),

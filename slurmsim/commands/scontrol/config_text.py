@@ -58,6 +58,17 @@ def _given(given: Mapping[str, str], name: str, release: str) -> str:
     return given.get(name.lower(), defaults.get(name, ""))
 
 
+def _counted(default: str, given: str, release: str) -> str:
+    """The TRES of every cluster, then what slurm.conf adds, each once."""
+    found = default.split(",")
+    for word in given.split(","):
+        extra = ("gres/gpumem", "gres/gpuutil") if word.lower() == "gres/gpu" else ()
+        for one in (word, *(extra if since(release, "use_of_gpus_counted") else ())):
+            if one and one.lower() not in map(str.lower, found):
+                found.append(one)
+    return ",".join(found)
+
+
 def _value(
     name: str, default: str, given: Mapping[str, str], answer: Mapping[str, Any], release: str, dates: Dates
 ) -> str:
@@ -69,6 +80,8 @@ def _value(
         return _assumed(name, default, given, answer, release)
     if since(release, "no_plugin_is_null") and (text.endswith("/none") or (text == "none" and name == "MpiDefault")):
         return "(null)"  # no plugin at all
+    if name == "AccountingStorageTRES":
+        return _counted(default, text, release)
     if name in _UPPER or name == "PreemptMode":
         return ",".join(sorted(text.upper().split(","), key=lambda word: word != "GANG"))
     if name.endswith("Debug") and is_number(text):
