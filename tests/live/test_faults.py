@@ -244,6 +244,20 @@ def test_jobs_end_as_they_are_told(what: str, state: str, code: str, reason: str
         assert {node.state for node in c.nodes()} == {"IDLE"}
 
 
+def test_jobs_that_run_are_struck_as_well() -> None:
+    """`met 0 of 0`: a fault of jobs passed over all that ran when it was injected."""
+    with frozen() as c:
+        for name in ("a", "b", "a"):
+            submit(c, name)
+        c.step(10)
+        with c.inject("OUT_OF_MEMORY", job="a", seconds=20, times=1) as fault, c.inject("BOOT_FAIL", job="b") as late:
+            assert (fault.met, late.met) == (1, 0)  # what runs has booted
+            struck = c.now
+            c.until_idle()
+        assert [job.state for job in c.jobs()] == ["OUT_OF_MEMORY", "COMPLETED", "COMPLETED"]
+        assert c.job(1).end_time == struck + 20
+
+
 def test_jobs_wait_again() -> None:
     with frozen() as c:
         with c.inject("PREEMPTED", requeue="yes", times=1), c.inject("LAUNCH_FAILED", job="b"):

@@ -15,6 +15,7 @@ from slurmsim.faults.rule import FaultRule, make_rule
 from slurmsim.protocol import DENIED, Refusal
 from slurmsim.slurmctld.faults.job_outcomes import JobOutcomes
 from slurmsim.slurmctld.faults.node_troubles import NodeTroubles
+from slurmsim.states import JobState
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 MOST = 1000
 """Rules at a time."""
 _JUMP = "clock-jump"
+_ALIVE = (JobState.RUNNING, JobState.SUSPENDED)
+_AT_LAUNCH = (JobState.BOOT_FAIL, "LAUNCH_FAILED")
+"""What can only become of a job that has not begun."""
 
 
 class Faults:
@@ -71,6 +75,7 @@ class Faults:
         self.last_id = rule.id
         self.rules[rule.id] = rule
         self.nodes.begin(rule)
+        self._befall_present(rule)
         return {"fault": rule.shown()}
 
     def end(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
@@ -144,6 +149,15 @@ class Faults:
     def launched(self, live: LiveJob) -> None:
         """A run of a job begins."""
         self._befall(live, at_submission=False)
+
+    def _befall_present(self, rule: FaultRule) -> None:
+        """Jobs that run meet a new rule as if they began now; so do those that wait, where it counts from submission."""
+        if KINDS[rule.what].of != JOB or rule.what in _AT_LAUNCH:
+            return
+        for live in self._cluster.jobs.values():
+            there = rule.what == JobState.DEADLINE or live.core.state in _ALIVE
+            if not live.over and there and rule.lasts(self._cluster.now) and matches_job(rule, live) and rule.strikes():
+                self.outcomes.plan(live, rule.what, rule.parameters)
 
     def _befall(self, live: LiveJob, *, at_submission: bool) -> None:
         """The first rule that strikes says what becomes of the job, or of its run."""
