@@ -41,6 +41,16 @@ def test_a_day_at_a_frozen_cluster() -> None:
             c.job(17)
 
 
+def test_until_idle_ends_behind_the_pass_that_says_why_the_rest_waits() -> None:
+    """The last job ends in this second, and with it the hope of the one that depends on it."""
+    with slurmsim.cluster(nodes=1, frozen=True, start=MORNING) as c:
+        c.run(["sbatch", "--wrap", "sleep 10; exit 3"], check=True)
+        c.run(["sbatch", "-d", "afterok:1", "--wrap", "true"], check=True)
+        assert c.until_idle() == c.job(1).end_time + 1
+        assert [job.reason for job in c.jobs()] == ["NonZeroExitCode", "DependencyNeverSatisfied"]
+        assert c.until_idle() == c.now == c.job(1).end_time + 1  # nothing more is to come
+
+
 def test_the_same_commands_give_the_same_twice() -> None:
     def session() -> tuple[str, list[slurmsim.live.cluster.Record]]:
         with slurmsim.cluster(nodes=2, cpus_per_node=2, frozen=True, start=MORNING) as c:

@@ -238,13 +238,15 @@ def waits_for(live: LiveJob, cluster: LiveCluster) -> str:
     core = live.core
     if core.reason == Reason.ARRAY_TASK_LIMIT and live.array is not None and core.state == JobState.PENDING:
         return _task_limit(live.array, core)
-    if core.reason == Reason.DEPENDENCY_NEVER and _failed_now(core, cluster):
+    if says_so_later(core, cluster):
         return Reason.DEPENDENCY
     return str(core.reason)
 
 
-def _failed_now(core: Any, cluster: LiveCluster) -> bool:
-    """Whether all it waits for has ended in this very second: no pass has looked, so the job does not say so yet."""
+def says_so_later(core: Any, cluster: LiveCluster) -> bool:
+    """Whether a job can never start since this very second: no pass has looked, so the job does not say so yet."""
+    if core.reason != Reason.DEPENDENCY_NEVER:
+        return False
     named = [cluster.jobs.get(job_id) for job_id in cluster.controller.eligibility.named_by(core)]
     return bool(named) and all(one is not None and one.core.end_time == cluster.now for one in named)
 

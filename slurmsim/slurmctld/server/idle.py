@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slurmsim.slurmctld.fields.job_fields import says_so_later
 from slurmsim.slurmctld.processes.simulated import is_real
 from slurmsim.states import JobState
 
@@ -34,6 +35,12 @@ def is_idle(engine: Engine) -> bool:
             may_start = True
             last = max(last, core.begin or 0)
     return not may_start or engine.now > last + QUIET_S
+
+
+def awaits_a_pass(engine: Engine) -> bool:
+    """Whether the reason of a job that waits is another one in the next second, once a pass has looked."""
+    waiting = (live.core for live in engine.jobs.values() if not live.over)
+    return any(says_so_later(core, engine) for core in waiting)
 
 
 def _stuck(engine: Engine, live: LiveJob) -> bool:

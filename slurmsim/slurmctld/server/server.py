@@ -42,7 +42,7 @@ from slurmsim.slurmctld.server.command_book import CommandBook
 from slurmsim.slurmctld.server.connections import Connections
 from slurmsim.slurmctld.server.daemon_status import daemon_status
 from slurmsim.slurmctld.server.fault_mark import FaultMark
-from slurmsim.slurmctld.server.idle import is_idle, runs_something_real
+from slurmsim.slurmctld.server.idle import awaits_a_pass, is_idle, runs_something_real
 from slurmsim.slurmctld.server.outgoing import Answer, Outgoing
 from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.server.trouble_log import TroubleLog
@@ -351,7 +351,10 @@ class Server:
             if self._solving:
                 return False  # time does not pass over a solve
             if stop_when_idle and self._stands_still():
-                return is_idle(engine)
+                idle = is_idle(engine)
+                if idle and awaits_a_pass(engine):
+                    self._go_to(engine.now + 1)
+                return idle
             following = self._next()
             if following > target or following == NEVER:
                 if target != NEVER:
