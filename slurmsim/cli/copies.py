@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.cli.remainder import command_of
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live import daemon
 from slurmsim.live.cluster import Cluster, Origin
@@ -96,7 +97,7 @@ def run_fork(args: argparse.Namespace) -> int:
     """Run a command in a copy, or start one that stays."""
     from slurmsim.slurmctld.history.copies import make
 
-    words = args.words[1:] if args.words[:1] == ["--"] else args.words
+    words = command_of(args, "fork")
     if bool(words) == (args.to is not None):
         raise ConfigError("one of them is needed", field="fork", expected="-- COMMAND, or --to DIR")
     with tempfile.TemporaryDirectory(prefix="slurmsim-fork-") as scratch:

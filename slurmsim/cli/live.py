@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.cli.progress import slow_bar
+from slurmsim.cli.remainder import command_of
 from slurmsim.duration import format_duration
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live import daemon
@@ -230,7 +231,7 @@ def run_shell(args: argparse.Namespace) -> int:
 
 def run_as(args: argparse.Namespace) -> int:
     """Become a command that acts as another user of the cluster."""
-    words = args.words[1:] if args.words[:1] == ["--"] else args.words
+    words = command_of(args, "as")
     if not words:
         raise ConfigError("no command is given", field="as", expected="slurmsim as USER -- COMMAND")
     folder = _folder(args)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from slurmsim.cli.remainder import command_of
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live import daemon
 from slurmsim.protocol import cluster_folder
@@ -40,10 +41,8 @@ def add_parser(subparsers: Any) -> None:
 
 def run_record(args: argparse.Namespace) -> int:
     """Begin or end a recording, or run a command while it is made."""
+    words = command_of(args, "record", ["--stop"])
     folder = Path(args.state or cluster_folder(os.environ)).absolute()
-    words = args.words[1:] if args.words[:1] == ["--"] else args.words
-    if words and words[0].startswith("-"):
-        raise ConfigError(words[0], field="record", expected="options, then FILE, then -- COMMAND")
     if args.stop:
         if args.file is not None:
             raise ConfigError("--stop ends the recording there is", field="--stop", expected="no FILE")

@@ -24,6 +24,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("dir", metavar="DIR", nargs="?", help="folder that slurmsim run wrote, or of a cluster")
     parser.add_argument("jobs", metavar="JOBID", nargs="+", help="job id, or ARRAY_TASK")
+    parser.add_argument("--state", metavar="DIR", help="a live cluster's folder")
     parser.add_argument(
         "--no-offers",
         action="store_true",
@@ -36,6 +37,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Print the explanations."""
     jobs = list(args.jobs)
+    if args.state is not None:
+        return _of_cluster(Path(args.state).absolute(), [*([] if args.dir is None else [args.dir]), *jobs], args)
     if args.dir is not None and not Path(args.dir).exists() and args.dir.replace("_", "").isdecimal():
         jobs.insert(0, args.dir)  # no folder is given
         return _of_cluster(Path(cluster_folder(os.environ)).absolute(), jobs, args)

@@ -179,8 +179,8 @@ def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         alice = slurmsim.protocol.Client(str(c.folder), "alice")
         with pytest.raises(Refusal):
             alice.call("record", action="stop")
-        assert main(["record", str(tmp_path / "two"), *state]) == 2
-        assert "options, then FILE" in capsys.readouterr().err
+        assert main(["record", str(tmp_path / "two"), "--keep", *state]) == 2
+        assert "record: --keep (expected --state DIR, --stop, -- COMMAND)" in capsys.readouterr().err
         assert main(["record", *state]) == 0
         assert capsys.readouterr().out == f"{tmp_path / 'one'}: 0 commands\n"
 
@@ -191,6 +191,25 @@ def test_for_as_long_as_a_command_runs(tmp_path: Path) -> None:
         assert main(["record", "--state", str(c.folder), str(path), "--", "sh", "-c", "sinfo -h -o %D; exit 3"]) == 3
         c.run("squeue", check=True)
     assert [one.argv for one in read(path).commands] == [("sinfo", "-h", "-o", "%D")]
+
+
+def test_the_folder_may_stand_behind_the_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """argparse leaves what is behind a positional word to the command that follows."""
+    path = tmp_path / "session.rec"
+    with slurmsim.cluster(nodes=1, frozen=True) as c:
+        state = str(c.folder)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.delenv(slurmsim.protocol.FOLDER_VARIABLE, raising=False)
+            patch.setenv("XDG_STATE_HOME", str(tmp_path / "nothing"))
+            assert main(["record", str(path), "--state", state, "--", "sinfo", "-h", "-o", "%D"]) == 0
+            assert main(["record", str(tmp_path / "more"), f"--state={state}"]) == 0
+            assert main(["record", "--stop", "--state", state]) == 0
+            assert main(["fork", "--state", state, "--", "squeue", "-h"]) == 0
+            c.run("sbatch -H --wrap true", check=True)
+            assert main(["why", "--state", state, "1", "--no-offers"]) == 0
+            assert main(["why", "1", "--state", state, "--no-offers"]) == 0
+    assert [one.argv for one in read(path).commands] == [("sinfo", "-h", "-o", "%D")]
+    assert "JobHeldUser" in capfd.readouterr().out
 
 
 def test_a_recording_is_bounded(

@@ -151,7 +151,7 @@ class Faults:
         self._befall(live, at_submission=False)
 
     def _befall_present(self, rule: FaultRule) -> None:
-        """Jobs that run meet a new rule as if they began now; so do those that wait, where it counts from submission."""
+        """Jobs that run meet a new rule as if they began now; those that wait do where it counts from submission."""
         if KINDS[rule.what].of != JOB or rule.what in _AT_LAUNCH:
             return
         for live in self._cluster.jobs.values():
