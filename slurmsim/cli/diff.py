@@ -53,9 +53,8 @@ def _lines(old: Path, new: Path, changes: list[Change], silent: list[Silent]) ->
     n = "nothing" if not changes else "1 thing" if len(changes) == 1 else f"{len(changes)} things"
     found = [f"{old} -> {new}: {n} decided otherwise"]
     for one in changes:
-        kind = "" if one.kind in ("key", "parameter") else f"{one.kind} "
         place = f" ({one.place})" if one.place else ""
-        found += ["", f"{kind}{one.name}: {one.before} -> {one.after}{place}", f"    {one.does}"]
+        found += ["", f"{one.words}{place}", f"    {one.does}"]
         more = [f"rules: docs/rules/{one.rules}.md"] if one.rules else []
         if _takes(one) == "new":
             more.append("a running live cluster does not take it")

@@ -22,6 +22,7 @@ from slurmsim.replaying.replay import execute
 from slurmsim.report.series import size_classes
 from slurmsim.report.shortfall import shortfalls
 from slurmsim.trace.reader import Trace, read_trace
+from slurmsim.whatif.asked import Asked, asked
 from slurmsim.whatif.effect import Effect, Floats, by_class, effect
 from slurmsim.workload import Workload
 
@@ -52,6 +53,7 @@ class Question:
 class Study:
     """The answer.
 
+    `asked` says what was changed, of what and on which log.
     `overall` is the effect on all jobs; `by` maps partition, account, user and nodes to effects by class. Waits in
     seconds. `summaries` are those of the two unjittered runs.
     """
@@ -67,6 +69,7 @@ class Study:
     interrupted: bool = False
     findings: tuple[str, ...] = field(default=())
     shared: tuple[dict[str, Any], dict[str, Any]] = field(default=({}, {}))
+    asked: Asked = field(default=Asked())
 
     @property
     def missing(self) -> list[str]:
@@ -143,6 +146,7 @@ def study(question: Question, progress: Progress | None = None) -> Study:
     return Study(
         grade(logged, a), overall, classes, traces[0], traces[1], (summaries[0], summaries[1]), len(pairs),
         question.jitter_s, interrupted, tuple(dict.fromkeys(findings)), (_shared(a, a, b), _shared(b, a, b)),
+        asked(first, second),
     )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ _KEYS = (
 
 def as_text(found: Study) -> str:
     """The answer for a terminal: fit, conclusion, tables."""
-    blocks = ["\n".join(found.missing)] if found.missing else []
+    blocks = ["\n".join([found.asked.sentence, *found.missing])]
     blocks += [found.fit.sentence, found.conclusion]
     if found.interrupted:
         blocks.append(f"Interrupted: the band rests on {found.replicates} replicates.")
@@ -47,6 +47,7 @@ def as_text(found: Study) -> str:
 def as_dict(found: Study) -> dict[str, Any]:
     """The answer for programs."""
     return {
+        "question": {**asdict(found.asked), "sentence": found.asked.sentence},
         "missing": found.missing,
         "conclusion": found.conclusion,
         "fit": {**asdict(found.fit), "sentence": found.fit.sentence},
@@ -68,7 +69,7 @@ def write(found: Study, folder: Path) -> list[Path]:
 
     both = compare([found.baseline.path, found.changed.path])
     drawn = [(name, caption, render(figure, "png")) for name, caption, figure in figures(found, both)]
-    blocks = [page.heading("What if?", *found.missing, found.fit.sentence, found.conclusion)]
+    blocks = [page.heading("What if?", found.asked.sentence, *found.missing, found.fit.sentence, found.conclusion)]
     if found.fit.verdict == "poor":
         blocks.append(page.banner("The baseline does not fit the log: nothing below says anything about this site."))
     if found.interrupted:

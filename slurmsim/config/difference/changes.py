@@ -39,6 +39,12 @@ class Change:
     rules: str
     place: str = ""
 
+    @property
+    def words(self) -> str:
+        """``partition batch MaxTime: not set -> 12:00:00``."""
+        kind = "" if self.kind in ("key", "parameter") else f"{self.kind} "
+        return f"{kind}{self.name}: {self.before} -> {self.after}"
+
 
 @dataclass(frozen=True, slots=True)
 class Silent:
@@ -57,11 +63,20 @@ def compare(old: Path, new: Path, release: str) -> tuple[list[Change], list[Sile
     files = Remembering(new.parent)
     b, _ = load_cluster(new, release=release, files=files)
     places = _Places(files.texts)
+    return _decides(a, b, places), list(_silent(_seen(old, release), _seen(new, release)))
+
+
+def decides(a: ClusterSpec, b: ClusterSpec) -> list[Change]:
+    """What decides otherwise in `b`, without the places where it is said."""
+    return _decides(a, b, _Places({}))
+
+
+def _decides(a: ClusterSpec, b: ClusterSpec, places: _Places) -> list[Change]:
     found = [*_keys(a, b, places), *_parameters(a, b, places), *_partitions(a, b), *_nodes(a, b)]
     if a.switches != b.switches:
         found.append(Change("switches", "topology", f"{len(a.switches)} switches", f"{len(b.switches)} switches",
                             "Which nodes lie close together.", words.PLACEMENT))  # fmt: skip
-    return found, list(_silent(_seen(old, release), _seen(new, release)))
+    return found
 
 
 class _Places:
