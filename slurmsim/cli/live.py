@@ -16,7 +16,7 @@ from slurmsim.cli.remainder import command_of
 from slurmsim.duration import format_duration
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live import daemon
-from slurmsim.live.settings import Settings, exists, seconds_of
+from slurmsim.live.settings import NEW_DATABASE, Settings, exists, seconds_of
 from slurmsim.model.power import OPTIONS
 from slurmsim.protocol import cluster_folder
 from slurmsim.slurmctld.history.header import JOURNAL, STREAMS
@@ -67,7 +67,10 @@ def _add_up(subparsers: Any) -> None:
     made_of.add_argument("--nodes", type=int, metavar="N", help="nodes of a made-up cluster (4)")
     made_of.add_argument("--cpus-per-node", type=int, metavar="C", help="their CPUs (8)")
     made_of.add_argument("--gpus-per-node", type=int, metavar="G", help="their GPUs (0)")
-    made_of.add_argument("--accounting", action="append", default=[], metavar="FILE", help="associations and QOS")
+    made_of.add_argument(
+        "--accounting", action="append", nargs="?", const=NEW_DATABASE, default=[], metavar="FILE",
+        help="associations and QOS; without FILE a database as new as slurmdbd sets one up",
+    )  # fmt: skip
     made_of.add_argument(
         "--user", action="append", default=[], metavar="NAME=UID[:GROUP:GID:HOME]", help="a simulated user"
     )

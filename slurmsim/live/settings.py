@@ -20,9 +20,12 @@ from slurmsim.slurmctld.history.header import BUDGET, CONF, JOURNAL, STREAMS, ne
 MODES = ("real", "running", "frozen", "fast")
 MOST_NODES, MOST_CPUS = 65_533, 65_533
 MIB_PER_CPU = 2048
+NEW_DATABASE = ""
+"""Stands for a path of accounting data: there are none, and yet a database."""
 _BESIDE = ("gres.conf", "topology.conf")  # read along with a slurm.conf
 _INCLUDE = re.compile(r"^[ \t]*include[ \t]+\"?([^\s\"]+)", re.IGNORECASE | re.MULTILINE)
 _OF_POLICY = re.compile(r"^[ \t]*SchedulerType[ \t]*=[ \t]*\S*?[:,]file=([^,\s#]+)", re.IGNORECASE | re.MULTILINE)
+_STORAGE = re.compile(r"^[ \t]*AccountingStorageType[ \t]*=", re.IGNORECASE | re.MULTILINE)
 _MAX_DEPTH = 10
 _MODE = 0o644  # whatever the umask: a folder others may write to is not used again
 _STEP = re.compile(r"(?:(\d+(?:\.\d+)?)([smhd]?))+", re.ASCII)
@@ -41,7 +44,7 @@ class Settings:
     conf
         Path of a slurm.conf instead.
     accounting
-        Paths of associations and QOS.
+        Paths of associations and QOS; `NEW_DATABASE` for a database as slurmdbd sets it up.
     storage
         Whether jobs are stored, so that sacct has something to tell; a made-up cluster has a database then, too.
     mode
@@ -165,7 +168,9 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
             _write(folder / CONF, made_up_conf(settings))
             if settings.gpus_per_node:
                 _write(folder / "gres.conf", f"Name=gpu File=/dev/nvidia[0-{settings.gpus_per_node - 1}]\n")
-        accounting = [_copy(Path(path), folder, f"accounting-{k}") for k, path in enumerate(settings.accounting)]
+        if settings.accounting:
+            _let_have_database(folder)
+        accounting = [_accounting(path, folder, f"accounting-{k}") for k, path in enumerate(settings.accounting)]
         if settings.streams is not None:
             _need(Path(settings.streams), "streams of jobs in TOML")
             _copy_file(Path(settings.streams), folder / STREAMS)
@@ -185,6 +190,22 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
         operators=settings.operators, streams=STREAMS if settings.streams is not None else "",
         power=power,
     )  # fmt: skip
+
+
+def _let_have_database(folder: Path) -> None:
+    """Say in the copied slurm.conf that there is a database, where neither it nor what it includes says anything."""
+    texts = [read_text(path, "utf-8", "replace") for path in folder.rglob("*") if path.is_file()]
+    if not any(map(_STORAGE.search, texts)):
+        line = b"\n# --accounting\nAccountingStorageType=accounting_storage/slurmdbd\n"
+        (folder / CONF).write_bytes(read_bytes(folder / CONF) + line)
+
+
+def _accounting(path: str, folder: Path, name: str) -> str:
+    """Put accounting data into the folder, or the first words of an empty database; their file's name there."""
+    if path != NEW_DATABASE:
+        return _copy(Path(path), folder, name)
+    _write(folder / name, "add qos normal\n")
+    return name
 
 
 def made_up_conf(settings: Settings) -> str:

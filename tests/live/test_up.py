@@ -79,6 +79,20 @@ def test_what_was_acknowledged_survives_a_kill(up: Up) -> None:
     assert up.run("sbatch --parsable --wrap true") == "3\n"
 
 
+@pytest.mark.parametrize("given", [(), ("acc.txt",)])
+def test_a_database_for_a_slurm_conf_that_has_none(up: Up, given: tuple[str, ...]) -> None:
+    """`--accounting` without FILE was refused, and with one sacctmgr knew of no database."""
+    conf = up.folder / "slurm.conf"
+    conf.write_text("ClusterName=tux\nSlurmctldHost=h\nNodeName=n1\nPartitionName=p Nodes=ALL Default=YES\n")
+    (up.folder / "acc.txt").write_text("add account a\nadd user ann Account=a\n")
+    files = [str(up.folder / name) for name in given]
+    up.slurmsim("up", "--frozen", "--conf", str(conf), "--accounting", *files)
+    shown = up.run("sacctmgr -nP show assoc format=account,user").split()
+    assert shown == ["root|", "root|root"] + (["a|", "a|ann"] if given else [])
+    assert up.run("sacctmgr -nP show qos format=name") == "normal\n"
+    assert up.run("sreport -nP cluster utilization") == ""
+
+
 def test_a_frozen_clock_is_stepped(up: Up) -> None:
     up.slurmsim("up", "--frozen", "--start", "2026-01-05T08:00:00Z", "--jobs", "simulate")
     up.run("sbatch --wrap 'sleep 3600'")
