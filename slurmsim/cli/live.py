@@ -204,6 +204,10 @@ def run_status(args: argparse.Namespace) -> int:
         ("journal", f"{journal['entries']:,} entries, {journal['bytes'] / 1e6:,.1f} MB"),
     ):  # fmt: skip
         print(f"{name:8} {text}")
+    if aside := found["accounting"]["put_aside"]:
+        print(
+            f"{'rows':8} {len(aside):,} damaged and put aside: {', '.join(aside[:5])}{' …' if len(aside) > 5 else ''}"
+        )
     if found["faults"]["rules"]:
         print(f"{'faults':8} {found['faults']['rules']:,} injected, which met {found['faults']['met']:,}")
     if found["streams"]:
@@ -267,7 +271,10 @@ def run_clock(args: argparse.Namespace) -> int:
 
 def run_calls(args: argparse.Namespace) -> int:
     """A line a call: when, who, exit code, seconds, and the words."""
-    for one in daemon.call(_folder(args), "calls", command=args.command)["calls"]:
+    answer = daemon.call(_folder(args), "calls", command=args.command)
+    if answer["damaged"]:
+        print(f"slurmsim: warning: damaged lines are left out: {', '.join(answer['damaged'])}", file=sys.stderr)
+    for one in answer["calls"]:
         if args.json:
             print(json.dumps(one))
         else:

@@ -110,6 +110,8 @@ def read(path: Path) -> Session:
         try:
             entry = _object(line, path, number)
         except ConfigError:
+            if line.endswith("}"):
+                raise  # whole, and damaged
             if any(lines[number - 1 :]):
                 continue  # cut off by a kill, before another daemon went on
             break

@@ -24,6 +24,7 @@ from slurmsim.errors import ConfigError
 from slurmsim.live import daemon
 from slurmsim.live.settings import Settings
 from slurmsim.protocol import Client, Refusal, Unreachable
+from slurmsim.slurmctld.history.journal_file import read_contents, whole_file
 from slurmsim.slurmctld.history.state_folder import holder
 
 FIELDS = ("job_id", "array_job_id", "array_task_id", "name", "job_state", "state_reason", "exit_code", "priority",
@@ -34,6 +35,8 @@ RATE = 20.0
 PAUSE_S = 0.6
 MOVES = ("restart", "freeze", "kill and start twice", "stop and start twice", "interrupt the start", "kill the start")
 """What is done to the daemon beside killing it."""
+NO_STOP = tuple(move for move in MOVES if move not in ("restart", "stop and start twice"))
+"""Those among which no daemon ever stops by itself."""
 
 
 @dataclass
@@ -60,6 +63,7 @@ class Session:
         self.ran.touch()
         self.told = Acknowledged()
         self.moves: Counter[str] = Counter()
+        self.longest, self.snapshots = 0, set[int]()
         self._lock = threading.Lock()
         self._over = threading.Event()
         conf = folder / "slurm.conf"
@@ -159,8 +163,16 @@ class Session:
         pid = self.pid()
         os.kill(pid, signal.SIGKILL)
         self._wait_for(pid)
+        self._look()
         if start:
             self.start()
+
+    def _look(self) -> None:
+        """Remember what a killed daemon leaves: the journal's bytes, and which snapshot it stands on."""
+        found = read_contents(whole_file(self.folder / "journal"), "journal")
+        self.longest = max(self.longest, found.good)
+        if "snapshot" in found.header:
+            self.snapshots.add(int(found.header["after"]))
 
     def stop(self) -> None:
         pid = self.pid()

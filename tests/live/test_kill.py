@@ -8,18 +8,21 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from kill_session import MOVES, PAUSE_S, Session
+from kill_session import MOVES, NO_STOP, PAUSE_S, Session
 from processes import daemons
 
 from slurmsim.live import daemon
 from slurmsim.protocol import Client
+from slurmsim.slurmctld.history.compaction import BYTES_VARIABLE
 
 KILLS = int(os.environ.get("SLURMSIM_KILLS", "6"))
 SEED = int(os.environ.get("SLURMSIM_KILL_SEED", "1"))
+BOUND = 16_000
+"""Bytes of entries behind which a snapshot is due, where no daemon is stopped."""
 OF_A_HISTORY, TOLD_EVERY = 100, 20
 HISTORIES = [(SEED + k, min(OF_A_HISTORY, KILLS - k * OF_A_HISTORY)) for k in range(-(-KILLS // OF_A_HISTORY))]
 
@@ -37,21 +40,25 @@ def session(tmp_path: Path, seed: int) -> Iterator[Session]:
         daemon.stop(found.folder)
 
 
-@pytest.mark.parametrize(("seed", "kills"), HISTORIES)
-def test_kills_under_load(session: Session, seed: int, kills: int) -> None:
+def under_load(session: Session, kills: int, moves: Sequence[str]) -> None:
+    """Kill the daemon so often, with `moves` in between: each once, then as it comes."""
     session.begin()
-    moves = list(MOVES)  # each once, then as it comes
-    while session.moves["kill"] < kills or moves:
+    left = list(moves)
+    while session.moves["kill"] < kills or left:
         session._over.wait(session.random.uniform(0.0, PAUSE_S))
-        if moves:
-            session.move(moves.pop())
+        if left:
+            session.move(left.pop())
         elif session.random.random() < 0.3:
-            session.move(session.random.choice(MOVES))
+            session.move(session.random.choice(moves))
         else:
             session.kill()
             if session.moves["kill"] % TOLD_EVERY == 0:
-                print(f"seed {seed}: {session.moves['kill']} kills", file=sys.__stderr__, flush=True)
+                print(f"{session.moves['kill']} kills", file=sys.__stderr__, flush=True)
     session.end()
+
+
+def judge(session: Session, kills: int) -> None:
+    """Look for every job that was acknowledged, and for what may not be."""
     assert len(daemons(session.folder)) == 1
     # the queue, priorities, ids, usage: on a clock that stands still a restart gives all of it back
     session.call("clock", action="freeze")
@@ -91,6 +98,28 @@ def test_kills_under_load(session: Session, seed: int, kills: int) -> None:
           f"{told.unanswered} calls unanswered")  # fmt: skip
     assert len(told.jobs) >= kills
     assert runs or kills < 10
+
+
+@pytest.mark.parametrize(("seed", "kills"), HISTORIES)
+def test_kills_under_load(session: Session, seed: int, kills: int) -> None:
+    under_load(session, kills, MOVES)
+    judge(session, kills)
+
+
+@pytest.fixture
+def small_journal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Daemons of this test make their journal short again and again."""
+    monkeypatch.setenv(BYTES_VARIABLE, str(BOUND))
+
+
+@pytest.mark.parametrize(("seed", "kills"), HISTORIES)
+def test_kills_without_one_stop(small_journal: None, session: Session, seed: int, kills: int) -> None:
+    """No daemon ever stops by itself, so none tidies up: the journal stays short, by snapshots."""
+    under_load(session, kills // 2 if kills < 10 else kills, NO_STOP)
+    judge(session, kills)
+    print(f"{len(session.snapshots)} snapshots seen, journal of {session.longest:,} bytes at most")
+    assert session.longest <= 2 * BOUND
+    assert len(session.snapshots) >= max(1, kills // 10)
 
 
 def test_a_script_goes_on_while_the_daemon_is_away(session: Session) -> None:

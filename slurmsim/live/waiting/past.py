@@ -62,7 +62,7 @@ def _read(folder: Path) -> list[tuple[Any, ...]]:
             "SELECT shown FROM job WHERE shown IS NOT NULL ORDER BY place DESC LIMIT ?", (NEWEST,)
         )
         return [tuple(json.loads(text)[at] for at in places) for (text,) in found]
-    except sqlite3.Error:
+    except (sqlite3.Error, ValueError, IndexError, TypeError):  # damaged: the next start puts it aside
         return []
     finally:
         connection.close()

@@ -9,10 +9,11 @@ from typing import Any
 
 from slurmsim.errors import OutputError, WorkloadError
 from slurmsim.slurmctld.database.record_rows import COLUMNS
-from slurmsim.slurmctld.database.record_store import SCHEMA, RecordStore
+from slurmsim.slurmctld.database.record_store import RecordStore
 
 ROWS, SCRIPTS = "ended jobs", "scripts of ended jobs"
 KINDS = frozenset({ROWS, SCRIPTS})
+SCHEMA = 1
 TOGETHER = 500
 _NAMES = [column.name for column in COLUMNS]
 

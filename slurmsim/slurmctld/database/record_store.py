@@ -7,40 +7,48 @@ collected and written many at a time, and `checkpoint` says when all of them hav
 
 The file is in write-ahead mode, which neither a kill nor a loss of power damages, and locked for as long as it is
 open. Without a file the rows are in memory. The columns are those by which queries select, under slurmdbd's names; all
-else is JSON. A newer schema is refused; a damaged file is put aside and what is lost is said.
+else is JSON. A newer schema is refused, an older file becomes one of today's. A row that is damaged is put aside,
+and so is a file that SQLite cannot read; what is lost is said (`record_checks`).
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import OutputError
+from slurmsim.slurmctld.database import record_checks
 from slurmsim.slurmctld.database.job_record import JobRecord
+from slurmsim.slurmctld.database.record_checks import FITS, Aside, sum_of
 from slurmsim.slurmctld.database.record_rows import COLUMNS, script_of, to_record, to_row
 
-SCHEMA = 1
+SCHEMA = 2
 """Number of the layout of the file (``PRAGMA user_version``)."""
 APPLICATION = 0x736C7364
+NAMED = 5
+"""Damaged rows that a warning names."""
 TOGETHER = 1000
 """Rows that are collected before they are written."""
 DAMAGED = ".damaged"
 _LAYOUT = (
-    f"CREATE TABLE job (row INTEGER PRIMARY KEY, {', '.join(f'{c.name} {c.kind}' for c in COLUMNS)})",
+    f"CREATE TABLE job (row INTEGER PRIMARY KEY, {', '.join(f'{c.name} {c.kind}' for c in COLUMNS)}, crc INTEGER)",
+    *record_checks.LAYOUT,
     "CREATE TABLE script (id INTEGER PRIMARY KEY, digest BLOB UNIQUE, text BLOB)",
     "CREATE INDEX job_by_id ON job (id_job, time_submit DESC)",
     "CREATE INDEX job_by_array ON job (id_array_job) WHERE id_array_job <> 0",
     "CREATE INDEX job_by_end ON job (time_end)",
     "CREATE INDEX job_by_place ON job (place) WHERE place IS NOT NULL",
 )
-_INSERT = f"INSERT OR REPLACE INTO job VALUES ({', '.join('?' * (len(COLUMNS) + 1))})"
+_MARKS = [f"?{k}" for k in range(1, len(COLUMNS) + 2)]
+_INSERT = f"INSERT OR REPLACE INTO job VALUES ({', '.join(_MARKS)}, {sum_of(*_MARKS)})"
 _SELECT = (
-    f"SELECT {', '.join(f'job.{c.name}' for c in COLUMNS)}, script.text "
-    "FROM job {index} LEFT JOIN script ON script.id = job.script"
+    f"SELECT {FITS}, {', '.join(f'job.{c.name}' for c in COLUMNS)}, (SELECT text FROM script WHERE id = job.script) "
+    "FROM job {index}"
 )
 
 
@@ -147,12 +155,18 @@ class RecordStore:
         said = [] if self._made is not None or self.path is None else self._look(self.path, mark)
         try:
             db = self._connection
-            db.execute("DELETE FROM job WHERE row > ?", (mark,))
+            for table in ("job", "aside"):
+                db.execute(f"DELETE FROM {table} WHERE row > ?", (mark,))
             if not mark:
                 db.execute("DELETE FROM script")
-            (left,) = db.execute("SELECT count(*) FROM job").fetchone()
+                db.execute("DELETE FROM script_aside")
+            record_checks.find_damage(db)
+            damaged = record_checks.aside(db)
+            (left,) = db.execute("SELECT (SELECT count(*) FROM job) + (SELECT count(*) FROM aside)").fetchone()
         except sqlite3.Error as error:
             raise OutputError(f"{self.path}: cannot use the rows of ended jobs: {error}") from None
+        if damaged:
+            said.append(self._said(damaged))
         if left < mark:
             said.append(f"{self.path}: {mark - left:,} of {mark:,} rows of ended jobs are lost: "
                         "sacct and sreport do not know these runs")  # fmt: skip
@@ -177,14 +191,13 @@ class RecordStore:
         """
         index, first = ("INDEXED BY job_by_id", "") if walk else ("", "+")
         order = f"ORDER BY {first}id_job, time_submit DESC, row"
-        for found in self.execute(f"{_SELECT.format(index=index)} WHERE {condition} {order}", values):
+        for found in self._rows(f"{_SELECT.format(index=index)} WHERE {condition} {order}", values, checked=True):
             yield to_record(found)
 
     def shown(self, after: int, condition: str = "TRUE", values: Sequence[Any] = ()) -> Iterator[tuple[int, str]]:
         """Of the last runs of jobs behind the place `after`, written ones: place and the JSON of what is shown."""
-        yield from self.execute(
-            f"SELECT place, shown FROM job WHERE place > ? AND {condition} ORDER BY place", (after, *values)
-        )
+        statement = f"SELECT {FITS}, place, shown FROM job WHERE place > ? AND {condition} ORDER BY place"
+        yield from self._rows(statement, (after, *values), checked=True)
 
     def waiting_shown(self) -> list[tuple[int, JobRecord, Sequence[Any]]]:
         """Of those that are not written yet: place, row and the values."""
@@ -193,13 +206,65 @@ class RecordStore:
 
     def execute(self, statement: str, values: Sequence[Any] | dict[str, Any] = ()) -> Iterator[Any]:
         """What SQLite answers to a query on the written rows."""
-        return iter(self._connection.execute(statement, values))
+        return self._rows(statement, values, checked=False)
+
+    def _rows(self, statement: str, values: Sequence[Any] | dict[str, Any], *, checked: bool) -> Iterator[Any]:
+        """The same; damage that is met is put aside, and the query goes on behind what it has given.
+
+        `checked`: the first column is whether a row is as it was written, and left out.
+        """
+        given = 0
+        while True:
+            at, damaged = 0, False
+            try:
+                for found in self._connection.execute(statement, values):
+                    if checked and not found[0]:
+                        damaged = True
+                        continue
+                    at += 1
+                    if at > given:
+                        given = at
+                        yield found[1:] if checked else found
+                if damaged:
+                    self._mend()
+                return
+            except sqlite3.Error:
+                if not self._mend():
+                    raise
+
+    @property
+    def aside(self) -> list[Aside]:
+        """What is damaged and has been put aside."""
+        return [] if self._made is None else record_checks.aside(self._made)
+
+    def _mend(self) -> bool:
+        """Put aside what is damaged and say so; whether anything was."""
+        db, path = self._connection, self.path
+        try:
+            found = record_checks.find_damage(db)
+            said = [self._said(found)] if found else []
+        except sqlite3.OperationalError:  # a disk that is full or away
+            return False
+        except sqlite3.DatabaseError as error:  # a page of the file
+            if path is None:
+                raise
+            self.close()
+            said = self._replace(path, self._last - len(self._waiting), error)
+        for line in said:
+            print(f"slurmsim: warning: {line}", file=sys.stderr, flush=True)
+        return bool(said)
+
+    def _said(self, found: Sequence[Aside]) -> str:
+        names = ", ".join(one.text for one in found[:NAMED]) + (" and others" if len(found) > NAMED else "")
+        what = "a row of an ended job is" if len(found) == 1 else f"{len(found):,} rows of ended jobs are"
+        return f"{self.path}: {what} damaged and put aside: {names}; sacct and sreport do not know them"
 
     def insert(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """Carry out an INSERT for many rows at once. Raises sqlite3.Error."""
         db = self._connection
         db.execute("BEGIN")
         db.executemany(statement, rows)
+        record_checks.seal(db)
         db.execute("COMMIT")
 
     # -- the file -----------------------------------------------------------------------------------------------------
@@ -217,11 +282,17 @@ class RecordStore:
         except sqlite3.OperationalError as error:
             raise OutputError(f"{path}: cannot use the rows of ended jobs: {error}") from None
         except sqlite3.DatabaseError as error:
-            aside = _put_aside(path)
-            self._made = _open(path)
-            lost = "they are made again from the journal" if not mark else "what it had is lost to sacct"
-            return [f"{path}: damaged ({error}): put aside as {aside.name}; {lost}"]
+            return self._replace(path, mark, error)
         return []
+
+    def _replace(self, path: Path, mark: int, error: Exception) -> list[str]:
+        """Put a damaged file aside and go on with a new one, of the rows up to `mark` that can be read; what to say."""
+        aside = _put_aside(path)
+        self._scripts.clear()
+        self._made = _open(path)
+        kept = record_checks.rescue(self._made, aside, mark) if mark else 0
+        lost = f"{kept:,} of {mark:,} rows were read from it" if mark else "they are made again from the journal"
+        return [f"{path}: damaged ({error}): put aside as {aside.name}; {lost}"]
 
 
 def _put_aside(path: Path) -> Path:
@@ -239,15 +310,15 @@ def _open(path: Path | None, *, check: bool = False) -> sqlite3.Connection:
     """The connection, with all tables. Raises OutputError for a file of a newer slurmsim, sqlite3.Error."""
     if path is None:
         db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        db.create_function("lowered", 1, str.lower, deterministic=True)
+        _add_functions(db)
         _lay_out(db)
         return db
     try:  # with this mode from the start
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
     except OSError as error:
         raise OutputError(f"{path}: cannot use the rows of ended jobs: {error.strerror}") from None
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    db.create_function("lowered", 1, str.lower, deterministic=True)
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, uri=True)
+    _add_functions(db)
     try:
         db.execute("PRAGMA locking_mode = EXCLUSIVE")  # also needs no shared memory, which network file systems lack
         (version,) = db.execute("PRAGMA user_version").fetchone()
@@ -259,17 +330,46 @@ def _open(path: Path | None, *, check: bool = False) -> sqlite3.Connection:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
         if check and version:
-            said = [text for (text,) in db.execute("PRAGMA quick_check(1)")]
-            if said != ["ok"]:
-                raise sqlite3.DatabaseError(said[0])
+            _check(db)
         if version and application != APPLICATION:
             raise sqlite3.DatabaseError("the database of something else")
         if not version:
             _lay_out(db)
+        elif version < SCHEMA:
+            _upgrade(db)
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _add_functions(db: sqlite3.Connection) -> None:
+    db.create_function("lowered", 1, str.lower, deterministic=True)
+    record_checks.add_functions(db)
+
+
+def _check(db: sqlite3.Connection) -> None:
+    """Look at all pages, and at the indexes, which are made anew where they alone are wrong. Raises DatabaseError."""
+    if not _wrong(db, "quick_check") and _wrong(db, "integrity_check"):
+        db.execute("REINDEX")
+    if wrong := _wrong(db, "quick_check"):
+        raise sqlite3.DatabaseError(wrong)
+
+
+def _wrong(db: sqlite3.Connection, check: str) -> str:
+    (said,) = db.execute(f"PRAGMA {check}(1)").fetchone()
+    return "" if said == "ok" else str(said)
+
+
+def _upgrade(db: sqlite3.Connection) -> None:
+    """A file of schema 1 gets checksums, of what is there now."""
+    db.execute("BEGIN")
+    db.execute("ALTER TABLE job ADD COLUMN crc INTEGER")
+    for statement in record_checks.LAYOUT:
+        db.execute(statement)
+    record_checks.seal(db)
+    db.execute(f"PRAGMA user_version = {SCHEMA}")
+    db.execute("COMMIT")
 
 
 def _lay_out(db: sqlite3.Connection) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from slurmsim.slurmctld.history.state_folder import StateFolder
 
 NAME, OLD = "calls", "calls.old"
+_KINDS = (("user", str), ("at", int), ("argv", list), ("rc", int), ("seconds", float))
 MOST = 32 << 20
 """Bytes of the file; then it is put aside under another name, and the one before that is gone."""
 
@@ -41,26 +42,35 @@ class CallLog:
             self.close()
             self._path.replace(self._path.with_name(OLD))
 
-    def calls(self, command: str | None = None) -> list[dict[str, Any]]:
-        """What was called, or only calls of one command."""
-        found = []
+    def calls(self, command: str | None = None) -> tuple[list[dict[str, Any]], list[str]]:
+        """What was called, or only calls of one command; and where a line is damaged, ``calls:12``."""
+        found, damaged = [], []
         for name in (OLD, NAME):
             try:
                 with open(self._folder.open(name, os.O_RDONLY), encoding="utf-8", errors="replace") as file:
                     text = file.read()
             except OSError:
                 continue
-            for line in text.splitlines():
-                try:
-                    one = json.loads(line)
-                except ValueError:
-                    continue  # cut short when the disk was full
-                if command is None or one["argv"][:1] == [command]:
+            for number, line in enumerate(text.split("\n"), 1):
+                one = _entry(line)
+                if one is None:
+                    damaged += [f"{name}:{number}"] if line.endswith("}") else []  # else cut short by a full disk
+                elif command is None or one["argv"][:1] == [command]:
                     found.append(one)
-        return found
+        return found, damaged
 
     def close(self) -> None:
         """Close the file; the next call opens it again."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
+
+
+def _entry(line: str) -> dict[str, Any] | None:
+    """The call in a line; None if it cannot be read."""
+    try:
+        one = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    whole = isinstance(one, dict) and all(isinstance(one.get(name), kind) for name, kind in _KINDS)
+    return one if whole else None

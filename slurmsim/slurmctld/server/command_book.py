@@ -49,7 +49,8 @@ class CommandBook:
 
     def calls(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The log, or one command's part of it."""
-        return {"calls": self._log.calls(arguments.get("command"))}
+        found, damaged = self._log.calls(arguments.get("command"))
+        return {"calls": found, "damaged": damaged}
 
     def record(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """Begin to record a session, end it, or say what has been recorded. Raises Refusal."""

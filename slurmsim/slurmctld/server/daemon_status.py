@@ -32,6 +32,7 @@ def daemon_status(folder: Path, engine: Engine, clock: Clock, journal: Journal, 
             "pending": states[JobState.PENDING], "running": states[JobState.RUNNING],
             "suspended": states[JobState.SUSPENDED], "ended": sum(states[one] for one in FINAL_STATES),
         },
+        "accounting": {"put_aside": [one.text for one in engine.storage.store.aside]},
         "streams": _streams(engine),
         "faults": {"rules": len(engine.faults.rules), "met": sum(one.met for one in engine.faults.rules.values())},
     }  # fmt: skip
