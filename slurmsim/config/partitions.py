@@ -64,7 +64,7 @@ def read_partitions(
             found[name] = attributes.over(found[name].settled())
     for name, attributes in found.items():
         _check_preempt_mode(name, attributes, modes, report)
-    specs = [_spec(name, attributes, table, sets, report, "GANG" in modes) for name, attributes in found.items()]
+    specs = [_spec(name, attributes, table, sets, report) for name, attributes in found.items()]
     return tuple(replace(spec, default=spec.name == default_partition) for spec in specs)
 
 
@@ -88,11 +88,10 @@ def _spec(
     table: NodeTable,
     sets: Mapping[str, frozenset[str]],
     report: Report,
-    gang: bool,
 ) -> PartitionSpec:
     get = attributes.get
     _contradictions(name, attributes, report)
-    share, share_max = _oversubscribe(attributes, report, gang)
+    share, share_max = _oversubscribe(attributes, report)
     def_cpu, def_node = _memory_pair("DefMemPerCPU", "DefMemPerNode", attributes, report)
     max_cpu, max_node = _memory_pair("MaxMemPerCPU", "MaxMemPerNode", attributes, report)
     max_time, default_time = get("maxtime"), get("defaulttime")
@@ -164,7 +163,7 @@ def _nodes(
     return tuple(sorted(members, key=natural_key))
 
 
-def _oversubscribe(attributes: Attributes, report: Report, gang: bool) -> tuple[str, int]:
+def _oversubscribe(attributes: Attributes, report: Report) -> tuple[str, int]:
     """The OverSubscribe word and how many jobs may share a resource."""
     text, place = attributes.text("oversubscribe") or "NO", attributes.place_of("oversubscribe")
     word, colon, count = text.upper().partition(":")
@@ -176,9 +175,6 @@ def _oversubscribe(attributes: Attributes, report: Report, gang: bool) -> tuple[
     share = leading_number(count) if colon else _DEFAULT_SHARE
     if share < (2 if word == "YES" else 1):
         report.warning(place, "OverSubscribe", text, f"bad count {count!r}: NO is used, as in Slurm")
-        return "NO", 1
-    if share > 1 and word == "YES" and gang:
-        report.warning(place, "OverSubscribe", text, "not modelled: with PreemptMode=GANG --oversubscribe does nothing")
         return "NO", 1
     return word, share
 

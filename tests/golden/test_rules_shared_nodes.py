@@ -10,7 +10,7 @@ import pytest
 from properties.verdict import approve
 from unit.core.world import HEAD, World
 
-from slurmsim.core.records.messages import Suspend
+from slurmsim.core.records.messages import Submit, Suspend
 from slurmsim.states import FINAL_STATES
 
 GANG = "PreemptType=preempt/partition_prio\nPreemptMode=SUSPEND,GANG\nSchedulerTimeSlice=30\n"
@@ -84,14 +84,134 @@ def test_whole_nodes_beside_a_job_suspended_by_hand() -> None:
     assert states(w, "h1 h2 h3") == "SPR"
 
 
-# -- CPUs without turns -------------------------------------------------------------------------------------------
+# -- CPUs: two jobs that want all of the node -----------------------------------------------------------------------
+
+KINDS = """l PriorityTier=1 OverSubscribe=FORCE:2
+h PriorityTier=2 OverSubscribe=FORCE:2
+f PriorityTier=1 OverSubscribe=FORCE:1
+g PriorityTier=2 OverSubscribe=FORCE:1
+y PriorityTier=1 OverSubscribe=YES:2
+z PriorityTier=2 OverSubscribe=YES:2
+n PriorityTier=1
+o PriorityTier=1
+p PriorityTier=2
+q PriorityTier=2
+off PriorityTier=1 OverSubscribe=FORCE:1 PreemptMode=OFF"""
+ONLY_TURNS = "PreemptMode=GANG\nSchedulerTimeSlice=30\n"
+SEEN = {
+    # first letters of the states of both: Running, Suspended, Pending. By partition, `+` for -s
+    ONLY_TURNS: """l h SR, h l RS, n p SR, p n RS, p q RR, g h RR, h g RR, g p RR, p g RP, p p RP, l p RP, n h RP""",
+    GANG: """l h SR, h l RP, n p SR, p n RP, p q RR, g h RR, h g RR, g p RR, p g RP, p p RP, l p RP, n h RP,
+        y y RS, y+ y+ RS, y+ y RS, y y+ RP, y n RP, y+ n RP, n y RR, n y+ RP, y l RP, y+ l RR, l y RP, l y+ RR,
+        y z RP, y+ z+ SR, y h RP, y+ h SR, y+ p RP, y p RP""",
+    "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\n": """g f RP, f g RR, h l RP, l h RR, off f RP,
+        off g RP, f off RR, f p PR, n g PR, p f RP, g n RP, l p PR, n h PR, f l RR, g l RP""",
+    "": "f g RR, g f RR, f l RR, l h RR, f n RP, l y+ RR, n f RP, l n RP",
+}
+CASES = [(more, case.split()) for more, cases in SEEN.items() for case in cases.split(",")]
+
+
+@pytest.mark.parametrize(("more", "case"), CASES)
+def test_two_jobs_that_want_all_cpus(more: str, case: list[str]) -> None:
+    """The second comes 13 s after the first; looked at 13 s later. 22.05.8."""
+    w = world(KINDS, more)
+    for number, partition in enumerate(case[:2]):
+        share = "-s" if "+" in partition else ""
+        w.sbatch(f"-J j{number} -p {partition.strip('+')} -n8 {share} -t 20", 300, at=1 + 13 * number)
+    w.until(39)
+    assert states(w, "j0 j1") == case[2]
+    judge(w)
+
+
+WHOLE = """n:-n1+-x p:-n8 SR, n:-n1+-x p:-n1 SR, n:-n1+-x p:-n1+-x SR, l:-n1+-x h:-n8 SR, l:-n1+-x h:-n1+-x SR,
+    l:-n1+-x l:-n8 RS, l:-n1+-x l:-n1+-x RS, n:-n1 o:-n1+-x RR, n:-n1+-x o:-n8 RP, n:-n1 p:-n1+-x SR, p:-n1+-x n:-n8 RP,
+    l:-n1 l:-n1+-x RS, l:-n1 h:-n1+-x SR, y:-n1+-x y:-n1 RP, y:-n8 y:-n8+-x RS, y:-n8+-x y:-n8 RP"""
+
+
+@pytest.mark.parametrize("case", [case.split() for case in WHOLE.split(",")])
+def test_whole_nodes_in_turns(case: list[str]) -> None:
+    """The same with --exclusive, here -x. 22.05.8."""
+    w = world(KINDS)
+    for number, job in enumerate(case[:2]):
+        partition, _, options = job.partition(":")
+        line = options.replace("+", " ").replace("-x", "--exclusive")
+        w.sbatch(f"-J j{number} -p {partition} {line} -t 20", 300, at=1 + 13 * number)
+    w.until(39)
+    assert states(w, "j0 j1") == case[2]
+    judge(w)
 
 
 def test_partitions_of_force_share_cpus_with_each_other() -> None:
-    """Each has as many jobs on a CPU as it says, whatever the others have there."""
-    w = world("p OverSubscribe=FORCE:2\nq OverSubscribe=FORCE:2", "", "n1 CoresPerSocket=4")
-    for name, partition in zip("abcde", "ppqqp", strict=True):
-        w.sbatch(f"-J {name} -p {partition} -n4 -t 20", 300, at=0)
-    w.until(25)
-    assert states(w, "a b c d e") == "RRRRP"
+    """Each has as many jobs on a CPU as it says, whatever the others have there; also while they take turns."""
+    for more, seen in (("", ["RRRRP"] * 2), (ONLY_TURNS, ["RSRSP", "SRSRP"])):
+        w = world("p OverSubscribe=FORCE:2\nq OverSubscribe=FORCE:2", more, "n1 CoresPerSocket=4")
+        for name, partition in zip("abcde", "ppqqp", strict=True):
+            w.sbatch(f"-J {name} -p {partition} -n4 -t 20", 300, at=8)
+        for time, expected in zip((46, 66), seen, strict=True):
+            w.until(time)
+            assert states(w, "a b c d e") == expected
+        judge(w)
+
+
+# -- CPUs in turns: who is left out at the end of a slice ------------------------------------------------------------
+
+TIERS = "lo PriorityTier=1 OverSubscribe=FORCE:2\nhi PriorityTier=2 OverSubscribe=FORCE:2"
+
+
+def test_a_larger_job_of_a_higher_tier_takes_its_turn_beside_a_lower_one() -> None:
+    """12 of 8 CPUs run: in place of one shadow there is one, so the row of the lower tier is not built anew."""
+    w = world(TIERS)
+    w.sbatch("-J A -p hi -n4 -t 20", 300, at=4)
+    w.sbatch("-J C -p lo -n4 -t 20", 300, at=7)
+    w.sbatch("-J B -p hi -n8 -t 20", 300, at=10)
+    w.until(31)
+    assert states(w, "A C B") == "RRS"
+    w.until(62)
+    assert states(w, "A C B") == "SRR"
+    w.until(92)
+    assert states(w, "A C B") == "RRS"
     judge(w)
+
+
+def test_a_row_that_was_left_out_is_built_anew_when_a_job_starts() -> None:
+    """The start of any job does it, also on another node."""
+    w = world(TIERS, nodes="n[1-2] CoresPerSocket=8 RealMemory=8000")
+    w.sbatch("-J A -p hi -n4 -N1 -w n1 -t 20", 300, at=4)
+    w.sbatch("-J C -p lo -n4 -N1 -w n1 -t 20", 300, at=7)
+    w.sbatch("-J B -p hi -n8 -N1 -w n1 -t 20", 300, at=10)
+    w.until(62)
+    assert states(w, "A C B") == "SRR"
+    w.sbatch("-J D -p lo -n1 -w n2 -t 20", 300, at=65)
+    w.until(66)
+    assert states(w, "A C B D") == "SSRR"
+    judge(w)
+
+
+def test_two_shadows_in_place_of_one_stop_a_lower_job() -> None:
+    """One job on two nodes takes turns with one on each of them: the lower row had fewer jobs, so it is built anew."""
+    w = world(TIERS, nodes="n[1-2] CoresPerSocket=8 RealMemory=8000")
+    w.sbatch("-J A -p hi -N2 -n8 --ntasks-per-node=4 -t 20", 300, at=4)
+    w.sbatch("-J C -p lo -n4 -w n1 -t 20", 300, at=7)
+    w.sbatch("-J B1 -p hi -n8 -N1 -w n1 -t 20", 300, at=10)
+    w.sbatch("-J B2 -p hi -n8 -N1 -w n2 -t 20", 300, at=10)
+    w.until(31)
+    assert states(w, "A C B1 B2") == "RRSS"
+    w.until(62)
+    assert states(w, "A C B1 B2") == "SSRR"
+    judge(w)
+
+
+@pytest.mark.parametrize("partition", ["lo", "hi"])
+def test_components_of_a_heterogeneous_job_take_no_turns(partition: str) -> None:
+    """They stop for nobody, and nobody stops for them: 12 of 8 CPUs run."""
+    w = world(TIERS, nodes="n[1-2] CoresPerSocket=8 RealMemory=8000")
+    leader = w.sbatch(f"-J H0 -p {partition} -n4 -w n1 -t 20", 300, at=1)
+    w.sbatch(f"-J H1 -p {partition} -n4 -w n2 -t 20", 300, at=1)
+    for _, _, fact in w._future:
+        assert isinstance(fact, Submit)
+        fact.sub.het = leader, 2
+    w.sbatch("-J B -p hi -n8 -N1 -w n1 -t 20", 300, at=20)
+    w.until(60)
+    assert states(w, "H0 H1 B") == "RRR"
+    w.until(1000)
+    assert states(w, "H0 H1 B") == "CCC"

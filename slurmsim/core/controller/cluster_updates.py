@@ -16,7 +16,7 @@ import numpy as np
 from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.core.placement.compiled_request import SETTLED
-from slurmsim.core.placement.sharing import SharedCores, shares_cores, takes_turns
+from slurmsim.core.placement.sharing import SharedCores, preempts_by_tier, shares_cores, takes_turns
 from slurmsim.core.queue.priority import Multifactor
 from slurmsim.core.records.messages import AlterNodes, AlterPartition, DeletePartition
 from slurmsim.core.records.partition import Partition
@@ -155,7 +155,7 @@ class ClusterUpdates:
         table = state.table
         if takes_turns(state.spec) or (table.cores is None and not shares_cores(state.partitions)):
             return
-        table.cores = SharedCores(table, state.partitions)
+        table.cores = SharedCores(table, state.partitions, by_tier=preempts_by_tier(state.spec))
         for runs, entries in ((True, state.running), (False, state.suspended)):
             for job in sorted((entry[2] for entry in entries), key=lambda job: job.id):
                 if job.alloc is not None and not job.alloc.whole:

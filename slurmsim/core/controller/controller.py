@@ -258,8 +258,9 @@ class Controller:
         state, parts = self.state, self.accounting
         book = UsageObserver(parts.book) if parts.book is not None else None
         launcher = Launcher(state, self.power)
-        heard_by = (state.exclusive_users, book, parts.accrual, parts.limits, self.licenses, launcher, self.gang,
-                    self.predictions, self.buffers, self.watts)  # fmt: skip
+        # the gang scheduler comes last: it may suspend the job at once, which the others have to know by then
+        heard_by = (state.exclusive_users, book, parts.accrual, parts.limits, self.licenses, launcher,
+                    self.predictions, self.buffers, self.watts, self.gang)  # fmt: skip
         state.observers[:] = [one for one in heard_by if one is not None]
 
     def step(self, now: int, facts: list[Fact]) -> list[Action]:
@@ -465,6 +466,8 @@ class Controller:
         state = self.state
         running = [entry[2] for entry in state.running]
         state.table.check([*running, *self.suspension.check()], self.suspension.crowded)
+        if self.gang is not None:
+            self.gang.check()
         if any(job.state != JobState.RUNNING for job in running):
             raise InvariantError("a job among the running is not running")
         if any(job.bars is not None and job.partition.index in job.bars for job in running):

@@ -10,8 +10,13 @@ Mirrors src/slurmctld/gang.c and steps 2 to 4 of select/cons_common job_test.c (
 Which CPUs of a node a job has decides who stops for whom, so they are told apart here: a job takes the lowest that are
 free to it. Deviation: slurmctld deals tasks out over the sockets of a node, which may take others.
 
-As in slurmctld, jobs of equal tiers in different partitions stand in each other's way only while there is room
-elsewhere: then they run at once on the same CPUs (seen with 22.05.8; the manual advises against such partitions).
+As in slurmctld, jobs run at once on the same CPUs in three cases (all seen with 22.05.8 and 24.11.5):
+
+- They are of equal tiers in different partitions and there is no room elsewhere; the manual advises against those.
+- One is a component of a heterogeneous job: those take no turns, stop for nobody and make nobody stop.
+- A partition is left out at the end of a slice. Its row is built anew if it had fewer jobs than the partition has now,
+  shadows included. So if one job of a higher tier takes turns with one that has more CPUs, both run until something
+  starts or ends.
 """
 
 from __future__ import annotations
@@ -22,10 +27,12 @@ from typing import TYPE_CHECKING
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import Supposed
+from slurmsim.core.placement.sharing import preempts_by_tier
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.node_table import Allocation
 from slurmsim.core.records.observer import Observer
 from slurmsim.core.records.partition import Partition
+from slurmsim.errors import InvariantError
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
@@ -38,7 +45,6 @@ if TYPE_CHECKING:
 _OUT, _ACTIVE, _FILLER = range(3)
 # how a job takes its nodes (select's node states): for itself, on CPUs of its own, on CPUs it may share
 _ALONE, _OWN, _SHARED = range(3)
-_SHARINGS = {"EXCLUSIVE": _ALONE, "FORCE": _SHARED}  # --exclusive makes no difference
 Cores = dict[int, int]  # node -> its CPUs as bits
 
 
@@ -54,7 +60,7 @@ class Gang(Observer):
     def __init__(self, state: ControllerState, suspension: Suspension, modes: PreemptModes) -> None:
         self.state, self._suspension, self._modes = state, suspension, modes
         self.slice_s: int = state.spec.option("SchedulerTimeSlice")
-        self._by_partition = state.spec.option("PreemptType") == "preempt/partition_prio"
+        self._by_partition = preempts_by_tier(state.spec)
         self._lists: list[list[Job]] = [[] for _ in state.partitions]
         self._order = sorted(state.partitions, key=lambda p: -p.tier)  # equal tiers as in the file
         self._find_partners()
@@ -65,18 +71,21 @@ class Gang(Observer):
         self._all: list[int] = [(1 << n) - 1 for n in state.table.cpus.tolist()]
         self._stopped: set[int] = set()
         self._beside: set[int] = set()  # jobs whose CPUs the next to start was given
+        # jobs and shadows of each active row as it was built last; None where all are as they would be built now
+        self._built: list[int] | None = None
         self._sliced_at = state.start_time
 
     # -- the active rows --------------------------------------------------------------------------------------------
 
     def _find_partners(self) -> None:
         partitions = self.state.partitions
-        self.finds = [self._has_rows(p) or any(self._yields(q, p) for q in partitions) for p in partitions]
+        self.finds = [_rows(p) > 1 or any(self._yields(q, p) for q in partitions) for p in partitions]
 
     def partition_added(self, partition: Partition) -> None:
         """A partition was made while the cluster runs."""
         self._lists.append([])
         self._order = sorted(self.state.partitions, key=lambda p: -p.tier)
+        self._built = None
         self._find_partners()
 
     def started(self, job: Job, now: int) -> None:
@@ -87,16 +96,19 @@ class Gang(Observer):
         beside, self._beside = self._beside, set()
         crowded = self._assign(job, beside)
         self._row[job.id] = self._first_row(job)
-        self._lists[index].append(job)
         self._home[job.id] = index
+        if job.sub.het is not None:
+            return
+        self._lists[index].append(job)
         self._place[job.id] = _OUT
         if not crowded:
             self._place[job.id] = _FILLER
+            self._changed()
             return
         used = self._shadows(job.partition)
         for other in self._lists[index]:
             if self._place[other.id] != _OUT:
-                self._add(used, other)
+                self._add(used, other.id)
         if self._fits(used, job):
             self._place[job.id] = _FILLER
             self._update()
@@ -108,11 +120,10 @@ class Gang(Observer):
         a = job.alloc
         assert a is not None
         on: dict[int, list[int]] = {}
-        for jobs in self._lists:
-            for other in jobs:
-                if other.nodes & a.mask:
-                    for node in self._cores[other.id]:
-                        on.setdefault(node, []).append(other.id)
+        for other_id, cores in self._cores.items():
+            for node in cores:
+                if a.mask >> node & 1:
+                    on.setdefault(node, []).append(other_id)
         counts = [a.cpus] * a.n_nodes if isinstance(a.cpus, int) else a.cpus.tolist()
         mine: Cores = {}
         crowded = False
@@ -134,8 +145,7 @@ class Gang(Observer):
 
     def resized(self, job: Job, now: int) -> None:
         self._cores[job.id] = {node: bits for node, bits in self._cores[job.id].items() if job.nodes >> node & 1}
-        if self._stopped:
-            self._update()
+        self._changed()
 
     def gone(self, job: Job) -> None:
         self.ended(job)
@@ -148,11 +158,19 @@ class Gang(Observer):
         index = self._home.pop(job.id, None)
         if index is None:
             return
+        del self._row[job.id], self._cores[job.id]
+        if self._place.pop(job.id, None) is None:
+            return
         self._lists[index].remove(job)
-        del self._place[job.id], self._row[job.id], self._cores[job.id]
         self._stopped.discard(job.id)
+        self._changed()
+
+    def _changed(self) -> None:
+        """Jobs came or went: rows are built anew, which changes none while nobody is suspended."""
         if self._stopped:
             self._update()
+        else:
+            self._built = None
 
     def _casting(self, partition: Partition) -> list[Job]:
         """The jobs that run in partitions of higher tiers."""
@@ -163,11 +181,11 @@ class Gang(Observer):
         """CPUs that running jobs of higher tiers have."""
         used: Cores = {}
         for job in self._casting(partition):
-            self._add(used, job)
+            self._add(used, job.id)
         return used
 
-    def _add(self, used: Cores, job: Job) -> None:
-        for node, bits in self._cores[job.id].items():
+    def _add(self, used: Cores, job_id: int) -> None:
+        for node, bits in self._cores[job_id].items():
             used[node] = used.get(node, 0) | bits
 
     def _fits(self, used: Cores, job: Job) -> bool:
@@ -187,16 +205,17 @@ class Gang(Observer):
                     if self._place[job.id] != wanted:
                         continue
                     if self._fits(used, job):
-                        self._add(used, job)
+                        self._add(used, job.id)
                         continue
                     self._place[job.id] = _OUT
                     if self._make_stop(job, shadowed):
                         killed.append(job)
             for job in jobs:
                 if self._place[job.id] == _OUT and job.priority and job not in killed and self._fits(used, job):
-                    self._add(used, job)
+                    self._add(used, job.id)
                     self._place[job.id] = _FILLER
                     self._make_go(job)
+        self._built = None
         self._kill(killed)
 
     def _make_stop(self, job: Job, shadowed: bool) -> bool:
@@ -231,12 +250,26 @@ class Gang(Observer):
         if not self._stopped or (now - self.state.start_time) % self.slice_s or self._sliced_at == now:
             return
         self._sliced_at = now
+        killed: list[Job] = []
+        built = self._built or [self._in_row(p) for p in self.state.partitions]
         for partition in self._order:
-            if any(self._place[job.id] == _OUT for job in self._lists[partition.index]):
-                self._turn(partition)
+            index = partition.index
+            if built[index] < len(self._lists[index]) + len(self._casting(partition)):
+                killed += self._turn(partition)
+                built[index] = self._in_row(partition)
+        self._built = built
+        self._kill(killed)
 
-    def _turn(self, partition: Partition) -> None:
-        """Who ran by turn goes to the end of the list; then whoever fits runs, in the order of the list."""
+    def _in_row(self, partition: Partition) -> int:
+        """Jobs in the active row of `partition` as it would be built now, shadows included."""
+        own = sum(self._place[job.id] != _OUT for job in self._lists[partition.index])
+        return len(self._casting(partition)) + own
+
+    def _turn(self, partition: Partition) -> list[Job]:
+        """Who ran by turn goes to the end of the list; then whoever fits runs, in the order of the list.
+
+        Returns those who have to go instead of being suspended.
+        """
         place = self._place
         jobs = self._lists[partition.index]
         jobs.sort(key=lambda job: place[job.id] == _ACTIVE)
@@ -245,13 +278,13 @@ class Gang(Observer):
         for job in jobs:
             place[job.id] = _OUT
             if job.priority and self._fits(used, job):
-                self._add(used, job)
+                self._add(used, job.id)
                 place[job.id] = _ACTIVE
         killed = [job for job in jobs if place[job.id] == _OUT and self._make_stop(job, shadowed)]
         for job in jobs:
             if place[job.id] == _ACTIVE:
                 self._make_go(job)
-        self._kill(killed)
+        return killed
 
     # -- placing beside others --------------------------------------------------------------------------------------
 
@@ -272,9 +305,7 @@ class Gang(Observer):
         suspension = self._suspension
         for _, _, job in self._occupants(alloc.mask):
             suspension.share(job)
-        tier, here = record.partition.tier, record.partition
-        if any(job.partition.tier == tier and job.partition is not here and job.nodes & alloc.mask for job in beside):
-            suspension.may_crowd(record.job)
+        suspension.may_crowd(record.job)
         self._beside = {job.id for job in beside}
         return self.state.table.counted(alloc) if alloc.mask & ~self.state.table.idle else alloc
 
@@ -289,8 +320,7 @@ class Gang(Observer):
     def _search(self, record: Record, within: Bitmap, gone: Collection[int]) -> tuple[Allocation, list[Job]] | None:
         """What is found, and the jobs whose CPUs were free for it."""
         request, partition = record.request, record.partition
-        sharing = _SHARINGS.get(partition.spec.oversubscribe, _OWN)
-        if sharing == _ALONE or not self.finds[partition.index]:
+        if not self.finds[partition.index] or _sharing(record.job, partition) == _ALONE:
             return None
         lower: dict[int, list[Job]] = {}
         same: list[Job] = []
@@ -299,11 +329,9 @@ class Gang(Observer):
         for _, _, job in self._occupants(within & request.candidates):
             assert job.alloc is not None
             theirs = job.partition
-            how, rows = _SHARINGS.get(theirs.spec.oversubscribe, _OWN), theirs.spec.oversubscribe_max
-            others_rows = how == _SHARED and rows > 1 and theirs is not partition
             if job.id in gone:
                 base.release(job.alloc)
-            elif how == _ALONE or (sharing == _SHARED and how == _OWN) or (sharing == _OWN and others_rows):
+            elif self._closes(job, record):
                 within &= ~job.nodes
             elif self._hard(theirs, partition):
                 continue
@@ -321,32 +349,37 @@ class Gang(Observer):
         found = self._try(base, below, request, within)
         if found is not None:
             for p in self._order:  # spare the higher of the lower tiers as far as possible
-                if p.index in lower:
+                if p.index in lower and p.tier < partition.tier:
                     spared = [job for job in below if job.partition.index != p.index]
                     better = self._try(base, spared, request, within)
                     if better is None:
                         break
                     found, below = better, spared
             return found, below
-        for row in range(partition.spec.oversubscribe_max if sharing == _SHARED else 1):
+        for row in range(_rows(partition)):
             free = [*below, *[job for job in own if self._row[job.id] != row], *same]
             found = self._try(base, free, request, within)
             if found is not None:
                 return found, free
         return None
 
-    @staticmethod
-    def _has_rows(partition: Partition) -> bool:
-        return partition.spec.all_share
+    def _closes(self, job: Job, record: Record) -> bool:
+        """Whether `record`'s job may not enter the nodes of `job` at all (_verify_node_state, share_node_bitmap)."""
+        mine, theirs = record.partition, job.partition
+        wish, how = _sharing(record.job, mine), _sharing(job, theirs)
+        if how == _ALONE or (wish == _SHARED and how == _OWN):
+            return True
+        if wish == _OWN and _rows(theirs) > 1 and theirs is not mine:
+            return True
+        preempted = self._by_partition and theirs.tier < mine.tier
+        return job.request.exclusive and not preempted
 
     def _yields(self, theirs: Partition, mine: Partition) -> bool:
         return theirs is not mine and bool(theirs.mask & mine.mask) and not self._hard(theirs, mine)
 
     def _hard(self, theirs: Partition, mine: Partition) -> bool:
         """Whether jobs of partition `theirs` keep their CPUs from those of `mine`."""
-        if not self._by_partition:
-            return theirs is not mine
-        return theirs.tier > mine.tier or self._modes.protected(theirs.index)
+        return self._by_partition and (theirs.tier > mine.tier or self._modes.protected(theirs.index))
 
     def _try(self, base: Supposed, stopped: list[Job], request: CompiledRequest, within: Bitmap) -> Allocation | None:
         """Place where the CPUs of the jobs `stopped` are free, but not their memory and GRES."""
@@ -358,16 +391,41 @@ class Gang(Observer):
 
     def _first_row(self, job: Job) -> int:
         """The row of its partition that `job` goes into: the first where its CPUs are free (job_res_add_job)."""
-        jobs = self._lists[job.partition.index]
-        rows = job.partition.spec.oversubscribe_max
-        for row in range(rows - 1):
+        index, last = job.partition.index, _rows(job.partition) - 1
+        for row in range(last):
             used: Cores = {}
-            for other in jobs:
-                if self._row[other.id] == row:
-                    self._add(used, other)
+            for other_id, home in self._home.items():
+                if home == index and self._row[other_id] == row:
+                    self._add(used, other_id)
             if self._fits(used, job):
                 return row
-        return rows - 1
+        return last
+
+    def check(self) -> None:
+        """Raise InvariantError if two jobs of one active row have a CPU of a node."""
+        for jobs in self._lists:
+            used: Cores = {}
+            for job in jobs:
+                if self._place[job.id] == _OUT:
+                    continue
+                if not self._fits(used, job):
+                    raise InvariantError(f"job {job.id} runs on CPUs of its active row")
+                self._add(used, job.id)
+
+
+def _rows(partition: Partition) -> int:
+    """How many rows of jobs `partition` may have."""
+    spec = partition.spec
+    return spec.oversubscribe_max if spec.oversubscribe in ("YES", "FORCE") else 1
+
+
+def _sharing(job: Job, partition: Partition) -> int:
+    """How `job` takes nodes of `partition`; --exclusive makes no difference (_get_job_node_req)."""
+    share = partition.spec.oversubscribe
+    if share == "EXCLUSIVE":
+        return _ALONE
+    wishes = share == "YES" and _rows(partition) > 1 and job.sub.request.oversubscribe
+    return _SHARED if share == "FORCE" or wishes else _OWN
 
 
 def _lowest_bits(available: int, kept: int, count: int) -> int:

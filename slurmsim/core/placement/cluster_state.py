@@ -14,7 +14,7 @@ from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds, fit_memo
 from slurmsim.core.placement.node_release_times import ONE_BY_ONE
 from slurmsim.core.placement.node_sets import NodeSets
 from slurmsim.core.placement.selector import Selector
-from slurmsim.core.placement.sharing import SharedCores, shares_cores, takes_turns
+from slurmsim.core.placement.sharing import SharedCores, preempts_by_tier, shares_cores, takes_turns
 from slurmsim.core.placement.topology import SwitchTree
 from slurmsim.core.records.node_names import NodeNamer, index_runs, run_length
 from slurmsim.core.records.node_table import Allocation, NodeTable
@@ -78,7 +78,7 @@ class ClusterState:
             if p.spec.max_cpus_per_node is not None:
                 self.table.used_by[p.index] = np.zeros(self.table.n, np.int64)
         if shares_cores(self.partitions) and not takes_turns(cluster):  # else the gang scheduler has the rows
-            self.table.cores = SharedCores(self.table, self.partitions)
+            self.table.cores = SharedCores(self.table, self.partitions, by_tier=preempts_by_tier(cluster))
         self.default_memory = MemoryBounds(cluster.option("DefMemPerCPU"), cluster.option("DefMemPerNode"))
         self.max_memory = MemoryBounds(cluster.option("MaxMemPerCPU"), cluster.option("MaxMemPerNode"))
         self.gpu_defaults = GpuDefaults(cluster.option("DefCpuPerGPU"), cluster.option("DefMemPerGPU"))

@@ -220,9 +220,9 @@ class CompiledRequest:
 
     def _sharing(self, request: ResourceRequest, spec: PartitionSpec, table: NodeTable) -> None:
         """Whether the job has its nodes to itself, and which cores it takes where it has not."""
-        several = spec.oversubscribe_max > 1
-        shares = spec.oversubscribe == "FORCE" or (spec.oversubscribe == "YES" and request.oversubscribe)
-        self.sharing = "row" if shares and several else "one"
+        wishes = spec.oversubscribe == "YES" and request.oversubscribe and spec.oversubscribe_max > 1
+        forced = spec.oversubscribe == "FORCE" and (spec.oversubscribe_max > 1 or table.cores is not None)
+        self.sharing = "row" if wishes or forced else "one"
         # with FORCE even a job with --exclusive shares: it gets all cores of one row
         forced = spec.all_share
         self.all_cores = forced and request.exclusive

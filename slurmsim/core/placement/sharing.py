@@ -37,13 +37,24 @@ def _both(one: Taken, other: Taken) -> Taken:
 
 
 def shares_cores(partitions: Iterable[Partition]) -> bool:
-    """Whether some partition lets several jobs have one core."""
-    return any(p.spec.oversubscribe in ("YES", "FORCE") and p.spec.oversubscribe_max > 1 for p in partitions)
+    """Whether several jobs may have one core: of one partition, or of one with FORCE and another on its nodes."""
+    known = [p for p in partitions if p.spec.oversubscribe != "EXCLUSIVE"]
+    for p in known:
+        if p.spec.oversubscribe in ("YES", "FORCE") and p.spec.oversubscribe_max > 1:
+            return True
+        if p.spec.oversubscribe == "FORCE" and any(q is not p and q.mask & p.mask for q in known):
+            return True
+    return False
 
 
 def takes_turns(cluster: ClusterSpec) -> bool:
     """Whether the configuration has a gang scheduler: PreemptMode with GANG, and not select/linear."""
     return "GANG" in cluster.option("PreemptMode") and cluster.option("SelectType") != "select/linear"
+
+
+def preempts_by_tier(cluster: ClusterSpec) -> bool:
+    """Whether the configuration preempts by tiers of partitions."""
+    return cluster.option("PreemptType") == "preempt/partition_prio"
 
 
 class SharedCores:
@@ -55,12 +66,17 @@ class SharedCores:
         The nodes.
     partitions
         All partitions, by index.
+    by_tier
+        Jobs of higher tiers keep their cores from those of lower ones, and those of partitions with PreemptMode=OFF
+        from all (preempt/partition_prio).
     size
         Cores of each node, if they are known already.
     """
 
-    def __init__(self, table: NodeTable, partitions: Sequence[Partition], size: list[int] | None = None) -> None:
-        self.table = table
+    def __init__(
+        self, table: NodeTable, partitions: Sequence[Partition], *, by_tier: bool, size: list[int] | None = None
+    ) -> None:
+        self.table, self.by_tier = table, by_tier
         self.partitions = list(partitions)
         self.n_rows = [p.spec.oversubscribe_max if p.spec.oversubscribe in ("YES", "FORCE") else 1 for p in partitions]
         self.size: list[int] = (table.cpus // table.grain).tolist() if size is None else size
@@ -71,7 +87,7 @@ class SharedCores:
 
     def copy(self) -> SharedCores:
         """The same state, to be changed on its own."""
-        new = SharedCores(self.table, self.partitions, self.size)
+        new = self.emptied()
         new.rows = {index: [row.copy() for row in rows] for index, rows in self.rows.items()}
         new.sole_jobs, new.sole = self.sole_jobs.copy(), self.sole
         new.kept = self.kept
@@ -106,7 +122,7 @@ class SharedCores:
 
     def emptied(self) -> SharedCores:
         """The state without any job."""
-        return SharedCores(self.table, self.partitions, self.size)
+        return SharedCores(self.table, self.partitions, by_tier=self.by_tier, size=self.size)
 
     # -- choosing -------------------------------------------------------------------------------------------------
 
@@ -120,16 +136,22 @@ class SharedCores:
         mask &= ~self.sole
         # with --exclusive only nodes with no core taken will do
         yield self._trial(request, mask, self._union(self.rows))
+        hard = self._union([i for i in self.rows if self._keeps(self.partitions[i], own)]) if self.by_tier else {}
         equal = [i for i in self.rows if self.partitions[i].tier == own.tier]
         lower = [i for i in self.rows if self.partitions[i].tier < own.tier]
         for without in range(len(lower), -1, -1):  # spare the jobs of lower tiers as far as possible
-            yield self._trial(request, mask, self._union([*equal, *lower[:without]]))
+            yield self._trial(request, mask, _both(hard, self._union([*equal, *lower[:without]])))
         rows = self.rows.get(own.index, [])
         for row in sorted(rows, key=lambda row: -sum(cores.bit_count() for cores in row.values())):
             if row:
-                yield self._trial(request, mask, row)
+                yield self._trial(request, mask, _both(hard, row))
         if sum(bool(row) for row in rows) < self.n_rows[own.index]:
-            yield self._trial(request, mask, {})
+            yield self._trial(request, mask, hard)
+
+    @staticmethod
+    def _keeps(theirs: Partition, mine: Partition) -> bool:
+        """Whether jobs of `theirs` keep their cores from those of `mine`, whatever rows there are."""
+        return theirs.tier > mine.tier or theirs.spec.preempt_mode == "OFF"
 
     def _trial(self, request: CompiledRequest, mask: Bitmap, busy: Taken) -> tuple[Bitmap, Taken]:
         busy = _both(busy, self.kept)

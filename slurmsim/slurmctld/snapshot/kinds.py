@@ -53,7 +53,7 @@ from slurmsim.slurmctld.processes.step import Step
 from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.snapshot.graph import Kind
 
-SCHEMA = 12
+SCHEMA = 13
 """Of kinds and parts together."""
 
 
@@ -120,7 +120,7 @@ KINDS: tuple[Kind, ...] = (
         purge_comp_s spec start users
     """,
     ),
-    _kind("shared cores", SharedCores, "table partitions n_rows size rows sole_jobs sole", kept=dict),
+    _kind("shared cores", SharedCores, "table partitions by_tier n_rows size rows sole_jobs sole", kept=dict),
     _kind("totals", Totals, "cpus gpus mask mem name nodes pending running size touched"),
     _kind("bar", Bar, "text refusal by_qos reason"),
     _kind("accounts", Accounts, "_by_partition tree enforce", _found=dict),

@@ -128,7 +128,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "watts", c.watts, "shapes charged_mw drawn_mw spent_mj joint_s at_once _wanted"
     yield "reshaping", c.reshaping, ""
     yield "shortage", c.shortage, "_took"
-    yield "gang", c.gang, "finds _lists _order _place _home _row _cores _all _stopped _beside _sliced_at"
+    yield "gang", c.gang, "finds _lists _order _place _home _row _cores _all _stopped _beside _sliced_at _built"
     yield "policy host", c.host, "passes wake planned planned_busy"
     yield "solves", c.solves, "asked solver request answer"
     yield "view", c.view, "pools"

@@ -16,6 +16,7 @@ a part of the engine stays what it is in a new one. What refers to other records
 | 9 | before 0.7.0 | priorities of runs that are requeued, reasons told again in the next pass |
 | 10 | before 0.7.0 | records of the queue keep the parts of their key |
 | 11 | before 0.7.0 | a fair tree knows all siblings together |
+| 12 | before 0.7.0 | whose cores lower tiers cannot have; how many jobs each active row had |
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.core.accounting.fairshare import FairTree
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.gres import GpuDefaults
+from slurmsim.core.placement.sharing import preempts_by_tier
 from slurmsim.errors import WorkloadError
 from slurmsim.slurmctld.snapshot.kinds import SCHEMA
 
@@ -64,6 +66,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     9: {"live job": {"ran_with_priority": 0}},
     10: {},
     11: {"fair tree": {"_siblings": LATER}},
+    12: {"shared cores": {"by_tier": LATER}},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {
@@ -176,10 +179,13 @@ def complete(requests: list[CompiledRequest], trees: list[FairTree], schema: int
 def settle(engine: Engine, schema: int) -> None:
     """What older releases only showed, or refused, decides now: active features; which cores are reserved.
 
-    And what they did not count: idle nodes.
+    And what they did not count: idle nodes; or not know: whose cores are not to be given.
     """
+    state = engine.controller.state
+    if schema < 13 and state.table.cores is not None:
+        state.table.cores.by_tier = preempts_by_tier(state.spec)
     if schema < 11:
-        engine.controller.state.table.count_anew()
+        state.table.count_anew()
     if schema < 5:
         for reservation in engine.controller.state.reserved.all:
             reservation.core_bits = {}
