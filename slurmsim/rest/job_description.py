@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from slurmsim.numerals import is_number
+
 Job = dict[str, Any]
 INFINITE = frozenset({"INFINITE", "UNLIMITED", "INFINITY"})
 _NO_LIMIT = 0xFFFFFFFF
@@ -31,7 +33,7 @@ def number(value: Any) -> int | None:
     if isinstance(value, str):
         if value.upper() in INFINITE:
             return _NO_LIMIT
-        if not value.removeprefix("-").isdecimal() or len(value) > 20:
+        if not is_number(value.removeprefix("-")):
             raise Wrong
     elif not isinstance(value, (int, float)) or value != value or abs(value) > 1 << 62:
         raise Wrong
@@ -92,7 +94,7 @@ def _shared(value: Any) -> str | None:
 
 def _nodes(value: Any) -> dict[str, int]:
     low, dash, high = text(value).partition("-")
-    if not low.isdecimal() or (dash and not high.isdecimal()):
+    if not is_number(low) or (dash and not is_number(high)):
         raise Wrong
     return {"min_nodes": int(low), "max_nodes": int(high or low)}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from slurmsim.numerals import is_number
+from slurmsim.numerals import MOST_DIGITS, is_number
 
 _DAY = 24 * 3600
 _UNITS = (
@@ -63,6 +63,8 @@ def parse_date(text: str, now: int, past: bool = False) -> int:
         return _Reader(text, now).read(past)
     except _Wrong as wrong:
         raise BadDate(wrong.position, text) from None
+    except (OverflowError, ValueError, OSError):  # a day that no calendar has
+        raise BadDate(len(text), text) from None
 
 
 class _Reader:
@@ -155,6 +157,8 @@ class _Reader:
             count = count * 10 + int(self.text[at])
             digits += 1
             at += 1
+            if digits > MOST_DIGITS:
+                raise _Wrong(at - 1 + shift)
         if not digits:
             raise _Wrong(reported)
         return count, at

@@ -1,0 +1,154 @@
+"""slurmrestd and the page, asked by another user of the machine: nothing before a token, and nobody kept out.
+
+Rows "slurmrestd" and "the page" of docs/security.md.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from as_another import as_another, held_open, refusal
+
+import slurmsim
+from slurmsim.jwt_key import key_of, sign
+from slurmsim.live.cluster import Cluster
+from slurmsim.rest.messages import Request
+
+pytest.importorskip("uvicorn", reason="NOT TESTED: slurmrestd and the page: the extras rest and web are not installed")
+pytest.importorskip("jwt", reason="NOT TESTED: slurmrestd: the extra rest is not installed")
+
+from slurmsim.rest.server import make_service
+
+VERSION = "v0.0.45"
+BOMB = b"a: &a {x: 1}\n" + b"".join(
+    b"%c: &%c {<<: [%s]}\n" % (k, k, b", ".join([b"*%c" % (k - 1)] * 9)) for k in range(ord("b"), ord("j"))
+)
+PATIENT_S = 5.0
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with slurmsim.cluster(nodes=2, frozen=True, slurm_version="26.05", users={"alice": 2001}) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def port(cluster: Cluster) -> Iterator[int]:
+    """Where slurmrestd listens."""
+    program = str(Path(cluster.folder) / "bin" / "slurmrestd")
+    environ = {**os.environ, **cluster.environ}
+    server = subprocess.Popen([program, "127.0.0.1:0"], env=environ, text=True, stderr=subprocess.PIPE)
+    assert server.stderr is not None
+    try:
+        line = server.stderr.readline()
+        assert "listening on" in line
+        yield int(line.rsplit(":", 1)[1])
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(20)
+        server.stderr.close()
+
+
+def asked(
+    port: int, method: str, path: str, token: str | None, body: bytes | None = None, kind: str = "application/json"
+) -> tuple[int, float]:
+    """The status of an answer, and the seconds it took."""
+    began = time.monotonic()
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    head = {"Content-Type": kind, **({"X-SLURM-USER-TOKEN": token} if token else {})}
+    line.request(method, path, body, head)
+    answer = line.getresponse()
+    answer.read()
+    line.close()
+    return answer.status, time.monotonic() - began
+
+
+def token(cluster: Cluster, user: str = "alice") -> str:
+    return sign({"exp": 1 << 40, "iat": 1, "sun": user}, key_of(str(cluster.folder)))
+
+
+def deep_token() -> str:
+    """A token whose head is JSON that is nested deeper than Python reads."""
+    import base64
+
+    head = base64.urlsafe_b64encode(b"[" * 20_000).rstrip(b"=").decode()
+    return f"{head}.e30.e30"
+
+
+@pytest.mark.parametrize("given", [None, "", "nonsense", "a.b.c", deep_token(), "é"])
+def test_nothing_is_read_before_a_token(port: int, given: str | None) -> None:
+    """The body that would take long is not looked at, and not waited for either."""
+    for path in (f"/slurm/{VERSION}/job/submit", f"/slurmdb/{VERSION}/qos"):
+        for body in (b"[" * 2000, BOMB, b"- a\n" * 50_000):
+            try:
+                status, seconds = asked(port, "POST", path, given, body, "application/yaml")
+            except (UnicodeEncodeError, ConnectionError):
+                continue  # the client says no, or is hung up on while it still sends
+            assert status in (401, 511) and seconds < PATIENT_S
+    with socket.create_connection(("127.0.0.1", port), 10) as line:
+        head = f"POST /slurm/{VERSION}/job/submit HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 9999999\r\n\r\n"
+        line.sendall(head.encode())
+        assert b" 401 " in line.recv(4096)
+
+
+def test_with_a_token_they_are_refused_at_once(cluster: Cluster, port: int) -> None:
+    for body in (b"[" * 2000, BOMB, b"{" * 100_000):
+        status, seconds = asked(port, "POST", f"/slurm/{VERSION}/job/submit", token(cluster), body, "application/yaml")
+        assert status == 400 and seconds < PATIENT_S
+    status, _ = asked(port, "POST", f"/slurm/{VERSION}/job/submit", token(cluster), b"[" * 100_000)
+    assert status == 400
+    assert asked(port, "GET", f"/slurm/{VERSION}/ping/", token(cluster))[0] == 200
+
+
+def test_another_user_has_the_port_and_no_more(cluster: Cluster, port: int) -> None:
+    assert as_another(lambda: asked(port, "GET", f"/slurm/{VERSION}/jobs/", None)[0]) == 401
+    assert as_another(lambda: asked(port, "GET", f"/slurm/{VERSION}/jobs/", "a.b.c")[0]) == 511
+    assert as_another(lambda: asked(port, "GET", "/metrics", None)[0]) == 200  # anybody's, as Slurm's
+    assert as_another(lambda: refusal(lambda: key_of(str(cluster.folder)))) == "PermissionError"
+
+
+def half_open(port: int) -> socket.socket:
+    line = socket.create_connection(("127.0.0.1", port), 10)
+    line.send(b"GET / HTTP/1.1\r\nHost:")
+    return line
+
+
+def test_half_open_connections_keep_nobody_out_of_slurmrestd(cluster: Cluster, port: int) -> None:
+    with held_open(lambda: half_open(port), 400):
+        status, seconds = asked(port, "GET", f"/slurm/{VERSION}/ping/", token(cluster))
+        assert status == 200 and seconds < PATIENT_S
+
+
+def test_half_open_connections_keep_nobody_out_of_the_page(cluster: Cluster) -> None:
+    with cluster.web() as page:
+        where, _, query = page.url.removeprefix("http://").partition("/")
+        port = int(where.rpartition(":")[2])
+        assert as_another(lambda: asked(port, "GET", "/", None)[0]) == 401
+        with held_open(lambda: half_open(port), 400):
+            status, seconds = asked(port, "GET", f"/{query}", None)
+            assert status == 200 and seconds < PATIENT_S
+
+
+@pytest.mark.parametrize(
+    "when", ["now+99999999999999999999days", "now-9999999999999999weeks", "uts" + "9" * 5000, "9" * 4000, "now+1e9days"]
+)
+def test_far_times_are_refused(cluster: Cluster, when: str) -> None:
+    service = make_service(str(cluster.folder))
+    for name in ("start_time", "end_time", "update_time"):
+        for path in (f"/slurmdb/{VERSION}/jobs", f"/slurm/{VERSION}/jobs", f"/slurm/{VERSION}/nodes"):
+            answer = service.answer(Request("GET", path, {name: when}))
+            assert answer.status < 500 and b"internal error" not in answer.body, (path, name)
+            if answer.status == 200:  # a parameter of another path
+                assert json.loads(answer.body)["errors"] == []
+    service.close()
+    assert cluster.run(["sacct", "-S", when]).returncode != 0 or when == "9" * 4000
+    assert "Traceback" not in cluster.run(["sacct", "-S", when]).stderr

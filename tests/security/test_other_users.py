@@ -1,0 +1,155 @@
+"""Another user of the machine, really: what is closed to him, and what he may once the owner has opened the socket.
+
+Rows "other users of the machine" of docs/security.md.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from as_another import OTHER, as_another, held_open, refusal
+
+import slurmsim
+from slurmsim.jwt_key import KEY_FILE, key_of
+from slurmsim.live.cluster import Cluster
+from slurmsim.protocol import SOCKET, Client
+
+DENIED = "Access/permission denied"
+UNREACHABLE = "Unable to contact slurm controller (connect failure)"
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that others can pass through, as /srv is."""
+    found = Path(tempfile.mkdtemp(prefix="slurmsim-doors-"))
+    found.chmod(0o711)
+    yield found
+    shutil.rmtree(found, ignore_errors=True)
+
+
+@pytest.fixture
+def cluster(place: Path) -> Iterator[Cluster]:
+    with slurmsim.cluster(nodes=2, jobs="run", slurm_version="26.05", folder=place / "c", users={"alice": 2001}) as c:
+        key_of(str(c.folder))
+        c.run("sbatch -H --wrap 'sleep 1'", env={"SECRET": "no word"}, check=True)
+        yield c
+
+
+def opened(c: Cluster) -> Cluster:
+    """As docs/security.md says for a class."""
+    c.folder.chmod(0o711)
+    (c.folder / SOCKET).chmod(0o666)
+    return c
+
+
+def ask(c: Cluster, call: str, user: str | None = None, *, asks: bool = False, **arguments: Any) -> dict[str, Any]:
+    client = Client(str(c.folder), user, 20.0, asks=asks)
+    try:
+        return client.call(call, **arguments)
+    finally:
+        client.close()
+
+
+def job(script: str, **more: Any) -> dict[str, Any]:
+    return {"name": "j", "script": script, "work_dir": "/", "std_out": "/dev/null", "environment": {"A": "b"}, **more}
+
+
+SIMULATED = "#!/bin/sh\n#SLURMSIM runtime=600\n"
+
+
+def test_a_cluster_is_closed(cluster: Cluster) -> None:
+    assert as_another(lambda: refusal(lambda: ask(cluster, "ping"))) == UNREACHABLE
+    for name in ("", SOCKET, KEY_FILE, "journal", "slurm.conf", "jobs", "log"):
+        assert as_another(lambda name=name: refusal((cluster.folder / name).read_bytes)) == "PermissionError"
+
+
+def test_files_of_an_open_one_are_closed(cluster: Cluster) -> None:
+    """Keys, scripts, environments and what is written of requests; the configuration may be read."""
+    opened(cluster)
+    for name in (KEY_FILE, "journal", "journal.mark", "lock"):
+        assert as_another(lambda name=name: refusal((cluster.folder / name).read_bytes)) == "PermissionError", name
+    assert as_another(lambda: refusal(lambda: os.listdir(cluster.folder))) == "PermissionError"
+    for act in ((cluster.folder / "x").touch, (cluster.folder / SOCKET).unlink):
+        assert as_another(lambda act=act: refusal(act)) == "PermissionError"
+
+
+def test_an_open_one_takes_them_as_themselves(cluster: Cluster) -> None:
+    opened(cluster)
+
+    def acts() -> list[Any]:
+        who = ask(cluster, "ping")
+        mine = ask(cluster, "submit", job=job(SIMULATED))["job_id"]
+        ask(cluster, "update_job", job_id=str(mine), job={"std_out": "/tmp/x", "comment": "mine"})
+        ask(cluster, "kill", job_id=str(mine))
+        return [who["uid"], who["operator"], mine]
+
+    assert as_another(acts) == [OTHER, False, 2]
+    assert cluster.job(2).state == "CANCELLED" and cluster.job(1).state == "PENDING"
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments"),
+    [
+        ("submit", {"job": job("#!/bin/sh\nid\n")}),
+        ("submit", {"job": job("#!/bin/sh\nid\n", array_inx="1-3")}),
+        ("submit", {"job": job("#!/bin/sh\nid\n", allocate=True)}),
+        ("submit", {"job": job("#!/bin/sh\nid\n"), "components": [job(SIMULATED)]}),
+        ("submit", {"job": job(SIMULATED, user_name="root")}),
+        ("update_crontab", {"crontab": "* * * * * id\n",
+                            "jobs": [{"job": job("#!/bin/sh\nid\n"), "spec": "* * * * *", "first": 1, "last": 1}]}),
+        ("crontab", {"user": "root"}),
+        ("kill", {"job_id": "1"}),
+        ("hold_job", {"job_id": "1", "kind": "release"}),
+        ("requeue_job", {"job_id": "1"}),
+        ("update_job", {"job_id": "1", "job": {"std_out": "/tmp/mine"}}),
+        ("update_job", {"job_id": "1", "job": {"comment": "x"}, "acting_uid": 0}),
+        ("batch_script", {"job_id": 1}),
+        ("step_create", {"step": {"job_id": 1, "num_tasks": 1, "cpu_count": 1}}),
+        ("complete_job", {"job_id": 1, "status": 0}),
+        ("ended", {"core_id": 1, "restarts": 0, "status": 0}),
+        ("solved", {"number": 1, "answer": "x"}),
+        ("last_id", {"id": 7}),
+        ("clock", {"action": "freeze"}),
+        ("inject", {"what": "timeout", "given": {}}),
+        ("node_action", {"action": "fail", "nodes": "n1"}),
+        ("update_node", {"names": "n1", "state": "DRAIN", "reason": "x"}),
+        ("account_change", {"action": "add", "kind": "account", "names": ["x"]}),
+        ("reconfigure", {}), ("shutdown", {}), ("snapshot", {"path": "/tmp/file"}), ("down", {}), ("calls", {}),
+        ("record", {"action": "start", "path": "/tmp/file"}),
+    ],
+)  # fmt: skip
+def test_what_an_open_one_refuses(cluster: Cluster, call: str, arguments: dict[str, Any]) -> None:
+    opened(cluster)
+    text = as_another(lambda: refusal(lambda: ask(cluster, call, **arguments)))
+    assert text.startswith((DENIED, "Invalid user id", "Invalid argument")), text
+    assert [one.state for one in cluster.jobs()] == ["PENDING"]
+
+
+def test_nobody_else_says_who_asks(cluster: Cluster) -> None:
+    opened(cluster)
+    for user in ("root", "alice", "nobody"):
+        for asks in (False, True):
+            text = as_another(lambda u=user, a=asks: refusal(lambda: ask(cluster, "ping", u, asks=a)))
+            assert text == DENIED
+
+
+def test_hundreds_of_connections_keep_nobody_out(cluster: Cluster) -> None:
+    """Half a message on each, from another user; the owner is answered meanwhile."""
+    opened(cluster)
+    path = str(cluster.folder / SOCKET)
+
+    def half() -> socket.socket:
+        line = socket.socket(socket.AF_UNIX)
+        line.connect(path)
+        line.send(b"\0\0")
+        return line
+
+    with held_open(half, 400):
+        assert ask(cluster, "ping")["uid"] == os.getuid()
