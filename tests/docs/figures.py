@@ -38,6 +38,10 @@ def rooms(layer: str) -> int:
     return sum((found / "__init__.py").is_file() for found in (ROOT / "slurmsim" / layer).iterdir())
 
 
+def _kernels() -> list[str]:
+    return sorted(found.stem for found in (ROOT / "slurmsim" / "kernel").glob("*.pxd"))
+
+
 def _schema(module: str, name: str) -> Callable[[], str]:
     return lambda: str(getattr(import_module(module), name))
 
@@ -67,6 +71,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "oldest trace schema": _schema("slurmsim.trace.schema", "OLDEST"),
     "workload schema": _schema("slurmsim_workloads.parquet", "SCHEMA_VERSION"),
     "snapshot schema": _schema("slurmsim.slurmctld.snapshot.kinds", "SCHEMA"),
+    "kernels": lambda: ", ".join(f"`{name}`" for name in _kernels()),
     **{f"rooms of {layer}": lambda layer=layer: _WORDS[rooms(layer)] for layer in ("core", "slurmctld", "commands")},
 }  # fmt: skip
 
