@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shlex
 import sys
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,10 +18,12 @@ from slurmsim.cli.remainder import command_of
 from slurmsim.duration import format_duration
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live import daemon
-from slurmsim.live.settings import NEW_DATABASE, Settings, exists, seconds_of
+from slurmsim.live.going_on import check_going_on, put_back, replace_conf
+from slurmsim.live.settings import NEW_DATABASE, Settings, seconds_of
 from slurmsim.model.power import OPTIONS
 from slurmsim.protocol import cluster_folder
-from slurmsim.slurmctld.history.header import JOURNAL, STREAMS
+from slurmsim.releases import RELEASES
+from slurmsim.slurmctld.history.header import JOURNAL
 from slurmsim.slurmctld.history.salvage import salvage
 
 _CLOCKS = {
@@ -78,7 +82,7 @@ def _add_up(subparsers: Any) -> None:
         "--operator", action="append", default=[], metavar="USER", help="a user who may cancel and update all jobs"
     )
     made_of.add_argument("--streams", metavar="FILE", help="streams of jobs in TOML: users who submit by themselves")
-    made_of.add_argument("--slurm-version", default="22.05", metavar="V", help="release to imitate (22.05)")
+    made_of.add_argument("--slurm-version", metavar="V", help="release to imitate (22.05)")
     power = up.add_argument_group("power of simulated jobs, in watts, as slurmsim run has it")
     power.add_argument("--power-budget", metavar="W|FILE", help="what all nodes may draw: watts, or CSV time,watts")
     power.add_argument("--power-cap", metavar="W", help="cap of every processor; all jobs need an application")
@@ -99,6 +103,9 @@ def _add_up(subparsers: Any) -> None:
     )  # fmt: skip
     up.add_argument("--state", metavar="DIR", help="the cluster's folder (default: under the user's state folder)")
     up.add_argument(
+        "--reconfigure", action="store_true", help="a cluster that exists takes the files of --conf in place of its own"
+    )
+    up.add_argument(
         "--salvage", action="store_true", help="go on with what can be read of a damaged journal, keeping the original"
     )
     up.add_argument(
@@ -116,14 +123,20 @@ def _folder(args: argparse.Namespace) -> Path:
 def run_up(args: argparse.Namespace) -> int:
     """Start the daemon, or go on with the cluster of that folder."""
     folder = _folder(args)
-    if args.streams is not None and exists(folder) and not (folder / STREAMS).is_file():
-        raise ConfigError("the cluster was made without streams", field="--streams",
-                          expected="another cluster with --state")  # fmt: skip
+    settings, before = _settings(args), {}
+    if args.reconfigure and args.conf is None:
+        raise ConfigError("nothing to take", field="--reconfigure", expected="--conf FILE with it")
     if args.web and args.foreground:
         raise ConfigError(
             "it does not go with --foreground", field="--web", expected="slurmsim web in another terminal"
         )
-    prepared = daemon.prepare(folder, _settings(args))
+    prepared = daemon.prepare(folder, settings)
+    if prepared.header is None:
+        with _released(prepared):
+            given = _given(args)
+            check_going_on(folder, settings, [name for name in given if not (args.reconfigure and name == "--conf")])
+            if args.reconfigure:
+                before = replace_conf(folder, Path(args.conf), settings.release)
     if args.salvage and (folder / JOURNAL).is_file():
         print(salvage(folder) or f"{folder}: the journal is not damaged", file=sys.stderr)
     daemon.remember(folder)
@@ -134,6 +147,9 @@ def run_up(args: argparse.Namespace) -> int:
             return serve(prepared.folder, prepared.header, progress, lambda: print(f"cluster in {folder}", flush=True))
         try:
             warnings = daemon.start(folder, prepared, progress)
+        except OutputError:
+            put_back(folder, before)
+            raise
         except KeyboardInterrupt:
             print("slurmsim: interrupted: the cluster was still starting and has been ended; its state is as it was",
                   file=sys.stderr)  # fmt: skip
@@ -146,6 +162,23 @@ def run_up(args: argparse.Namespace) -> int:
 
         print(f"page at {start_page(folder, may_change=args.web == 'control').url}")
     return 0
+
+
+def _given(args: argparse.Namespace) -> list[str]:
+    """The options of `up` that say what the cluster is."""
+    names = ("conf", "nodes", "cpus_per_node", "gpus_per_node", "accounting", "no_accounting", "user", "operator",
+             "streams", "slurm_version", "clock", "rate", "frozen", "fast", "start", "jobs", *OPTIONS)  # fmt: skip
+    return [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) not in (None, False, [])]
+
+
+@contextlib.contextmanager
+def _released(prepared: daemon.Prepared) -> Iterator[None]:
+    """Give the folder back when preparations fail."""
+    try:
+        yield
+    except BaseException:
+        prepared.folder.close()
+        raise
 
 
 def _settings(args: argparse.Namespace) -> Settings:
@@ -168,7 +201,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     return Settings(
         **sizes, conf=args.conf, accounting=tuple(args.accounting), mode=mode,
         rate=1.0 if args.rate is None else args.rate, start=args.start, jobs=args.jobs, users=users,
-        release=args.slurm_version, storage=not args.no_accounting,
+        release=args.slurm_version or RELEASES[0], storage=not args.no_accounting,
         operators=tuple(name for item in args.operator for name in item.split(",")), streams=args.streams,
         power=power,
     )  # fmt: skip

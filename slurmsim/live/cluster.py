@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live.daemon import environment, prepare
 from slurmsim.live.faults import Fault, inject
+from slurmsim.live.going_on import check_going_on, given_in
 from slurmsim.live.settings import Settings, exists, seconds_of
 from slurmsim.protocol import FOLDER_VARIABLE, USER_VARIABLE, Client, Refusal, Unreachable
 from slurmsim.releases import RELEASES
@@ -109,6 +110,8 @@ class Cluster:
         try:
             if self._origin is not None:
                 self._origin.make(self.folder)
+            elif exists(self.folder):
+                check_going_on(self.folder, self.settings, given_in(self.settings))
             self.start()
         except BaseException:
             self._remove()
@@ -438,7 +441,7 @@ def cluster(
     Raises
     ------
     ConfigError
-        An argument is wrong.
+        An argument is wrong, or there is a cluster in `folder` that was made otherwise.
     """
     mode = _mode(frozen, fast, rate) or "real"
     settings = Settings(

@@ -23,6 +23,7 @@ MIB_PER_CPU = 2048
 NEW_DATABASE = ""
 """Stands for a path of accounting data: there are none, and yet a database."""
 _BESIDE = ("gres.conf", "topology.conf")  # read along with a slurm.conf
+CONF_FILES = (CONF, *_BESIDE)
 _INCLUDE = re.compile(r"^[ \t]*include[ \t]+\"?([^\s\"]+)", re.IGNORECASE | re.MULTILINE)
 _OF_POLICY = re.compile(r"^[ \t]*SchedulerType[ \t]*=[ \t]*\S*?[:,]file=([^,\s#]+)", re.IGNORECASE | re.MULTILINE)
 _STORAGE = re.compile(r"^[ \t]*AccountingStorageType[ \t]*=", re.IGNORECASE | re.MULTILINE)
@@ -163,7 +164,7 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
     """
     try:
         if settings.conf is not None:
-            _copy_conf(Path(settings.conf), folder)
+            copy_conf(Path(settings.conf), folder)
         else:
             _write(folder / CONF, made_up_conf(settings))
             if settings.gpus_per_node:
@@ -231,8 +232,8 @@ def made_up_conf(settings: Settings) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _copy_conf(source: Path, folder: Path) -> None:
-    """A slurm.conf, what is read beside it, and what they include from their own folder."""
+def copy_conf(source: Path, folder: Path) -> None:
+    """Copy a slurm.conf, what is read beside it, and what they include from their own folder."""
     _need(source, "a slurm.conf")
     _copy_file(source, folder / CONF)
     _copy_included(source, source.parent, folder)

@@ -178,7 +178,8 @@ def session(folder: Path, conf: str = CONF) -> None:
 
 @contextmanager
 def cluster(folder: Path) -> Iterator[slurmsim.Cluster]:
-    with slurmsim.cluster(conf=folder.parent / "slurm.conf", frozen=True, start=START, folder=folder) as c:
+    conf = None if (folder / "journal").is_file() else folder.parent / "slurm.conf"  # one that exists keeps its own
+    with slurmsim.cluster(conf=conf, frozen=True, start=START, folder=folder) as c:
         yield c
 
 

@@ -1,0 +1,123 @@
+"""What ``slurmsim up`` is told about a cluster that exists already: the same as it is, or refused by name."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from slurmsim.errors import ConfigError
+from slurmsim.live.settings import CONF_FILES, NEW_DATABASE, Settings, copy_conf, make_folder
+from slurmsim.slurmctld.history.header import BUDGET, JOURNAL, STREAMS
+from slurmsim.slurmctld.history.journal_file import read_contents
+
+_MOST_HEADER = 1 << 24  # bytes
+
+# By option: what it says in the header of a journal, and in which files of the folder.
+_SAYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "--conf": ((), CONF_FILES), "--nodes": ((), CONF_FILES), "--cpus-per-node": ((), CONF_FILES),
+    "--gpus-per-node": ((), CONF_FILES), "--accounting": (("accounting",), ()), "--no-accounting": (("storage",), ()),
+    "--user": (("users",), ()), "--operator": (("operators",), ()), "--streams": (("streams",), (STREAMS,)),
+    "--slurm-version": (("release",), ()), "--power": (("power",), (BUDGET,)), "--clock": (("mode",), ()),
+    "--frozen": (("mode",), ()), "--fast": (("mode",), ()), "--rate": (("mode", "rate"), ()),
+    "--start": (("start",), ()), "--jobs": (("jobs",), ()),
+}  # fmt: skip
+
+_FIELDS = {
+    "conf": "--conf", "nodes": "--nodes", "cpus_per_node": "--cpus-per-node", "gpus_per_node": "--gpus-per-node",
+    "accounting": "--accounting", "storage": "--no-accounting", "users": "--user", "operators": "--operator",
+    "streams": "--streams", "release": "--slurm-version", "power": "--power", "mode": "--clock", "rate": "--rate",
+    "start": "--start", "jobs": "--jobs",
+}  # fmt: skip
+
+
+def check_going_on(folder: Path, settings: Settings, given: Collection[str]) -> None:
+    """Refuse options that a cluster in `folder` would drop.
+
+    Parameters
+    ----------
+    settings
+        The cluster that the options describe.
+    given
+        The options that were given: keys of the table above, or names of options of power.
+
+    Raises
+    ------
+    ConfigError
+        One of them says another thing than the cluster was made of. A damaged journal is left to the daemon.
+    """
+    with (folder / JOURNAL).open("rb") as file:
+        header = read_contents(file.readline(_MOST_HEADER), str(folder / JOURNAL)).header
+    if not header:
+        return
+    if "--slurm-version" not in given:
+        settings = replace(settings, release=header["release"])
+    if "--accounting" not in given and header.get("accounting"):  # the conf has a line more then
+        settings = replace(settings, accounting=(NEW_DATABASE,))
+    if "--no-accounting" not in given:
+        settings = replace(settings, storage=header.get("storage", "") != "none")
+    with tempfile.TemporaryDirectory(prefix="slurmsim-") as scratch:
+        asked = make_folder(Path(scratch), settings)
+        made = {str(path.relative_to(scratch)) for path in Path(scratch).rglob("*") if path.is_file()}
+        included = made.difference(CONF_FILES, asked["accounting"], (STREAMS, BUDGET))
+        for option in given:
+            keys, files = _SAYS.get(option, _SAYS["--power"])
+            if option == "--accounting":
+                files = tuple(asked["accounting"])
+            elif files == CONF_FILES:
+                files = (*files, *sorted(included))
+            alike = all(_holds(header.get(key), asked[key]) for key in keys)
+            if not (alike and all(_text(folder / name) == _text(Path(scratch) / name) for name in files)):
+                way = ", or --reconfigure, which takes the new files" if option == "--conf" else ""
+                raise ConfigError(
+                    f"the cluster in {folder} was made otherwise and goes on as it is", field=option,
+                    expected=f"up without {option}{way}, or a new cluster with another --state",
+                )  # fmt: skip
+
+
+def given_in(settings: Settings) -> list[str]:
+    """The options that `settings` has other than their defaults, for `check_going_on`."""
+    plain = Settings()
+    return [option for name, option in _FIELDS.items() if getattr(settings, name) != getattr(plain, name)]
+
+
+def replace_conf(folder: Path, source: Path, release: str) -> dict[str, bytes | None]:
+    """Put `source` and the files beside it in place of those of a stopped cluster; what was there, for `put_back`.
+
+    Raises
+    ------
+    ConfigError
+        The new files describe no cluster; nothing is changed then.
+    """
+    from slurmsim.config.load import load_cluster  # takes the tables along
+
+    load_cluster(source, release=release)
+    before = {name: _text(folder / name) for name in CONF_FILES}
+    for name in CONF_FILES:
+        (folder / name).unlink(missing_ok=True)
+    copy_conf(source, folder)
+    return before
+
+
+def put_back(folder: Path, before: Mapping[str, bytes | None]) -> None:
+    """Undo `replace_conf`."""
+    for name, text in before.items():
+        if text is None:
+            (folder / name).unlink(missing_ok=True)
+        else:
+            (folder / name).write_bytes(text)
+
+
+def _holds(old: Any, new: Any) -> bool:
+    """True if a cluster that says `old` has what `new` asks for: users and operators may be some of many."""
+    if isinstance(new, dict) and isinstance(old, dict):
+        return new.items() <= old.items()
+    if isinstance(new, (list, tuple)) and isinstance(old, (list, tuple)):
+        return set(new) <= set(old)
+    return bool(old == new)
+
+
+def _text(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
