@@ -32,6 +32,12 @@ _SUBMITTING = "sbatch, srun, salloc"
 _DUMPING = "sacct, sacctmgr, sdiag, sshare"
 
 CHANGES: dict[str, Change] = {
+    # -- nodes ------------------------------------------------------------------------------------------------------
+    "cloud_nodes_shown": Change(
+        "24.11",
+        "sinfo, scontrol",
+        "Nodes of State=CLOUD are shown while they are off (from 23.02 on); that took PrivateData=cloud.",
+    ),
     # -- submission and what jobs are told --------------------------------------------------------------------------
     "exclusive_or_oversubscribe": Change(
         "24.11", _SUBMITTING, "`--exclusive` and `--oversubscribe` together are refused."

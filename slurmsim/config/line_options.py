@@ -41,7 +41,8 @@ NODE_KEYS = _table(
     _honoured("Features", "words", ()),
     _honoured("Feature", "words", (), "counts before Features"),
     _honoured("Gres", "text", ""),
-    _honoured("State", "text", "UNKNOWN", "DOWN, DRAIN and FAIL nodes take no jobs; FUTURE ones are left out"),
+    _honoured("State", "text", "UNKNOWN", "DOWN, DRAIN and FAIL nodes take no jobs; FUTURE ones are left out; CLOUD "
+              "ones begin powered down"),
     _honoured("Reason", "text", ""),
     _honoured("CoreSpecCount", "count", 0, low=0),
     _honoured("CPUSpecList", "text", "", "only how many cores it names"),

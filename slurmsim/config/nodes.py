@@ -23,7 +23,7 @@ from slurmsim.tres import parse_gres
 _FEATURES = ("feature", "features")  # a line that gives either takes neither from DEFAULT
 _NOT_IN_DEFAULT = ("nodeaddr", "nodehostname", "bcastaddr")
 # What slurm.conf may say a node's state is, and what that is in a simulation.
-_STATES = {"UNKNOWN": "UNKNOWN", "IDLE": "UNKNOWN", "ALLOCATED": "UNKNOWN", "MIXED": "UNKNOWN", "CLOUD": "UNKNOWN",
+_STATES = {"UNKNOWN": "UNKNOWN", "IDLE": "UNKNOWN", "ALLOCATED": "UNKNOWN", "MIXED": "UNKNOWN", "CLOUD": "CLOUD",
            "DOWN": "DOWN", "DRAIN": "DRAIN", "DRAINED": "DRAIN", "FAIL": "DRAIN", "FAILING": "DRAIN",
            "FUTURE": "FUTURE"}  # fmt: skip
 
@@ -253,7 +253,4 @@ def _state(attributes: Attributes, report: Report) -> str:
         report.error(attributes.place_of("state"), "State", attributes.text("state"), f"{text!r} is {what}",
                      "UNKNOWN, CLOUD, DOWN, DRAIN, FAIL or FUTURE")  # fmt: skip
         return "UNKNOWN"
-    if text == "CLOUD":
-        report.warning(attributes.place_of("state"), "State", "CLOUD",
-                       "not modelled: the nodes are up from the start, jobs never wait for a boot")  # fmt: skip
     return state

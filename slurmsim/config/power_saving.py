@@ -32,6 +32,18 @@ def check_power_saving(
             report.error(place("SuspendExcParts"), "SuspendExcParts", name, "no partition is called so")
     lacking = [key for key in ("SuspendProgram", "ResumeProgram") if options[key] in ("", "(null)")]
     times = [options["SuspendTime"], *(p.suspend_time_s for p in partitions)]
-    if lacking and any(time is not None and time >= 0 for time in times):
+    saves = any(time is not None and time >= 0 for time in times)
+    if lacking or not saves:
+        _warn_of_cloud_nodes(table, report)
+    if lacking and saves:
         report.note(place("SuspendTime"), "SuspendTime", str(options["SuspendTime"]),
                     f"without effect without {' and '.join(lacking)}, as in real Slurm")  # fmt: skip
+
+
+def _warn_of_cloud_nodes(table: NodeTable, report: Report) -> None:
+    """Say once of each line that its State=CLOUD has no effect."""
+    places = {table.attributes[name].place_of("state"): None for name, spec in table.nodes.items()
+              if spec.state == "CLOUD"}  # fmt: skip
+    for place in places:
+        report.warning(place, "State", "CLOUD", "the nodes are up from the start: nothing boots them without "
+                       "SuspendProgram, ResumeProgram and SuspendTime")  # fmt: skip

@@ -98,3 +98,28 @@ def test_powering_down_nodes_take_no_job() -> None:
     assert (w.state("a"), w.reason("a")) == ("PENDING", "Resources") or w.reason("a").startswith("Nodes required")
     w.until(200)
     assert w.state("a") == "COMPLETED" and (w["a"].held_since or 0) > 110
+
+
+def test_cloud_nodes_begin_powered_down() -> None:
+    """slurmctld 24.11.5 and 26.05.5 show IDLE+CLOUD+POWERED_DOWN at their start; the first job boots what it gets."""
+    text = conf(3, "").replace("RealMemory=8000\n", "RealMemory=8000 State=CLOUD\nNodeName=a1 CPUs=4\n")
+    w = World(text, "backfill", boot=30)
+    assert w.controller.state.power.off == 0b1110  # a1 is up
+    w.sbatch("-J one -N1 --exclusive -t 5", 60, at=5)
+    w.sbatch("-J two -N2 --exclusive -t 5", 60, at=6)
+    w.until(60)
+    assert (w.nodes("one"), w.nodes("two")) == ("a1", "n[1-2]")  # the one that is awake first
+    assert power(w) == [(w["two"].held_since, "POWERING_UP", "n[1-2]"), (w.start("two"), "IDLE", "n[1-2]")]
+    assert w.start("two") - w["two"].held_since == 30
+    assert w.controller.state.power.off == 0b1000
+    w.until(400)
+    assert w.controller.state.power.off == 0b1111
+
+
+def test_cloud_nodes_are_up_where_nothing_boots_them() -> None:
+    text = conf(3, "").replace("SuspendTime=60", "SuspendTime=-1").replace("8000\n", "8000 State=CLOUD\n")
+    w = World(text, "backfill")
+    assert w.controller.power is None and w.controller.state.power.off == 0
+    w.sbatch("-J one -N3 --exclusive -t 5", 60, at=5)
+    w.until(6)
+    assert w.start("one") == 5

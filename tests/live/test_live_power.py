@@ -380,3 +380,39 @@ def test_caps_are_shown_at_nodes(tmp_path: Path) -> None:
         assert "CapWatts=36\n   CurrentWatts=92 AveWatts=0" in c.run(show).stdout  # 20 x (36 + 56) W = 1840 W
     with slurmsim.cluster(conf=conf(tmp_path, "easy"), frozen=True, start=START) as c:
         assert "CapWatts=n/a\n   CurrentWatts=0 AveWatts=0" in c.run(show).stdout
+
+
+CLOUD = """ClusterName=c
+SlurmctldHost=h
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SuspendProgram=/opt/s
+ResumeProgram=/opt/r
+SuspendTime=600
+NodeName=dy-[1-4] CPUs=4 State=CLOUD
+NodeName=n1 CPUs=2
+PartitionName=q Nodes=ALL Default=YES
+"""
+
+
+@pytest.mark.parametrize(
+    ("release", "more", "shown"),
+    [
+        ("22.05", "", "idle n1\n"),  # slurmctld 22.05.8 hides them while they are off
+        ("22.05", "PrivateData=jobs,cloud\n", "idle~ dy-[1-4]\nidle n1\n"),
+        ("24.11", "", "idle~ dy-[1-4]\nidle n1\n"),
+        ("26.05", "", "idle~ dy-[1-4]\nidle n1\n"),
+    ],
+)
+def test_cloud_nodes_begin_powered_down(release: str, more: str, shown: str, tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(CLOUD + more)
+    with slurmsim.cluster(conf=tmp_path / "slurm.conf", frozen=True, slurm_version=release) as c:
+        assert c.run("sinfo -h -o '%t %N'").stdout == shown
+        state = c.run("scontrol show node dy-1").stdout
+        assert ("State=IDLE+CLOUD+POWERED_DOWN" in state) == ("dy" in shown)
+        c.run(["sbatch", "-N1", "-n4", "--wrap", "sleep 100"], check=True)
+        c.step(4)
+        assert c.run("squeue -h -o '%t %N'").stdout == "CF dy-1\n"
+        assert c.run("sinfo -h -n dy-1 -o '%t'").stdout == "alloc#\n"
+        c.step(100)
+        assert c.run("squeue -h -o '%t %N'").stdout == "R dy-1\n"

@@ -2,9 +2,9 @@
 
 Mirrors slurmctld's power_save.c (22.05). A scan, at most every `SCAN_S` seconds, powers down nodes idle for longer than
 SuspendTime (no more than SuspendRate a minute), finds those off whose SuspendTimeout is over, and gives up nodes that
-have not come up within ResumeTimeout. Nodes that are off are chosen after all others. A job that gets some is
-CONFIGURING: its nodes boot (`Boot`; the driver says `NodesBooted`), and when the last one is up its processes start and
-its limit counts from there.
+have not come up within ResumeTimeout. Nodes of State=CLOUD begin off. Nodes that are off are chosen after all others.
+A job that gets some is CONFIGURING: its nodes boot (`Boot`; the driver says `NodesBooted`), and when the last one is up
+its processes start and its limit counts from there.
 """
 
 from __future__ import annotations
@@ -60,6 +60,8 @@ class PowerSaving:
         self.suspend_timeout = _per_node(state, "suspend_timeout_s", option("SuspendTimeout"))
         self.resume_timeout = _per_node(state, "resume_timeout_s", option("ResumeTimeout"))
         self._exclude(option("SuspendExcNodes"), option("SuspendExcParts"))
+        cloud = from_indices([i for i, spec in enumerate(state.spec.nodes) if spec.state == "CLOUD"])
+        state.selector.asleep = self.nodes.off = cloud  # these begin powered down
         self.since = np.full(table.n, state.start_time, np.int64)  # of the present state: idle, going, coming
         self._asked: Bitmap = 0  # to be powered down as soon as idle
         self._to_boot: Bitmap = 0  # given to a job, waiting for ResumeRate

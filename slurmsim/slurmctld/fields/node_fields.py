@@ -88,7 +88,7 @@ def flags(i: int, cluster: LiveCluster) -> list[str]:
     reserved = functools.reduce(operator.or_, (r.nodes for r in begun), 0)
     maintained = functools.reduce(operator.or_, (r.nodes for r in begun if "MAINT" in r.flags), 0)
     found: list[tuple[str, Bitmap]] = [
-        ("DRAIN", states.drained), ("FAIL", states.failing),
+        ("CLOUD", bit if spec(i, cluster).state == "CLOUD" else 0), ("DRAIN", states.drained), ("FAIL", states.failing),
         ("NOT_RESPONDING", states.silent | states.mute | (bit if _registers(i, cluster) else 0)),
         ("REBOOT_REQUESTED", states.to_reboot), ("REBOOT_ISSUED", states.booting),
         ("MAINTENANCE", maintained), ("RESERVED", reserved),
@@ -168,6 +168,14 @@ def kept(i: int, cluster: LiveCluster, field: str) -> Any:
 def is_future(cluster: LiveCluster, i: int) -> bool:
     """Whether ``state=future`` has put the node away: it is down, and nobody is shown it until it is resumed."""
     return bool(kept(i, cluster, "future"))
+
+
+def is_hidden_cloud(cluster: LiveCluster, i: int) -> bool:
+    """True for a node of State=CLOUD that is off, in releases that show such a node only with PrivateData=cloud."""
+    off = cluster.controller.state.power.off >> i & 1
+    if not off or spec(i, cluster).state != "CLOUD" or since(cluster.release, "cloud_nodes_shown"):
+        return False
+    return "cloud" not in str(cluster.spec.options.get("PrivateData", "")).lower().split(",")
 
 
 def _conf(i: int, cluster: LiveCluster, key: str, default: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.numerals import is_number
 from slurmsim.protocol import INVALID_JOB, Refusal, alike
 from slurmsim.slurmctld.fields.job_fields import FIELDS as JOB_FIELDS
-from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS, is_future
+from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS, is_future, is_hidden_cloud
 from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS
 from slurmsim.slurmctld.requests import het_jobs
 from slurmsim.slurmctld.server.people import Person
@@ -66,9 +66,9 @@ class _Queries:
         return rows
 
     def nodes(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        """Nodes that are put away are not shown; without ``show_all`` none whose partitions one does not see either."""
+        """All nodes but those that are put away or hidden; without ``show_all`` none of hidden partitions either."""
         cluster, state = self.cluster, self.cluster.controller.state
-        rows = [i for i in range(state.table.n) if not is_future(cluster, i)]
+        rows = [i for i in range(state.table.n) if not is_future(cluster, i) and not is_hidden_cloud(cluster, i)]
         if not arguments.get("show_all", True) and not cluster.is_operator(person):
             there = [p for p in state.partitions if p.index not in state.cluster.gone]
             hidden = [p.mask for p in there if not cluster.visible(p, person)]

@@ -98,11 +98,12 @@ def test_states() -> None:
         "DownNodes=n4 State=DOWN Reason=broken\nPartitionName=p Nodes=n[1-4]\n"
     )
     assert [(spec.name, spec.state, spec.reason) for spec in cluster.nodes] == [
-        ("n2", "UNKNOWN", ""), ("n3", "DRAIN", ""), ("n4", "DOWN", "broken")]  # fmt: skip
+        ("n2", "CLOUD", ""), ("n3", "DRAIN", ""), ("n4", "DOWN", "broken")]  # fmt: skip
     assert cluster.partitions[0].nodes == ("n2", "n3", "n4")
     assert [str(finding) for finding in findings] == [
         "slurm.conf:3: note: State=FUTURE: n1 is left out: future nodes take no jobs",
-        "slurm.conf:4: warning: State=CLOUD: not modelled: the nodes are up from the start, jobs never wait for a boot",
+        "slurm.conf:4: warning: State=CLOUD: the nodes are up from the start: nothing boots them without "
+        "SuspendProgram, ResumeProgram and SuspendTime",
     ]
 
 
