@@ -40,6 +40,14 @@ def test_the_same_again_goes_on(tmp_path: Path) -> None:
         assert [node.name for node in c.nodes()] == ["old1", "old2"]
 
 
+def test_a_conf_that_got_a_database_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "old.conf").write_text(OLD)
+    with slurmsim.cluster(conf=tmp_path / "old.conf", frozen=True, accounting=[""], folder=tmp_path / "c"):
+        pass
+    check_going_on(tmp_path / "c", settings(tmp_path, accounting=("",)), ["--conf", "--accounting"])
+    check_going_on(tmp_path / "c", settings(tmp_path), ["--conf"])
+
+
 @pytest.mark.parametrize(
     ("option", "more"),
     [
