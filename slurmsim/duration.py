@@ -11,6 +11,8 @@ from slurmsim.numerals import is_number
 
 FORMATS = "minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S or UNLIMITED"
 
+LONGEST_S = (2**32 - 2) * 60
+"""The longest time Slurm can hold, in minutes of 32 bits; its greatest number means no limit."""
 _UNLIMITED = frozenset({"-1", "infinite", "unlimited"})
 
 
@@ -37,13 +39,20 @@ def parse_duration(text: str) -> int | None:
     days, dash, clock = stripped.rpartition("-")
     fields = clock.split(":")
     if len(fields) <= 3 and all(map(is_number, [days, *fields] if dash else fields)):
-        if dash:
-            hours, minutes, seconds = (*map(int, fields), 0, 0)[:3]
-            return ((int(days) * 24 + hours) * 60 + minutes) * 60 + seconds
-        if len(fields) == 3:
-            return (int(fields[0]) * 60 + int(fields[1])) * 60 + int(fields[2])
-        return int(fields[0]) * 60 + (int(fields[1]) if len(fields) == 2 else 0)
+        found = _seconds(int(days) if dash else None, [int(field) for field in fields])
+        if found > LONGEST_S:
+            raise DurationError(f"{text!r} is too long", expected=f"at most {LONGEST_S // 86400:,} days")
+        return found
     raise DurationError(f"{text!r} is not a time", expected=FORMATS)
+
+
+def _seconds(days: int | None, fields: list[int]) -> int:
+    if days is not None:
+        hours, minutes, seconds = (*fields, 0, 0)[:3]
+        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    if len(fields) == 3:
+        return (fields[0] * 60 + fields[1]) * 60 + fields[2]
+    return fields[0] * 60 + (fields[1] if len(fields) == 2 else 0)
 
 
 def parse_time_limit(text: str) -> int | None:

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+MOST_MESSAGE, MOST_FIELD, MOST_EXPECTED = 600, 200, 4000
+"""Characters of the parts of an error: a word of ten million in a file makes no line of ten million."""
+
+
+def clipped(text: str, most: int = MOST_MESSAGE) -> str:
+    """`text`, or its beginning and how long it is."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
+
 
 class SlurmSimError(Exception):
     """Base of every error slurmsim raises on purpose; its text is one line fit for a user."""
@@ -29,6 +37,9 @@ class InputError(SlurmSimError):
         field: str | None = None,
         expected: str | None = None,
     ) -> None:
+        message = clipped(message)
+        field = None if field is None else clipped(field, MOST_FIELD)
+        expected = None if expected is None else clipped(expected, MOST_EXPECTED)
         self.message, self.file, self.line, self.field, self.expected = message, file, line, field, expected
         where = file or ""
         if line is not None:

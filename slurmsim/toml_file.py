@@ -45,6 +45,20 @@ def texts_from(texts: Texts | None) -> Iterator[None]:
         _texts.reset(token)
 
 
+def parse_toml(text: str) -> dict[str, Any]:
+    """The tables of a TOML text.
+
+    Raises
+    ------
+    ValueError
+        It is no TOML, has a number of more digits than Python reads, or brackets nested too deeply.
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
 def read_toml(file: str, what: str) -> dict[str, Any]:
     """The tables of a TOML file, `what` it should hold being one phrase for messages.
 
@@ -54,10 +68,10 @@ def read_toml(file: str, what: str) -> dict[str, Any]:
         It cannot be read or is no TOML.
     """
     try:
-        return tomllib.loads(_texts.get()(file))
+        return parse_toml(_texts.get()(file))
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", file=file, expected=what) from None
-    except (ValueError, RecursionError) as error:  # numbers of 5,000 digits, 100,000 brackets
+    except ValueError as error:
         said = str(error).replace("Cannot overwrite a value", "a key is there twice")
         raise ConfigError(f"is no TOML: {said}", file=file, expected=what) from None
 

@@ -61,16 +61,20 @@ def dumps_ascii(value: Any) -> str:
 
 
 def loads(text: str) -> Any:
-    """What `text` says. Raises ValueError where it is no JSON."""
-    if not _own:
-        import json
-
-        return json.loads(text)
+    """What `text` says. Raises ValueError where it is no JSON, or nested too deeply."""
     text = text.strip(_BLANKS)
     try:
-        value, end = _scan(text, 0)
+        value, end = _scan(text, 0) if _own else _standard(text)
     except StopIteration:
         raise ValueError("no JSON value") from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
     if end != len(text):
         raise ValueError(f"more than one JSON value: character {end}")
     return value
+
+
+def _standard(text: str) -> tuple[Any, int]:
+    import json
+
+    return json.loads(text), len(text)

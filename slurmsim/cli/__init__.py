@@ -14,7 +14,8 @@ from typing import NoReturn
 
 from slurmsim import __version__, compiled
 from slurmsim.cli.signals import INTERRUPTED, ending
-from slurmsim.errors import InputError, SlurmSimError
+from slurmsim.errors import InputError, SlurmSimError, clipped
+from slurmsim.shown import Stream
 
 COMMANDS = (
     "run",
@@ -53,6 +54,7 @@ SESSIONS = ("record", "replay")
 MODULE_OF = {
     **dict.fromkeys(LIVE, "live"), **dict.fromkeys(COPIES, "copies"), **dict.fromkeys(SESSIONS, "sessions")
 }  # fmt: skip
+_MOST_ERROR = 8000  # characters
 OF_RUN = ("jinja2", "matplotlib", "pandas", "pyarrow", "scipy", "tqdm")
 """Packages of the extra ``run``, without which the live cluster works."""
 OF_WEB = ("starlette", "uvicorn")
@@ -63,7 +65,7 @@ class _Parser(argparse.ArgumentParser):
     """argparse with our one-line errors."""
 
     def error(self, message: str) -> NoReturn:
-        print(f"slurmsim: error: {message}", file=sys.stderr)
+        print(f"slurmsim: error: {clipped(message)}", file=sys.stderr)
         sys.exit(2)
 
 
@@ -83,6 +85,11 @@ def build_parser(asked: str | None = None) -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code: 0 fine, 1 a run that failed, 2 wrong input, 130 or 143 interrupted."""
     words = sys.argv[1:] if argv is None else argv
+    with contextlib.redirect_stdout(Stream(sys.stdout)), contextlib.redirect_stderr(Stream(sys.stderr)):
+        return _main(words)
+
+
+def _main(words: Sequence[str]) -> int:
     if "_ARGCOMPLETE" in os.environ:
         _complete()
     args = build_parser(words[0] if words else None).parse_args(words)
@@ -116,7 +123,7 @@ def _run(args: argparse.Namespace) -> int:
         print(f"slurmsim: error: {name} is not installed: pip install 'slurmsim[{extra}]'", file=sys.stderr)
         return 2
     except SlurmSimError as error:
-        print(f"slurmsim: error: {error}", file=sys.stderr)
+        print(f"slurmsim: error: {clipped(str(error), _MOST_ERROR)}", file=sys.stderr)
         return 2 if isinstance(error, InputError) else 1
     except BrokenPipeError:
         _drop_stdout()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,7 +19,7 @@ def progress_bar(workload: Any, *, shown: bool) -> Iterator[Callable[[Any], None
 
     epoch = workload.header.epoch
     layout = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} jobs, {rate_fmt}, {remaining} left"
-    with tqdm(total=len(workload), unit=" jobs", bar_format=layout, dynamic_ncols=True) as bar:
+    with tqdm(total=len(workload), unit=" jobs", bar_format=layout, dynamic_ncols=True, file=sys.__stderr__) as bar:
 
         def show(simulation: Any) -> None:
             now = int(simulation.env.now)
@@ -38,7 +39,7 @@ def counting_bar(total: int, what: str, *, shown: bool) -> Iterator[Callable[[in
         return
     from tqdm import tqdm
 
-    with tqdm(total=total, unit=f" {what}", dynamic_ncols=True) as bar:
+    with tqdm(total=total, unit=f" {what}", dynamic_ncols=True, file=sys.__stderr__) as bar:
         yield lambda done, _: bar.update(done - bar.n)
 
 
@@ -50,7 +51,7 @@ def slow_bar(what: str, *, shown: bool) -> Iterator[Callable[[int, int], None] |
         return
     from tqdm import tqdm
 
-    with tqdm(total=0, unit=f" {what}", dynamic_ncols=True, delay=1.0, leave=False) as bar:
+    with tqdm(total=0, unit=f" {what}", dynamic_ncols=True, file=sys.__stderr__, delay=1.0, leave=False) as bar:
 
         def show(done: int, total: int) -> None:
             bar.total = total

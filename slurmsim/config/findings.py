@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from slurmsim.config.option import OLDEST, Option
-from slurmsim.errors import ConfigError
+from slurmsim.errors import MOST_EXPECTED, MOST_FIELD, ConfigError, clipped
 
 SEVERITIES = ("error", "warning", "note")
 
@@ -39,9 +39,9 @@ class Finding:
     def __str__(self) -> str:
         """One line for a user: ``slurm.conf:7: warning: PreemptType=preempt/qos: …``."""
         where = f"{self.file}:{self.line}: " if self.line is not None else f"{self.file}: " if self.file else ""
-        setting = f"{self.key}={self.value}" if self.value else self.key
-        tail = f" (expected {self.expected})" if self.expected else ""
-        return f"{where}{self.severity}: {setting}: {self.message}{tail}"
+        setting = clipped(f"{self.key}={self.value}" if self.value else self.key, MOST_FIELD)
+        tail = f" (expected {clipped(self.expected, MOST_EXPECTED)})" if self.expected else ""
+        return f"{where}{self.severity}: {setting}: {clipped(self.message)}{tail}"
 
     def as_error(self) -> ConfigError:
         """The finding as the exception a caller sees."""

@@ -38,6 +38,6 @@ def parse_moment(text: str, workload: Workload) -> int:
             if moment.tzinfo is None:
                 moment = moment.replace(tzinfo=dt.UTC)
             at = int(moment.timestamp()) - workload.header.epoch
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ConfigError(f"{text!r} is no time", field="--until", expected=EXPECTED) from None
     return at

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from slurmsim.report.series import FloatArray
 from slurmsim.report.style import GRID, INK, MUTED
+from slurmsim.shown import cell
 
 _SMALL, _TITLE = 12, 14.5  # sizes of letters
 _LETTER = 0.56  # how wide one is, as a part of its size: enough to see whether texts meet
@@ -151,7 +152,7 @@ class Plot:
     ) -> None:  # fmt: skip
         self._add(
             f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="{size:g}" fill="{color}"{more}>'
-            f"{escape(text)}</text>"
+            f"{escape(cell(text))}</text>"
         )
 
     def _add(self, markup: str) -> None:

@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from slurmsim.shown import cell
+
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
@@ -93,13 +95,17 @@ def by_reason(counts: Mapping[str, int]) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """Rows of cells, a header first, as aligned text; the first `left` columns flush left, the others right."""
+    """Rows of cells, a header first, as aligned text; the first `left` columns flush left, the others right.
+
+    Each row is one line, whatever its texts hold (`slurmsim.shown`).
+    """
+    rows = [[cell(text) for text in row] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
     for row in rows:
         cells = [
-            cell.ljust(width) if i < left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            text.ljust(width) if i < left else text.rjust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join(cells).rstrip())
     lines.insert(1, "  ".join("-" * width for width in widths))

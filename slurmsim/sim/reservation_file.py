@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.reservation import NOT_MODELLED, REPEATING, ReservationSpec, canonical_flag
 from slurmsim.replaying.until import EXPECTED, parse_moment
 from slurmsim.sim.simulation import Timed
+from slurmsim.toml_file import parse_toml
 from slurmsim.tres import parse_licenses
 from slurmsim.workload import Workload
 
@@ -75,8 +75,8 @@ class _Reader:
     def toml(self, text: str) -> list[Timed]:
         """Tables [[reservation]], [[update]] and [[delete]]."""
         try:
-            tables = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+            tables = parse_toml(text)
+        except ValueError as error:
             wanted = "[[reservation]] tables, or the output of scontrol show reservation"
             raise ConfigError(f"is no TOML: {error}", file=str(self.path), field=FIELD, expected=wanted) from None
         found = []

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.protocol import Refusal, Unreachable
+from slurmsim.shown import all_shown
 from slurmsim.web import tables
 from slurmsim.web.daemon_line import Line
 
@@ -70,7 +71,7 @@ class Watch:
                 self._task.cancel()
 
     def _tell(self, message: dict[str, Any]) -> None:
-        text = json.dumps(message, separators=(",", ":"))
+        text = json.dumps(all_shown(message), separators=(",", ":"))
         for page in self._pages:
             if page.full():
                 while not page.empty():
@@ -81,9 +82,9 @@ class Watch:
 
     def _everything(self) -> str:
         return json.dumps(
-            {"all": True, **self._about, "clock": self._clock, **self._whole, "past": list(self._past),
-             "jobs": {"set": list(self._tables["jobs"].values())},
-             "nodes": {"set": list(self._tables["nodes"].values())}},
+            all_shown({"all": True, **self._about, "clock": self._clock, **self._whole, "past": list(self._past),
+                       "jobs": {"set": list(self._tables["jobs"].values())},
+                       "nodes": {"set": list(self._tables["nodes"].values())}}),
             separators=(",", ":"),
         )  # fmt: skip
 

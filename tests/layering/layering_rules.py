@@ -61,6 +61,7 @@ LAYERS: dict[str, Layer] = {
                 "releases",
                 "release_changes",
                 "version",
+                "shown",
                 "sluid",
                 "path_patterns",
             )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmsim.duration import DurationError, format_duration, parse_duration, parse_time_limit
+from slurmsim.duration import LONGEST_S, DurationError, format_duration, parse_duration, parse_time_limit
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,13 @@ def test_negative_durations_do_not_exist() -> None:
 @given(st.none() | st.integers(0, 10**9))
 def test_round_trip(seconds: int | None) -> None:
     assert parse_duration(format_duration(seconds)) == seconds
+
+
+@pytest.mark.parametrize("text", ["9" * 18, "9999999999-0", f"1:{'9' * 18}:0", f"{'9' * 18}:0"])
+def test_a_time_longer_than_slurm_can_hold(text: str) -> None:
+    with pytest.raises(DurationError, match=r"is too long \(expected at most 2,982,616 days\)"):
+        parse_duration(text)
+
+
+def test_the_longest_time() -> None:
+    assert parse_duration("4294967294") == LONGEST_S == (2**32 - 2) * 60

@@ -49,7 +49,16 @@ def _json(value: Any, indent: str, brief: bool) -> str:
 
 
 def _json_text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("/", "\\/")
+    return json.dumps(as_unicode(text), ensure_ascii=False).replace("/", "\\/")
+
+
+def as_unicode(text: str) -> str:
+    """`text` with U+FFFD for bytes that are no UTF-8: Slurm writes those as they are, and no parser takes that."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text
 
 
 _PLAIN = pattern(r"[^\s\-?:,\[\]{}#&*!|>'\"%@`](?:[^\n:#]|:(?=\S)|(?<=\S)#)*")
@@ -98,6 +107,7 @@ def _yaml_scalar(item: Any) -> str:
 
 
 def _yaml_text(text: str) -> str:
+    text = as_unicode(text)
     if _PLAIN.fullmatch(text) and not text.endswith((" ", ":")) and not _CONTROL.search(text):
         return text
     if not _CONTROL.search(text.replace("\\", "")):

@@ -20,12 +20,12 @@ Keys are sacctmgr's names; times are minutes or Slurm's formats; TRES are text o
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
 from slurmsim.config.accounting.draft import Draft, Item, fail
 from slurmsim.config.findings import Place
+from slurmsim.toml_file import parse_toml
 
 _HEADER = re.compile(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(?:#.*)?")
 _KEY = re.compile(r"\s*((?:\"[^\"]*\"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:\"[^\"]*\"|'[^']*'|[\w-]+))*)\s*=")
@@ -34,8 +34,8 @@ _KEY = re.compile(r"\s*((?:\"[^\"]*\"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:\"[^\"]*\"|'[
 def read_toml(text: str, file: str, draft: Draft) -> None:
     """Add what the file says to `draft`. Raises ConfigError with file, line and field."""
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data = parse_toml(text)
+    except ValueError as error:
         match = re.search(r"^(.*?) \(at line (\d+)", str(error))
         message, line = (match[1], int(match[2])) if match else (str(error), None)
         fail(Place(file, line), "", f"not TOML: {message}")

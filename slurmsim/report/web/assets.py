@@ -13,6 +13,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.shown import shown
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -47,7 +49,12 @@ def environment() -> Environment:
     def load(name: str) -> str:
         return files(__package__).joinpath("templates", name).read_text("utf-8")
 
-    return Environment(loader=FunctionLoader(load), autoescape=True, undefined=StrictUndefined)
+    return Environment(loader=FunctionLoader(load), autoescape=True, undefined=StrictUndefined, finalize=_shown)
+
+
+def _shown(value: Any) -> Any:
+    """A text of data as people may see it; markup of ours as it is."""
+    return shown(value) if type(value) is str else value
 
 
 @cache

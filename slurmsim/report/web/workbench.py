@@ -11,6 +11,7 @@ from slurmsim.report.text import number
 from slurmsim.report.web import page_data as of_page
 from slurmsim.report.web.assets import blocks
 from slurmsim.report.web.packing import json_text
+from slurmsim.shown import all_shown
 
 
 def workbench(data: RunData) -> str:
@@ -22,7 +23,7 @@ def drawn(runs: Sequence[tuple[dict[str, Any], str]]) -> str:
     """The parts, and what they show: facts and packed columns of each run; the first is shown first."""
     style_of = {"palette": style.PALETTE, "other": style.OTHER, "ramp": style.RAMP}
     made: str = blocks().workbench(
-        [(json_text(found | style_of), columns) for found, columns in runs], _notes(runs[0][0])
+        [(json_text(all_shown(found | style_of)), columns) for found, columns in runs], _notes(runs[0][0])
     )
     return made
 

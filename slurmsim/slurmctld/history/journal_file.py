@@ -6,7 +6,6 @@ is missing, stands at another's place or is damaged, and a header that is torn o
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import zlib
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.input_file import MOST_LOG, open_input
+from slurmsim.json_text import loads
 from slurmsim.slurmctld.history import journal_format1
 from slurmsim.version import __version__
 
@@ -123,8 +123,8 @@ def read_contents(data: bytes, path: str, mark: bytes = b"") -> Contents:
 def _json_of(line: bytes) -> Any:
     """The JSON that ends a line, None where there is none."""
     try:
-        return json.loads(line[line.index(b"{") :])
-    except (ValueError, RecursionError):
+        return loads(line[line.index(b"{") :])
+    except ValueError:
         return None
 
 
@@ -150,8 +150,8 @@ def _read_entries(data: bytes, found: Contents) -> None:
         if number != b"%d" % (last + 1):
             break
         try:
-            entries.append((last + 1, json.loads(text)))
-        except (ValueError, RecursionError):
+            entries.append((last + 1, loads(text)))
+        except ValueError:
             break
         at, crc, last = end + 1, following, last + 1
     found.good, found.crc, found.last = at, crc, last
@@ -204,8 +204,8 @@ def _named(where: str, expected: int, number: int | None, later: list[int], told
 def _id_of(text: bytes) -> int:
     """The highest job id that the entry behind a damage speaks of, as far as it can be read."""
     try:
-        entry = json.loads(text)
-    except (ValueError, RecursionError):
+        entry = loads(text)
+    except ValueError:
         return 0
     outcome = entry[5] if isinstance(entry, list) and len(entry) > 5 else None
     found = outcome.get("last_id") if isinstance(outcome, dict) else None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from typing import Any
+
+from slurmsim.json_text import loads
 
 
 def fits(line: bytes) -> bool:
@@ -22,8 +23,8 @@ def read(data: bytes) -> tuple[list[Any], int, bool]:
     good = 0
     while (end := data.find(b"\n", good)) >= 0 and fits(line := data[good:end]) and line[:1] != b"\0":
         try:
-            entries.append(json.loads(line[9:]))
-        except (ValueError, RecursionError):
+            entries.append(loads(line[9:]))
+        except ValueError:
             break
         good = end + 1
     return entries, good, any(map(fits, data[good:].split(b"\n")[1:]))

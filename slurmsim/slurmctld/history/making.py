@@ -103,6 +103,6 @@ def _moment(start: int, text: str) -> int:
             return int(text)
         found = datetime.fromisoformat(text.removesuffix("Z"))
         return int((found.replace(tzinfo=UTC) if text.endswith("Z") else found).timestamp())
-    except ValueError:
+    except (ValueError, OverflowError):
         expected = "+D-HH:MM:SS after the first instant, YYYY-MM-DDThh:mm:ss, or Unix time"
         raise ConfigError(f"{text!r} is no time", field="time", expected=expected) from None

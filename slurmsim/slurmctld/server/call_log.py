@@ -6,6 +6,7 @@ import json
 import os
 from typing import Any
 
+from slurmsim.json_text import loads
 from slurmsim.slurmctld.history.state_folder import StateFolder
 
 NAME, OLD = "calls", "calls.old"
@@ -69,7 +70,7 @@ class CallLog:
 def _entry(line: str) -> dict[str, Any] | None:
     """The call in a line; None if it cannot be read."""
     try:
-        one = json.loads(line)
+        one = loads(line)
     except (ValueError, RecursionError):
         return None
     whole = isinstance(one, dict) and all(isinstance(one.get(name), kind) for name, kind in _KINDS)
