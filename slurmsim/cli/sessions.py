@@ -35,6 +35,8 @@ def add_parser(subparsers: Any) -> None:
     replay.add_argument("--conf", metavar="FILE", help="slurm.conf of the cluster (default: the recorded one)")
     replay.add_argument("--release", choices=RELEASES, help="release to imitate (default: the recorded one)")
     replay.add_argument("--jobs", choices=("run", "simulate"), help="whether scripts really run (default: as recorded)")
+    replay.add_argument("--allow-code", action="store_true",
+                        help="let scripts and programs of the session run, with your rights")  # fmt: skip
     replay.add_argument("--check", action="store_true", help="exit with 1 if anything comes out differently")
     replay.set_defaults(func=run_replay)
 
@@ -86,7 +88,7 @@ def run_replay(args: argparse.Namespace) -> int:
     if session.full:
         print("slurmsim: warning: the recording is full: what came later is not in it", file=sys.stderr)
     same = asked = 0
-    for outcome in replay(session, Changes(args.conf, args.release, args.jobs)):
+    for outcome in replay(session, Changes(args.conf, args.release, args.jobs, args.allow_code)):
         asked += 1
         same += not outcome.difference
         if outcome.difference:

@@ -102,8 +102,13 @@ class Recording:
         environ, named = self._io.environ, self._io.exported
         return {
             name: value for name, value in environ.items()
-            if name not in _NEVER and (name.startswith(_READ_BY_COMMANDS) or name in _ALSO or name in named)
+            if read_by_commands(name) or (name in named and name not in _NEVER)
         }  # fmt: skip
+
+
+def read_by_commands(name: str) -> bool:
+    """Whether a variable is one that Slurm's commands read, and no secret."""
+    return name not in _NEVER and (name.startswith(_READ_BY_COMMANDS) or name in _ALSO)
 
 
 class Said:

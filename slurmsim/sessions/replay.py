@@ -21,6 +21,7 @@ from slurmsim.live.cluster import Cluster
 from slurmsim.live.settings import Settings
 from slurmsim.protocol import FOLDER_VARIABLE, USER_VARIABLE
 from slurmsim.sessions import clock_programs
+from slurmsim.sessions.code import check_no_code, harmless
 from slurmsim.sessions.normalising import Answer, difference
 from slurmsim.sessions.player import Player
 from slurmsim.sessions.session_file import Command, Session
@@ -39,19 +40,23 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is to be otherwise than in the recording; None: as recorded."""
+    """What is to be otherwise than in the recording; None: as recorded. `allow_code`: its programs may run."""
 
     conf: str | None = None
     release: str | None = None
     jobs: str | None = None
+    allow_code: bool = False
 
 
 def replay(session: Session, changes: Changes) -> Iterator[Outcome]:
     """Ask everything again; commands in the order they began. Raises ConfigError."""
     with tempfile.TemporaryDirectory(prefix="slurmsim-replay-", ignore_cleanup_errors=True) as scratch:
         settings = _settings(session, changes, Path(scratch) / "conf")
+        real = settings.jobs == "run"
+        if not changes.allow_code:
+            check_no_code(session, scripts=real)
         with Cluster(settings, Path(scratch) / "cluster") as cluster:
-            yield from _Replay(session, cluster, Path(scratch) / "files", real=settings.jobs == "run").run()
+            yield from _Replay(session, cluster, Path(scratch) / "files", real=real, code=changes.allow_code).run()
 
 
 def _settings(session: Session, changes: Changes, folder: Path) -> Settings:
@@ -92,8 +97,8 @@ class _Running:
 class _Replay:
     """One replay under way."""
 
-    def __init__(self, session: Session, cluster: Cluster, files: Path, *, real: bool) -> None:
-        self._session, self._cluster, self._files = session, cluster, files
+    def __init__(self, session: Session, cluster: Cluster, files: Path, *, real: bool, code: bool) -> None:
+        self._session, self._cluster, self._files, self._code = session, cluster, files, code
         self._player = Player(cluster.folder, real=real, alone=True)
         if real:
             clock_programs.install(cluster.folder / "bin")
@@ -171,7 +176,7 @@ class _Replay:
         found = {
             "PATH": f"{folder / 'bin'}:/usr/local/bin:/usr/bin:/bin", "HOME": str(self._mirror(command.cwd)),
             "USER": command.user, "LOGNAME": command.user, "SHELL": "/bin/sh", "LANG": "C.UTF-8",
-            **command.environ, FOLDER_VARIABLE: str(folder),
+            **(command.environ if self._code else harmless(command.environ)), FOLDER_VARIABLE: str(folder),
         }  # fmt: skip
         if command.user != self._session.owner:
             found[USER_VARIABLE] = command.user

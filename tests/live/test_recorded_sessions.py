@@ -94,7 +94,10 @@ def test_scripts_that_run_and_their_tasks_are_heard(tmp_path: Path, capsys: pyte
     assert sorted(srun.stdout.splitlines()) == ["task 0", "task 1"]
     assert srun.stderr.count("wrong\n") == 2
     capsys.readouterr()
-    assert main(["replay", str(path)]) == 0
+    for words in ([], ["--jobs", "run"], ["--jobs", "simulate"]):
+        assert main(["replay", str(path), *words]) == 2
+        assert "--allow-code, if you trust" in capsys.readouterr().err
+    assert main(["replay", str(path), "--allow-code"]) == 0
     assert capsys.readouterr().out.endswith("of 2 commands answered alike; 1 from within jobs not asked\n")
 
 

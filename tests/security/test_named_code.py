@@ -14,6 +14,9 @@ from slurmsim.core.records.messages import AskSolver
 from slurmsim.errors import ConfigError
 from slurmsim.live.settings import Settings, make_folder
 from slurmsim.policy import configured_policy, load_policy
+from slurmsim.sessions.code import check_no_code, harmless
+from slurmsim.sessions.normalising import Answer
+from slurmsim.sessions.session_file import Command, Session
 from slurmsim.slurmctld.history.reconfiguration import read_configuration
 from slurmsim.slurmctld.processes.solver import Solver
 
@@ -132,3 +135,29 @@ def test_a_snapshot_names_no_solver(known: bool, capsys: pytest.CaptureFixture[s
     asyncio.run(asyncio.wait_for(ask(), 30))
     assert told == ["[1]" if known else "null"]
     assert ("is no solver of the policy" in capsys.readouterr().err) is not known
+
+
+HARMFUL = {"LD_PRELOAD": "/tmp/evil.so", "PYTHONPATH": "/tmp", "EDITOR": "/tmp/evil", "SLURM_JWT": "t", "TZ": "UTC",
+           "SQUEUE_FORMAT": "%i"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "scripts", "said"),
+    [
+        (["squeue"], False, None),
+        (["sbatch", "a.sh"], False, None),
+        (["sbatch", "a.sh"], True, "runs its batch scripts"),
+        (["srun", "sh", "-c", "evil"], False, "command 1 runs a program: srun sh -c evil"),
+        (["/usr/bin/salloc", "evil"], False, "command 1 runs a program"),
+        ([], False, None),
+    ],
+)
+def test_a_session_runs_no_programs(words: list[str], scripts: bool, said: str | None) -> None:
+    command = Command(1, "ann", tuple(words), "/", 0, 0, "", HARMFUL, {}, Answer(0, "", ""), False, 0, ())
+    session = Session({}, "", "", {}, 0, [command], False)
+    if said is None:
+        check_no_code(session, scripts=scripts)
+    else:
+        with pytest.raises(ConfigError, match=said):
+            check_no_code(session, scripts=scripts)
+    assert harmless(HARMFUL) == {"TZ": "UTC", "SQUEUE_FORMAT": "%i"}
