@@ -23,6 +23,8 @@ _MEMORY = re.compile(r"(\d{1,18}(?:\.\d*)?|\.\d{1,18})\s*([kmgtp]?)(?:i?b)?", re
 _MIB = {"k": Decimal(1) / 1024, "m": Decimal(1), "g": Decimal(1024), "t": Decimal(1024**2), "p": Decimal(1024**3)}
 _COUNT = re.compile(r"(\d{1,18})([kmgt]?)", re.IGNORECASE | re.ASCII)
 _TIMES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+MOST = 1 << 53
+"""The largest size (MiB) and count: all sums of them fit 64 bits, and doubles hold them exactly."""
 _LOCALITY = re.compile(r"\([^()]*\)")
 
 
@@ -56,7 +58,10 @@ def parse_memory(text: str, unit: str = "M") -> int:
     if match is None:
         raise TresError(f"{text!r} is not a memory size", expected="a number with K, M, G or T")
     factor = _MIB[(match[2] or unit).lower()]
-    return int((Decimal(match[1]) * factor).to_integral_value(ROUND_CEILING))
+    found = int((Decimal(match[1]) * factor).to_integral_value(ROUND_CEILING))
+    if found > MOST:
+        raise TresError(f"{text!r} is too large", expected=f"at most {MOST} MiB")
+    return found
 
 
 def format_memory(mib: int) -> str:
@@ -135,7 +140,10 @@ def parse_count(text: str) -> int:
     match = _COUNT.fullmatch(text.strip())
     if match is None:
         raise TresError(f"{text!r} is not a count", expected="a whole number")
-    return int(match[1]) * _TIMES[match[2].lower()]
+    found = int(match[1]) * _TIMES[match[2].lower()]
+    if found > MOST:
+        raise TresError(f"{text!r} is too large", expected=f"at most {MOST}")
+    return found
 
 
 def parse_gres(text: str) -> tuple[GresItem, ...]:

@@ -130,3 +130,10 @@ def test_billing_weights_are_per_mib() -> None:
     assert parse_weights("") == ()
     with pytest.raises(TresError, match="'CPU' is not a TRES weight"):
         parse_weights("CPU")
+
+
+@pytest.mark.parametrize("text", ["9" * 17 + "G", "9" * 18 + "M", "9" * 14 + "T"])
+def test_amounts_beyond_all_bounds(text: str) -> None:
+    for parse in (parse_memory, parse_count):
+        with pytest.raises(TresError, match="is too large"):
+            parse(text)

@@ -7,6 +7,7 @@ one change of the database. With ``clean`` the cluster's associations are delete
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 
@@ -22,6 +23,7 @@ _ADVICE = (
     "It is advised to not have your slurmctld running while doing this operation.\n"
     "If you have jobs running on this cluster this operation will abort.\n"
 )
+_MOST = 1 << 26  # characters of a file
 _SURE = "Are you sure you want to continue?"
 _FIRST = " You need to specify a cluster name first with 'Cluster - $NAME' in your file"
 _FAILED = " Problem with requests: Unspecified error"
@@ -42,7 +44,9 @@ def load(session: Session, words: list[str]) -> None:
         return
     try:
         with open(os.path.join(session.io.cwd, path), encoding="utf-8", errors="surrogateescape") as file:
-            text = file.read()
+            text = file.read(_MOST + 1)
+            if len(text) > _MOST:
+                raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "Invalid argument"
         session.wrong(f' Unable to read "{path}": {reason}')

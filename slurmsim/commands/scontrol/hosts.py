@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     Words = Sequence[str]
+_MOST = 1 << 24  # characters of a file
 _SUFFIX = pattern(r"\][^,\[]+(?:,|$)")  # text behind the last brackets of a name
 
 
@@ -46,7 +47,7 @@ def host_list(ordered: bool) -> Callable[[Session, str | None, Words], None]:
         if value.startswith("/"):
             try:
                 with open(value, encoding="utf-8", errors="surrogateescape") as file:
-                    text = ",".join(filter(None, file.read().replace("\n", ",").split(",")))
+                    text = ",".join(filter(None, file.read(_MOST).replace("\n", ",").split(",")))
             except OSError:
                 session.fail(f"Can not open {value}")
                 return

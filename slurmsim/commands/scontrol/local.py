@@ -204,15 +204,15 @@ def _hash(session: Session, words: Words, what: str | None) -> None:
         session.code = 1
         session.error(f"{words[0]}: only type 3 (sha3) is modelled")
     else:
-        data = os.fsencode(words[1])
+        digest = hashlib.sha3_256(os.fsencode(words[1]))
         if what is not None:
             try:
                 with open(os.path.join(session.io.cwd, words[1]), "rb") as file:
-                    data = file.read()
+                    digest = hashlib.file_digest(file, "sha3_256")
             except OSError:
                 session.fail(f"Can't open `{words[1]}`")
                 return
-        session.io.out(hashlib.sha3_256(data).hexdigest() + "\n")
+        session.io.out(digest.hexdigest() + "\n")
 
 
 # -- processes and addresses of this machine -------------------------------------------------------------------------

@@ -46,9 +46,11 @@ def read_programs(path: str, tasks: int, arguments: list[str], fixed: bool) -> d
     """
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            text = file.read()
+            text = file.read(_LARGEST + 1)
     except OSError:
         raise BadFile(f"Unable to open configuration file {path}") from None
+    if len(text) > _LARGEST:  # what has no size, as a device
+        raise BadFile(f"Multi_prog config file {path} is too large")
     found: dict[int, list[str]] = {}
     for number, line in enumerate(text.replace("\\\n", " ").split("\n"), 1):
         line = line.strip()
