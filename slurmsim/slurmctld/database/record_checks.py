@@ -8,7 +8,6 @@ still be read from it go into a new one.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import zlib
 from contextlib import suppress
@@ -17,6 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from slurmsim.json_text import loads
 from slurmsim.slurmctld.database.record_rows import COLUMNS
 
 _JOB = ", ".join(column.name for column in COLUMNS)
@@ -72,8 +72,8 @@ def _legible(kind: str, data: bytes | None) -> bool:
     try:
         text = "null" if data is None else data.decode()
         if kind == "json":
-            json.loads(text)
-    except (ValueError, RecursionError):
+            loads(text)
+    except ValueError:
         return False
     return True
 

@@ -71,7 +71,7 @@ def _entry(line: str) -> dict[str, Any] | None:
     """The call in a line; None if it cannot be read."""
     try:
         one = loads(line)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     whole = isinstance(one, dict) and all(isinstance(one.get(name), kind) for name, kind in _KINDS)
     return one if whole else None
