@@ -24,19 +24,23 @@ class Finding:
     text: str
 
 
-def judge(world: World, folder: Path) -> tuple[Ran, list[Finding]]:
-    """Run `world` inside `folder`, which is made anew, and look at it from all sides."""
+def judge(world: World, folder: Path, kind: str = "") -> tuple[Ran, list[Finding]]:
+    """Run `world` inside `folder`, which is made anew, and look at it from all sides.
+
+    With `kind` only what can give findings of that kind is done, and only these are told.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     files = world.write(folder / "world")
     usual = run(world, files, folder / "usual")
     if usual.how == "refused":
         return usual, []
     if usual.folder is None:
-        return usual, [Finding(_kind(usual), usual.said)]
+        return usual, [Finding(_kind(usual), usual.said)] if _kind(usual).startswith(kind) else []
     found: list[Finding] = []
-    for look in (_validated, _counted, _plain):
-        found += look(world, files, usual.folder)
-    return usual, found
+    for name, look in LOOKS.items():
+        if kind.startswith(name) or not kind:
+            found += look(world, files, usual.folder)
+    return usual, [finding for finding in found if finding.kind.startswith(kind)]
 
 
 def _kind(ran: Ran) -> str:
@@ -73,6 +77,9 @@ def _plain(world: World, files: Path, out: Path) -> Iterator[Finding]:
         yield Finding("kernels", f"without kernels: {plain.how}: {plain.said}")
     elif said := difference(out, plain.folder):
         yield Finding("kernels", f"without kernels {said}")
+
+
+LOOKS = {"validator": _validated, "count": _counted, "kernels": _plain}
 
 
 def difference(first: Path, second: Path) -> str:

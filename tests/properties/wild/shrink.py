@@ -23,7 +23,7 @@ def main(what: str, kind: str, out: Path) -> None:
         folder = Path(place) / "w"
 
         def found(other: World) -> list[Finding]:
-            return [finding for finding in judge(other, folder)[1] if finding.kind.startswith(kind)]
+            return judge(other, folder, kind)[1]
 
         if not found(world):
             sys.exit(f"{what}: nothing of kind {kind}")
