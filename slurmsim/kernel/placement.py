@@ -96,6 +96,7 @@ class Nodes:
         self.set_count, self.set_weight = zeros(n), zeros(n)
         self.rem_cpus = self.rem_max = self.rem_nodes = self.min_rem = self.room_nodes = 0
         self.min_nodes = self.target_nodes = self.most_nodes = self.min_cpus = self.least = self.core = 0
+        self.floor = 0
         self.exclusive = False
         self.chosen, self.given = zeros(n), zeros(n)
         self.n_chosen = 0
@@ -413,6 +414,7 @@ class Nodes:
         """Whether the request fits on the candidates; then `chosen` are its nodes."""
         self.min_nodes, self.target_nodes, self.most_nodes = asked[MIN_NODES_], asked[TARGET_NODES_], asked[MAX_NODES_]
         self.min_cpus, self.least, self.exclusive = asked[MIN_CPUS_], asked[LEAST_CPUS_], asked[EXCLUSIVE_] != 0
+        self.floor = 0 if asked[N_DEMANDS_] else self.least  # GRES may have lowered what nodes offer
         self.core = self.grain[self.node[0]]
         alive = self.n_left
         if self._evaluate(alive):
@@ -554,7 +556,7 @@ class Nodes:
             if is_open and (self.node[p] != last + 1 or self.weigh[p] != self.set_weight[n - 1]):
                 is_open = False
             last = self.node[p]
-            if self.left[p] < self.least or self.left[p] <= 0:
+            if self.left[p] < self.floor or self.left[p] <= 0:
                 is_open = False
                 last = -2
                 continue

@@ -251,7 +251,7 @@ def choose_spread(
         fitting = np.flatnonzero(part >= left)
         if len(fitting):
             only = a + int(fitting[np.argmin(part[fitting])])
-            taken[int(idx[only])] = max(min(int(cpus[only]), left), ask.pn_min_cpus)
+            taken[int(idx[only])] = min(int(cpus[only]), max(left, ask.pn_min_cpus))
             return taken
         if room == 1:
             open_sets.remove(best)
@@ -261,7 +261,7 @@ def choose_spread(
         given = part[:n].tolist()
         over = int(reach[n - 1]) - left
         if over > 0:
-            given[-1] = max(given[-1] - over, ask.pn_min_cpus)
+            given[-1] = max(given[-1] - over, min(given[-1], ask.pn_min_cpus))
         taken.update(zip(idx[a : a + n].tolist(), given, strict=True))
         left -= sum(given)
         room -= n

@@ -425,6 +425,11 @@ class CompiledRequest:
         return max(need, self.n_tasks * self.cpus_per_task) if self.strict_one else need
 
     @property
+    def floor(self) -> int:
+        """CPUs a node must offer in the choice of nodes: GRES may have lowered its offer below what it had to have."""
+        return 0 if self.gres else self.least_cpus
+
+    @property
     def by_runs(self) -> bool:
         """Whether it gets equal whole nodes by runs (`pick_equal`), where nothing else says otherwise."""
         return self.by_count and not self.least_loaded

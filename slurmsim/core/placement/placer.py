@@ -356,7 +356,7 @@ class Placer:
         grain = int(self.table.grain[idx[0]]) if len(idx) else 1
         return Ask(
             min_nodes, max(request.target_nodes, min_nodes), max_nodes, request.min_cpus,
-            request.whole or request.all_cores, request.least_cpus, grain, request.contiguous, request.least_cpus,
+            request.whole or request.all_cores, request.least_cpus, grain, request.contiguous, request.floor,
             request.strict_one, None, gpu_cpus(request.gres, None), gpu_cpus(request.gres, request.min_nodes),
         )  # fmt: skip
 
