@@ -162,7 +162,9 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     check_rows(report, records, jobs.n, run.allowance_s, last_ran, away, edited_at, cluster.used_up_ends)
     report.checks += part.checks
     spans, bad_events = outages(run.events, index)
-    runs = lay_out(raw, records, index, spans.instants())
+    last_told = run.usage.ints["time"][-1:] if run.usage is not None else np.zeros(0, np.int64)
+    instants = np.concatenate([spans.instants(), last_told])  # what still runs then is there, be it later than all else
+    runs = lay_out(raw, records, index, instants)
     edited, resized = (np.append(_had(history, jobs.n, kind), False)[owner] for kind in ("LIMIT", "RESIZE"))
     check_allocations(report, records, runs, cluster, edited, resized)
     check_layouts(report, records, cluster.memory_tracked)
@@ -173,7 +175,7 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     whole, whole_spans = runs, spans.at(runs.times)
     if stops.n:  # outages are judged on whole runs, what is in use on their pieces, busy nodes without the suspended
         outage = sweep(cluster, runs, [], whole_spans, classes[0], MAX_EXAMPLES)
-        runs = lay_out(cut(raw, owner, stops), records, index, spans.instants())
+        runs = lay_out(cut(raw, owner, stops), records, index, instants)
     wanted = resources(cluster, runs)
     seen = sweep(cluster, runs, wanted, spans.at(runs.times), classes[0], MAX_EXAMPLES)
     if stops.n:
