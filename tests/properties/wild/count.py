@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -203,18 +204,14 @@ def _instants(held: list[tuple[Span, tuple[Run, int]]]) -> Iterator[tuple[int, l
 def _sharing(world: World) -> Callable[[list[tuple[Run, int]]], float]:
     """How many CPUs of a node jobs need at least that run on it together.
 
-    A partition of FORCE:n puts n jobs on a CPU, YES:n those that asked for it. Where a gang takes turns, one row of
-    each partition runs, and partitions of one tier may run on the same CPUs; tiers may not.
+    A partition of FORCE:n or YES:n puts n jobs on a CPU, beside what partitions hold that share nothing; several such
+    partitions may have the same CPUs. Jobs of YES:n that did not ask to share do not share with each other. Where a
+    gang takes turns, one row of each partition runs, and partitions of one tier may run on the same CPUs; tiers may
+    not.
     """
     partitions = {p["PartitionName"]: p for p in map(pairs, world.conf) if "PartitionName" in p}
     gang = any(line.startswith("PreemptMode=") and "GANG" in line for line in world.conf)
-    shares = {int(job["job_id"]) for job in world.jobs if job.get("oversubscribe")}
-
-    def weight(run: Run) -> int:
-        word, _, n = partitions[run.row["partition"]].get("OverSubscribe", "NO").partition(":")
-        if word == "FORCE" or (word == "YES" and run.row["job_id"] in shares):
-            return int(n or 4)
-        return 1
+    willing = {int(job["job_id"]) for job in world.jobs if job.get("oversubscribe")}
 
     def in_turn(present: list[tuple[Run, int]]) -> float:
         tiers: dict[str, Counter[str]] = defaultdict(Counter)
@@ -224,7 +221,16 @@ def _sharing(world: World) -> Callable[[list[tuple[Run, int]]], float]:
         return float(sum(max(tier.values()) for tier in tiers.values()))
 
     def at_once(present: list[tuple[Run, int]]) -> float:
-        return sum(n / weight(run) for run, n in present) - 1e-9
+        own, shared, unwilling = 0, Counter[str](), Counter[str]()
+        for run, n in present:
+            name = run.row["partition"]
+            word, _, times = partitions[name].get("OverSubscribe", "NO").partition(":")
+            if word in ("FORCE", "YES"):
+                shared[name] += Fraction(n, int(times or 4))
+                unwilling[name] += n * (word == "YES" and run.row["job_id"] not in willing)
+            else:
+                own += n
+        return float(max(own + max(shared.values(), default=0), *unwilling.values(), 0))
 
     return in_turn if gang and world.policy.partition(":")[0] in ("backfill", "builtin") else at_once
 

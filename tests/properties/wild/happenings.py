@@ -87,7 +87,11 @@ def draw_options(draw: random.Random, machine: Machine) -> dict[str, Any]:
     if machine.policy != "backfill":
         options["policy"] = machine.policy
     if draw.random() < 0.1:
-        options |= {"mtbf": draw.choice((2000, 20_000)), "mttr": draw.choice((100, 2000)), "seed": draw.randint(0, 99)}
+        options |= {
+            "mtbf": draw.choice((20_000, 200_000)),
+            "mttr": draw.choice((100, 2000)),
+            "seed": draw.randint(0, 99),
+        }
     if machine.power:
         options["boot_time"] = draw.choice((1, 20, 60, 100))
     if machine.like_slurm and draw.random() < 0.25:
