@@ -81,18 +81,23 @@ class Executor:
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=True)
         )  # fmt: skip
 
+    def exists(self, core_id: int, restarts: int) -> bool:
+        """Whether that run was started and has not been forgotten."""
+        return self._place(core_id, restarts).exists()
+
     def signal(self, core_id: int, restarts: int, number: int, *, script_only: bool = False) -> None:
         """Send a signal to the job's process group, or to its script alone."""
         pid = self.pid(core_id, restarts)
         if pid is None or not self.supervised(core_id, restarts):  # its number may be another one's by now
             return
-        try:
-            if script_only:
-                os.kill(pid, number)
-            else:
-                os.killpg(pid, number)
-        except (ProcessLookupError, PermissionError):
-            pass
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            try:
+                if not script_only:
+                    os.killpg(pid, number)
+                    return
+            except ProcessLookupError:
+                pass  # it has just been forked, and leads no group yet
+            os.kill(pid, number)
 
     def terminate(self, core_id: int, restarts: int, *, awake: bool = False) -> None:
         """CONT and TERM, as slurmd begins to end a job; `awake`: it has got CONT."""

@@ -93,6 +93,10 @@ class Completing:
             self._left[run] = until, since, nodes & ~clean, job, freed & ~clean, over
             self._vacated([(job, freed & clean, False)])
 
+    def runs(self) -> list[tuple[int, int]]:
+        """Job and run of all that have left nodes and not cleared them."""
+        return list(self._left)
+
     def of(self, job_id: int, run: int) -> Bitmap:
         """Nodes which that run of a job has left and not cleared."""
         left = self._left.get((job_id, run))

@@ -21,6 +21,7 @@ from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.slurmctld.processes import leftovers
 from slurmsim.slurmctld.processes.output_files import file_name
 from slurmsim.slurmctld.processes.simulated import is_real
+from slurmsim.slurmctld.processes.step import BATCH
 from slurmsim.slurmctld.processes.step_places import lay_out
 from slurmsim.slurmctld.requests import het_jobs
 from slurmsim.slurmctld.requests.submit_request import array_tasks
@@ -39,8 +40,8 @@ END_ROOM = 1024
 """Bytes of the journal that are kept for the end of each run: a full disk does not keep ends from being recorded."""
 Run = tuple[int, int]
 """Core id and restarts of one run of a job."""
-Pending = tuple[list[LiveJob], list[Run]]
-"""Scripts to start and runs to forget once what led to it is on the disk."""
+Pending = tuple[list[LiveJob], list[Callable[[], None]], list[Run]]
+"""Scripts to start, runs to end and runs to forget once what led to it is on the disk."""
 _PACK_TOO = {"22.05": True, "24.11": False}
 """Whether variables of components have their old names, too."""
 _NAMED_BY_NODE = {"22.05": False, "26.05": True}
@@ -60,6 +61,7 @@ class RealJobs:
     def __init__(self, cluster: LiveCluster, executor: Executor, reserve: Callable[[int], None]) -> None:
         self.cluster, self.executor, self._reserve = cluster, executor, reserve
         self._waiting: list[LiveJob] = []
+        self._ending: list[Callable[[], None]] = []
         self._noticed: set[Run] = set()  # in whose output is said how they were ended
         self._later: dict[Run, tuple[asyncio.TimerHandle, Callable[[], None]]] = {}  # what waits to be told to end
         executor.forget_unborn()
@@ -78,6 +80,7 @@ class RealJobs:
         """Go on with another cluster, made of the same journal."""
         self.cluster, cluster.real = cluster, self
         self._waiting.clear()
+        self._ending.clear()
         self._begun |= self._told  # what the journal does not have is told again
         self._told.clear()
 
@@ -93,15 +96,18 @@ class RealJobs:
     def take(self) -> Pending | None:
         """What has come up to be done since the last time, for `flush`; None for nothing."""
         waiting, self._waiting = self._waiting, []
-        return (waiting, list(self._told)) if waiting or self._told else None
+        ending, self._ending = self._ending, []
+        return (waiting, ending, list(self._told)) if waiting or ending or self._told else None
 
     def flush(self, pending: Pending) -> None:
-        """Start what was `pending`; forget of it what is quiet by now."""
-        waiting, told = pending
+        """Start what was `pending`, end what was to end; forget of it what is quiet by now."""
+        waiting, ending, told = pending
         for live in waiting:
             if live.core.state == JobState.RUNNING:
                 with suppress(OSError, OutputError):  # a full disk: `tend` tries again
                     self._start(live)
+        for end in ending:
+            end()
         for run in told:
             if run in self._told and self.executor.is_quiet(*run):
                 self._forget(run)
@@ -153,7 +159,11 @@ class RealJobs:
         self.executor.start(*run, str(live.asked["script"]), spec)
 
     def terminate(self, live: LiveJob, run: Job) -> None:
-        """End a run: say so in its output, then TERM; KILL comes when KillWait is over.
+        """End a run at the next `flush`: a daemon that dies before would find it ended, and not know why."""
+        self._ending.append(partial(self._terminate, live, run))
+
+    def _terminate(self, live: LiveJob, run: Job) -> None:
+        """Say so in its output, then TERM; KILL comes when KillWait is over.
 
         A requeue is often asked for from within: that command is to see its answer first. The script's sruns hear of
         the end of their job, then CONT, and only then what slurmstepd does.
@@ -208,6 +218,9 @@ class RealJobs:
 
     def end_now(self) -> None:
         """Somebody moves the clock: what waits for its moment to be told to end has had it."""
+        ending, self._ending = self._ending, []
+        for end in ending:
+            end()
         for handle, end in list(self._later.values()):
             handle.cancel()
             end()
@@ -235,6 +248,22 @@ class RealJobs:
                 status = LAUNCH_FAILED
             if status is not None:
                 found.append({"core_id": run[0], "restarts": run[1], "status": status})
+        return found + self.unborn()
+
+    def unborn(self) -> list[dict[str, int]]:
+        """Runs that were ended before their script was started, as arguments of ``ended``: as TERM would have ended it.
+
+        None of them has a folder, and nobody else would tell that their nodes are clean.
+        """
+        waiting = {(live.core.id, live.core.restarts) for live in self._waiting}
+        found = []
+        for run in self.cluster.controller.completing.runs():
+            live = self.cluster.jobs.get(run[0])
+            if live is None or run in waiting or run in self._told or not is_real(live.asked):
+                continue
+            script = any(s.number == BATCH and s.run == run[1] and s.end is None for s in live.steps)
+            if script and not self.executor.exists(*run):
+                found.append({"core_id": run[0], "restarts": run[1], "status": int(signal.SIGTERM)})
         return found
 
     def _is_wanted(self, core_id: int, restarts: int) -> bool:

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -189,12 +189,16 @@ class Server:
         """Take in what happened to running jobs without our being told, and look again in a while."""
         if self.engine.real is None:
             return
+        self._take_ends(self.engine.real.tend(kept=self._decisions_kept()))
+        asyncio.get_running_loop().call_later(TEND_S, self._tend)
+
+    def _take_ends(self, ends: Iterable[dict[str, int]]) -> None:
+        """Take in that runs are over, as if their supervisors had told."""
         owner = self.engine.people.by_uid(self.engine.owner)
-        for arguments in self.engine.real.tend(kept=self._decisions_kept()):
+        for arguments in ends:
             future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
             self._waiting.append(Asked({"call": "ended", "args": arguments}, owner, future))
             self._work.set()
-        asyncio.get_running_loop().call_later(TEND_S, self._tend)
 
     def _client_gone(self, job_id: int) -> None:
         """Nobody waits for that allocation any more."""
@@ -428,6 +432,7 @@ class Server:
         for pending in self._outgoing.release(self.journal.confirmed):
             if self.engine.real is not None:
                 self.engine.real.flush(pending)
+                self._take_ends(self.engine.real.unborn())
 
     def _mend(self) -> None:
         """If the journal could not be written, nobody is answered who rests on it, and the engine is made again.
