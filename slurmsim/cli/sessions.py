@@ -77,11 +77,24 @@ def _stop(folder: Path) -> int:
     return 0
 
 
+def _check_own(file: str) -> None:
+    """A recording runs what it says, srun's programs and scripts. Raises ConfigError for one of another user."""
+    try:
+        owner = os.stat(file).st_uid
+    except OSError:
+        return  # reading says so
+    if owner not in (os.geteuid(), 0):
+        raise ConfigError(f"it belongs to uid {owner}, and what it says would run as you", file=file,
+                          expected="a file of one's own, or --allow-code if you trust that user")  # fmt: skip
+
+
 def run_replay(args: argparse.Namespace) -> int:
     """Ask everything again, and print what differs."""
     from slurmsim.sessions.replay import Changes, replay
     from slurmsim.sessions.session_file import read
 
+    if not args.allow_code:
+        _check_own(args.file)
     session = read(Path(args.file))
     if session.jobs:
         print(f"slurmsim: warning: {session.jobs} jobs from before the recording are not there", file=sys.stderr)
@@ -94,7 +107,9 @@ def run_replay(args: argparse.Namespace) -> int:
         if outcome.difference:
             command = outcome.command
             print(f"--- {command.number}: {command.user}$ {shlex.join(command.argv)}\n{outcome.difference}")
-    inside = len(session.commands) - asked
+    inside = sum(one.inside for one in session.commands)
+    others = len(session.commands) - asked - inside
     more = f"; {inside} from within jobs not asked" if inside else ""
+    more += f"; {others} of other users of the machine not asked, as they would run as you" if others else ""
     print(f"{same} of {asked} commands answered alike{more}")
     return int(args.check and same < asked)

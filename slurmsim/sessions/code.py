@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from slurmsim.commands.recorded import read_by_commands
 from slurmsim.errors import ConfigError
+from slurmsim.sessions.of_others import is_asked
 from slurmsim.sessions.session_file import Session
 
 RUNNING = ("salloc", "srun")
@@ -23,7 +24,11 @@ def check_no_code(session: Session, *, scripts: bool) -> None:
     if scripts:
         raise ConfigError("the session runs its batch scripts", expected=f"--jobs simulate, or {EXPECTED}")
     for command in session.commands:
-        if not command.inside and os.path.basename(command.argv[0] if command.argv else "") in RUNNING:
+        if (
+            not command.inside
+            and is_asked(command, real=scripts)
+            and os.path.basename(command.argv[0] if command.argv else "") in RUNNING
+        ):
             raise ConfigError(f"command {command.number} runs a program: {' '.join(command.argv)}", expected=EXPECTED)
 
 

@@ -23,6 +23,7 @@ from slurmsim.protocol import FOLDER_VARIABLE, USER_VARIABLE
 from slurmsim.sessions import clock_programs
 from slurmsim.sessions.code import check_no_code, harmless
 from slurmsim.sessions.normalising import Answer, difference
+from slurmsim.sessions.of_others import is_asked
 from slurmsim.sessions.player import Player
 from slurmsim.sessions.session_file import Command, Session
 
@@ -106,7 +107,7 @@ class _Replay:
 
     def run(self) -> Iterator[Outcome]:
         """Every command, and what became of it."""
-        asked = [one for one in self._session.commands if not one.inside]
+        asked = [one for one in self._session.commands if not one.inside and is_asked(one, real=self._player.real)]
         outcomes: dict[int, Outcome] = {}
         for k, command in enumerate(asked):
             self._player.until(command.began, self._look if self._running else None)
@@ -176,11 +177,15 @@ class _Replay:
         found = {
             "PATH": f"{folder / 'bin'}:/usr/local/bin:/usr/bin:/bin", "HOME": str(self._mirror(command.cwd)),
             "USER": command.user, "LOGNAME": command.user, "SHELL": "/bin/sh", "LANG": "C.UTF-8",
-            **(command.environ if self._code else harmless(command.environ)), FOLDER_VARIABLE: str(folder),
+            **self._variables(command), FOLDER_VARIABLE: str(folder),
         }  # fmt: skip
         if command.user != self._session.owner:
             found[USER_VARIABLE] = command.user
         return found
+
+    def _variables(self, command: Command) -> dict[str, str]:
+        trusted = self._code and not command.of_other
+        return command.environ if trusted else harmless(command.environ)
 
     def _word(self, word: str, command: Command) -> str:
         """A word of the command line, with folders and files of the recording where they are here."""

@@ -39,6 +39,8 @@ class Command:
         Whether more was written or read than is kept.
     faults
         Faults it met on request.
+    of_other
+        Whether another user of the machine gave it, and not the cluster's owner.
     """
 
     number: int
@@ -54,6 +56,7 @@ class Command:
     cut: bool
     umask: int
     faults: tuple[str, ...]
+    of_other: bool = False
 
     @property
     def inside(self) -> bool:
@@ -140,7 +143,7 @@ def _command(entry: dict[str, Any], path: Path, number: int) -> Command:
             int(entry["n"]), str(entry["user"]), tuple(map(str, entry["argv"])), str(entry["cwd"]),
             int(entry["began"]), int(entry["ended"]), str(entry["stdin"]), dict(entry["environ"]),
             dict(entry["files"]), Answer(int(entry["rc"]), str(entry["stdout"]), str(entry["stderr"])),
-            bool(entry["cut"]), int(entry["umask"]), tuple(entry["faults"]),
+            bool(entry["cut"]), int(entry["umask"]), tuple(entry["faults"]), bool(entry.get("other")),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigError(f"a command without {error}", file=str(path), line=number) from None

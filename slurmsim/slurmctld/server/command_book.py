@@ -29,8 +29,8 @@ class CommandBook:
         self._clock, self._history, self._last_id = clock, history, last_id
         self._log, self._recorder = CallLog(folder), Recorder(folder)
 
-    def log_call(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        """A command has ended. Raises Refusal for words that are none."""
+    def log_call(self, arguments: dict[str, Any], person: Person, *, other: bool = False) -> dict[str, Any]:
+        """A command has ended, of another user of the machine where it says `other`. Raises Refusal for bad words."""
         words = arguments.get("argv")
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise Refusal("argv is a list of words")
@@ -43,7 +43,7 @@ class CommandBook:
         if arguments.get("kept"):
             self._recorder.add(
                 {**arguments["kept"], "user": person.name, "argv": words, "rc": code, "ended": now,
-                 "faults": faults or []}
+                 "faults": faults or [], **({"other": True} if other else {})}
             )  # fmt: skip
         return {}
 

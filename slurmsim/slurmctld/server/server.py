@@ -106,6 +106,7 @@ class Server:
         self._waiting: list[Asked] = []
         self._outgoing = Outgoing()
         self._in_turn = False
+        self._judged: int | None = None  # as of `Asked`, of the request that is being carried out
         self._parked: list[Asked] = []  # those that wait for something
         self._changed: set[int] = set()  # jobs of which there is news, by core id
         self._more = False  # there is something to do at once: a step of the clock goes on
@@ -499,6 +500,7 @@ class Server:
         why = None if judged is None else runs_as_another(self.engine, call, arguments, judged)
         if why is not None:
             return {"refused": [2002, why]}
+        self._judged = judged
         own = self._own.get(call)
         now = max(self.clock.now(), self.engine.now)
         self._note_people()
@@ -679,7 +681,7 @@ class Server:
         return daemon_status(self.folder.path, self.engine, self.clock, self.journal, time.monotonic() - self._began)
 
     def _log_call(self, arguments: dict[str, Any], person: Person) -> Answer:
-        return self._book.log_call(arguments, person)
+        return self._book.log_call(arguments, person, other=self._judged not in (None, 0, self.engine.owner))
 
     def _record(self, arguments: dict[str, Any], person: Person) -> Answer:
         self._owner_only(person)
