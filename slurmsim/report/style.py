@@ -5,9 +5,10 @@ Matplotlib is imported inside functions, and without pyplot: no global figures, 
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -81,14 +82,29 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+_NO_LOOKS = ("backend", "backend_fallback", "interactive", "timezone", "toolbar", "webagg.open_in_browser")
+
+
+@contextlib.contextmanager
+def house_style() -> Iterator[None]:
+    """Matplotlib's defaults under the house style, whatever the caller's settings.
+
+    Matplotlib reads a file ``matplotlibrc`` of the working folder, which may be a stranger's and could have texts go
+    through LaTeX.
+    """
+    import matplotlib
+
+    looks = {key: value for key, value in matplotlib.rcParamsDefault.items() if key not in _NO_LOOKS}
+    with matplotlib.rc_context(looks | RC):
+        yield
+
+
 def styled(draw: Callable[P, T]) -> Callable[P, T]:
     """Run `draw` under the house style, leaving the caller's Matplotlib settings alone."""
 
     @functools.wraps(draw)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
-        import matplotlib
-
-        with matplotlib.rc_context(RC):
+        with house_style():
             return draw(*args, **kwargs)
 
     return wrapper

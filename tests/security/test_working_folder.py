@@ -147,3 +147,21 @@ def test_daemon_supervisor_and_page(trap: Trap) -> None:
 )
 def test_whose_program(line: str, ours: bool) -> None:
     assert is_program(line.split()) is ours
+
+
+def test_settings_of_matplotlib_in_the_folder() -> None:
+    """It reads ./matplotlibrc, which could have every text go through LaTeX."""
+    import matplotlib
+
+    from slurmsim.report.style import RC, styled
+
+    @styled
+    def drawn() -> tuple[object, ...]:
+        return tuple(matplotlib.rcParams[key] for key in ("text.usetex", "path.simplify", *RC))
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        expected = drawn()
+    with matplotlib.rc_context({"text.usetex": True, "path.simplify": False}):
+        assert drawn() == expected and expected[:2] == (False, True)
+        assert matplotlib.rcParams["text.usetex"] is True
