@@ -1,4 +1,7 @@
-"""A file of sacctmgr commands, one a line, as a site's set-up script has them: add, modify and delete.
+"""A file of sacctmgr commands, one a line or within a site's set-up script: add, modify and delete.
+
+As sacctmgr does it, verbs, kinds and keys may be shortened, what exists is not added again, and what only shows
+something changes nothing.
 
 add account sci Fairshare=60 GrpTRES=cpu=24
 add user alice,bob Account=sci
@@ -8,17 +11,20 @@ modify user where name=alice set qos+=high DefaultQOS=high
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from slurmsim.config.accounting.draft import ROOT, Draft, Item, Key, fail
 from slurmsim.config.accounting.fields import parse_names
+from slurmsim.config.accounting.script_lines import VERBS, commands_in
 from slurmsim.config.findings import Place
 
-VERBS = ("add", "create", "modify", "update", "delete", "remove")
-_OBJECTS = {"account": "account", "accounts": "account", "acct": "account", "user": "user", "users": "user",
-            "qos": "qos", "cluster": "cluster", "clusters": "cluster"}  # fmt: skip
-_ASIDE = ("coordinator", "coord", "wckey", "tres")  # without effect on a schedule
+_SHOWING = ("list", "show", "dump", "help", "version", "ping", "problems", "clear", "archive", "reconfigure",
+            "shutdown", "exit", "quit")  # fmt: skip
+_OBJECTS = {"accounts": "account", "acct": "account", "users": "user", "qos": "qos", "clusters": "cluster"}
+_ASIDE = ("coordinators", "wckeys", "tres", "resources")  # without effect on a schedule
+_KEYS = ("accounts", "clusters", "defaultaccount", "description", "fairshare", "names", "organization", "parent",
+         "partitions", "users")  # fmt: skip
+_LEAST = 3  # letters of a word that is shortened
 _SETTING = re.compile(r"([^=+]+?)\s*([+-]?)=(.*)", re.DOTALL)
 Setting = tuple[str, str, str]  # key, operator, value
 _SELECTORS = ("name", "names", "account", "accounts", "acct", "user", "users", "cluster", "clusters", "partition",
@@ -28,29 +34,26 @@ _SELECTORS = ("name", "names", "account", "accounts", "acct", "user", "users", "
 def read_commands(text: str, file: str, draft: Draft) -> None:
     """Do what the commands say on `draft`. Raises ConfigError with file, line and field."""
     draft.root(Place(file, None))
-    for number, line in enumerate(text.splitlines(), 1):
-        do_command(line, Place(file, number), draft)
+    for words, place in commands_in(text, file):
+        if words:
+            _command(words, place, draft)
 
 
 def do_command(line: str, place: Place, draft: Draft) -> bool:
     """Do on `draft` what one command, found at `place`, says; False when there is none. Raises ConfigError."""
-    try:
-        words = shlex.split(line, comments=True)
-    except ValueError as error:
-        fail(place, "", f"a quote is not closed: {line.strip()[:60]!r} ({error})", "sacctmgr commands")
-    words = [word for word in words if not (word.startswith("-") and "=" not in word)]
-    if words and words[0].rpartition("/")[2] == "sacctmgr":
-        words = words[1:]
-    if words:
+    found = [words for words, _ in commands_in(line, place.file) if words]
+    for words in found:
         _command(words, place, draft)
-    return bool(words)
+    return bool(found)
 
 
 def _command(words: list[str], place: Place, draft: Draft) -> None:
-    verb = words[0].lower()
+    verb = _whole(words[0], (*VERBS, *_SHOWING))
+    if verb in _SHOWING:
+        return
     if verb not in VERBS:
         fail(place, words[0], "no command slurmsim knows", "add, modify or delete")
-    entity = words[1].lower() if len(words) > 1 else ""
+    entity = _whole(words[1], (*_OBJECTS, *_ASIDE)) if len(words) > 1 else ""
     if entity in _ASIDE:
         return
     if entity not in _OBJECTS:
@@ -69,6 +72,13 @@ def _command(words: list[str], place: Place, draft: Draft) -> None:
     _modify(chosen, settings, place, draft)
 
 
+def _whole(word: str, known: Iterable[str]) -> str:
+    """The known word that `word` begins, or all of it; `word` in small letters for none."""
+    lower = word.lower()
+    found = [name for name in known if name == lower or (name.startswith(lower) and len(lower) >= _LEAST)]
+    return lower if lower in found or not found else found[0]
+
+
 def _split(words: list[str], place: Place, *, changes: bool) -> tuple[list[Setting], list[Setting]]:
     """Conditions and settings of a command; a word without ``=`` is a name."""
     parts: list[list[Setting]] = [[], []]
@@ -80,7 +90,9 @@ def _split(words: list[str], place: Place, *, changes: bool) -> tuple[list[Setti
             continue
         match = _SETTING.fullmatch(word)
         if match is not None:
-            parts[into].append((match[1], match[2], match[3]))
+            whole = match[1] if match[1].lower() in _SELECTORS else _whole(match[1], _KEYS)
+            key = match[1] if whole == match[1].lower() else whole
+            parts[into].append((key, match[2], match[3]))
         elif into == 0:
             parts[0].append(("name", "", word))
         else:
@@ -114,6 +126,8 @@ def _add_cluster(settings: list[Setting], place: Place, draft: Draft) -> None:
 
 def _add_qos(settings: list[Setting], place: Place, draft: Draft) -> None:
     for name in _needed(_names_of(settings, ("name", "names")), "qos", place):
+        if name in draft.qos:
+            continue
         item = draft.add_qos(name, place)
         for key, operator, value in _rest(settings, ("name", "names", "description", "descriptions")):
             draft.set_qos(item, key, value, place, operator)
@@ -124,6 +138,8 @@ def _add_account(settings: list[Setting], place: Place, draft: Draft) -> None:
     parents = _names_of(settings, ("parent",)) or ["root"]
     for name in _needed(_names_of(settings, ("name", "names", "account", "accounts", "acct")), "account", place):
         _known(parents[0], "parent", place, draft)
+        if (name, "", "") in draft.associations:
+            continue
         item = draft.add((name, "", ""), place, parents[0])
         _fields(draft, item, _rest(settings, own), place)
 
@@ -138,6 +154,8 @@ def _add_user(settings: list[Setting], place: Place, draft: Draft) -> None:
         for account in _needed(accounts, "account", place):
             _known(account, "account", place, draft)
             for partition in partitions:
+                if (account, user, partition) in draft.associations:
+                    continue
                 item = draft.add((account, user, partition), place)
                 _fields(draft, item, _rest(settings, own), place)
         if default or user not in draft.defaults:

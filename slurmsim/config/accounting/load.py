@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from slurmsim.config.accounting.build import build
-from slurmsim.config.accounting.commands import VERBS, read_commands
+from slurmsim.config.accounting.commands import read_commands
 from slurmsim.config.accounting.draft import Draft, fail
 from slurmsim.config.accounting.dump import ENTITY, read_dump
+from slurmsim.config.accounting.script_lines import VERBS, has_calls
 from slurmsim.config.accounting.tables import header_of, read_table
 from slurmsim.config.accounting.toml_file import read_toml
 from slurmsim.config.files import DISK, Files
@@ -102,7 +103,7 @@ def _read(path: Path, file: str, draft: Draft, cluster: str, files: Files) -> No
         read_dump(text, file, draft)
     elif header_of(first):
         read_table(text, file, draft, cluster)
-    elif words[0].lower() in VERBS:
+    elif words[0].lower() in VERBS or has_calls(text):
         read_commands(text, file, draft)
     else:
         fail(Place(file, number), "", f"{first[:40]!r} begins no accounting data", FORMS)

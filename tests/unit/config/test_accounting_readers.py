@@ -244,12 +244,6 @@ BAD = {
         "add qos high\nadd account a\nadd user u account=a DefaultQOS=high",
         "f:3: DefaultQOS: u may not use its default QOS 'high' (expected one of normal)",
     ),
-    "QOS twice": ("add qos q\nadd qos q", "f:2: q: QOS q is defined twice (first in"),
-    "account twice": ("add account a\nadd account a", "f:2: a: account a is defined twice (first in"),
-    "user twice": (
-        "add account a\nadd user u account=a\nadd user u account=a",
-        "f:3: u: user u in account a is defined",
-    ),
     "preemption of itself": ("add qos q preempt=q", "f:1: Preempt: QOS could preempt themselves: q > q"),
     "circle of preemption": (
         "add qos a\nadd qos b preempt=a\nadd qos c preempt=b\nmodify qos a set preempt=c",
@@ -282,7 +276,7 @@ BAD = {
     "nobody to change": ("modify user zed set MaxJobs=1", "f:1: where: no user 'zed' to change"),
     "condition that is not read": (
         "add account a\nmodify account where org=x set MaxJobs=1",
-        "f:2: org: slurmsim chooses",
+        "f:2: organization: slurmsim chooses",
     ),
     "not an account of the user": (
         "add account a\nadd user u account=a\nmodify user u set DefaultAccount=root",
