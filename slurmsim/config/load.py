@@ -38,6 +38,14 @@ def parse_override(text: str) -> Override:
     return key.strip(), value.strip()
 
 
+_UNREAD = (
+    "acct_gather.conf", "burst_buffer.conf", "cgroup.conf", "gres.yaml", "helpers.conf", "job_container.conf",
+    "job_submit.lua", "mpi.conf", "namespace.yaml", "oci.conf", "plugstack.conf", "resources.yaml", "scrun.lua",
+    "switch.yaml", "topology.yaml",
+)  # fmt: skip
+_DECIDES = ("burst_buffer.conf", "gres.yaml", "helpers.conf", "job_submit.lua", "resources.yaml", "topology.yaml")
+
+
 @dataclass(slots=True)
 class Examination:
     """What reading a configuration gave: the cluster (None when there are errors) and everything worth saying."""
@@ -57,7 +65,8 @@ def load_cluster(
         The slurm.conf; Include is relative to its folder.
     overrides
         ``(key, value)`` pairs on top, in order: any scalar of slurm.conf, or ``("PartitionName", "debug:MaxTime=30")``
-        and ``("NodeName", "n[1-4]:Weight=5")``. ``SchedulerParameters`` merges sub-option by sub-option.
+        and ``("NodeName", "n[1-4]:Weight=5")``. Names that are no nodes are added where it says their size, as
+        ``("NodeName", "n[5-8]:CPUs=4")``. ``SchedulerParameters`` merges sub-option by sub-option.
     strict
         Refuse what the real daemons refuse (obsolete keys, no SlurmctldHost, …) instead of warning.
     release
@@ -103,6 +112,11 @@ def examine(
         read_conf(beside, files) if files.exists(beside := path.parent / name) else []
         for name in ("gres.conf", "topology.conf")
     )
+    for name in _UNREAD:
+        if files.exists(path.parent / name):
+            say = report.warning if name in _DECIDES else report.note
+            may = "which may decide otherwise" if name in _DECIDES else "which decides no schedule"
+            say(Place(str(path.parent / name)), name, "", f"slurmsim does not read this file of Slurm's, {may}")
     return Examination(_build(conf, gres, topology, overrides, report, str(path)), report)
 
 
@@ -114,12 +128,14 @@ def make_cluster(
     memory_mib: int = 0,
     overrides: Sequence[Override] = (),
     prefix: str = "n",
+    findings: list[Finding] | None = None,
 ) -> ClusterSpec:
     """A made-up cluster of equal nodes, for logs that come without a slurm.conf.
 
     Nodes are called `prefix` and a zero-padded number and belong to every partition, the first of which is the
     default; limits are wide open. Cores are handed out (CR_Core), memory too when `memory_mib` is given. Everything
-    else has the defaults of the latest release; decisions are those of the oldest.
+    else has the defaults of the latest release; decisions are those of the oldest. Warnings about `overrides` that are
+    not in `findings` yet are put there.
 
     Raises
     ------
@@ -145,7 +161,9 @@ def make_cluster(
         f"PartitionName={name} Nodes=ALL MaxTime=UNLIMITED Default={'NO' if i else 'YES'}"
         for i, name in enumerate(partitions)
     ]
-    cluster, _ = parse_cluster(lines, "made-up cluster", overrides, release=LATEST)
+    cluster, found = parse_cluster(lines, "made-up cluster", overrides, release=LATEST)
+    if findings is not None:
+        findings += [one for one in found if one.severity == "warning" and one not in findings]
     return replace(cluster, release=OLDEST)
 
 

@@ -21,6 +21,7 @@ from slurmsim.model.node import Gres, NodeSpec
 from slurmsim.tres import parse_gres
 
 _FEATURES = ("feature", "features")  # a line that gives either takes neither from DEFAULT
+_SIZES = ("cpus", "sockets", "socketsperboard", "corespersocket")
 _NOT_IN_DEFAULT = ("nodeaddr", "nodehostname", "bcastaddr")
 # What slurm.conf may say a node's state is, and what that is in a simulation.
 _STATES = {"UNKNOWN": "UNKNOWN", "IDLE": "UNKNOWN", "ALLOCATED": "UNKNOWN", "MIXED": "UNKNOWN", "CLOUD": "CLOUD",
@@ -83,14 +84,29 @@ def read_nodes(lines: Iterable[ConfLine], report: Report) -> NodeTable:
 
 
 def override_nodes(table: NodeTable, line: ConfLine, report: Report) -> None:
-    """Apply the attributes of one ``--set NodeName=LIST:…`` to nodes that exist."""
+    """Apply the attributes of one ``--set NodeName=LIST:…`` to nodes that exist, or add nodes whose size it says."""
     attributes = read_attributes(line, NODE_KEYS, report)
     cache: dict[str, tuple[Gres, ...]] = {}
-    for name in known_nodes(line.pairs[0].value, table, Place(), "--set NodeName", report):
+    text = line.pairs[0].value
+    if any(attributes.given(key) for key in _SIZES) and text.upper() != "ALL":
+        names = expand_names(text, Place(), "--set NodeName", report)
+        if not any(name in table.places for name in names):
+            _add_nodes(names, attributes, table, report)
+            return
+    for name in known_nodes(text, table, Place(), "--set NodeName", report):
         changed = attributes.settled().over(table.attributes[name].settled())
         table.attributes[name] = changed
         template = _template(name, changed, cache, report)
         table.nodes[name] = replace(template, name=name, line=table.nodes[name].line)
+
+
+def _add_nodes(names: Iterable[str], attributes: Attributes, table: NodeTable, report: Report) -> None:
+    """New nodes behind the others; partitions with Nodes=ALL have them too."""
+    template = _template("the new nodes", attributes, {}, report)
+    number = 1 + max((spec.line for spec in table.nodes.values()), default=-1)
+    for name in names:
+        table.places[name], table.attributes[name] = attributes.place, attributes
+        table.nodes[name] = replace(template, name=name, line=number)
 
 
 def apply_down_nodes(table: NodeTable, lines: Iterable[ConfLine], report: Report) -> None:

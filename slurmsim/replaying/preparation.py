@@ -103,16 +103,16 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     reader_options = dict(options.option)
     if cluster is None and options.nodes is not None:
         cluster = make_cluster(options.nodes, 1 if options.cpus_per_node is None else options.cpus_per_node,
-                               overrides=overrides)  # fmt: skip
+                               overrides=overrides, findings=findings)  # fmt: skip
         reader_options.setdefault("max_procs", str(sum(n.cpus for n in cluster.nodes)))
     reader = reader_options if options.nodes is None or _is_swf(options) else dict(options.option)
     workload = jobs_of(options, reader, frame)
     on_file = frame is None and generator_of(options.workload) is None
     own = {} if on_file else {"workload_sha256": digest(workload)}
     if cluster is None:
-        cluster = _cluster_of_header(workload, options, overrides)
+        cluster = _cluster_of_header(workload, options, overrides, findings)
     if options.conf is None:
-        cluster = _with_partitions(cluster, workload, overrides)
+        cluster = _with_partitions(cluster, workload, overrides, findings)
     workload = settle_impossible(workload, cluster, options.impossible_jobs, options.workload)
     own_name = cluster.name if options.conf is not None else ""
     data = read_accounting(options.accounting, cluster, own_name, workload, options.unknown_accounts, findings)
@@ -212,7 +212,9 @@ def _is_swf(options: RunOptions) -> bool:
     return options.format == "swf" or (options.format is None and (name.endswith((".swf", ".swf.gz"))))
 
 
-def _cluster_of_header(workload: Workload, options: RunOptions, overrides: list[tuple[str, str]]) -> ClusterSpec:
+def _cluster_of_header(
+    workload: Workload, options: RunOptions, overrides: list[tuple[str, str]], findings: list[Finding]
+) -> ClusterSpec:
     """MaxNodes and MaxProcs of the log's header: equal nodes where they divide, else one CPU a node."""
     procs, nodes = workload.header.max_procs, workload.header.max_nodes
     if procs <= 0 and nodes <= 0:
@@ -222,20 +224,22 @@ def _cluster_of_header(workload: Workload, options: RunOptions, overrides: list[
         each = options.cpus_per_node
         if each < 1:
             raise ConfigError(f"{each} is too few", field="--cpus-per-node", expected="at least 1")
-        return make_cluster(-(-max(procs, nodes) // each), each, overrides=overrides)
+        return make_cluster(-(-max(procs, nodes) // each), each, overrides=overrides, findings=findings)
     if procs <= 0 or nodes <= 0 or procs % nodes:
-        return make_cluster(max(procs, nodes), 1, overrides=overrides)
-    return make_cluster(nodes, procs // nodes, overrides=overrides)
+        return make_cluster(max(procs, nodes), 1, overrides=overrides, findings=findings)
+    return make_cluster(nodes, procs // nodes, overrides=overrides, findings=findings)
 
 
-def _with_partitions(cluster: ClusterSpec, workload: Workload, overrides: list[tuple[str, str]]) -> ClusterSpec:
+def _with_partitions(
+    cluster: ClusterSpec, workload: Workload, overrides: list[tuple[str, str]], findings: list[Finding]
+) -> ClusterSpec:
     """A made-up cluster gets the partitions the log names, each over all nodes."""
     column = workload.texts["partition"]
     used = sorted({p for code in column.used() for p in column.values[code].split(",") if p})
     if not used or set(used) <= {p.name for p in cluster.partitions}:
         return cluster
-    first = cluster.nodes[0]
-    return make_cluster(len(cluster.nodes), first.cpus, partitions=used, overrides=overrides)
+    own = [node for node in cluster.nodes if node.line == 0]  # the others are added by --set, and will be again
+    return make_cluster(len(own), own[0].cpus, partitions=used, overrides=overrides, findings=findings)
 
 
 def _refuse_unmodelled(overrides: Sequence[tuple[str, str]], findings: Sequence[Finding]) -> None:
