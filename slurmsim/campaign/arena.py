@@ -19,7 +19,7 @@ from slurmsim.errors import ConfigError
 from slurmsim.metrics.paired import fewest
 from slurmsim.policy.registry import policy_names
 from slurmsim.report import page
-from slurmsim.report.shortfall import shortfall
+from slurmsim.report.shortfall import SHORT_OF, shortfall
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,7 +202,7 @@ def _missing(frame: pd.DataFrame) -> list[str]:
     """What no mean shows, policy by policy."""
     lines = []
     for policy, cells in frame.groupby("policy", sort=True):
-        counts = {name: int(cells[name].sum()) for name in ("jobs", "refused", "never_started", "dropped")}
+        counts = {name: int(cells[name].sum()) for name in SHORT_OF if name in cells}
         if said := shortfall(counts):
             lines.append(f"{policy}: {said}")
     return lines

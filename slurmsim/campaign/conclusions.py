@@ -57,8 +57,8 @@ class Row:
         Its name, and its place: of equals, whom no test tells apart from the first of them, the same.
     cells, jobs
         Its cells that have a counterpart of every other policy, and the jobs in them.
-    refused, never_started, dropped
-        Jobs that no mean shows.
+    refused, never_started, cancelled_waiting, dropped
+        Jobs that no mean shows; those that the log cancels while they wait never started, too.
     means
         Mean over its cells, by measure.
     against
@@ -82,6 +82,7 @@ class Row:
     jobs: int
     refused: int
     never_started: int
+    cancelled_waiting: int
     dropped: int
     means: Mapping[str, float | None]
     against: Mapping[str, Paired]
@@ -187,7 +188,9 @@ def _rows(wide: Any, policies: Sequence[str], baseline: str, measure: str) -> li
         against = {name: _turned(tests[name], one, baseline) for name in MEASURES if one != baseline}
         rows.append(Row(
             one, ranks[one], len(wide), int(wide["jobs"][one].sum()), int(wide["refused"][one].sum()),
-            int(wide["never_started"][one].sum()), int(wide["dropped"][one].sum()),
+            int(wide["never_started"][one].sum()),
+            int(wide["cancelled_waiting"][one].sum()) if "cancelled_waiting" in wide else 0,  # older cells lack it
+            int(wide["dropped"][one].sum()),
             {name: means[name][one] for name in MEASURES},
             {name: found for name, (found, _) in against.items() if found is not None},
             {name: p for name, (_, p) in against.items()}, complete[one], tuple(before),

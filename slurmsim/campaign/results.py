@@ -19,7 +19,8 @@ from slurmsim.trace.staging import output_errors
 
 COUNTS = (
     "jobs", "completed", "timeout", "cancelled", "failed", "node_fail", "never_started", "unfinished", "refused",
-    "dropped", "first_submit", "last_end", "makespan_s", "max_wait_s", "requeues", "requeued_cpu_s", "lost_cpu_s",
+    "cancelled_waiting", "dropped", "first_submit", "last_end", "makespan_s", "max_wait_s", "requeues",
+    "requeued_cpu_s", "lost_cpu_s",
     "energy_j", "passes", "backfilled", "fair_start_jobs", *(f"{one}_jobs" for one in CLASSES),
 )  # fmt: skip
 MEANS = (

@@ -12,7 +12,7 @@ import numpy as np
 from slurmsim.campaign.conclusions import ADDED, ALSO, MEASURES, Ranking, Row
 from slurmsim.metrics.classes import CLASSES
 from slurmsim.metrics.paired import Paired, fewest
-from slurmsim.report.shortfall import shortfall, starved
+from slurmsim.report.shortfall import SHORT_OF, shortfall, starved
 from slurmsim.report.text import duration, number, table
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ def warnings(ranking: Ranking) -> list[str]:
     """What no mean of the ranking shows."""
     lines = []
     for row in ranking.rows:
-        missing = shortfall({"jobs": row.jobs, "refused": row.refused, "never_started": row.never_started,
-                             "dropped": row.dropped})  # fmt: skip
+        missing = shortfall({name: getattr(row, name) for name in SHORT_OF})
         if missing:
             behind = "" if row.complete else " It stands behind those that started more."
             lines.append(f"{row.policy}: {missing}{behind}")
@@ -179,5 +178,5 @@ def headline(frame: pd.DataFrame) -> list[str]:
 
 def starved_cells(frame: pd.DataFrame) -> list[bool]:
     """Whether each cell is `starved`."""
-    counts = frame[["jobs", "refused", "never_started"]].to_dict("records")
+    counts = frame.reindex(columns=list(SHORT_OF)).fillna(0).to_dict("records")
     return [starved({str(key): value for key, value in one.items()}) for one in counts]

@@ -9,6 +9,8 @@ from slurmsim.report.text import by_reason, duration
 
 STARVED = 0.5
 """A run in which more than this share of the jobs never started says nothing about waits."""
+SHORT_OF = ("jobs", "refused", "never_started", "cancelled_waiting", "dropped")
+"""What of a summary a table of many runs keeps to say it."""
 
 
 def shortfall(summary: Mapping[str, Any]) -> str:
@@ -29,11 +31,11 @@ def shortfall(summary: Mapping[str, Any]) -> str:
 
 
 def _not_started(summary: Mapping[str, Any]) -> list[str]:
-    """A sentence for each fate of the jobs that never started; one for all in a summary that does not tell it."""
-    total = summary.get("never_started") or 0
-    if total and "waiting" not in summary:
-        return [f"{counted(total)} never started"]
+    """A sentence for each fate of the jobs that never started; a summary of many runs tells no reasons."""
     said = []
+    rest = (summary.get("never_started") or 0) - (summary.get("cancelled_waiting") or 0)
+    if rest and "waiting" not in summary:
+        said.append(f"{counted(rest)} never started")
     if waiting := summary.get("waiting"):
         words = "had not started when the run was stopped" if summary["stopped"] else "can never start"
         said.append(f"{counted(sum(waiting.values()))} {words}: {by_reason(waiting)}")

@@ -61,6 +61,11 @@ def run(site: Path, conf: str, out: str, *more: str) -> list[str]:
             "1 job was cancelled in the log while waiting. Waits are of the 18 of 30 that started.",
         ),
         (
+            {"jobs": 30, "refused": 0, "never_started": 9, "cancelled_waiting": 8, "dropped": 0},
+            "1 job never started. 8 jobs were cancelled in the log while waiting. "
+            "Waits are of the 21 of 30 that started.",
+        ),
+        (
             {"jobs": 3, "never_started": 2, "waiting": {"Resources": 2}, "stopped": True},
             "2 jobs had not started when the run was stopped: Resources 2. Waits are of the 1 of 3 that started.",
         ),
