@@ -11,6 +11,8 @@ knows when that is. The rule has two parts:
 
 Two things never come to rest by themselves, so they get a month (`STUCK_S`): failures that are drawn without an end,
 unless all nodes are up and have been so for the time above; and a policy that asks to be called at times of its own.
+Drawn failures may also requeue a long job again and again. Such a run ends when no job has ended for `TRIES` times the
+longest time limit there is: a job that needs more tries is as likely as not to need a million.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from slurmsim.core.controller.controller import Controller
 
 STUCK_S = 30 * 86400
+TRIES = 100
 
 
 class EndOfRun:
@@ -34,14 +37,17 @@ class EndOfRun:
         Who decides.
     due
         SimPy's queue: (when, priority, number, event).
-    own
-        Callbacks that do not count as something outside: the controller's wake-up.
+    own, ends_of_jobs
+        Callbacks that do not count as something outside: the controller's wake-up; the end of a running job.
     """
 
-    def __init__(self, controller: Controller, due: list[Any], own: Callable[[Any], None]) -> None:
-        self._controller, self._due, self._own = controller, due, own
+    def __init__(
+        self, controller: Controller, due: list[Any], own: Callable[[Any], None], ends_of_jobs: Callable[[Any], None]
+    ) -> None:
+        self._controller, self._due, self._own, self._ends_of_jobs = controller, due, own, ends_of_jobs
         self.drawn: Any = None
         """The process that draws failures without an end."""
+        self._last_end = controller.state.now  # when a job ended last, or was waited for from outside
         self._since: int | None = None  # when what went on was over
         self._up_since: int | None = None  # the same, with all nodes up
         self._settled_s = _settled_s(controller)
@@ -60,8 +66,26 @@ class EndOfRun:
         elif self._up_since is None:
             self._up_since = now
 
+    def job_ended(self, now: int) -> None:
+        """A job has reached its final state."""
+        self._last_end = now
+
+    def _in_vain(self, now: int) -> bool:
+        """Whether failures have undone all that ran for too long."""
+        if self.drawn is None or now - self._last_end <= TRIES * 60:
+            return False
+        longest = max((job.time_limit_s for job in self._controller.state.jobs.values()), default=0)
+        if now - self._last_end <= TRIES * longest:
+            return False
+        if self._outside(but_for=self._ends_of_jobs):
+            self._last_end = now
+            return False
+        return True
+
     def reached(self, now: int) -> bool:
         """Whether the end is there when the controller's turn comes at `now`, before anything happens in it."""
+        if self._in_vain(now):
+            return True
         if self._since is None:
             return False
         if now - self._since > STUCK_S:
@@ -85,12 +109,12 @@ class EndOfRun:
             return True
         return state.period_wanted and self._frees(now)
 
-    def _outside(self) -> bool:
-        """Whether anything is due that is neither the controller's own wake-up nor a drawn failure."""
+    def _outside(self, but_for: Callable[[Any], None] | None = None) -> bool:
+        """Whether anything is due that is neither the controller's own wake-up nor a drawn failure, nor `but_for`."""
         drawn = self.drawn
         for _, _, _, event in self._due:
             for call in event.callbacks or ():
-                if call != self._own and (drawn is None or getattr(call, "__self__", None) is not drawn):
+                if call not in (self._own, but_for) and (drawn is None or getattr(call, "__self__", None) is not drawn):
                     return True
         return False
 

@@ -102,7 +102,7 @@ class Simulation(Network):
         self._rows = Submissions(workload, cluster.power).rows()
         self._sources = self._sources_of(workload, len(cluster.nodes), seed)
         self._over = self.env.event()
-        self._end = EndOfRun(self.controller, self.env._queue, self._ring)
+        self._end = EndOfRun(self.controller, self.env._queue, self._ring, self._job_over)
         self._submits: Any = np.ascontiguousarray(workload.ints["submit"]).data
         self._arrive_calls: list[Callable[[Any], None]] = [self._arrive]
         self.timers.tell(0, self._arrive_calls, next(self._rows, None))
@@ -261,6 +261,7 @@ class Simulation(Network):
 
     def _done(self, job_id: int) -> None:
         self.n_done += 1
+        self._end.job_ended(self.timers.now)
         if self._followers.waits:
             for item, delay in self._followers.ended(job_id, self.timers.now):
                 self._follow(item, delay)

@@ -66,6 +66,16 @@ def test_a_job_that_no_node_can_ever_run_while_nodes_fail_and_come_back(tmp_path
     assert starts(*world.play(tmp_path, BUDGET)) == {1: None, 2: 0}
 
 
+def test_a_job_that_failures_always_undo(tmp_path: Path) -> None:
+    """It runs for an hour on nodes of which one fails every 100 s: e^36 tries. Another that comes late still runs."""
+    jobs = JOBS + "1,0,3600,2,3600,ann,a\n2,900000,1,1,60,ann,a\n"
+    world = EndingWorld({"slurm.conf": ENDLESS, "jobs.csv": jobs}, {"mtbf": 200, "mttr": 100, "policy": "easy"})
+    simulation, counted = world.play(tmp_path, BUDGET)
+    assert [job.id for job in counted.ended] == [2]
+    assert 900_000 + 100 * 3600 < simulation.env.now < 900_000 + 103 * 3600
+    assert simulation.controller.state.jobs[1].restarts > 100
+
+
 @pytest.mark.parametrize("policy", ["backfill", "easy"])
 @pytest.mark.parametrize(("keys", "least"), [
     ("PriorityDecayHalfLife=1-0", 60_000), ("PriorityDecayHalfLife=0\nPriorityUsageResetPeriod=DAILY", 86_400),
