@@ -147,8 +147,14 @@ HARMFUL = {"LD_PRELOAD": "/tmp/evil.so", "PYTHONPATH": "/tmp", "EDITOR": "/tmp/e
         (["squeue"], False, None),
         (["sbatch", "a.sh"], False, None),
         (["sbatch", "a.sh"], True, "runs its batch scripts"),
-        (["srun", "sh", "-c", "evil"], False, "command 1 runs a program: srun sh -c evil"),
+        (["srun", "sh", "-c", "evil"], False, "command 1 runs a program or writes a file: srun sh -c evil"),
         (["/usr/bin/salloc", "evil"], False, "command 1 runs a program"),
+        (["sbcast", "evil", "/home/ann/.profile"], False, "or writes a file"),
+        (["scontrol", "write", "config", "/home/ann/.profile"], False, "command 1 writes a file"),
+        (["scontrol", "-M", "c", "wr", "config", "x"], False, "command 1 writes a file"),
+        (["sacctmgr", "-i", "Dump", "c", "file=x"], False, "command 1 writes a file"),
+        (["scontrol", "show", "job"], False, None),
+        (["sacctmgr", "-i", "delete", "user", "ann"], False, None),
         ([], False, None),
     ],
 )
@@ -160,4 +166,9 @@ def test_a_session_runs_no_programs(words: list[str], scripts: bool, said: str |
     else:
         with pytest.raises(ConfigError, match=said):
             check_no_code(session, scripts=scripts)
+    typed = Command(
+        1, "ann", ("scontrol",), "/", 0, 0, "show job\nwrite config x\n", {}, {}, Answer(0, "", ""), False, 0, ()
+    )
+    with pytest.raises(ConfigError, match="writes a file"):
+        check_no_code(Session({}, "", "", {}, 0, [typed], False), scripts=False)
     assert harmless(HARMFUL) == {"TZ": "UTC", "SQUEUE_FORMAT": "%i"}
