@@ -10,6 +10,7 @@ import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from as_another import OTHER, as_another, held_open, refusal
 import slurmsim
 from slurmsim.jwt_key import KEY_FILE, key_of
 from slurmsim.live.cluster import Cluster
-from slurmsim.protocol import SOCKET, Client
+from slurmsim.protocol import SOCKET, Client, Unreachable
+from slurmsim.slurmctld.server import connections
 
 DENIED = "Access/permission denied"
 UNREACHABLE = "Unable to contact slurm controller (connect failure)"
@@ -153,3 +155,45 @@ def test_hundreds_of_connections_keep_nobody_out(cluster: Cluster) -> None:
 
     with held_open(half, 400):
         assert ask(cluster, "ping")["uid"] == os.getuid()
+
+
+def is_open(client: Client) -> bool:
+    """Whether the daemon has not hung up."""
+    line = client._socket
+    if line is None:
+        return False
+    line.settimeout(0)
+    try:
+        return bool(line.recv(1))
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_connections_that_wait_keep_nobody_out(monkeypatch: pytest.MonkeyPatch, busy: bool) -> None:
+    """Of a user who has all descriptors there are: silent ones, or ones whose answer is far away."""
+    uids = [os.getuid()]
+    monkeypatch.setattr(connections, "_peer", lambda _: uids[0])
+    monkeypatch.setattr(connections, "_descriptors", lambda: connections.SPARE + 64)
+    with slurmsim.cluster(nodes=1, frozen=True) as c:
+        mine = Client(str(c.folder), None, 20.0)
+        mine.post("wait_until", until=c.now + 60)  # as salloc and srun wait
+        uids[0] = OTHER
+        theirs = []
+        for _ in range(200):
+            one = Client(str(c.folder), None, 20.0)
+            theirs.append(one)
+            with suppress(Unreachable):  # it is hung up on at once
+                if busy:
+                    one.post("wait_until", until=c.now + 3600)
+                else:
+                    one.call("ping")
+        uids[0] = os.getuid()
+        assert ask(c, "ping")["uid"] == os.getuid()
+        c.step(60)
+        assert mine.receive()["now"] == c.now
+        assert sum(map(is_open, theirs)) <= 48  # three quarters of 64
+        for one in (mine, *theirs):
+            one.close()

@@ -2,13 +2,15 @@
 
 A client has one request on its way at a time. What is garbage, too long, too slow or left unread is hung up on; big
 messages share some memory (`bodies`), so that nobody fills all of it; when descriptors run short, whoever has been
-silent longest has to go.
+silent longest has to go. Other users than the owner have three quarters of the connections together; beyond these, the
+user with most of them gives one up.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import resource
 import socket
 import struct
@@ -51,6 +53,7 @@ class Connections:
         self._all: dict[asyncio.StreamWriter, asyncio.Task[Any] | None] = {}
         self._bodies = Bodies()
         self._most = max(64, _descriptors() - SPARE)
+        self._of: dict[int, dict[asyncio.StreamWriter, None]] = {}  # by uid, of users who are not the owner
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Talk to one client until it hangs up."""
@@ -63,6 +66,9 @@ class Connections:
         held: set[int] = set()
         try:
             uid = _peer(writer.get_extra_info("socket"))
+            if uid not in (0, os.geteuid()):
+                self._of.setdefault(uid, {})[writer] = None
+                self._leave_room()
             await self._talk(reader, writer, uid, held)
         except (asyncio.CancelledError, asyncio.IncompleteReadError, OSError, ValueError, KeyError, TypeError,
                 AttributeError, RecursionError, MemoryError):  # fmt: skip
@@ -70,8 +76,26 @@ class Connections:
         finally:
             self._silent.pop(writer, None)
             self._all.pop(writer, None)
+            for uid in [uid for uid, theirs in self._of.items() if writer in theirs]:
+                self._give_up(uid, writer)
             writer.close()
             self._holders.leave(held)
+
+    def _leave_room(self) -> None:
+        """Hang up on a user who has too many connections: on the oldest that is silent, or else on the newest."""
+        if 4 * sum(map(len, self._of.values())) <= 3 * self._most:
+            return
+        uid = max(self._of, key=lambda one: len(self._of[one]))
+        theirs = self._of[uid]
+        given_up = next((one for one in theirs if one in self._silent), None) or next(reversed(theirs))
+        self._silent.pop(given_up, None)
+        self._give_up(uid, given_up)
+        given_up.transport.abort()
+
+    def _give_up(self, uid: int, writer: asyncio.StreamWriter) -> None:
+        del self._of[uid][writer]
+        if not self._of[uid]:
+            del self._of[uid]
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, uid: int, held: set[int]) -> None:
         while True:
