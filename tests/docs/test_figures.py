@@ -45,8 +45,9 @@ def test_a_stale_figure_is_found() -> None:
         written("<!-- figure: moons -->1<!-- end -->")
 
 
-def test_the_commands_that_refuse_do_and_no_others() -> None:
+def test_the_commands_that_refuse_do_and_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each command is called in a way in which it has something to do."""
+    monkeypatch.chdir(tmp_path)  # a job that really runs leaves its output there
     calls = {name: [name] for name in NAMES if name != "slurmrestd"}
     calls |= {
         "salloc": ["salloc", "true"], "sattach": ["sattach", "--layout", "1.0"], "sbatch": ["sbatch", "--wrap", "true"],
