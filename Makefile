@@ -43,7 +43,7 @@ wheels: ## a pure and a compiled wheel into dist, each tried in a clean environm
 nightly: test-compiled ## test-compiled; kernels under sanitizers; fuzzers and properties with thousands of examples; daemons killed and stopped 1,000 times
 	@.ci/setup dev
 	@HYPOTHESIS_PROFILE=nightly .ci/sanitize
-	@SLURMSIM_MUTATIONS=100000 SLURMSIM_SLIPS=20000 HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 tests/fuzz
+	@SLURMSIM_MUTATIONS=100000 SLURMSIM_COMMAND_FILES=500 SLURMSIM_SLIPS=20000 HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 tests/fuzz
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 -m hypothesis
 	@SLURMSIM_WILD_WORLDS=$(or $(SLURMSIM_WILD_WORLDS),2000) SLURMSIM_WILD_SEED=$(or $(SLURMSIM_WILD_SEED),1000000) $(BIN)/python -m pytest -s tests/properties/test_wild_worlds.py
 	@SLURMSIM_SCHEDULES=100000 $(BIN)/python -m pytest -s tests/properties/test_power_schedules.py

@@ -58,25 +58,31 @@ class Distribution:
 def read_distribution(value: Any, file: str, field: str, *, positive: bool) -> Distribution:
     """What a TOML value says; `positive`: something above 0 has to come out. Raises ConfigError."""
     if type(value) in (int, float):
-        if not math.isfinite(value) or value < 0 or (positive and value == 0):
+        if not _is_finite(value) or value < 0 or (positive and value == 0):
             expected = "more than 0" if positive else "at least 0"
-            raise ConfigError(f"{value!r}", file=file, field=field, expected=expected)
+            raise ConfigError(f"{str(value)[:40]}", file=file, field=field, expected=expected)
         return Distribution(float(value))
     if not isinstance(value, Mapping) or not isinstance(value.get("dist"), str):
         raise ConfigError(f"{value!r} is no distribution", file=file, field=field,
                           expected='a number, or {dist = "NAME in scipy.stats", …}')  # fmt: skip
     given = {key: one for key, one in value.items() if key not in ("dist", "least", "most")}
     for key, one in value.items():
-        if key != "dist" and (type(one) not in (int, float) or not math.isfinite(one)):
-            raise ConfigError(f"{one!r}", file=file, field=f"{field}.{key}", expected="a number")
+        if key != "dist" and (type(one) not in (int, float) or not _is_finite(one)):
+            raise ConfigError(f"{str(one)[:40]}", file=file, field=f"{field}.{key}", expected="a number")
     least, most = float(value.get("least", -math.inf)), float(value.get("most", math.inf))
     if least > most:
         raise ConfigError(f"least {least:g} is more than most {most:g}", file=file, field=field, expected="a range")
-    law = _frozen(value["dist"], given, file, field)
-    high = min(float(law.support()[1]), most)
+    with np.errstate(all="ignore"):  # SciPy multiplies what is infinite; the result is looked at
+        law = _frozen(value["dist"], given, file, field)
+        high = min(float(law.support()[1]), most)
     if positive and not high > 0:
         raise ConfigError("nothing above 0 can come out", file=file, field=field, expected="more than 0")
     return Distribution(0.0, law, least, most)
+
+
+def _is_finite(number: float) -> bool:
+    """Whether NumPy can hold `number`; whole numbers of TOML may have hundreds of digits."""
+    return abs(number) < 1e300
 
 
 def _frozen(name: str, given: Mapping[str, float], file: str, field: str) -> Any:

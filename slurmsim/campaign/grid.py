@@ -171,8 +171,8 @@ class _Reader:
         if not isinstance(values, list) or not values:
             raise self.wrong("loads", repr(values), "a list of factors, 1 for the workload's own load")
         for value in values:
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-                raise self.wrong("loads", repr(value), "a factor above 0, 1 for the workload's own load")
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e300:
+                raise self.wrong("loads", repr(value)[:40], "a factor above 0, 1 for the workload's own load")
         return self.once("loads", [float(value) for value in values])
 
     def seeds(self) -> list[int]:

@@ -121,10 +121,13 @@ def read(path: Path) -> Session:
         full = full or bool(entry.get("full"))
         if "argv" in entry:
             commands.append(_command(entry, path, number))
-    return Session(
-        head["made_of"], str(head.get("folder") or ""), str(head.get("owner") or ""), dict(head.get("files") or {}),
-        int(head.get("jobs") or 0), sorted(commands, key=lambda one: one.number), full,
-    )  # fmt: skip
+    files, jobs = head.get("files") or {}, head.get("jobs") or 0
+    for key, value, kind in (("files", files, dict), ("jobs", jobs, int)):
+        if not isinstance(value, kind):
+            raise ConfigError(f"{str(value)[:40]!r}", file=str(path), line=1, field=key,
+                              expected="what slurmsim record wrote")  # fmt: skip
+    return Session(head["made_of"], str(head.get("folder") or ""), str(head.get("owner") or ""), files, jobs,
+                   sorted(commands, key=lambda one: one.number), full)  # fmt: skip
 
 
 def _object(line: str, path: Path, number: int = 1) -> dict[str, Any]:
@@ -145,5 +148,5 @@ def _command(entry: dict[str, Any], path: Path, number: int) -> Command:
             dict(entry["files"]), Answer(int(entry["rc"]), str(entry["stdout"]), str(entry["stderr"])),
             bool(entry["cut"]), int(entry["umask"]), tuple(entry["faults"]), bool(entry.get("other")),
         )  # fmt: skip
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:  # what JSON calls Infinity is no int
         raise ConfigError(f"a command without {error}", file=str(path), line=number) from None

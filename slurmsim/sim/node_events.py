@@ -28,6 +28,7 @@ from slurmsim.input_file import read_text
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.replaying.until import parse_until
 from slurmsim.sim.account_changes import AccountCommand
+from slurmsim.sim.csv_header import columns_are
 from slurmsim.sim.simulation import Timed
 from slurmsim.workload import Workload
 
@@ -84,7 +85,7 @@ def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
     try:
         names = tuple(rows.fieldnames or ())
         if set(names) - set(COLUMNS) or not {"time", "action", "nodes"} <= set(names):
-            raise ConfigError(f"columns are {', '.join(names) or 'missing'}", file=str(path), line=1,
+            raise ConfigError(columns_are(names), file=str(path), line=1,
                               expected="time,action,nodes[,until][,reason][,command]")  # fmt: skip
         return [(rows.line_num, row) for row in rows]
     except csv.Error as error:  # a cell of more than 131,072 characters, a carriage return

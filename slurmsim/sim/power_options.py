@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from slurmsim.errors import ConfigError
 from slurmsim.model.power import ALWAYS, KEEP, SCALE, PowerSpec, is_watts, milliwatts
 from slurmsim.policy import Policy
+from slurmsim.sim.csv_header import columns_are
 
 Steps = tuple[tuple[int, int], ...]
 """From which second on, milliwatts."""
@@ -66,7 +67,7 @@ def read_series(text: str, file: str, moment: Callable[[str], int]) -> Steps:
     found: list[tuple[int, int]] = []
     rows = csv.DictReader(io.StringIO(text, newline=""))
     if tuple(rows.fieldnames or ()) != ("time", "watts"):
-        raise ConfigError(f"columns are {', '.join(rows.fieldnames or ()) or 'missing'}", file=file, line=1,
+        raise ConfigError(columns_are(rows.fieldnames or ()), file=file, line=1,
                           expected="time,watts")  # fmt: skip
     for row in rows:
         line = rows.line_num

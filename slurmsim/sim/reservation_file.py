@@ -14,6 +14,7 @@ from slurmsim.hostlist import HostlistError, expand
 from slurmsim.input_file import read_text
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.reservation import NOT_MODELLED, REPEATING, ReservationSpec, canonical_flag
+from slurmsim.numerals import is_number
 from slurmsim.replaying.until import EXPECTED, parse_moment
 from slurmsim.sim.simulation import Timed
 from slurmsim.toml_file import parse_toml
@@ -87,6 +88,8 @@ class _Reader:
             if kind not in readers or not isinstance(rows, list):
                 raise self.wrong(kind, "unknown table", "[[reservation]], [[update]], [[delete]]")
             for number, row in enumerate(rows, 1):
+                if not isinstance(row, dict):
+                    raise self.wrong(kind, f"{str(row)[:40]!r} is no table", f"[[{kind}]]")
                 self.where = f"{kind} {row.get('name') or number}"
                 found.append(readers[kind](row))
         self.where = ""
@@ -159,7 +162,8 @@ class _Reader:
         """``scontrol show reservation``, with or without ``-o``."""
         found = []
         for part in re.split(r"^\s*(?=ReservationName=)", text, flags=re.MULTILINE)[1:]:
-            keys = {key: "" if value in ("(null)", "n/a") else value for key, value in _SHOWN.findall(part)}
+            found_keys = _SHOWN.findall(part)
+            keys = {"ReservationName": ""} | {k: "" if v in ("(null)", "n/a") else v for k, v in found_keys}
             self.where = f"reservation {keys['ReservationName']}"
             found.append(self.create(self.from_shown(keys)))
         self.where = ""
@@ -187,8 +191,10 @@ class _Reader:
         if "PART_NODES" in flags:
             row["nodes"] = "ALL"
         elif row.get("nodes") and "ALL_NODES" not in flags:
-            cores = int(keys.get("CoreCnt") or 0)
-            names = set(expand(keys["Nodes"]))
+            count = keys.get("CoreCnt") or "0"
+            if not is_number(count):
+                raise self.wrong("CoreCnt", f"{count[:40]!r}", "a number of cores")
+            cores, names = int(count), set(self.nodes({"nodes": keys["Nodes"]}))
             have = [node.sockets * node.cores_per_socket for node in self.cluster.nodes if node.name in names]
             if cores and cores < sum(have):
                 if cores % len(have):

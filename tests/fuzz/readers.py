@@ -1,4 +1,4 @@
-"""The parsers of slurm.conf, SWF, sacct dumps and Parquet on damaged files: ``python readers.py NAME COUNT [SEED]``.
+"""The readers of all files on damaged and on odd but well-formed ones: ``python readers.py NAME COUNT [SEED]``.
 
 Every file either is read or is refused with a `SlurmSimError`, within seconds.
 """
@@ -17,12 +17,48 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
+from grammars import Grammar, as_json, as_json_lines, as_pairs, as_table, as_toml, bytes_only
 from mutations import mutate
+from seeds import (
+    ACCOUNT_COMMANDS,
+    ACCOUNTING_DATA,
+    ACCOUNTS,
+    BINS,
+    BUDGET,
+    CONF_OF_A_RUN,
+    EVENTS,
+    GRES,
+    GRID,
+    RESERVATIONS,
+    SACCT_JSON,
+    SESSION,
+    SHOWN,
+    STREAMS,
+    TOPOLOGY,
+    journal,
+    manifest,
+    snapshot,
+    workload,
+)
 
-from slurmsim.config.load import load_cluster
+from slurmsim.campaign.grid import read_grid
+from slurmsim.config.accounting.load import load_accounting
+from slurmsim.config.load import load_cluster, parse_cluster
 from slurmsim.errors import SlurmSimError
+from slurmsim.input_file import read_text
+from slurmsim.replaying.until import parse_moment
+from slurmsim.sessions.session_file import read as read_session
+from slurmsim.sim.node_events import read_account_commands, read_node_events
+from slurmsim.sim.power_options import read_series
+from slurmsim.sim.reservation_file import read_reservations
+from slurmsim.slurmctld.history.journal_file import read_contents
+from slurmsim.slurmctld.snapshot.file import read as read_snapshot
+from slurmsim.trace.jsonfile import read_json
+from slurmsim.trace.staging import read_manifest
 from slurmsim.workload import TextColumn, Workload
+from slurmsim_policies.bin_table import read_table
 from slurmsim_workloads import read_workload, write_workload
+from slurmsim_workloads.streams import read_streams
 
 HANG_S = 60
 
@@ -106,20 +142,86 @@ def _parquet() -> bytes:
 
 @dataclass(frozen=True)
 class Reader:
-    """A parser, something it reads, and how the file is called."""
+    """A parser, something it reads, how the file is called, the grammar of its inputs and the command that reads it.
+
+    In `command` ``{}`` is the file and ``{conf}`` a slurm.conf beside it; empty: no command reads such a file alone.
+    """
 
     read: Callable[[Path], Any]
     seed: Callable[[], bytes]
     name: str
+    grammar: Grammar
+    command: tuple[str, ...] = ()
 
 
+def _beside(path: Path) -> Any:
+    """The cluster of a slurm.conf that the file under test lies beside."""
+    conf = path.with_name("slurm.conf")
+    if not conf.exists():
+        conf.write_text(CONF_OF_A_RUN)
+    for name, text in (("topology.conf", TOPOLOGY), ("gres.conf", GRES)):
+        if not path.with_name(name).exists():
+            path.with_name(name).write_bytes(text)
+    return load_cluster(conf)
+
+
+def _accounts(*beside: str) -> Callable[[Path], Any]:
+    """A reader of accounting data that needs other files of the same accounts."""
+    others = [ACCOUNTING_DATA / name for name in beside]
+    return lambda path: load_accounting([*others, path])
+
+
+def _manifest(path: Path) -> Any:
+    read_json(path)
+    return read_manifest(path.parent)
+
+
+CLUSTER = parse_cluster(CONF_OF_A_RUN.replace("TopologyPlugin=topology/tree\n", ""))[0]
+_CONVERT = ("convert", "{}", "out.parquet")
+_RUN = ("run", "--conf", "{conf}", "--workload", "jobs.csv", "--out", "run", "--quiet")
 READERS = {
-    "conf": Reader(load_cluster, lambda: CONF, "slurm.conf"),
-    "swf": Reader(read_workload, lambda: SWF, "log.swf"),
-    "sacct": Reader(lambda path: read_workload(path, "sacct"), lambda: SACCT, "dump.txt"),
-    "parquet": Reader(read_workload, _parquet, "log.parquet"),
-    "csv": Reader(lambda path: read_workload(path, "csv"), lambda: CSV, "log.csv"),
-}
+    "conf": Reader(load_cluster, lambda: CONF, "slurm.conf", as_pairs, ("check", "{}")),
+    "topology": Reader(_beside, lambda: TOPOLOGY, "topology.conf", as_pairs,
+                       ("check", "{conf}")),
+    "gres": Reader(_beside, lambda: GRES, "gres.conf", as_pairs, ("check", "{conf}")),
+    "swf": Reader(read_workload, lambda: SWF, "log.swf", as_table(" "), _CONVERT),
+    "sacct": Reader(lambda path: read_workload(path, "sacct"), lambda: SACCT, "dump.txt", as_table("|"),
+                    ("convert", "--from", "sacct", "{}", "out.parquet")),
+    "sacct-drop": Reader(lambda path: read_workload(path, "sacct", {"bad_lines": "drop"}), lambda: SACCT, "dump.txt",
+                         as_table("|")),
+    "sacct-json": Reader(lambda path: read_workload(path, "sacct"), lambda: SACCT_JSON, "dump.json", as_json,
+                         ("convert", "--from", "sacct", "{}", "out.parquet")),
+    "parquet": Reader(read_workload, _parquet, "log.parquet", bytes_only, _CONVERT),
+    "csv": Reader(lambda path: read_workload(path, "csv"), lambda: CSV, "log.csv", as_table(","), _CONVERT),
+    "streams": Reader(lambda path: read_streams(str(path)), lambda: STREAMS, "streams.toml", as_toml,
+                      ("run", "--conf", "{conf}", "--streams", "{}", "--out", "run", "--quiet")),
+    "sweep": Reader(read_grid, lambda: GRID, "grid.toml", as_toml, ("sweep", "--dry-run", "--out", "run", "{}")),
+    "bins": Reader(lambda path: read_table(str(path)), lambda: BINS, "bins.toml", as_toml),
+    "reservations": Reader(lambda path: read_reservations(path, CLUSTER, workload()), lambda: RESERVATIONS, "r.toml",
+                           as_toml, (*_RUN, "--reservations", "{}")),
+    "reservations-shown": Reader(lambda path: read_reservations(path, CLUSTER, workload()), lambda: SHOWN, "r.txt",
+                                 as_pairs, (*_RUN, "--reservations", "{}")),
+    "events": Reader(lambda path: read_node_events(path, CLUSTER, workload()), lambda: EVENTS, "events.csv",
+                     as_table(","), (*_RUN, "--node-events", "{}")),
+    "account-commands": Reader(lambda path: read_account_commands(path, workload()), lambda: ACCOUNT_COMMANDS,
+                               "events.csv", as_table(",")),
+    "budget": Reader(
+        lambda path: read_series(read_text(path, errors="replace", newline=""), str(path),
+                                 lambda text: parse_moment(text, workload())),
+        lambda: BUDGET, "budget.csv", as_table(",")),
+    "accounting-toml": Reader(_accounts(), lambda: ACCOUNTS, "accounts.toml", as_toml,
+                              (*_RUN, "--accounting", "{}")),
+    **{f"accounting-{stem}": Reader(_accounts(*beside), (ACCOUNTING_DATA / name).read_bytes, name, grammar)
+       for stem, name, grammar, beside in (
+           ("dump", "dump.cfg", as_pairs, ("qos.txt",)), ("commands", "commands.txt", as_pairs, ()),
+           ("assoc", "assoc-tree.txt", as_table("|"), ("qos.txt",)),
+           ("qos", "qos.txt", as_table("|"), ("assoc-tree.txt",)),
+           ("users", "users.txt", as_table("|"), ("assoc-tree.txt", "qos.txt")))},
+    "manifest": Reader(_manifest, manifest, "run.json", as_json),
+    "session": Reader(read_session, lambda: SESSION, "session.jsonl", as_json_lines),
+    "snapshot": Reader(read_snapshot, snapshot, "snapshot", bytes_only),
+    "journal": Reader(lambda path: read_contents(path.read_bytes(), str(path)), journal, "journal", bytes_only),
+}  # fmt: skip
 
 
 class Hung(Exception):
@@ -141,7 +243,7 @@ def fuzz(name: str, count: int, seed: int, folder: Path, *, stop: int = 1) -> li
     before = signal.signal(signal.SIGALRM, _hung)
     try:
         for _ in range(count):
-            data = mutate(good, rng)
+            data = reader.grammar(good, rng) if rng.random() < 0.5 else mutate(good, rng)
             path.write_bytes(data)
             signal.alarm(HANG_S)
             try:

@@ -15,7 +15,7 @@ from slurmsim.trace import schema
 from slurmsim.validate.columns import read_table
 from slurmsim_workloads import read_workload
 
-COUNT = int(os.environ.get("SLURMSIM_MUTATIONS", "60"))
+COUNT = int(os.environ.get("SLURMSIM_MUTATIONS", "20"))
 """Files a parser; 100,000 in `make nightly`."""
 SEED = int(os.environ.get("SLURMSIM_FUZZ_SEED", "0"))
 

@@ -112,6 +112,7 @@ def test_a_longer_log_is_drawn_by_seeds() -> None:
         ({"run": {"jitter": -1}}, "--jitter: -1 is negative"), ({"run": {"jobs": 0}}, "--jobs: 0 jobs"),
         ({"seeds": 10**9}, "seeds: 1000000000 .expected at most 1,000,000 cells"),
         ({"seeds": 10**6, "loads": [1, 2]}, "the grid has 4,000,000 cells"),
+        ({"loads": [10**400]}, r"loads: 10{39} .expected a factor above 0"),
         ({"seeds": [10**30]}, "seeds: 1000000000000000000000000000000 .expected a whole number from 0 to 922337"),
         ({"name": "x" * 10**7}, r"name: 'x{79}… \(10,000,002 characters\)"),
         ({"policies": ["x" * 10**7]}, r"policies\[1\].policy: 'x{79}…"),

@@ -320,6 +320,7 @@ def test_bad_data_are_one_clear_line(name: str, tmp_path: Path, monkeypatch: pyt
 
 BAD_TOML = {
     "no TOML": ("[qos\n", "f.toml:1: not TOML"),
+    "deep TOML": ("a = " + "[" * 5000, "f.toml: not TOML: nested too deeply"),
     "unknown table": ("[account.a]\n", "f.toml:1: account: unknown key"),
     "bad value": ("[accounts.a]\nFairshare = 1\nMaxJobs = true\n", "f.toml:3: accounts.a.MaxJobs: True is no value"),
     "bad count": ("[accounts.a]\n\nMaxJobs = 'x'\n", "f.toml:3: MaxJobs: 'x' is not a count"),

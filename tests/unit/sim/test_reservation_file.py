@@ -96,6 +96,8 @@ def test_what_scontrol_prints(tmp_path: Path) -> None:
     [
         ("x = ", "r.toml: --reservations: is no TOML: Invalid value"),
         ("[[maint]]\n", "maint: unknown table (expected [[reservation]], [[update]], [[delete]])"),
+        ("reservation = [1]\n", "reservation: '1' is no table (expected [[reservation]])"),
+        ("a = " + "[" * 5000, "r.toml: --reservations: is no TOML: nested too deeply"),
         (entry(colour="3"), "colour: reservation r: unknown key"),
         (entry(start='"noon"'), "start: reservation r: 'noon' is no time"),
         (entry(start=None), "start: reservation r: is missing"),
@@ -118,6 +120,9 @@ def test_what_scontrol_prints(tmp_path: Path) -> None:
         (entry(created='"2026-01-05"'), "created: reservation r: '2026-01-05' is before the first job is submitted"),
         ('[[delete]]\ntime = 5\n', "name: delete 1: is missing"),
         (SHOWN.replace("BurstBuffer=(null)", "BurstBuffer=x", 1), "BurstBuffer: reservation r1: x is not modelled"),
+        ("ReservationName=\n", "start: reservation : is missing"),
+        (SHOWN.replace("CoreCnt=4", "CoreCnt=many"), "CoreCnt: reservation rc: 'many' (expected a number of cores)"),
+        (SHOWN.replace("Nodes=n[1-2] NodeCnt=2 CoreCnt=8", "Nodes=n[1"), "nodes: reservation r1: "),
         (SHOWN.replace("CoreCnt=4", "CoreCnt=3"), "CoreCnt: reservation rc: 3 cores on 2 nodes"),
         (SHOWN.replace("Nodes=n[1-2] NodeCnt=2 CoreCnt=8", "Nodes=x1"), "nodes: reservation r1: unknown node 'x1'"),
     ],

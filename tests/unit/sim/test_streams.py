@@ -373,3 +373,11 @@ def test_streams_are_no_jobs_to_convert(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["convert", str(tmp_path / "s.toml"), str(tmp_path / "s.swf")]) == 2
     assert "streams have no jobs to write" in capsys.readouterr().err
     assert not (tmp_path / "s.swf").exists()
+
+
+@pytest.mark.parametrize("value", ["1" + "0" * 400, "{dist = 'expon', scale = 1" + "0" * 400 + "}", "inf", "nan"])
+def test_numbers_that_numpy_cannot_hold_are_refused(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "streams.toml"
+    path.write_text(f"[[stream]]\njobs = 1\ngap = 1\nrun = {value}\n")
+    with pytest.raises(ConfigError, match=r"streams\.toml: stream 1\.run"):
+        read_streams(str(path))
