@@ -63,7 +63,7 @@ def arguments(reader: Reader, folder: Path) -> list[str]:
 
 def judge(found: dict[str, Any], what: object) -> None:
     said = found["said"]
-    assert "Traceback" not in said and "Warning:" not in said, f"{what!r}\n{said[-3000:]}"
+    assert "Traceback" not in said and "RuntimeWarning" not in said, f"{what!r}\n{said[-3000:]}"
     assert 0 <= found["rc"] <= 3, f"{what!r}\n{found}"
     assert found["cpu_s"] <= MOST_S and found["rss_mb"] <= MOST_MB, f"{what!r}\n{found}"
 
