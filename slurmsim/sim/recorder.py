@@ -176,8 +176,10 @@ class Recorder(Listener):
             partition = ",".join([p.name for p in job.partitions]) if start is None else job.partition.name
         req_nodes, req_cpus, req_gpus, req_mem_mib = self._amounts(job.sub.request)
         if job.sub.profile is not None:  # what it asks for at least
-            req_cpus = req_cpus * job.sub.profile.min_nodes // req_nodes
-            req_nodes = job.sub.profile.min_nodes
+            fewest = job.sub.profile.min_nodes
+            req_cpus, req_gpus = req_cpus * fewest // req_nodes, req_gpus * fewest // req_nodes
+            req_mem_mib = None if req_mem_mib is None else req_mem_mib * fewest // req_nodes
+            req_nodes = fewest
         time_limit_s = None if job.time_limit_s == ONE_YEAR_S else job.time_limit_s
         run_time_s = end - start - job.suspended_s if start is not None and end is not None else None
         wait_s = start - submit if start is not None else None

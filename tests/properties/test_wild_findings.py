@@ -44,6 +44,21 @@ FOUND = {
         ),
         ({"job_id": 17, "submit": 402, "tasks": 1, "gres": "gpu:1", "run_time": 60},),
     ),
+    # the row said memory and GPUs of the most nodes, and CPUs of the fewest
+    "a job on fewer nodes than it may have": World(
+        44,
+        (
+            "SelectType=select/cons_tres", "SelectTypeParameters=CR_Core_Memory", "GresTypes=gpu",
+            "NodeName=n[1-2] CPUs=4 RealMemory=1000 Gres=gpu:2",
+            "NodeName=n3 CPUs=4 RealMemory=1000 Gres=gpu:2 State=DOWN",
+            "PartitionName=p Nodes=ALL Default=YES",
+        ),
+        (
+            {"job_id": 1, "submit": 0, "run_time": 60, "time_limit": 300, "nodes": 3, "min_nodes": 2, "max_nodes": 3,
+             "mem_per_cpu": 10, "gres": "gpu:1", "app": "LeanMD:parallelism=24:sigma=0.2"},
+        ),
+        options={"policy": "equipartition"},
+    ),
 }  # fmt: skip
 
 
