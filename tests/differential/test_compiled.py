@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ import slurmsim
 import slurmsim_policies
 import slurmsim_workloads
 from slurmsim_workloads.samples import sample_path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "properties"))
+from wild.generator import wild_world
 
 RUN = """
 import json, sys
@@ -74,6 +78,20 @@ def run(out: Path, path: str, options: dict[str, Any]) -> dict[str, Any]:
 def test_same_bytes(pure: Path, tmp_path: Path, case: str) -> None:
     assert run(tmp_path / "compiled", "", CASES[case])["compiled"] is True
     assert run(tmp_path / "pure", str(pure), CASES[case])["compiled"] is False
+    for table in TABLES:
+        assert (tmp_path / "compiled" / table).read_bytes() == (tmp_path / "pure" / table).read_bytes(), table
+
+
+WILD = int(os.environ.get("SLURMSIM_WILD_COMPILED", "6"))
+WILD_SEED = int(os.environ.get("SLURMSIM_WILD_SEED", "42"))
+
+
+@pytest.mark.parametrize("seed", range(WILD_SEED, WILD_SEED + WILD))
+def test_same_bytes_of_wild_worlds(pure: Path, tmp_path: Path, seed: int) -> None:
+    world = wild_world(seed)
+    options = asdict(world.run_options(world.write(tmp_path / "world"), tmp_path / "out"))
+    for kind, path in (("compiled", ""), ("pure", str(pure))):
+        run(tmp_path / kind, path, options)
     for table in TABLES:
         assert (tmp_path / "compiled" / table).read_bytes() == (tmp_path / "pure" / table).read_bytes(), table
 

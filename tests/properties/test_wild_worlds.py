@@ -7,6 +7,8 @@ wild.shrink NUMBER KIND OUT`` makes what it shows small (docs/validation.md).
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +17,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit" / "commands"))
 from wild.campaign import judge_all
 from wild.count import count
 from wild.generator import wild_world
 from wild.judging import difference, judge
 from wild.running import run
+from wild.sessions import goes_on_otherwise
 from wild.shrinking import shrink
 from wild.world import World, read
+
+from slurmsim.errors import SlurmSimError
 
 COUNT = int(os.environ.get("SLURMSIM_WILD_WORLDS", "12"))
 """Worlds; 2,000 in `make nightly`."""
@@ -34,6 +41,21 @@ def test_wild_worlds() -> None:
     print(f"from seed {SEED}: {summary}")
     assert not summary.bad, "\n".join(summary.lines)
     assert summary.how["refused"] <= max(2, MOST_REFUSED * COUNT), summary
+
+
+def test_sessions_from_a_snapshot_half_way_are_the_same() -> None:
+    """The worlds as commands typed in a live cluster, of which a tenth is enough: they have seconds of commands."""
+    same, refused = 0, 0
+    for seed in range(SEED, SEED + max(6, COUNT // 10)):
+        with tempfile.TemporaryDirectory() as place:
+            try:
+                said = goes_on_otherwise(wild_world(seed), Path(place))
+            except SlurmSimError:  # oracles and watts are for runs
+                refused += 1
+                continue
+        assert not said, f"world {seed}: {said}"
+        same += 1
+    assert refused <= 2 + same // 5
 
 
 def test_a_world_is_its_number() -> None:

@@ -232,7 +232,7 @@ def _sharing(world: World) -> Callable[[list[tuple[Run, int]]], float]:
                 own += n
         return float(max(own + max(shared.values(), default=0), *unwilling.values(), 0))
 
-    return in_turn if gang and world.policy.partition(":")[0] in ("backfill", "builtin") else at_once
+    return in_turn if gang else at_once
 
 
 def _licenses(runs: list[Run], there: dict[str, int]) -> Iterator[Trouble]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from slurmsim import compiled
 from slurmsim.errors import SlurmSimError
 from slurmsim.validate import validate_trace
 from wild.count import count
@@ -71,7 +72,9 @@ def _counted(world: World, _files: Path, out: Path) -> Iterator[Finding]:
 
 
 def _plain(world: World, files: Path, out: Path) -> Iterator[Finding]:
-    """The same without kernels."""
+    """The same without kernels; compiled code keeps its own."""
+    if compiled():
+        return
     plain = run(world, files, out.parent / "plain", plain=True)
     if plain.folder is None:
         yield Finding("kernels", f"without kernels: {plain.how}: {plain.said}")
