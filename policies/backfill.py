@@ -398,9 +398,12 @@ def planned_pass(pool: Pool, now: int, depth: int | None, shortest_first: bool =
             continue
         start, nodes = found
         if start <= now:
-            if (yield Start(record, room.within(record) if isinstance(room, Pinned) else None)):
+            outcome = yield Start(record, room.within(record) if isinstance(room, Pinned) else None)
+            if outcome:
                 _taken(pool, room, watts, record, now)
                 continue
+            if outcome is False and not record.job.queued:
+                continue  # it could not keep its deadline, which ended it
             start = now + 1
         room.take(record, start, nodes)
         if watts is not None:

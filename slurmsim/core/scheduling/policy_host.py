@@ -273,8 +273,8 @@ class PolicyHost:
             job = decision.job
             if isinstance(job, Record):
                 job = job.job
-            if self._late and job.state != JobState.PENDING:
-                return None
+            if job.state != JobState.PENDING:
+                return None  # it began or ended meanwhile, also by being tried (DEADLINE): there is nothing to plan
             if decision.start is None:
                 job.planned_start, job.planned_nodes = None, decision.nodes
                 return None

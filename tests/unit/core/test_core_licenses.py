@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from properties.verdict import approve
 from world import World, simple
 
 from slurmsim.core.records.messages import CreateReservation, Requeue, UpdateReservation
@@ -99,6 +100,19 @@ def test_a_deadline_that_cannot_be_kept_ends_the_job(policy: str) -> None:
     # without a limit it gets the whole minutes that are left
     assert w.state("open") == "TIMEOUT"
     assert w["open"].time_limit_s == (800 - w.start("open")) // 60 * 60
+
+
+@pytest.mark.parametrize("policy", ["eos", "titan", "bins", *EVENT_DRIVEN])
+def test_a_job_that_ends_as_it_is_tried_is_not_planned(policy: str) -> None:
+    """Tasks of an array come into the queue while the policy is at work, and cannot keep their deadline."""
+    w = World(simple(3, 4), policy)
+    w.sbatch("-J one -N1 -t 2 --deadline=280", 60, at=160)
+    w.sbatch("-J two -N1 -t 5", 60, at=160)
+    w.sbatch("-J late -N1 -t 2 --deadline=260 -a 1-3%1", 60, at=160)
+    w.until(2000)
+    assert [w.state(f"late_{task}") for task in (1, 2, 3)] == ["DEADLINE"] * 3
+    approve(w.controller, list(w.all.values()), w.controller.state.events)
+    assert not [event for event in w.controller.state.events if event[1] == "PLAN" and event[3] != "PENDING"]
 
 
 def test_a_deadline_with_a_minimum_time() -> None:
