@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import ConfigError
+from slurmsim.input_file import read_bytes
 from slurmsim.live.settings import CONF_FILES, NEW_DATABASE, Settings, copy_conf, make_folder
 from slurmsim.slurmctld.history.header import BUDGET, JOURNAL, STREAMS
 from slurmsim.slurmctld.history.journal_file import read_contents
@@ -120,4 +121,4 @@ def _holds(old: Any, new: Any) -> bool:
 
 
 def _text(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
+    return read_bytes(path) if path.is_file() else None
