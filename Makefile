@@ -40,7 +40,7 @@ test-compiled: ## the whole test suite against the compiled build, which is what
 wheels: ## a pure and a compiled wheel into dist, each tried in a clean environment (PYTHON=python3.13)
 	@.ci/wheels
 
-nightly: test-compiled ## test-compiled; kernels under sanitizers; fuzzers and properties with thousands of examples; daemons killed and stopped 1,000 times
+nightly: test-compiled ## test-compiled; kernels under sanitizers; fuzzers and properties with thousands of examples; daemons killed and stopped 1,000 times; tests beside load
 	@.ci/setup dev
 	@HYPOTHESIS_PROFILE=nightly .ci/sanitize
 	@SLURMSIM_MUTATIONS=100000 SLURMSIM_COMMAND_FILES=500 SLURMSIM_SLIPS=20000 HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 tests/fuzz
@@ -51,6 +51,7 @@ nightly: test-compiled ## test-compiled; kernels under sanitizers; fuzzers and p
 	@SLURMSIM_STOPS=1000 $(BIN)/python -m pytest -s tests/live/test_stopping.py
 	@SLURMSIM_WAITS=1000 $(BIN)/python -m pytest -s tests/live/test_why_live.py -k same_session
 	@$(BIN)/python -m pytest -n 2 -m slow
+	@.ci/beside-load
 
 bench: ## the benchmarks, one file a claim of the README (logs: SLURMSIM_DATA=folder)
 	@.ci/setup dev

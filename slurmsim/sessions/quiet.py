@@ -1,4 +1,9 @@
-"""Whether the processes of one live cluster have anything to do, or all wait: when its clock may go on."""
+"""Whether the processes of one live cluster have anything to do, or all wait: when its clock may go on.
+
+A process works if one of its threads may run, or waits for the disk: the daemon has a thread see its journal to the
+disk, and scripts start behind that, while its first thread waits. How long anything takes tells nothing, as other
+programs may keep the machine busy; so the patience with processes that never rest is processor time of their own.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,11 @@ import time
 from pathlib import Path
 
 _LOOK_S = 0.012
+_WORKING = (b"R", b"D")
 _CALM = 3  # looks in a row without work
+_TICKS_S = os.sysconf("SC_CLK_TCK")
+_HUNG = 30
+"""So many times its patience is waited in real time, for processes that wait for a disk and get no answer."""
 
 
 class Quiet:
@@ -17,21 +26,22 @@ class Quiet:
     ----------
     folder
         The cluster's.
+    proc
+        Where the system shows its processes.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._marker = os.fsencode(str(folder))
+    def __init__(self, folder: Path, proc: str = "/proc") -> None:
+        self._marker, self._proc = os.fsencode(str(folder)), proc
         self._mine: dict[int, tuple[bytes, bool]] = {}  # pid -> (when it started, whether it is of the cluster)
 
     def _pids(self) -> list[int]:
         found, known = [], {}
-        for name in os.listdir("/proc"):
+        for name in os.listdir(self._proc):
             if not name.isdigit():
                 continue
             pid = int(name)
             try:
-                with open(f"/proc/{name}/stat", "rb") as file:
-                    start = file.read().rpartition(b")")[2].split()[19]
+                start = _stat(f"{self._proc}/{name}")[19]
                 entry = self._mine.get(pid)
                 if entry is None or entry[0] != start or not entry[1]:
                     entry = (start, self._belongs(name))
@@ -46,30 +56,47 @@ class Quiet:
     def _belongs(self, name: str) -> bool:
         if int(name) == os.getpid():
             return False
-        with open(f"/proc/{name}/cmdline", "rb") as file:
+        with open(f"{self._proc}/{name}/cmdline", "rb") as file:
             if self._marker in file.read():
                 return True
-        with open(f"/proc/{name}/environ", "rb") as file:
+        with open(f"{self._proc}/{name}/environ", "rb") as file:
             return self._marker in file.read()
 
     def _work(self) -> tuple[bool, tuple[tuple[int, int], ...]]:
-        """Whether one of them runs, and the processor time of each so far."""
+        """Whether one of them works, and the processor time of each so far, in ticks."""
         busy, used = False, []
         for pid in self._pids():
             try:
-                with open(f"/proc/{pid}/stat", "rb") as file:
-                    rest = file.read().rpartition(b")")[2].split()
+                words = _stat(f"{self._proc}/{pid}")
+                busy = busy or self._works(pid, words)
             except OSError:
                 continue
-            busy = busy or rest[0] in (b"R", b"D")
-            used.append((pid, int(rest[11]) + int(rest[12])))
+            used.append((pid, int(words[11]) + int(words[12])))
         return busy, tuple(used)
 
+    def _works(self, pid: int, words: list[bytes]) -> bool:
+        """Whether a thread of that process may run, or waits for the disk."""
+        if words[0] in _WORKING or int(words[17]) == 1:
+            return words[0] in _WORKING
+        place = f"{self._proc}/{pid}/task"
+        return any(_stat(f"{place}/{thread}")[0] in _WORKING for thread in os.listdir(place))
+
     def wait(self, most_s: float = 20.0) -> None:
-        """Until nobody has worked for a while."""
-        last, calm, before = time.monotonic() + most_s, 0, None
+        """Until none has worked for a while; at most until they have had so much processor time."""
+        last, calm, before = time.monotonic() + _HUNG * most_s, 0, None
+        spent = -1
         while calm < _CALM and time.monotonic() < last:
             busy, used = self._work()
             calm = 0 if busy or used != before else calm + 1
             before = used
+            ticks = sum(one for _, one in used)
+            spent = ticks if spent < 0 else spent
+            if ticks - spent > most_s * _TICKS_S:
+                return
             time.sleep(_LOOK_S)
+
+
+def _stat(place: str) -> list[bytes]:
+    """The words of a process or thread behind its name: its state is the first. Raises OSError."""
+    with open(f"{place}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()
