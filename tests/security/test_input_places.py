@@ -27,7 +27,6 @@ PLACES = {
     "slurmsim/jwt_key.py": "the key, in a file the owner names",
     "slurmsim/kernel/": PACKAGE,
     "slurmsim/live/daemon.py": OWN,
-    "slurmsim/live/going_on.py": OWN,
     "slurmsim/live/killing.py": PROC,
     "slurmsim/live/programs.py": OWN,
     "slurmsim/protocol.py": OWN,
