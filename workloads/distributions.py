@@ -73,7 +73,7 @@ def read_distribution(value: Any, file: str, field: str, *, positive: bool) -> D
     if least > most:
         raise ConfigError(f"least {least:g} is more than most {most:g}", file=file, field=field, expected="a range")
     with np.errstate(all="ignore"):  # SciPy multiplies what is infinite; the result is looked at
-        law = _frozen(value["dist"], given, file, field)
+        law = _frozen(value["dist"], {key: float(one) for key, one in given.items()}, file, field)
         high = min(float(law.support()[1]), most)
     if positive and not high > 0:
         raise ConfigError("nothing above 0 can come out", file=file, field=field, expected="more than 0")

@@ -83,6 +83,9 @@ def _associations(rows: list[Row], shown: dict[str, str], file: str, draft: Draf
         parent = ""
         if not user:
             depth = len(row["account"]) - len(row["account"].lstrip(" "))
+            if depth > len(above):
+                fail(place, shown["account"], f"indented by {depth} under an account indented by {len(above) - 1}",
+                     "one blank more than the account above")  # fmt: skip
             above[depth:] = [account]
             if key != ROOT:
                 accounts += 1

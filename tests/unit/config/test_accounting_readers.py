@@ -300,6 +300,10 @@ BAD = {
     ),
     "table: of something else": ("Event|Node|Time\nx|y|z", "f:1: no table of associations, QOS or users"),
     "table: unknown column": ("Account|User|Share|Colour\na||1|red", "f:2: Colour: unknown field"),
+    "table: deeper than its parent": (
+        "Account|User|Share\nroot||1\n   deep||1",
+        "f:3: Account: indented by 3 under an account indented by 0",
+    ),
     "only QOS": ("Name|Priority\nnormal|0", "no association is defined"),
     "something else": ("hello world", "f:1: 'hello world' begins no accounting data"),
     "nothing": ("# only a comment\n", "nothing in it"),

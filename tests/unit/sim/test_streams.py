@@ -375,6 +375,11 @@ def test_streams_are_no_jobs_to_convert(tmp_path: Path, capsys: pytest.CaptureFi
     assert not (tmp_path / "s.swf").exists()
 
 
+def test_whole_numbers_beyond_64_bits_are_parameters_too() -> None:
+    law = read_distribution({"dist": "expon", "scale": 2**64}, "f", "x", positive=True)
+    assert law.of(uniforms(1, 0, 0, 1)[:, 0]).tolist()[0] > 0
+
+
 @pytest.mark.parametrize("value", ["1" + "0" * 400, "{dist = 'expon', scale = 1" + "0" * 400 + "}", "inf", "nan"])
 def test_numbers_that_numpy_cannot_hold_are_refused(tmp_path: Path, value: str) -> None:
     path = tmp_path / "streams.toml"
