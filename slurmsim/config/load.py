@@ -224,6 +224,11 @@ def _sort_lines(conf: Sequence[ConfLine], report: Report) -> tuple[dict[str, Set
         if kind in LINE_TABLES:
             objects[kind].append(line)
             continue
+        first = find_scalar(kind)
+        if len(line.pairs) > 1 and first is not None and not (first.refuse or first.name == "PowerAction"):
+            second = line.pairs[1]
+            report.fatal_in_strict(line.place, second.key, second.value, "a second key on a line: slurmctld does not "
+                                   "start")  # fmt: skip
         for pair in line.pairs:
             option = find_scalar(pair.key)
             if option is not None:

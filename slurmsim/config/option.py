@@ -226,7 +226,7 @@ def _words(text: str, option: Option) -> tuple[str, ...]:
 
 
 def _seconds(text: str, _option: Option) -> int:
-    if text.lower() in ("infinite", "unlimited", "-1"):
+    if text.lower() in ("infinite", "unlimited", "none", "-1"):
         return -1
     if not is_number(text):
         raise ValueError(f"{text!r} is not a number of seconds", "seconds, or INFINITE")

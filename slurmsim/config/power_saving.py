@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from slurmsim.config.findings import Place, Report
-from slurmsim.config.nodes import NodeTable, known_nodes
+from slurmsim.config.nodes import NodeTable, expand_names, split_known
 from slurmsim.config.scalars import Setting
+from slurmsim.hostlist import compress
 from slurmsim.model.partition import PartitionSpec
 
 
@@ -25,11 +26,15 @@ def check_power_saving(
         report.error(place("SuspendExcNodes"), "SuspendExcNodes", excluded, "counts of nodes are not modelled",
                      "a hostlist")  # fmt: skip
     elif excluded not in ("", "(null)"):
-        known_nodes(excluded, table, place("SuspendExcNodes"), "SuspendExcNodes", report)
+        names_given = expand_names(excluded, place("SuspendExcNodes"), "SuspendExcNodes", report)
+        if unknown := split_known(names_given, table)[1]:
+            report.warning(place("SuspendExcNodes"), "SuspendExcNodes", compress(unknown),
+                           "no nodes of slurm.conf: left out, as Slurm does")  # fmt: skip
     names = {p.name for p in partitions}
     for name in options["SuspendExcParts"]:
         if name not in names and name != "(null)":
-            report.error(place("SuspendExcParts"), "SuspendExcParts", name, "no partition is called so")
+            report.warning(place("SuspendExcParts"), "SuspendExcParts", name,
+                           "no partition is called so: left out, as Slurm does")  # fmt: skip
     lacking = [key for key in ("SuspendProgram", "ResumeProgram") if options[key] in ("", "(null)")]
     times = [options["SuspendTime"], *(p.suspend_time_s for p in partitions)]
     saves = any(time is not None and time >= 0 for time in times)

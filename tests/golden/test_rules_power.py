@@ -123,3 +123,9 @@ def test_cloud_nodes_are_up_where_nothing_boots_them() -> None:
     w.sbatch("-J one -N3 --exclusive -t 5", 60, at=5)
     w.until(6)
     assert w.start("one") == 5
+
+
+def test_names_that_are_excluded_and_not_there_change_nothing() -> None:
+    w = World(conf(3, "SuspendExcNodes=n[1-9]\nSuspendExcParts=none"), "backfill")
+    w.until(300)
+    assert power(w) == []

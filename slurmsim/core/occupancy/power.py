@@ -73,10 +73,9 @@ class PowerSaving:
         """SuspendExcNodes and SuspendExcParts: these are never powered down."""
         names = set(expand(nodes)) if nodes not in ("", "(null)") else set()
         for partition in partitions:
-            if partition == "(null)":
-                continue
-            names |= set(self.state.cluster.by_name[partition].spec.nodes)
-        never = [self.state.table.index[n] for n in sorted(names)]
+            found = self.state.cluster.by_name.get(partition)
+            names |= set(found.spec.nodes) if found is not None else set()
+        never = [self.state.table.index[n] for n in sorted(names) if n in self.state.table.index]
         self.suspend_time[never] = -1
 
     # -- what the controller tells ----------------------------------------------------------------------------------

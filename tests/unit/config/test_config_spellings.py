@@ -163,3 +163,24 @@ def test_renamed_files_keep_both_spellings() -> None:
     assert renamed_conf(lines, Renaming({"partition": {"b": "b"}})) == (
         "PartitionName=b Shared=YES:2 OverSubscribe=NO OverTimeLimit=5 State=UP\n"
     )
+
+
+def test_a_second_key_on_a_line() -> None:
+    """slurmctld of the three releases ends with a parse error; slurmsim reads on, but not with --strict."""
+    cluster, findings = parse_cluster(SMALL + "KillWait=7 WaitTime=9\n")
+    assert cluster.option("KillWait") == 7
+    said = "slurm.conf:5: warning: WaitTime=9: a second key on a line: slurmctld does not start"
+    assert [str(finding) for finding in findings] == [said]
+    with pytest.raises(Exception, match="a second key on a line"):
+        parse_cluster(SMALL + "KillWait=7 WaitTime=9\n", strict=True)
+
+
+def test_power_saving_names_what_is_not_there() -> None:
+    """slurmctld logs both and goes on; SuspendTime=NONE is never."""
+    lines = "SuspendExcNodes=n[3-6]\nSuspendExcParts=main,zz\nSuspendTime=NONE\n"
+    cluster, findings = parse_cluster(SMALL + lines)
+    assert cluster.option("SuspendTime") == -1
+    assert [str(finding) for finding in findings] == [
+        "slurm.conf:5: warning: SuspendExcNodes=n[5-6]: no nodes of slurm.conf: left out, as Slurm does",
+        "slurm.conf:6: warning: SuspendExcParts=zz: no partition is called so: left out, as Slurm does",
+    ]
