@@ -101,8 +101,9 @@ KINDS: tuple[Kind, ...] = (
         """
         all_cores apart asked asked_cpus by_count candidates contiguous counted cpus_each cpus_per_task
         exclusive
-        gpus_asked gres kinds least_cpus least_loaded lifted limits_met max_cpus_per_node max_nodes mem_all mem_cpu
-        mem_gpu mem_node memory memory_asked min_cpus min_nodes n_tasks node_need part_max_nodes part_max_time_s
+        gpus_asked gres kinds least_cpus least_loaded least_memory lifted limits_met max_cpus_per_node max_nodes
+        mem_all mem_cpu mem_gpu mem_node memory memory_asked min_cpus min_nodes n_tasks node_need part_max_nodes
+        part_max_time_s
         part_min_nodes partition per_gpu possible required sharing spread strict_one switches target_nodes
         task_cpus tasks_per_node tasks_short tree uniform unit_need units whole
     """,

@@ -16,7 +16,7 @@ a part of the engine stays what it is in a new one. What refers to other records
 | 9 | before 0.7.0 | priorities of runs that are requeued, reasons told again in the next pass |
 | 10 | before 0.7.0 | records of the queue keep the parts of their key |
 | 11 | before 0.7.0 | a fair tree knows all siblings together |
-| 12 | before 0.7.0 | whose cores lower tiers cannot have; how many jobs each active row had |
+| 12 | before 0.7.0 | which cores lower tiers cannot have; how many jobs each active row had; untracked memory |
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     9: {"live job": {"ran_with_priority": 0}},
     10: {},
     11: {"fair tree": {"_siblings": LATER}},
-    12: {"shared cores": {"by_tier": LATER}},
+    12: {"shared cores": {"by_tier": LATER}, "shape": {"least_memory": 0}},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {
