@@ -4,22 +4,26 @@ A run ends when every job has ended. It also ends when the rest can never start,
 knows when that is. The rule has two parts:
 
 1. Nothing goes on (`_goes_on`): no job runs or is completing; no arrival, cancel, node event, boot, solver or
-   stream is due; no begin time, deadline, core timer or reservation is to come; no usage that holds a job decays.
+   stream is due; no begin time, deadline, core timer or reservation is to come; no job waits for usage to go down
+   that could start with nothing used.
 2. It has been so for long enough (`_settled_s`) that each periodic work has been done twice: full passes, cycles of
    backfill, turns of a gang, runs of the priority thread; and that ages have reached PriorityMaxAge. Then the
    controller is where it was a period before, and stays there.
 
 Two things never come to rest by themselves, so they get a month (`STUCK_S`): failures that are drawn without an end,
 unless all nodes are up and have been so for the time above; and a policy that asks to be called at times of its own.
-Drawn failures may also requeue a long job again and again. Such a run ends when no job has ended for `TRIES` times the
-longest time limit there is: a job that needs more tries is as likely as not to need a million.
+Runs that are undone again and again go on for ever, too: failures hit a long job, or nodes boot for longer than
+ResumeTimeout. Such a run ends when each job that runs or is to begin has been requeued `TRIES` times since a job ended
+last, or something came from outside. A job that needs more tries is as likely as not to need a million.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from math import inf
 from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.accounting.usage_waits import any_waits
 
 if TYPE_CHECKING:
     from slurmsim.core.controller.controller import Controller
@@ -37,22 +41,24 @@ class EndOfRun:
         Who decides.
     due
         SimPy's queue: (when, priority, number, event).
-    own, ends_of_jobs
-        Callbacks that do not count as something outside: the controller's wake-up; the end of a running job.
+    own, follow
+        Callbacks that do not count as something outside: the controller's wake-up; what follows from its decisions, as
+        ends of jobs and boots.
     """
 
     def __init__(
-        self, controller: Controller, due: list[Any], own: Callable[[Any], None], ends_of_jobs: Callable[[Any], None]
-    ) -> None:
-        self._controller, self._due, self._own, self._ends_of_jobs = controller, due, own, ends_of_jobs
+        self, controller: Controller, due: list[Any], own: Callable[[Any], None],
+        follow: tuple[Callable[[Any], None], ...],
+    ) -> None:  # fmt: skip
+        self._controller, self._due, self._own, self._follow = controller, due, own, follow
         self.drawn: Any = None
         """The process that draws failures without an end."""
-        self._last_end = controller.state.now  # when a job ended last, or was waited for from outside
+        self._last_end = controller.state.now  # when a job ended last, or something was to come from outside
+        self._undone: Counter[int] = Counter()  # how often each job has been requeued since
+        self._worn: set[int] = set()  # jobs that were often enough
         self._since: int | None = None  # when what went on was over
         self._up_since: int | None = None  # the same, with all nodes up
         self._settled_s = _settled_s(controller)
-        self._used = inf
-        self._reset: int | None = None
 
     def turned(self, now: int) -> None:
         """The controller has had its turn."""
@@ -69,18 +75,29 @@ class EndOfRun:
     def job_ended(self, now: int) -> None:
         """A job has reached its final state."""
         self._last_end = now
+        self._undone.clear()
+        self._worn.clear()
+
+    def undone(self, job_id: int) -> None:
+        """A run of a job came to nothing: the job was requeued."""
+        self._undone[job_id] += 1
+        if self._undone[job_id] >= TRIES:
+            self._worn.add(job_id)
 
     def _in_vain(self, now: int) -> bool:
-        """Whether failures have undone all that ran for too long."""
-        if self.drawn is None or now - self._last_end <= TRIES * 60:
+        """Whether all that runs has been undone too often."""
+        if not self._worn or now - self._last_end <= self._settled_s:
             return False
-        longest = max((job.time_limit_s for job in self._controller.state.jobs.values()), default=0)
-        if now - self._last_end <= TRIES * longest:
+        state = self._controller.state
+        going = [*(job.id for _, _, job in state.running), *(job_id for _, job_id in state.begin_heap)]
+        if any(job_id in state.jobs and job_id not in self._worn for job_id in going):
             return False
-        if self._outside(but_for=self._ends_of_jobs):
-            self._last_end = now
+        if self._outside(but_for=self._follow):
+            self.job_ended(now)
             return False
-        return True
+        if now - self._last_end > STUCK_S:
+            return True
+        return not (state.suspended or self._controller.deadlines.jobs or state.reserved.all or self._frees())
 
     def reached(self, now: int) -> bool:
         """Whether the end is there when the controller's turn comes at `now`, before anything happens in it."""
@@ -107,25 +124,23 @@ class EndOfRun:
             return True
         if c.deadlines.next_time() is not None or c.reservations.next_time() is not None:
             return True
-        return state.period_wanted and self._frees(now)
+        return self._frees()
 
-    def _outside(self, but_for: Callable[[Any], None] | None = None) -> bool:
+    def _outside(self, but_for: tuple[Callable[[Any], None], ...] = ()) -> bool:
         """Whether anything is due that is neither the controller's own wake-up nor a drawn failure, nor `but_for`."""
         drawn = self.drawn
         for _, _, _, event in self._due:
             for call in event.callbacks or ():
-                if call not in (self._own, but_for) and (drawn is None or getattr(call, "__self__", None) is not drawn):
+                if call == self._own or call in but_for:
+                    continue
+                if drawn is None or getattr(call, "__self__", None) is not drawn:
                     return True
         return False
 
-    def _frees(self, now: int) -> bool:
-        """Whether usage that holds jobs still decays, or is to be reset once."""
-        book, before = self._controller.accounting.book, self._used
-        assert book is not None
-        self._used = float(book.amounts.sum())
-        if self._since is None:
-            self._reset = book.resets_at
-        return self._used < before or (self._reset is not None and now <= self._reset + self._settled_s)
+    def _frees(self) -> bool:
+        """Whether usage that holds a job goes down."""
+        jobs, parts = self._controller.state.jobs.values(), self._controller.accounting
+        return parts.book is not None and any_waits(jobs, parts.limits, parts.book)
 
 
 def _settled_s(controller: Controller) -> int:

@@ -67,12 +67,15 @@ def test_a_job_that_no_node_can_ever_run_while_nodes_fail_and_come_back(tmp_path
 
 
 def test_a_job_that_failures_always_undo(tmp_path: Path) -> None:
-    """It runs for an hour on nodes of which one fails every 100 s: e^36 tries. Another that comes late still runs."""
+    """It runs for an hour on nodes of which one fails every 100 s: e^36 tries. Another that comes late still runs.
+
+    A hundred tries are over before its age is at its greatest, after a week, which could have changed who runs.
+    """
     jobs = JOBS + "1,0,3600,2,3600,ann,a\n2,900000,1,1,60,ann,a\n"
     world = EndingWorld({"slurm.conf": ENDLESS, "jobs.csv": jobs}, {"mtbf": 200, "mttr": 100, "policy": "easy"})
     simulation, counted = world.play(tmp_path, BUDGET)
     assert [job.id for job in counted.ended] == [2]
-    assert 900_000 + 100 * 3600 < simulation.env.now < 900_000 + 103 * 3600
+    assert 900_000 + 7 * DAY < simulation.env.now < 900_000 + 7 * DAY + 3600
     assert simulation.controller.state.jobs[1].restarts > 100
 
 
@@ -89,3 +92,51 @@ def test_a_run_waits_for_usage_to_decay(tmp_path: Path, policy: str, keys: str, 
     )  # fmt: skip
     assert found[3] is None
     assert least <= (found[2] or 0) <= least + 10_000
+
+
+YEARS = "PriorityDecayHalfLife=60-0\nPriorityCalcPeriod=60\nPriorityMaxAge=0-1\n"
+"""In two years of hours with a decay each, 50 CPU-minutes are less than one."""
+
+
+@pytest.mark.parametrize("policy", ["backfill", "easy", "spf"])
+@pytest.mark.parametrize(("limits", "waits"), [
+    ("GrpTRESMins=cpu=60", "MaxTRESPerJob=cpu=1"),  # what holds job 2 has nothing to do with what is used
+    ("GrpTRESMins=cpu=60", "GrpTRES=cpu=1"),
+])  # fmt: skip
+def test_decay_that_helps_no_job_is_not_waited_for(tmp_path: Path, policy: str, limits: str, waits: str) -> None:
+    """Usage went down by one turn an hour for centuries, as numbers of the machine have no smallest one to reach."""
+    conf = ENDLESS + "AccountingStorageEnforce=associations,limits,safe\n" + YEARS
+    files = {"slurm.conf": conf, "jobs.csv": JOBS + "1,5,3000,1,3000,ann,a\n2,10,10,2,600,ann,a\n",
+             "acc.txt": f"add account a {limits} {waits}\nadd user ann Account=a\n"}  # fmt: skip
+    world = EndingWorld(files, {"policy": policy, "accounting": "acc.txt"})
+    simulation, counted = world.play(tmp_path, 2000)
+    assert starts(simulation, counted)[2] is None
+    assert simulation.env.now < 2 * DAY
+
+
+def test_a_job_that_could_not_start_with_nothing_used(tmp_path: Path) -> None:
+    """Its 300 CPU-minutes are more than the 60 of its account, however little is used."""
+    conf = ENDLESS + "AccountingStorageEnforce=associations,limits,safe\n" + YEARS
+    files = {"slurm.conf": conf, "jobs.csv": JOBS + "1,5,3000,1,3000,ann,a\n2,10,10,1,18000,ann,a\n",
+             "acc.txt": "add account a GrpTRESMins=cpu=60\nadd user ann Account=a\n"}  # fmt: skip
+    simulation, counted = EndingWorld(files, {"accounting": "acc.txt"}).play(tmp_path, 2000)
+    assert starts(simulation, counted) == {1: 8, 2: None}
+    assert simulation.env.now < 2 * DAY
+
+
+@pytest.mark.parametrize("policy", ["backfill", "easy"])
+def test_nodes_that_boot_for_too_long(tmp_path: Path, policy: str) -> None:
+    """A failed node comes back powered down, boots past ResumeTimeout, is down till the next drawn failure: for ever.
+
+    Job 3 could run for a year, and so its time limit said to wait a century.
+    """
+    conf = ENDLESS.replace("PriorityWeightAge=1000\n", "") + (
+        "SuspendTime=20\nSuspendTimeout=30\nResumeTimeout=30\nSuspendProgram=/bin/true\nResumeProgram=/bin/true\n"
+        "ReturnToService=1\n"
+    )
+    jobs = "1,0,1,1,60,ann,a\n2,500,10,1,600,ann,a\n3,501,10,2,-1,ann,a\n"
+    world = EndingWorld({"slurm.conf": conf, "jobs.csv": JOBS + jobs},
+                        {"mtbf": 20_000, "mttr": 100, "boot_time": 60, "policy": policy})  # fmt: skip
+    simulation, _ = world.play(tmp_path, 10_000)
+    assert simulation.env.now < 200 * 20_000
+    assert max(job.restarts for job in simulation.controller.state.jobs.values()) >= 100

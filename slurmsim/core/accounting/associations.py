@@ -20,6 +20,10 @@ class UsageRows:
     amounts: npt.NDArray[np.float64]
     names: Sequence[str]
 
+    def decays(self, row: int) -> bool:
+        """Whether the amounts of `row` decay."""
+        raise NotImplementedError
+
 
 class Ledger:
     """Amounts of one association or QOS, read from the book they are kept in (`usage_decay`); 0 without one."""
@@ -50,6 +54,11 @@ class Ledger:
         if self._book is None:
             return {}
         return dict(zip(self._book.names, self._book.amounts[2:, self._row].tolist(), strict=True))
+
+    @property
+    def decays(self) -> bool:
+        """Whether the amounts decay."""
+        return self._book is not None and self._book.decays(self._row)
 
 
 class Branch:

@@ -29,6 +29,10 @@ class Gauge:
         """What it is now."""
         raise NotImplementedError
 
+    def decays(self) -> bool:
+        """Whether time alone makes it less."""
+        return self.ledger is not None and self.ledger.decays
+
 
 class JobsSubmitted(Gauge):
     """Pending and running jobs."""

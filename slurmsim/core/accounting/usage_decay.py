@@ -122,6 +122,10 @@ class UsageBook(UsageRows):
         """When usage is next set to zero (PriorityUsageResetPeriod); None for never."""
         return self._next_reset
 
+    def decays(self, row: int) -> bool:
+        """Whether the amounts of `row` decay: there is a half life, and the row is of no QOS with NoDecay."""
+        return self.factor < 1.0 and not self._stays[row]
+
     def take_over(self, before: UsageBook, jobs: Mapping[int, Job], moved: Sequence[tuple[int, int]]) -> None:
         """Go on from the book of another tree; `moved` has the rows of branches that stay, there and here."""
         for there, here in moved:
