@@ -158,7 +158,7 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
     Raises
     ------
     ConfigError
-        A file that is named does not exist.
+        A file that is named does not exist, or is no regular file.
     OutputError
         The folder cannot be written.
     """
@@ -173,12 +173,10 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
             _let_have_database(folder)
         accounting = [_accounting(path, folder, f"accounting-{k}") for k, path in enumerate(settings.accounting)]
         if settings.streams is not None:
-            _need(Path(settings.streams), "streams of jobs in TOML")
-            _copy_file(Path(settings.streams), folder / STREAMS)
+            _copy_file(Path(settings.streams), folder / STREAMS, "streams of jobs in TOML")
         power = dict(settings.power)
         if "power_budget" in power and not is_watts(power["power_budget"]):
-            _need(Path(power["power_budget"]), "watts, or a CSV file time,watts")
-            _copy_file(Path(power["power_budget"]), folder / BUDGET)
+            _copy_file(Path(power["power_budget"]), folder / BUDGET, "watts, or a CSV file time,watts")
             power["power_budget"] = BUDGET
     except OSError as error:
         raise OutputError(f"{folder}: {error.strerror}") from None
@@ -234,11 +232,10 @@ def made_up_conf(settings: Settings) -> str:
 
 def copy_conf(source: Path, folder: Path) -> None:
     """Copy a slurm.conf, what is read beside it, and what they include from their own folder."""
-    _need(source, "a slurm.conf")
-    _copy_file(source, folder / CONF)
+    _copy_file(source, folder / CONF, "a slurm.conf")
     _copy_included(source, source.parent, folder)
     for name in _BESIDE:
-        if (source.parent / name).is_file():
+        if (source.parent / name).exists():
             _copy_file(source.parent / name, folder / name)
             _copy_included(source.parent / name, source.parent, folder)
 
@@ -248,7 +245,7 @@ def _copy_included(source: Path, top: Path, folder: Path, depth: int = 0) -> Non
     text = read_text(source, "utf-8", "replace")
     for name in [*_INCLUDE.findall(text), *_OF_POLICY.findall(text)]:
         part, target = top / name, folder / name
-        if Path(name).is_absolute() or not part.is_file() or depth > _MAX_DEPTH or ".." in Path(name).parts:
+        if Path(name).is_absolute() or not part.exists() or depth > _MAX_DEPTH or ".." in Path(name).parts:
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         _copy_file(part, target)
@@ -256,8 +253,7 @@ def _copy_included(source: Path, top: Path, folder: Path, depth: int = 0) -> Non
 
 
 def _copy(source: Path, folder: Path, name: str) -> str:
-    _need(source, "accounting data")
-    _copy_file(source, folder / (name + source.suffix))
+    _copy_file(source, folder / (name + source.suffix), "accounting data")
     return name + source.suffix
 
 
@@ -266,11 +262,12 @@ def _write(path: Path, text: str) -> None:
     path.chmod(_MODE)
 
 
-def _copy_file(source: Path, target: Path) -> None:
-    target.write_bytes(read_bytes(source))
+def _copy_file(source: Path, target: Path, what: str | None = None) -> None:
+    """Copy a regular file; `what` it is expected to be."""
+    try:
+        content = read_bytes(source)
+    except OSError as error:
+        why = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        raise ConfigError(str(why), file=str(source), expected=what) from None
+    target.write_bytes(content)
     target.chmod(_MODE)
-
-
-def _need(path: Path, what: str) -> None:
-    if not path.is_file():
-        raise ConfigError("no such file", file=str(path), expected=what)

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -43,26 +42,36 @@ def submit(folder: Path, script: str = "#!/bin/sh\n#SLURMSIM runtime=60\n") -> i
     return int(Client(str(folder)).call("submit", job=job)["job_id"])
 
 
+SLOW = """\
+import os, sys
+if "slurmsim.slurmctld" in sys.orig_argv:
+    os.read(os.open({pipe!r}, os.O_RDONLY), 1)
+"""
+
+
 @pytest.fixture
-def slow(tmp_path: Path) -> Path:
-    """A slurm.conf that includes a pipe: a daemon that reads it starts when somebody writes into the pipe."""
-    os.mkfifo(tmp_path / "pipe")
-    conf = tmp_path / "slurm.conf"
-    conf.write_text(
-        f"ClusterName=c\nSlurmctldHost=h\nNodeName=n1 CPUs=2\ninclude {tmp_path / 'pipe'}\n"
-        "PartitionName=p Nodes=ALL Default=YES\n"
-    )
-    return conf
+def pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A pipe; each daemon that starts waits until it is opened for writing, before it does anything."""
+    found, modules = tmp_path / "pipe", tmp_path / "modules"
+    os.mkfifo(found)
+    modules.mkdir()
+    (modules / "sitecustomize.py").write_text(SLOW.format(pipe=str(found)))
+    monkeypatch.setenv("PYTHONPATH", str(modules), prepend=os.pathsep)
+    return found
 
 
-def go_on(slow: Path) -> None:
-    """Let a daemon that waits for the pipe, or is about to, go on, and not wait again."""
-    pipe, other = slow.parent / "pipe", slow.parent / "other"
-    os.link(pipe, other)
-    (slow.parent / "empty").touch()
-    (slow.parent / "empty").replace(pipe)
-    with suppress(OSError):  # nobody waits yet
-        os.close(os.open(other, os.O_WRONLY | os.O_NONBLOCK))
+def go_on(pipe: Path) -> None:
+    """Let the daemon that waits for `pipe`, or soon will, go on."""
+    wait_until(lambda: opened(pipe))
+
+
+def opened(pipe: Path) -> bool:
+    """Open `pipe` for writing and close it; False if no daemon waits for it yet."""
+    try:
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return True
 
 
 # -- one daemon -----------------------------------------------------------------------------------------------------
@@ -148,8 +157,8 @@ def test_a_cluster_in_this_process_is_one_too(folder: Path) -> None:
 # -- a start that takes long ----------------------------------------------------------------------------------------
 
 
-def test_who_interrupts_a_slow_start_ends_the_daemon(folder: Path, slow: Path) -> None:
-    starting = up(folder, "--conf", str(slow))
+def test_who_interrupts_a_slow_start_ends_the_daemon(folder: Path, pipe: Path) -> None:
+    starting = up(folder)
     wait_until(lambda: daemons(folder))
     starting.send_signal(signal.SIGINT)
     _, err = starting.communicate(timeout=60)
@@ -159,21 +168,21 @@ def test_who_interrupts_a_slow_start_ends_the_daemon(folder: Path, slow: Path) -
     assert "ended while it started: KeyboardInterrupt" in (folder / "log").read_text()
 
 
-def test_a_daemon_nobody_waits_for_ends(folder: Path, slow: Path) -> None:
-    starting = up(folder, "--conf", str(slow))
+def test_a_daemon_nobody_waits_for_ends(folder: Path, pipe: Path) -> None:
+    starting = up(folder)
     wait_until(lambda: daemons(folder))
     starting.kill()
     starting.communicate()
     assert daemons(folder)  # it cannot know yet
-    go_on(slow)
+    go_on(pipe)
     wait_until(lambda: not daemons(folder))
     assert "whoever started this daemon has gone away" in (folder / "log").read_text()
 
 
-def test_one_that_does_nothing_is_given_up(folder: Path, slow: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_does_nothing_is_given_up(folder: Path, pipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(daemon, "STILL_S", 1.0)
     with pytest.raises(OutputError, match="it did nothing for 1 s and was ended"):
-        daemon.start(folder, daemon.prepare(folder, Settings(conf=str(slow))))
+        daemon.start(folder, daemon.prepare(folder, Settings()))
     assert (daemons(folder), holder(folder)) == ([], None)
 
 
@@ -195,6 +204,19 @@ def test_a_start_that_fails_says_why_and_lets_go(folder: Path) -> None:
     with pytest.raises(OutputError, match="the daemon did not start: "):
         daemon.start(folder, daemon.prepare(folder, Settings()))
     assert holder(folder) is None
+
+
+@pytest.mark.parametrize("name", ["slurm.conf", "gres.conf", "part.conf"])
+def test_a_configuration_that_is_a_pipe_is_called_one(folder: Path, tmp_path: Path, name: str) -> None:
+    """The file itself, one that is read beside it, and one that it includes."""
+    conf = tmp_path / "slurm.conf"
+    if name != "slurm.conf":
+        conf.write_text("ClusterName=c\nSlurmctldHost=h\nNodeName=n1\nInclude part.conf\nPartitionName=p Nodes=ALL\n")
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(ConfigError) as refused:
+        daemon.prepare(folder, Settings(conf=str(conf)))
+    assert str(refused.value).startswith(f"{tmp_path / name}: not a regular file but a named pipe")
+    assert "\n" not in str(refused.value) and holder(folder) is None
 
 
 def test_the_lock_is_free_after_a_refusal(folder: Path) -> None:
