@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from slurmsim.errors import PolicyError
+from slurmsim.extras import how_to_install
 from slurmsim_policies.cp.admission import Q_LENGTH
 from slurmsim_policies.cp.dispatchers import DISPATCHERS
 from slurmsim_policies.cp.options import parse
@@ -53,4 +54,4 @@ def dispatch(
     except ImportError as error:
         if (error.name or "").split(".")[0] != "ortools":
             raise
-        raise PolicyError(name, "needs OR-Tools, which is not installed: pip install 'slurmsim[cp]'") from error
+        raise PolicyError(name, f"needs OR-Tools, which is not installed: {how_to_install('cp')}") from error

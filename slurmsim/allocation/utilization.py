@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from slurmsim.allocation.moments import Moments, Pair, moments, use_per_job
 from slurmsim.errors import ConfigError
+from slurmsim.extras import how_to_install
 
 FloatArray = NDArray[np.float64]
 MOST = 2e7  # counts that are summed over; arrays of more take gigabytes
@@ -140,6 +141,5 @@ def _below(z: FloatArray) -> FloatArray:
     try:
         from scipy.special import ndtr
     except ImportError as error:
-        expected = "pip install 'slurmsim[run]'"
-        raise ConfigError("SciPy is not installed", field="allocation", expected=expected) from error
+        raise ConfigError("SciPy is not installed", field="allocation", expected=how_to_install("run")) from error
     return np.asarray(ndtr(z), np.float64)

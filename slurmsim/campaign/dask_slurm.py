@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import ConfigError, SlurmSimError
+from slurmsim.extras import how_to_install
 
 MEMORY = "2GiB"
 """Of a job, where Dask's configuration has none."""
@@ -92,9 +93,7 @@ def _cluster(shared: Path, logs: Path) -> Any:
         import dask
         import dask_jobqueue
     except ImportError:
-        raise ConfigError(
-            "dask-jobqueue is not installed", field="--dask", expected="pip install 'slurmsim[dask]'"
-        ) from None
+        raise ConfigError("dask-jobqueue is not installed", field="--dask", expected=how_to_install("dask")) from None
     said = dask.config.get("jobqueue.slurm", {})
     return dask_jobqueue.SLURMCluster(
         cores=1, processes=1, memory=_memory(said), job_cpu=1, protocol="tls://", security=_security(shared),

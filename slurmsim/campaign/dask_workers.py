@@ -22,6 +22,7 @@ from slurmsim.campaign.memory import cores
 from slurmsim.campaign.tasks import Done, Spent, Task
 from slurmsim.campaign.worker import answer
 from slurmsim.errors import ConfigError, SlurmSimError
+from slurmsim.extras import how_to_install
 
 LOCAL, SLURM = "local", "slurm"
 _EXPECTED = "local, slurm, tcp://127.0.0.1:PORT or tls://HOST:PORT"
@@ -42,7 +43,7 @@ def check_address(address: str) -> None:
     try:
         import distributed  # noqa: F401
     except ImportError:
-        raise ConfigError("Dask is not installed", field="--dask", expected="pip install 'slurmsim[dask]'") from None
+        raise ConfigError("Dask is not installed", field="--dask", expected=how_to_install("dask")) from None
 
 
 def run_on_dask(

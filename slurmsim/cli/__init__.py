@@ -15,6 +15,7 @@ from typing import NoReturn
 from slurmsim import __version__, compiled
 from slurmsim.cli.signals import INTERRUPTED, ending
 from slurmsim.errors import InputError, SlurmSimError, clipped
+from slurmsim.extras import how_to_install
 from slurmsim.shown import Stream
 
 COMMANDS = (
@@ -120,7 +121,7 @@ def _run(args: argparse.Namespace) -> int:
         extra = "run" if name in OF_RUN else "web" if name in OF_WEB else None
         if extra is None:
             raise
-        print(f"slurmsim: error: {name} is not installed: pip install 'slurmsim[{extra}]'", file=sys.stderr)
+        print(f"slurmsim: error: {name} is not installed: {how_to_install(extra)}", file=sys.stderr)
         return 2
     except SlurmSimError as error:
         print(f"slurmsim: error: {clipped(str(error), _MOST_ERROR)}", file=sys.stderr)

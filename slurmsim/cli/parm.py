@@ -9,6 +9,7 @@ from typing import Any
 
 from slurmsim.cli.problem_file import read_problem
 from slurmsim.errors import ConfigError, InputError
+from slurmsim.extras import how_to_install
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     except ImportError as error:
         if (error.name or "").split(".")[0] != "ortools":
             raise
-        raise ConfigError("OR-Tools is not installed", expected="pip install 'slurmsim[cp]'") from error
+        raise ConfigError("OR-Tools is not installed", expected=how_to_install("cp")) from error
     if args.json:
         print(json.dumps(answer, indent=2))
     else:

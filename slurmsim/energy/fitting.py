@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from slurmsim.energy import frequency as model
 from slurmsim.energy.scaling import share_of_t1
 from slurmsim.errors import ConfigError
+from slurmsim.extras import how_to_install
 
 FloatArray = NDArray[np.float64]
 LEAST = 6
@@ -91,5 +92,5 @@ def _scipy() -> Any:
     try:
         from scipy import optimize
     except ImportError as error:
-        raise ConfigError("SciPy is not installed", field="fit", expected="pip install 'slurmsim[run]'") from error
+        raise ConfigError("SciPy is not installed", field="fit", expected=how_to_install("run")) from error
     return optimize

@@ -35,7 +35,8 @@ protocol.HOME = {folder!r}
 try:
     from slurmsim.rest.server import main
 except ModuleNotFoundError as error:
-    sys.exit(f"slurmrestd: error: {{error.name}} is not installed: pip install 'slurmsim[rest]'")
+    from slurmsim.extras import how_to_install
+    sys.exit(f"slurmrestd: error: {{error.name}} is not installed: {{how_to_install('rest')}}")
 sys.exit(main())
 """
 """What needs installed packages, unlike the commands."""

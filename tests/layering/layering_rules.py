@@ -48,6 +48,7 @@ LAYERS: dict[str, Layer] = {
             f"slurmsim.{name}"
             for name in (
                 "errors",
+                "extras",
                 "states",
                 "colons",
                 "hostlist",

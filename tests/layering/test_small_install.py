@@ -54,7 +54,10 @@ def test_a_run_names_the_extra(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     words = ["run", "--workload", "generate:lublin:jobs=3,nodes=4", "--out", str(tmp_path / "out")]
     assert main(words) == 2
-    assert capsys.readouterr().err == "slurmsim: error: pyarrow is not installed: pip install 'slurmsim[run]'\n"
+    assert (
+        capsys.readouterr().err
+        == "slurmsim: error: pyarrow is not installed: pip install '.[run]' in a checkout of slurmsim\n"
+    )
     assert not (tmp_path / "out").exists()
 
 

@@ -310,7 +310,7 @@ def test_without_or_tools_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delitem(sys.modules, "slurmsim_policies.cp.search", raising=False)
     monkeypatch.setitem(sys.modules, "ortools", None)
-    with pytest.raises(PolicyError, match=r"policy pcp20: needs OR-Tools, .* pip install 'slurmsim\[cp\]'") as raised:
+    with pytest.raises(PolicyError, match=r"policy pcp20: needs OR-Tools, .* pip install '.\[cp\]'") as raised:
         asked(contested(), "pcp20")
     assert "\n" not in str(raised.value)
 
