@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +16,7 @@ from starlette.routing import Route
 from slurmsim.errors import SlurmSimError
 from slurmsim.faults.kinds import KINDS
 from slurmsim.faults.rule import settings_of
+from slurmsim.json_text import loads
 from slurmsim.live.faults import spoken
 from slurmsim.live.settings import seconds_of
 from slurmsim.live.waiting.explain import explain
@@ -130,8 +130,8 @@ async def _body(request: Request) -> dict[str, Any]:
     except TimeoutError:
         raise ValueError(f"a body within {_READ_S:g} s is expected") from None
     try:
-        found = json.loads(b"".join(parts))
-    except (ValueError, RecursionError):
+        found = loads(b"".join(parts))
+    except ValueError:
         raise ValueError("a JSON object is expected") from None
     if not isinstance(found, dict):
         raise ValueError("a JSON object is expected")

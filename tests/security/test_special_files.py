@@ -205,3 +205,17 @@ def test_a_table_that_unpacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(parquet_file, "MOST_TABLE", 8 << 20)
     with pytest.raises(WorkloadError, match="unpacks to more than 8 MiB"):
         read_workload(file)
+
+
+def test_a_text_that_many_rows_share_is_held_once(tmp_path: Path) -> None:
+    """A dictionary of one text of a megabyte, which 100,000 rows name: 100 GB, if each row had its own."""
+    n = 100_000
+    file = tmp_path / "log.parquet"
+    numbers = {name: pa.array(range(1, n + 1), pa.int64()) for name in ("job_id", "submit", "run_time")}
+    names = pa.DictionaryArray.from_arrays(pa.array([0] * n, pa.int32()), pa.array(["x" * (1 << 20)]))
+    pq.write_table(pa.table({**numbers, "name": names}), file, compression="zstd", store_schema=False)
+    assert file.stat().st_size < 2 << 20 and pq.read_schema(file).field("name").type == pa.string()
+    with parquet_file.open_parquet(file) as parquet:
+        assert parquet.read().nbytes < 10 << 20
+    found = read_workload(file).texts["name"]
+    assert len(found.codes) == n and {len(text) for text in found.values} <= {0, 1 << 20}

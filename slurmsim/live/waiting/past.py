@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from slurmsim.json_text import loads
 from slurmsim.protocol import Client
 from slurmsim.slurmctld.engine.every_job import SHOWN
 from slurmsim.slurmctld.history.history import ACCOUNTING
@@ -61,7 +61,7 @@ def _read(folder: Path) -> list[tuple[Any, ...]]:
         found = connection.execute(
             "SELECT shown FROM job WHERE shown IS NOT NULL ORDER BY place DESC LIMIT ?", (NEWEST,)
         )
-        return [tuple(json.loads(text)[at] for at in places) for (text,) in found]
+        return [tuple(loads(text)[at] for at in places) for (text,) in found]
     except (sqlite3.Error, ValueError, IndexError, TypeError):  # damaged: the next start puts it aside
         return []
     finally:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from hashlib import sha256
 from typing import Any
 
+from slurmsim.json_text import loads
 from slurmsim.slurmctld.database.job_record import JobRecord
 from slurmsim.slurmctld.processes.step import Step
 
@@ -104,7 +105,7 @@ def to_record(row: Sequence[Any]) -> JobRecord:
     """The record of a row of `COLUMNS` and its script's bytes."""
     n = len(_PLAIN)
     tres, rest_text, script = row[n], row[n + 1], row[-1]
-    rest: dict[str, Any] = json.loads(rest_text)
+    rest: dict[str, Any] = loads(rest_text)
     asked = rest.pop("asked", {})
     if script is not None:
         asked["script"] = script.decode("utf-8", "surrogatepass")
@@ -112,7 +113,7 @@ def to_record(row: Sequence[Any]) -> JobRecord:
     values["db_index"] %= 2 * _HALF
     values["flags"] = tuple(values["flags"])
     values["steps"] = [_to_step(step) for step in values.get("steps", ())]
-    return JobRecord(tres_alloc=json.loads(tres), asked=asked, **values)
+    return JobRecord(tres_alloc=loads(tres), asked=asked, **values)
 
 
 def _to_step(values: Sequence[Any]) -> Step:

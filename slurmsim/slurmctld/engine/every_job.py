@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from heapq import merge
 from itertools import islice
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.json_text import loads
 from slurmsim.slurmctld.engine.live_job import LiveJob, Row
 from slurmsim.slurmctld.fields.job_fields import FIELDS
 from slurmsim.slurmctld.server.people import Person
@@ -82,6 +82,6 @@ def _rows(cluster: LiveCluster, fields: list[str], after: int, wanted: int | Non
     lives = sorted((live for live in lives if live.order > after), key=attrgetter("order"))
     first = itemgetter(0)
     return merge(
-        (of_shown(place, json.loads(text)) for place, text in written), sorted(waiting, key=first),
+        (of_shown(place, loads(text)) for place, text in written), sorted(waiting, key=first),
         map(of_living, lives), key=first,
     )  # fmt: skip

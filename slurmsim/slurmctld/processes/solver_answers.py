@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from slurmsim.core.records.messages import Solved
+from slurmsim.json_text import loads
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 from slurmsim.slurmctld.requests.request_shapes import BAD_NUMBER, BAD_REQUEST
@@ -25,7 +25,7 @@ def _solved(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> 
     """Tell the policy. Refuses a text that is no JSON."""
     answer = str(arguments["answer"])
     try:
-        json.loads(answer)
+        loads(answer)
     except ValueError:
         raise Refusal(BAD_REQUEST, BAD_NUMBER) from None
     cluster.network.tell(cluster.now, [Solved(int(arguments["number"]), answer)])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.json_text import loads
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.database.accounting_storage import DISABLED
 from slurmsim.slurmctld.database.association_lists import cluster_tres
@@ -77,7 +77,7 @@ def _sums(cluster: LiveCluster, start: int, end: int) -> Iterator[Sum]:
         {"now": cluster.now, "start": start, "end": end},
     )
     for account, user, tres, seconds, waiting in alike:
-        yield account, user, _held(json.loads(tres)), seconds, waiting
+        yield account, user, _held(loads(tres)), seconds, waiting
     living = (record for row in cluster.rows() for record in cluster.storage.runs(row))
     for row in chain(store.waiting(), living):
         seconds = _overlap(row.start, row.end or cluster.now, start, end) if row.start else 0
