@@ -83,9 +83,12 @@ def only_keys(file: str, where: str, row: Mapping[str, Any], keys: tuple[str, ..
             raise ConfigError("unknown key", file=file, field=where + key, expected=", ".join(keys))
 
 
-def whole_number(file: str, where: str, row: Mapping[str, Any], key: str, least: int) -> int | None:
-    """The whole number of `key`, None where it is left out. Raises ConfigError unless it is `least` or more."""
+def whole_number(
+    file: str, where: str, row: Mapping[str, Any], key: str, least: int, most: int = (1 << 62) - 1
+) -> int | None:
+    """The whole number of `key`, None where it is left out. Raises ConfigError unless it is `least` to `most`."""
     value = row.get(key)
-    if value is not None and (type(value) is not int or not least <= value < 1 << 62):
-        raise ConfigError(f"{value!r}", file=file, field=where + key, expected=f"a whole number, at least {least}")
+    if value is not None and (type(value) is not int or not least <= value <= most):
+        expected = f"a whole number, at least {least}" + (f", at most {most:,}" if value > most else "")
+        raise ConfigError(f"{value!r}", file=file, field=where + key, expected=expected)
     return value

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from slurmsim.errors import ConfigError
 from slurmsim.extras import how_to_install
+from slurmsim_workloads.parameters import MOST
 
 Floats = npt.NDArray[np.float64]
 WORDS = 4  # random words of a job: one block of Philox
@@ -41,7 +42,7 @@ class Distribution:
     law
         A frozen distribution of SciPy.
     least, most
-        What is beyond counts as these.
+        What is beyond counts as these, and what is beyond `MOST` as `MOST`.
     """
 
     constant: float = 0.0
@@ -53,14 +54,14 @@ class Distribution:
         """Values whose probabilities to be at most so large are `u`, of its shape."""
         if self.law is None:
             return np.full(len(u), self.constant)
-        return np.clip(np.asarray(self.law.ppf(u), np.float64), self.least, self.most)
+        return np.clip(np.asarray(self.law.ppf(u), np.float64), self.least, min(self.most, MOST))
 
 
 def read_distribution(value: Any, file: str, field: str, *, positive: bool) -> Distribution:
     """What a TOML value says; `positive`: something above 0 has to come out. Raises ConfigError."""
     if type(value) in (int, float):
-        if not _is_finite(value) or value < 0 or (positive and value == 0):
-            expected = "more than 0" if positive else "at least 0"
+        if not 0 <= value <= MOST or (positive and value == 0):
+            expected = ("more than 0" if positive else "at least 0") + (f", at most {MOST:,}" if value > MOST else "")
             raise ConfigError(f"{str(value)[:40]}", file=file, field=field, expected=expected)
         return Distribution(float(value))
     if not isinstance(value, Mapping) or not isinstance(value.get("dist"), str):

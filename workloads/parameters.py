@@ -16,6 +16,10 @@ from slurmsim.errors import ConfigError
 
 P = TypeVar("P")
 
+MOST = 1_000_000_000
+"""Largest number in a workload model or a stream: the times, sizes and sums that follow from it fit into int64."""
+MOST_JOBS = 100_000_000
+
 _YES, _NO = ("yes", "true", "1", "on"), ("no", "false", "0", "off")
 _EXPECTED = {int: "an integer", float: "a number", bool: "yes or no", str: "text"}
 
@@ -54,7 +58,7 @@ def param(
         int, float, bool, str, or a function that makes the value of a text and raises ConfigError.
         By default the type of `default`.
     low, high, above, below
-        Bounds of a number: closed (`low`, `high`) or open (`above`, `below`).
+        Bounds of a number: closed (`low`, `high`) or open (`above`, `below`); it is at most `MOST` in any case.
     choices
         Texts allowed.
     """
@@ -73,6 +77,9 @@ def _check_number(name: str, value: Any, meta: Mapping[str, Any]) -> None:
     kind = meta["kind"]
     expected = f"{_EXPECTED[kind]} {_bounds(meta)}".strip()
     number = isinstance(value, int | float) and not isinstance(value, bool)
+    most = MOST_JOBS if name == "jobs" else MOST
+    if number and abs(value) > most:
+        raise ConfigError(f"bad value {str(value)[:40]}", field=name, expected=f"at most {most:,}")
     good = number and math.isfinite(value) and (kind is float or value == int(value))
     if good:
         good = (

@@ -38,6 +38,7 @@ from slurmsim.toml_file import only_keys, read_toml, whole_number
 from slurmsim.workload import Streams, TextColumn, Workload, WorkloadHeader
 from slurmsim_workloads.distributions import Distribution, read_distribution, uniforms
 from slurmsim_workloads.options import Option, check_options
+from slurmsim_workloads.parameters import MOST
 
 OPTIONS: tuple[Option, ...] = ()
 FOLLOWS = ("gap", "start", "end")
@@ -154,7 +155,7 @@ def _streams(found: Mapping[str, Any], file: str) -> tuple[Streams, int]:
         raise ConfigError("a closed loop would end with the first job that is dropped", file=file, field="over",
                           expected="buffer")  # fmt: skip
     seed = whole_number(file, "", found, "seed", 0)
-    return Streams(streams, limit, drops, seed, file), whole_number(file, "", found, "nodes", 1) or 0
+    return Streams(streams, limit, drops, seed, file), whole_number(file, "", found, "nodes", 1, MOST) or 0
 
 
 def _stream(file: str, number: int, row: Mapping[str, Any]) -> DrawnStream:
@@ -183,21 +184,24 @@ def _stream(file: str, number: int, row: Mapping[str, Any]) -> DrawnStream:
     if closed and drops:
         raise ConfigError("a closed loop would end with the first job that is dropped", file=file, field=f"{where}over",
                           expected="buffer")  # fmt: skip
-    start, hours = whole_number(file, where, row, "start", 0) or 0, _number(file, where, row, "hours", None)
-    request, time_limit = _number(file, where, row, "request", 1.0), whole_number(file, where, row, "time_limit", 1)
+    start, hours = whole_number(file, where, row, "start", 0, MOST) or 0, _number(file, where, row, "hours", None)
+    request, time_limit = (
+        _number(file, where, row, "request", 1.0),
+        whole_number(file, where, row, "time_limit", 1, MOST),
+    )
     if time_limit is not None and "request" in row:
         raise ConfigError("does not go with time_limit", file=file, field=f"{where}request", expected="one of them")
     last = None if hours is None else start + math.ceil(hours * HOUR_S)
     return DrawnStream(
         number, name, texts["user"] or name, texts["account"], texts["partition"], follows,
-        whole_number(file, where, row, "chains", 1) or 1, whole_number(file, where, row, "jobs", 1), last, start,
-        limit, drops, between, read_distribution(row["run"], file, f"{where}run", positive=True),
+        whole_number(file, where, row, "chains", 1, MOST) or 1, whole_number(file, where, row, "jobs", 1, MOST), last,
+        start, limit, drops, between, read_distribution(row["run"], file, f"{where}run", positive=True),
         read_distribution(row.get("nodes", 1), file, f"{where}nodes", positive=True), request or 1.0, time_limit,
     )  # fmt: skip
 
 
 def _limit(file: str, where: str, row: Mapping[str, Any]) -> tuple[int | None, bool]:
-    limit, over = whole_number(file, where, row, "limit", 1), row.get("over", "buffer")
+    limit, over = whole_number(file, where, row, "limit", 1, MOST), row.get("over", "buffer")
     if over not in OVER:
         raise ConfigError(f"{over!r}", file=file, field=f"{where}over", expected=", ".join(OVER))
     if "over" in row and limit is None:
@@ -207,6 +211,6 @@ def _limit(file: str, where: str, row: Mapping[str, Any]) -> tuple[int | None, b
 
 def _number(file: str, where: str, row: Mapping[str, Any], key: str, default: float | None) -> float | None:
     value = row.get(key, default)
-    if value is not None and (type(value) not in (int, float) or not 0 < value < 1e9):
+    if value is not None and (type(value) not in (int, float) or not 0 < value < MOST):
         raise ConfigError(f"{value!r}", file=file, field=where + key, expected="a number, more than 0")
     return value
