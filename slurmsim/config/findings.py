@@ -91,9 +91,12 @@ class Report:
         """Worth knowing, no difference to the schedule."""
         self.findings.append(Finding("note", place.file, place.line, key, value, message))
 
-    def fatal_in_strict(self, place: Place, key: str, value: str, message: str) -> None:
+    def fatal_in_strict(self, place: Place, key: str, value: str, message: str, expected: str = "") -> None:
         """Real Slurm refuses this; slurmsim does so in strict mode and otherwise warns."""
-        (self.error if self.strict else self.warning)(place, key, value, message)
+        if self.strict:
+            self.error(place, key, value, message, expected)
+        else:
+            self.warning(place, key, value, message)
 
     @property
     def errors(self) -> list[Finding]:

@@ -5,17 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from slurmsim.config.daemon_rules import check_hosts, check_power_action, check_rules
 from slurmsim.config.files import DISK, Files
 from slurmsim.config.findings import Finding, Place, Report
 from slurmsim.config.gres_conf import apply_gres_conf
 from slurmsim.config.line_options import LINE_TABLES
 from slurmsim.config.memory_limits import check_memory_limits
 from slurmsim.config.nodes import NodeTable, apply_down_nodes, override_nodes, read_node_sets, read_nodes
-from slurmsim.config.option import LATEST, OLDEST, check_release, nearest
+from slurmsim.config.option import LATEST, OLDEST, check_release, earlier, nearest
 from slurmsim.config.options import SCALARS, find_scalar
 from slurmsim.config.partitions import read_partitions
 from slurmsim.config.power_saving import check_power_saving
@@ -23,8 +26,10 @@ from slurmsim.config.scalars import Setting, add_setting, check_weights, read_sc
 from slurmsim.config.scheduler_options import merge_parameters, read_parameters
 from slurmsim.config.slurm_conf import ConfLine, Pair, parse_conf, read_conf
 from slurmsim.config.topology_conf import read_topology
-from slurmsim.errors import ConfigError
+from slurmsim.errors import ConfigError, InputError
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.switch import SwitchSpec
+from slurmsim.tres import parse_weights
 
 Override = tuple[str, str]
 _UNLIMITED_JOBS = 2**31 - 1
@@ -97,7 +102,7 @@ def parse_cluster(
     check_release(release)
     conf = parse_conf(lines, name_for_errors)
     gres = parse_conf(gres_lines, "gres.conf") if gres_lines else []
-    topology = parse_conf(topology_lines, "topology.conf") if topology_lines else []
+    topology = parse_conf(topology_lines, "topology.conf") if topology_lines else None
     return _finish(Examination(_build(conf, gres, topology, overrides, report, name_for_errors), report))
 
 
@@ -109,7 +114,7 @@ def examine(
     report = Report(strict, release)
     conf = read_conf(path, files)
     gres, topology = (
-        read_conf(beside, files) if files.exists(beside := path.parent / name) else []
+        read_conf(beside, files) if files.exists(beside := path.parent / name) else None
         for name in ("gres.conf", "topology.conf")
     )
     for name in _UNREAD:
@@ -117,7 +122,7 @@ def examine(
             say = report.warning if name in _DECIDES else report.note
             may = "which may decide otherwise" if name in _DECIDES else "which decides no schedule"
             say(Place(str(path.parent / name)), name, "", f"slurmsim does not read this file of Slurm's, {may}")
-    return Examination(_build(conf, gres, topology, overrides, report, str(path)), report)
+    return Examination(_build(conf, gres or (), topology, overrides, report, str(path)), report)
 
 
 def make_cluster(
@@ -174,8 +179,8 @@ def _finish(examination: Examination) -> tuple[ClusterSpec, list[Finding]]:
 
 
 def _build(
-    conf: Sequence[ConfLine], gres: Sequence[ConfLine], topology: Sequence[ConfLine], overrides: Sequence[Override],
-    report: Report, shown: str,
+    conf: Sequence[ConfLine], gres: Sequence[ConfLine], topology: Sequence[ConfLine] | None,
+    overrides: Sequence[Override], report: Report, shown: str,
 ) -> ClusterSpec | None:  # fmt: skip
     """The cluster of parsed lines; None when the report has errors."""
     settings, objects = _sort_lines(conf, report)
@@ -196,23 +201,38 @@ def _build(
     if options["SelectType"] == "select/linear":
         modes -= {"GANG"}  # nobody takes turns
     partitions = read_partitions(objects["partitionname"], extra["partitionname"], table, sets, report, modes)
-    if options["AccountingStorageType"] == "accounting_storage/slurmdbd":
-        for partition in partitions:
-            check_weights(partition.tres_billing_weights, options, Place(), f"TRESBillingWeights of {partition.name}",
-                          report)  # fmt: skip
+    _check_billing(options, report)
+    check_rules(settings, options, len(table.nodes), report)
     check_memory_limits(options, partitions, table.nodes, report)
     scheduler = settings.get("SchedulerParameters")
     parameters = read_parameters(scheduler.text, scheduler.place, report) if scheduler else {}
     _check_whole(settings, objects, bool(table.nodes), bool(partitions), report, Place(shown))
     check_power_saving(options, settings, table, partitions, report)
-    switches = read_topology(topology, table, report) if options["TopologyPlugin"] == "topology/tree" else ()
-    if options["TopologyPlugin"] == "topology/tree" and not topology:
-        report.error(Place(shown), "TopologyPlugin", "", "topology/tree needs a topology.conf beside slurm.conf")
+    switches = _switches(topology, table, report, shown) if options["TopologyPlugin"] == "topology/tree" else ()
     if report.errors:
         return None
     return ClusterSpec(
         options["ClusterName"], table.in_order(), partitions, options, parameters, switches, release=report.release
     )
+
+
+def _switches(
+    topology: Sequence[ConfLine] | None, table: NodeTable, report: Report, shown: str
+) -> tuple[SwitchSpec, ...]:
+    """The switches of topology.conf; 22.05 to 24.11 take one without lines and have none."""
+    if topology is None or not (topology or earlier(report.release, "25.05")):
+        report.error(Place(shown), "TopologyPlugin", "", "topology/tree needs a topology.conf beside slurm.conf")
+    elif not topology:
+        report.warning(Place(shown), "TopologyPlugin", "", "topology.conf has no switches: nodes are chosen without")
+    return read_topology(topology or (), table, report)
+
+
+def _check_billing(options: Mapping[str, Any], report: Report) -> None:
+    """TRES weights of partitions, each where it stands; what is no list of weights has been refused already."""
+    for seen in report.seen:
+        if seen.key == "TRESBillingWeights":
+            with suppress(InputError):
+                check_weights(parse_weights(seen.value), options, seen.place, seen.key, report)
 
 
 def _sort_lines(conf: Sequence[ConfLine], report: Report) -> tuple[dict[str, Setting], dict[str, list[ConfLine]]]:
@@ -232,6 +252,8 @@ def _sort_lines(conf: Sequence[ConfLine], report: Report) -> tuple[dict[str, Set
         for pair in line.pairs:
             option = find_scalar(pair.key)
             if option is not None:
+                if option.name == "PowerAction":
+                    check_power_action(line, report)
                 add_setting(settings, option, pair, line.place, report)
                 if option.refuse or option.name == "PowerAction":
                     break  # the rest of the line describes the object
@@ -290,8 +312,8 @@ def _check_gres_types(table: NodeTable, types: Sequence[str], report: Report) ->
         for gres in spec.gres:
             if gres.name not in types and gres.name not in told:
                 told.add(gres.name)
-                report.fatal_in_strict(table.places[name], "Gres", gres.name,
-                                       "GresTypes does not name it; it is scheduled all the same")  # fmt: skip
+                report.warning(table.places[name], "Gres", gres.name, "GresTypes does not name it, so slurmctld leaves "
+                               "it out; here it is scheduled all the same")  # fmt: skip
 
 
 def _check_whole(
@@ -299,6 +321,7 @@ def _check_whole(
     file: Place,
 ) -> None:  # fmt: skip
     """What a configuration as a whole must have."""
+    check_hosts(objects["slurmctldhost"], report)
     if "ClusterName" not in settings:
         report.fatal_in_strict(file, "ClusterName", "", 'missing; "cluster" is used')
     if not objects["slurmctldhost"] and "ControlMachine" not in settings and report.strict:

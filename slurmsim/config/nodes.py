@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from slurmsim.config.attributes import Attributes, read_attributes
 from slurmsim.config.findings import Place, Report
 from slurmsim.config.line_options import DOWN_KEYS, NODE_KEYS, NODESET_KEYS
-from slurmsim.config.option import earlier
+from slurmsim.config.option import OLDEST, earlier
 from slurmsim.config.slurm_conf import ConfLine
 from slurmsim.errors import InputError
 from slurmsim.hostlist import compress, expand, natural_key
@@ -126,9 +126,27 @@ def apply_down_nodes(table: NodeTable, lines: Iterable[ConfLine], report: Report
             table.nodes[name] = replace(table.nodes[name], state=state, reason=attributes.get("reason"))
 
 
-def read_node_sets(lines: Iterable[ConfLine], table: NodeTable, report: Report) -> dict[str, frozenset[str]]:
+@dataclass(frozen=True, slots=True)
+class NodeSet:
+    """What a NodeSet line names: `nodes` that exist, and `unknown` names, which count where a partition uses it."""
+
+    nodes: frozenset[str]
+    unknown: tuple[str, ...]
+    place: Place
+
+    def check_use(self, partition: str, report: Report) -> None:
+        """Say what is wrong with the set as nodes of `partition`."""
+        if self.unknown == ("ALL",):
+            report.fatal_in_strict(self.place, "NodeSet", "ALL", f"slurmctld {report.release} takes ALL for a node's "
+                                   "name here and does not start; all nodes are meant")  # fmt: skip
+        elif self.unknown:
+            report.error(self.place, "NodeSet", "", f"unknown node {self.unknown[0]!r} in partition {partition}",
+                         "a NodeName of this configuration")  # fmt: skip
+
+
+def read_node_sets(lines: Iterable[ConfLine], table: NodeTable, report: Report) -> dict[str, NodeSet]:
     """NodeSet lines: set name to the nodes it lists and those that have its feature."""
-    sets: dict[str, frozenset[str]] = {}
+    sets: dict[str, NodeSet] = {}
     for line in lines:
         attributes = read_attributes(line, NODESET_KEYS, report)
         name = line.pairs[0].value
@@ -138,13 +156,21 @@ def read_node_sets(lines: Iterable[ConfLine], table: NodeTable, report: Report) 
         if name in table.places:
             say = report.warning if earlier(report.release, "24.11") else report.error
             say(line.place, "NodeSet", name, "a node has this name too: as a partition's node it means the set")
-        members = set(known_nodes(attributes.text("nodes"), table, line.place, "NodeSet", report))
+        members, unknown = _set_nodes(attributes.text("nodes"), table, line.place, report)
         if feature := attributes.text("feature"):
             members.update(spec.name for spec in table.nodes.values() if feature in spec.features)
         if not members:
             report.warning(line.place, "NodeSet", name, "no node belongs to it")
-        sets[name] = frozenset(members)
+        sets[name] = NodeSet(frozenset(members), unknown, line.place)
     return sets
+
+
+def _set_nodes(text: str, table: NodeTable, place: Place, report: Report) -> tuple[set[str], tuple[str, ...]]:
+    """Nodes that a NodeSet lists, and its names that are no nodes; 22.05 has ALL for such a name."""
+    if text.upper() == "ALL":
+        return set(table.nodes), ("ALL",) if report.release == OLDEST else ()
+    names, unknown = split_known(expand_names(text, place, "NodeSet", report) if text.strip() else (), table)
+    return set(names), unknown
 
 
 def expand_names(text: str, place: Place, key: str, report: Report) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from slurmsim.duration import FORMATS, parse_duration, parse_time_limit
 from slurmsim.errors import ConfigError
-from slurmsim.numerals import is_number
+from slurmsim.numerals import is_number, leading_number
 from slurmsim.tres import parse_licenses, parse_memory, parse_weights
 
 RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")
@@ -47,7 +47,11 @@ class Option:
     off
         Values (lower case) of a NOT_MODELLED option that switch the thing off and so need no warning.
     low, high
-        Inclusive range of a number; outside is an error.
+        Inclusive range of a number; outside is an error, unless
+    outside
+        says which number is used instead, as slurmctld takes such a value.
+    lenient
+        slurmctld takes any text; what it does not understand of it is mended as `MENDED` says.
     refuse
         A NOT_MODELLED option that is an error when set, because a schedule without it would be meaningless.
     master
@@ -72,6 +76,8 @@ class Option:
     off: tuple[str, ...] = ()
     low: int | None = None
     high: int | None = None
+    outside: int | None = None
+    lenient: bool = False
     refuse: bool = False
     master: str = ""
     since: str = ""
@@ -96,8 +102,25 @@ class Option:
             low, high = self.low, self.high
             if (low is not None and value < low) or (high is not None and value > high):
                 bounds = f"{low} to {high}" if high is not None else f"at least {low}"
-                raise ValueError(f"{text!r} is out of range", bounds)
+                raise OutOfRange(value, f"{text!r} is out of range", bounds)
         return value
+
+    def read(self, text: str) -> tuple[Any, str]:
+        """The typed value, and how it differs from what is written where slurmctld takes that ("" if it does not).
+
+        Raises ValueError(message, expected) for what slurmctld does not take either.
+        """
+        try:
+            return self.parse(text), ""
+        except OutOfRange as error:
+            if self.outside is None or not 0 <= error.number <= (_SHORT if (self.high or 0) <= _SHORT else _LONG):
+                raise ValueError(*error.args) from None
+            return self.outside, f"{error.args[0]}: {self.outside} is used"
+        except ValueError as error:
+            if not self.lenient:
+                raise
+            value, how = MENDED[self.kind](text, self)
+            return value, f"{error.args[0]}: {how}, as Slurm does"
 
     def refused(self, text: str) -> str:
         """Why the real daemons refuse a value that slurmsim reads; "" where they do not."""
@@ -108,6 +131,14 @@ class Option:
     def is_off(self, text: str) -> bool:
         """Whether a value leaves a not modelled feature switched off."""
         return text.strip().lower() in self.off
+
+
+class OutOfRange(ValueError):
+    """A number that an option does not allow."""
+
+    def __init__(self, number: int, message: str, expected: str) -> None:
+        super().__init__(message, expected)
+        self.number = number
 
 
 def earlier(release: str, other: str) -> bool:
@@ -147,10 +178,16 @@ def split_words(text: str) -> tuple[str, ...]:
 
 _NUMBER = re.compile(r"\+?(?:0x([0-9a-f]{1,15})|(0[0-7]{0,17})|([1-9][0-9]{0,17}))(k?)", re.IGNORECASE | re.ASCII)
 _SHORT = 65_535  # the most that a number of 16 bits holds; those take no k
+_LONG = 2**32 - 1
 
 
 def _count(text: str, option: Option) -> int:
-    """A number as Slurm's reader has it: 0x starts a hexadecimal one, 0 an octal one; k means 1,024."""
+    """A number as Slurm's reader has it: 0x starts a hexadecimal one, 0 an octal one; k means 1,024.
+
+    UNLIMITED is the most that the number's 16 or 32 bits hold.
+    """
+    if text.lower() in ("unlimited", "infinite"):
+        return _SHORT if option.high is not None and option.high <= _SHORT else _LONG
     found = _NUMBER.fullmatch(text)
     if found is None and option.low is not None and re.fullmatch("-[0-9]{1,18}", text):
         return int(text)  # out of range, which the caller says
@@ -268,6 +305,23 @@ def _licenses(text: str, _option: Option) -> tuple[tuple[str, int], ...]:
     except ValueError as error:
         raise ValueError(str(error), "name:count,name:count") from None
 
+
+def _known_words(text: str, option: Option) -> tuple[tuple[str, ...], str]:
+    known = {choice.lower(): choice for choice in option.choices}
+    return tuple(known[word.lower()] for word in split_words(text) if word.lower() in known), "it is left out"
+
+
+def _beginning_number(text: str, _option: Option) -> tuple[int, str]:
+    number = max(leading_number(text), 0)
+    return number, f"it is read as {number}"
+
+
+MENDED: Mapping[str, Callable[[str, Option], tuple[Any, str]]] = {
+    "words": _known_words,
+    "exit codes": lambda _text, option: (option.default, "the list is left out"),
+    "seconds": _beginning_number,
+}
+"""What is made of a text that a lenient option cannot read, by kind, and how to say it."""
 
 KINDS: Mapping[str, Callable[[str, Option], Any]] = {
     "text": lambda text, _option: text,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from slurmsim.config.attributes import Attributes, read_attributes
 from slurmsim.config.findings import Place, Report
 from slurmsim.config.line_options import NOT_FROM_DEFAULT, PARTITION_KEYS
-from slurmsim.config.nodes import NodeTable, expand_names
+from slurmsim.config.nodes import NodeSet, NodeTable, expand_names
 from slurmsim.config.option import split_words
 from slurmsim.config.slurm_conf import ConfLine
 from slurmsim.errors import InputError
@@ -25,7 +25,7 @@ def read_partitions(
     lines: Iterable[ConfLine],
     overrides: Iterable[ConfLine],
     table: NodeTable,
-    sets: Mapping[str, frozenset[str]],
+    sets: Mapping[str, NodeSet],
     report: Report,
     modes: frozenset[str] = frozenset(),
 ) -> tuple[PartitionSpec, ...]:
@@ -44,9 +44,11 @@ def read_partitions(
             _note_not_inherited(attributes, report)
             defaults = attributes.without(NOT_FROM_DEFAULT).over(defaults)
             continue
-        if "," in name or "[" in name or not name:
-            report.error(line.place, "PartitionName", name, f"{name!r} is no partition name", "one name a line")
+        if not name:
+            report.error(line.place, "PartitionName", name, "no partition is named", "a name")
             continue
+        if "," in name or "[" in name:
+            report.warning(line.place, "PartitionName", name, "one partition, called so, as Slurm has it")
         if name in found:
             first = found[name].place
             report.fatal_in_strict(line.place, "PartitionName", name, f"defined twice (first at {first.file}:"
@@ -86,7 +88,7 @@ def _spec(
     name: str,
     attributes: Attributes,
     table: NodeTable,
-    sets: Mapping[str, frozenset[str]],
+    sets: Mapping[str, NodeSet],
     report: Report,
 ) -> PartitionSpec:
     get = attributes.get
@@ -140,7 +142,7 @@ def _spec(
 
 
 def _nodes(
-    name: str, attributes: Attributes, table: NodeTable, sets: Mapping[str, frozenset[str]], report: Report
+    name: str, attributes: Attributes, table: NodeTable, sets: Mapping[str, NodeSet], report: Report
 ) -> tuple[str, ...]:
     """Names of the partition's nodes in table order; unknown names are an error, as slurmctld has it."""
     text, place = attributes.text("nodes"), attributes.place_of("nodes")
@@ -153,7 +155,8 @@ def _nodes(
         members = set()
         for word in expand_names(",".join(text.split()), place, "Nodes", report):
             if word in sets:
-                members |= sets[word]
+                members |= sets[word].nodes
+                sets[word].check_use(name, report)
             elif word in table.nodes:
                 members.add(word)
             elif word not in table.future:
@@ -220,7 +223,9 @@ def _check_preempt_mode(name: str, attributes: Attributes, modes: frozenset[str]
     for word in sorted(words - {"OFF", "CANCEL", "GANG", "REQUEUE", "SUSPEND", "WITHIN", "PRIORITY"}):
         report.error(place, "PreemptMode", text, f"unknown mode {word!r} in partition {name}",
                      "OFF, CANCEL, REQUEUE or SUSPEND")  # fmt: skip
-    if "SUSPEND" in words and "GANG" not in modes:
+    if "SUSPEND" in words and not modes & {"CANCEL", "REQUEUE", "SUSPEND"}:
+        report.warning(place, "PreemptMode", text, "without effect: the cluster preempts no jobs")
+    elif "SUSPEND" in words and "GANG" not in modes:
         report.error(place, "PreemptMode", text, f"SUSPEND in partition {name} needs GANG in the cluster's PreemptMode",
                      "PreemptMode=SUSPEND,GANG")  # fmt: skip
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from slurmsim.config.daemon_values import TAKES
 from slurmsim.config.findings import Place, Report, Seen
 from slurmsim.config.option import Option, Status, earlier
 from slurmsim.config.options import CPU_PARAMETERS, FLAG_NOTES, SCALARS
@@ -59,13 +60,14 @@ def read_scalars(settings: Mapping[str, Setting], report: Report) -> dict[str, A
     for name, setting in settings.items():
         option = setting.option
         try:
-            options[name] = option.parse(setting.text)
+            options[name], remark = option.read(setting.text)
         except ValueError as error:
             message, *expected = error.args
             report.error(setting.place, setting.shown, setting.text, message, *expected)
             continue
-        if refused := option.refused(setting.text):
-            report.fatal_in_strict(setting.place, setting.shown, setting.text, refused)
+        if remark:
+            report.warning(setting.place, setting.shown, setting.text, remark)
+        _check_value(setting, options[name], settings, report)
         if option.refuse:
             report.error(setting.place, setting.shown, setting.text, option.why)
     _normalise(options, settings, report)
@@ -75,6 +77,23 @@ def read_scalars(settings: Mapping[str, Setting], report: Report) -> dict[str, A
     for setting in settings.values():
         _warn_not_modelled(setting, options, settings, report)
     return options
+
+
+def _check_value(setting: Setting, typed: Any, settings: Mapping[str, Setting], report: Report) -> None:
+    """Say that the daemons end on this value. Without --strict what another release takes is taken.
+
+    Plug-ins of a PluginDir of the site's own cannot be known.
+    """
+    option, takes = setting.option, TAKES.get(setting.option.name)
+    if refused := option.refused(setting.text):
+        report.fatal_in_strict(setting.place, setting.shown, setting.text, refused)
+    if takes is None or not option.known_in(report.release):
+        return
+    refused = takes.refused(setting.text, typed, report.release)
+    if refused and takes.kind and "PluginDir" in settings:
+        report.note(setting.place, setting.shown, setting.text, "no plug-in of Slurm's: PluginDir must have it")
+    elif refused and (report.strict or not takes.known_somewhere(setting.text, typed)):
+        report.fatal_in_strict(setting.place, setting.shown, setting.text, refused, takes.expected(report.release))
 
 
 def _normalise(options: dict[str, Any], settings: Mapping[str, Setting], report: Report) -> None:

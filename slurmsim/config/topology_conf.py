@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from graphlib import CycleError, TopologicalSorter
 
 from slurmsim.config.attributes import Attributes, read_attributes
 from slurmsim.config.findings import Place, Report
@@ -30,7 +31,7 @@ def read_topology(lines: Iterable[ConfLine], table: NodeTable, report: Report) -
             report.error(line.place, "SwitchName", line.pairs[0].value, "a switch joins either nodes or switches",
                          "Nodes= or Switches=")  # fmt: skip
             continue
-        switches = tuple(expand_names(below, line.place, "Switches", report)) if below else ()
+        switches = tuple(dict.fromkeys(expand_names(below, line.place, "Switches", report))) if below else ()
         for name in expand_names(line.pairs[0].value, line.place, "SwitchName", report):
             if name in found:
                 report.error(line.place, "SwitchName", name, "this switch is defined twice")
@@ -53,25 +54,22 @@ def _nodes(attributes: Attributes, table: NodeTable, report: Report) -> tuple[st
 
 
 def _check_tree(found: dict[str, SwitchSpec], places: dict[str, Place], table: NodeTable, report: Report) -> None:
-    """Every switch named exists and has one parent, no circle; nodes without a switch are named once."""
+    """Every switch named exists, no circle; a second switch above one and nodes without a switch are named once."""
     parent: dict[str, str] = {}
     for name, spec in found.items():
         for below in spec.switches:
             if below not in found:
-                report.error(places[name], "Switches", below, f"switch {name} joins a switch nobody defines")
+                report.error(places[name], "Switches", below, f"switch {name} joins a switch that no line defines")
             elif below in parent:
-                report.error(places[name], "Switches", below, f"is below {parent[below]} already")
-            else:
-                parent[below] = name
-    for name in found:
-        seen = {name}
-        at = name
-        while at in parent:
-            at = parent[at]
-            if at in seen:
-                report.error(places[name], "Switches", name, "is below itself")
-                return
-            seen.add(at)
+                report.warning(places[name], "Switches", below,
+                               f"is below {parent[below]} already: ways lead over {name}, as in Slurm")  # fmt: skip
+            parent[below] = name
+    try:
+        TopologicalSorter({name: spec.switches for name, spec in found.items()}).prepare()
+    except CycleError as error:
+        name = next(name for name in error.args[1] if name in found)
+        report.error(places[name], "Switches", name, "is below itself")
+        return
     joined = {node for spec in found.values() for node in spec.nodes}
     loose = sorted(set(table.nodes) - joined, key=natural_key)
     if found and loose:

@@ -23,7 +23,7 @@ class SwitchTree:
     Parameters
     ----------
     switches
-        As topology.conf lists them; a forest, already checked.
+        As topology.conf lists them, without circles. Ways lead over the last switch that has another below it.
     index
         Place of each node in the node table.
     """
@@ -39,11 +39,10 @@ class SwitchTree:
         self.level = [0] * self.n
         self.nodes: list[Bitmap] = [from_indices(sorted(index[node] for node in s.nodes)) for s in switches]
         for _ in range(self.n):  # as deep as the tree can be
-            for i in range(self.n):
-                up = self.parent[i]
-                if up != i:
-                    self.level[up] = max(self.level[up], self.level[i] + 1)
-                    self.nodes[up] |= self.nodes[i]
+            for up, spec in enumerate(switches):
+                for below in (at[name] for name in spec.switches):
+                    self.level[up] = max(self.level[up], self.level[below] + 1)
+                    self.nodes[up] |= self.nodes[below]
         self.leaves = [i for i in range(self.n) if self.level[i] == 0]
         self.distance = [[self._hops(i, j) for j in range(self.n)] for i in range(self.n)]
 

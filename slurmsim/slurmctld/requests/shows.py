@@ -50,7 +50,8 @@ class _Shows:
         return {
             "switches": [
                 {"name": switch.name, "level": _level(switch, specs), "link_speed": 1,
-                 "nodes": compress(_below(switch, specs)), "switches": compress(list(switch.switches))}
+                 "nodes": compress(list(dict.fromkeys(_below(switch, specs)))),
+                 "switches": compress(list(switch.switches))}
                 for switch in specs.values()
             ]
         }  # fmt: skip

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from slurmsim.config.load import load_cluster, parse_cluster
+from slurmsim.core.placement.topology import SwitchTree
 from slurmsim.errors import ConfigError
 from slurmsim.model.switch import SwitchSpec
 
@@ -43,9 +44,8 @@ def test_the_file_beside_slurm_conf(tmp_path: Path) -> None:
         ("SwitchName=s1 Nodes=n1 Switches=s2", "joins either nodes or switches"),
         ("SwitchName=s1", "joins either nodes or switches"),
         ("SwitchName=s1 Nodes=n1\nSwitchName=s1 Nodes=n2", "defined twice"),
-        ("SwitchName=s1 Switches=s2", "joins a switch nobody defines"),
+        ("SwitchName=s1 Switches=s2", "joins a switch that no line defines"),
         ("SwitchName=a Switches=b\nSwitchName=b Switches=a", "is below itself"),
-        ("SwitchName=s Nodes=n1\nSwitchName=a Switches=s\nSwitchName=b Switches=s", "is below a already"),
         ("BlockName=b1 Nodes=n1", "opens no line here"),
         ("SwitchName=s1 Nodes=n1 Colour=red", "unrecognized key"),
     ],
@@ -53,6 +53,16 @@ def test_the_file_beside_slurm_conf(tmp_path: Path) -> None:
 def test_contradictions(lines: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parse_cluster(CONF, topology_lines=lines)
+
+
+def test_a_switch_may_be_below_two_others() -> None:
+    """slurmctld 22.05.8, 24.11.5 and 26.05.5 take it; both switches above have the nodes."""
+    lines = "SwitchName=s Nodes=n[1-6]\nSwitchName=a Switches=s,s\nSwitchName=b Switches=s\n"
+    cluster, findings = parse_cluster(CONF, topology_lines=lines)
+    assert ["is below a already" in f.message for f in findings if f.severity == "warning"] == [True]
+    tree = SwitchTree(cluster.switches, {node.name: i for i, node in enumerate(cluster.nodes)})
+    assert [nodes.bit_count() for nodes in tree.nodes] == [6, 6, 6]
+    assert tree.leaves == [0]
 
 
 def test_nodes_without_a_switch_are_told() -> None:
