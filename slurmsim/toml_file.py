@@ -89,6 +89,7 @@ def whole_number(
     """The whole number of `key`, None where it is left out. Raises ConfigError unless it is `least` to `most`."""
     value = row.get(key)
     if value is not None and (type(value) is not int or not least <= value <= most):
-        expected = f"a whole number, at least {least}" + (f", at most {most:,}" if value > most else "")
+        large = type(value) is int and value > most
+        expected = f"a whole number, at least {least}" + (f", at most {most:,}" if large else "")
         raise ConfigError(f"{value!r}", file=file, field=where + key, expected=expected)
     return value
