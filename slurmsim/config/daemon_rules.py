@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from slurmsim.config.findings import Report
-from slurmsim.config.option import earlier, split_words
+from slurmsim.config.option import LATEST, OLDEST, earlier, split_words
 from slurmsim.config.scalars import Setting
 from slurmsim.config.slurm_conf import ConfLine
 
-_MOST_SCRIPT = 512 * 1024 * 1024  # bytes
+_MOST_BYTES = {"max_script_size": 512 * 1024 * 1024, "max_submit_line_size": 2 * 1024 * 1024}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +109,27 @@ def _ids(given: Given) -> bool:
     return most is not None and given.options.get("FirstJobId", 1) > most
 
 
-def _script_size(given: Given) -> bool:
-    pairs = [word.partition("=") for word in given.words("SchedulerParameters")]
-    return any(name == "max_script_size" and _number(size) > _MOST_SCRIPT for name, _, size in pairs)
+def _too_long(name: str, since: str = OLDEST) -> Callable[[Given], bool]:
+    """A sub-option of SchedulerParameters above its bound, fatal from `since` on."""
+
+    def broken(given: Given) -> bool:
+        pairs = [word.partition("=") for word in given.words("SchedulerParameters")]
+        beyond = any(key == name and _number(size) > _MOST_BYTES[name] for key, _, size in pairs)
+        return beyond and not earlier(given.release, since)
+
+    return broken
+
+
+def _own_state(given: Given) -> bool:
+    """A word of HealthCheckNodeState that stands alone, beside others."""
+    words = given.words("HealthCheckNodeState")
+    return len(words) > 1 and bool(words & {"start_only", "reboot_only"}) and given.release == LATEST
 
 
 def _without_database(given: Given) -> bool:
     """A TRES that only slurmdbd can number."""
-    named = given.words("AccountingStorageTRES")
-    return given.options["AccountingStorageType"] == "accounting_storage/none" and any(
-        word.startswith(("gres/", "license/", "bb/", "ic/")) for word in named)  # fmt: skip
+    named = given.words("AccountingStorageTRES") - {"fs/disk"}
+    return given.options["AccountingStorageType"] == "accounting_storage/none" and any("/" in word for word in named)
 
 
 def _unknown_tres(given: Given) -> bool:
@@ -152,6 +163,7 @@ _RULES: tuple[Rule, ...] = (
          lambda g: "disableipv4" in g.words("CommunicationParameters")
          and "enableipv6" not in g.words("CommunicationParameters")),
     Rule("FirstJobId", "it is above MaxJobId", _ids),
+    Rule("HealthCheckNodeState", "START_ONLY and REBOOT_ONLY go with no other word", _own_state),
     Rule("JobAcctGatherParams", "UsePSS and NoShared exclude each other",
          lambda g: {"usepss", "noshared"} <= g.words("JobAcctGatherParams")),
     Rule("JobContainerType", "it needs PrologFlags=Contain", _no_container("JobContainerType")),
@@ -172,11 +184,14 @@ _RULES: tuple[Rule, ...] = (
          lambda g: "nohold" in g.words("PrologFlags") and bool({"contain", "x11"} & g.words("PrologFlags"))),
     Rule("PrologFlags", "X11 does not go with proctrack/linuxproc",
          lambda g: "x11" in g.words("PrologFlags") and g.text("ProctrackType") == "proctrack/linuxproc"),
-    Rule("SchedulerParameters", "max_script_size is at most 536870912", _script_size),
+    Rule("SchedulerParameters", "max_script_size is at most 536870912", _too_long("max_script_size")),
+    Rule("SchedulerParameters", "max_submit_line_size is at most 2097152", _too_long("max_submit_line_size", "23.11")),
     Rule("SlurmctldPort", "it takes one port, or FIRST-LAST with LAST above FIRST", _ports),
     Rule("SlurmSchedLogLevel", "it needs a SlurmSchedLogFile",
          lambda g: bool(g.options.get("SlurmSchedLogLevel")) and not g.text("SlurmSchedLogFile")),
     Rule("SelectTypeParameters", "it has no word NONE", lambda g: "none" in g.words("SelectTypeParameters")),
+    Rule("TaskPluginParam", "OOMKillStep needs TaskPlugin=task/cgroup",
+         lambda g: "oomkillstep" in g.words("TaskPluginParam") and "task/cgroup" not in g.text("TaskPlugin")),
     Rule("TaskPluginParam", "one of none, sockets, cores and threads, and one autobind", _twice),
     Rule("TopologyPlugin", "select/linear does not go with topology/tree since 23.11",
          lambda g: g.options["SelectType"] == "select/linear" and g.options["TopologyPlugin"] == "topology/tree"

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 
 from slurmsim.config.option import LATEST, OLDEST, RELEASES, earlier, nearest, split_words
 
+_SHORT = 65_535  # UNLIMITED as a number of 16 bits
+_UNLIMITED = 2**32 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Takes:
@@ -32,14 +35,17 @@ class Takes:
         The value is a comma list; plug-ins of a list may leave their type out.
     any_case
         Words are compared without case.
+    alone
+        Values that are no words of a list, with blanks between them.
     off
-        A value that has this in it, whatever the case, switches the plug-in off.
+        From 23.11 on a value that has this in it, whatever the case, switches the plug-in off; before, it is the name
+        of a plug-in.
     low, high
         Inclusive range of a number.
     pattern
         What each word of the value may look like, beside `words`.
-    since
-        First release that ends on another value; "" for all.
+    since, until
+        First release that ends on another value, and first that does not any more; "" for all.
     ours
         slurmsim takes more on purpose: without --strict it says nothing.
     """
@@ -49,22 +55,26 @@ class Takes:
     kind: str = ""
     many: bool = False
     any_case: bool = True
+    alone: str = ""
     off: str = ""
     low: int = 0
     high: int | None = None
     pattern: str = ""
     since: str = ""
+    until: str = ""
     ours: bool = False
 
     def refused(self, text: str, typed: object, release: str) -> str:
         """Why slurmctld of `release` ends on `text`, read as `typed`; "" where it does not."""
-        if (self.since and earlier(release, self.since)) or (self.off and self.off in text.lower()):
+        if earlier(release, self.since or OLDEST) or (self.until and not earlier(release, self.until)):
             return ""
-        if not self.words and not self.pattern and not isinstance(typed, int):
-            return ""  # UNLIMITED
-        if isinstance(typed, int) and not self.words and not self.pattern:
-            beyond = typed < self.low or (self.high is not None and typed > self.high)
-            return f"slurmctld {release} does not start with it: {typed} is out of range" if beyond else ""
+        if not self.words and not self.pattern:
+            number = typed if isinstance(typed, int) else _UNLIMITED if self.high != _SHORT else _SHORT
+            beyond = number < self.low or (self.high is not None and number > self.high)
+            return f"slurmctld {release} does not start with it: {text} is out of range" if beyond else ""
+        switched_off = self.off and self.off in text.lower() and not _names_off(release)
+        if switched_off or self._folded(text) in self.alone.split():
+            return ""
         allowed = tuple(self.allowed(release))
         known = {self._folded(word) for word in allowed}
         for word in split_words(text) if self.many else (text,):
@@ -82,6 +92,8 @@ class Takes:
         """What slurmctld of `release` takes, in a few words."""
         if self.words:
             return f"one of {', '.join(self.allowed(release))}"
+        if self.pattern:
+            return "absolute paths, or none"
         return f"at least {self.low}" if self.high is None else f"{self.low} to {self.high}"
 
     def allowed(self, release: str) -> Iterable[str]:
@@ -91,19 +103,27 @@ class Takes:
             first, _, last = span.partition("-")
             if not earlier(release, first or OLDEST) and not earlier(last or LATEST, release):
                 yield f"{self.kind}/{word}" if self.kind else word
+        if self.off and _names_off(release):
+            yield f"{self.kind}/{self.off}"
 
     def _folded(self, word: str) -> str:
         word = word.lower() if self.any_case else word
         return f"{self.kind}/{word}" if self.kind and self.many and "/" not in word else word
 
 
+def _names_off(release: str) -> bool:
+    """Whether what switches a plug-in off is itself a plug-in."""
+    return earlier(release, "23.11")
+
+
 def _short(keys: str) -> Iterable[Takes]:
     """Rows for numbers of 16 bits."""
-    return (Takes(key, high=65_535) for key in keys.split())
+    return (Takes(key, high=_SHORT) for key in keys.split())
 
 
 _LEVELS = "quiet fatal error info verbose debug debug2 debug3 debug4 debug5"
 _LIMITS = "CPU FSIZE DATA STACK CORE RSS NPROC NOFILE MEMLOCK AS"
+_LIMITS += " " + " ".join(f"RLIMIT_{word}" for word in _LIMITS.split())
 
 _ROWS: tuple[Takes, ...] = (
     # words
@@ -119,18 +139,23 @@ _ROWS: tuple[Takes, ...] = (
           many=True),
     Takes("TaskPluginParam", "none sockets cores threads verbose autobind=none autobind=threads autobind=cores "
           "autobind=sockets SlurmdOffSpec OOMKillStep@24.11- SlurmdSpecOverride@25.05-", many=True),
-    Takes("PropagateResourceLimits", f"ALL NONE {_LIMITS}", many=True, any_case=False, pattern="RLIMIT_[A-Z]+"),
-    Takes("PropagateResourceLimitsExcept", f"ALL NONE {_LIMITS}", many=True, any_case=False, pattern="RLIMIT_[A-Z]+"),
-    *(Takes(key, _LEVELS, pattern="[0-9]+")
+    Takes("PropagateResourceLimits", _LIMITS, many=True, any_case=False, alone="ALL NONE"),
+    Takes("PropagateResourceLimitsExcept", _LIMITS, many=True, any_case=False, alone="ALL NONE"),
+    *(Takes(key, _LEVELS, pattern="[0-9].*")
       for key in ("SlurmctldDebug", "SlurmctldSyslogDebug", "SlurmdDebug", "SlurmdSyslogDebug")),
-    Takes("BcastExclude", "none", many=True, pattern="/.*"),
+    Takes("BcastExclude", many=True, pattern="/.*", alone="none"),
     # plug-ins that slurmctld loads
     Takes("AcctGatherEnergyType", "gpu ibmaem ipmi pm_counters rapl xcc", "acct_gather_energy", many=True, off="none"),
+    Takes("AcctGatherFilesystemType", "lustre", "acct_gather_filesystem", many=True, off="none"),
+    Takes("AcctGatherProfileType", "hdf5 influxdb", "acct_gather_profile", many=True, off="none"),
     Takes("AcctGatherInterconnectType", "ofed sysfs", "acct_gather_interconnect", many=True, off="none"),
     Takes("AccountingStorageType", "none slurmdbd ctld_relay@24.05-", "accounting_storage"),
     Takes("AuthType", "jwt munge none slurm@23.11-", "auth"),
     Takes("AuthAltTypes", "jwt munge none slurm@23.11-", "auth", many=True),
     Takes("BurstBufferType", "datawarp lua", "burst_buffer", many=True, off="none"),
+    Takes("ExtSensorsType", "rrd@-23.11", "ext_sensors", off="none", until="24.05"),
+    Takes("PowerPlugin", "cray_aries@-23.11", "power", off="none", until="24.05"),
+    Takes("PrioritySiteFactorPlugin", "example", "site_factor", off="none", since="23.11"),
     Takes("CertmgrType", "script", "certmgr"),
     Takes("CredType", "munge none slurm@23.11-", "cred"),
     Takes("HashPlugin", "k12 sha3", "hash"),
@@ -154,6 +179,7 @@ _ROWS: tuple[Takes, ...] = (
     Takes("MaxDBDMsgs", low=10_000),
     Takes("MaxNodeCount", high=65_536),
     Takes("MaxStepCount", low=1),
+    Takes("SuspendTime", low=-1, high=_UNLIMITED, since="23.02"),
     Takes("PropagatePrioProcess", high=2),
     *_short(
         "AccountingStoragePort AcctGatherNodeFreq BatchStartTimeout EioTimeout EpilogTimeout ExtSensorsFreq "

@@ -17,6 +17,7 @@ from slurmsim.config.slurm_conf import Pair
 from slurmsim.numerals import is_number
 
 _PRIORITY_ONLY = ("PrioritySiteFactorPlugin",)
+_SAME_MODE = {"CLUSTER": "OFF", "ON": "SUSPEND"}  # as Slurm reads PreemptMode
 _INSTEAD = {("FastSchedule", "2"): "SlurmdParameters=config_overrides"}  # of one value of an obsolete key
 _WITHOUT_LISTING = ("cpu", "mem", "node", "billing", "energy", "fs/disk", "vmem", "pages")
 
@@ -175,6 +176,7 @@ def _check_preemption(options: dict[str, Any], settings: Mapping[str, Setting], 
     if options["PreemptType"] == "(null)":
         options["PreemptType"] = "preempt/none"
     words = {word.strip().upper() for word in mode.text.split(",")} if mode else {"OFF"}
+    words = {_SAME_MODE.get(word, word) for word in words}
     options["PreemptMode"] = tuple(sorted(words - {""}))
     if mode is not None:
         for word in sorted(words - {"OFF", "CANCEL", "GANG", "REQUEUE", "SUSPEND", "WITHIN", "PRIORITY"}):
