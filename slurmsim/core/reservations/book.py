@@ -64,6 +64,7 @@ class Reservations:
         self._seen: tuple[int, int] = (0, 0)  # jobs created and alive at the last repetition
         self._rounds = 0
         self._revise = False  # nodes of a reservation were lost
+        self._missed: object = None  # what there was when others were looked for in vain; no snapshot needs it
         self._lingering = False  # an ended one waits for its last job
 
     def handlers(self) -> dict[type, Callable[[Any], None]]:
@@ -199,16 +200,28 @@ class Reservations:
 
     def next_time(self) -> int | None:
         """When `turn` must be called, None if nothing is to come that could matter."""
-        if self._rounds < IDLE_ROUNDS or self._seen != self._sign() or self.state.running:
+        if self._rounds >= IDLE_ROUNDS and self._seen == self._sign() and not self.state.running:
+            return None
+        if not self._may_replace():
             return self._next
-        return None
+        scan = self.state.now + 1 + (self.state.start_time - self.state.now - 1) % SCAN_S
+        return scan if self._next is None else min(scan, self._next)
+
+    def _may_replace(self) -> bool:
+        """Whether the next scan may find other nodes for lost ones: not if it would look at what the last one saw."""
+        return self._revise and (bool(self.state.running) or self._missed != self._there())
+
+    def _there(self) -> tuple[Bitmap, tuple[tuple[int, int, Bitmap], ...]]:
+        """What a search for nodes sees while no job runs."""
+        return self.state.unusable, tuple((r.start, r.end, r.nodes) for r in self.state.reserved.all)
 
     def _sign(self) -> tuple[int, int]:
         return self.state.created, len(self.state.jobs)
 
     def turn(self, now: int, always: bool = False) -> None:
         """Begins and ends that are due at `now`."""
-        if not (always or self._lingering or (self._next is not None and now >= self._next)):
+        scans = self._revise and self._scans(now)
+        if not (always or scans or self._lingering or (self._next is not None and now >= self._next)):
             return
         for r in list(self.state.reserved.all):
             if not r.opened and r.start <= now < r.end:
@@ -221,7 +234,7 @@ class Reservations:
                 self._scan(r, now)
             elif r.opened and "PURGE_COMP" in r.flags and self._scans(now):
                 self._purge_idle(r, now)
-        if self._revise and self._scans(now):
+        if scans:
             self._replace_down()
         self.set_up()
         self._plan_next(now)
@@ -231,8 +244,6 @@ class Reservations:
         self._lingering = self.state.event_driven and any(r.over for r in self.state.reserved.all)
         self._revise = self._revise and bool(self.state.reserved.all)
         times = [t for r in self.state.reserved.all for t in self._times(r, now) if t > now]
-        if self._revise:
-            times.append(now + 1 + (self.state.start_time - now - 1) % SCAN_S)
         self._next = min(times, default=None)
 
     def _times(self, r: Reservation, now: int) -> Iterable[int]:
@@ -301,7 +312,7 @@ class Reservations:
             if r.began:
                 self._show(r, "STARTED")
             self.state.look_again()
-        self._revise = bool(missing)  # the others at the next scan
+        self._revise, self._missed = bool(missing), self._there()  # the others at a later scan
 
     def _end(self, r: Reservation, now: int) -> None:
         """Its period is over: the jobs in it lose their place, the next period of a repeating one is set."""

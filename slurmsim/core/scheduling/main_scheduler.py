@@ -105,7 +105,9 @@ class MainScheduler:
             self._independent_now()
         self.walk.pending_reasons.show_hidden()
         triggers.came_since = False
-        if MainPass(self.walk, full).walk():
+        walk, waited = MainPass(self.walk, full), len(state.queue.jobs)
+        # a full pass that is cut short, and after which the same jobs wait, would only repeat itself
+        if walk.walk() or (full and not walk.started and len(state.queue.jobs) == waited):
             triggers.dirty = triggers.requested or triggers.came_since
         if state.queue.jobs and state.spec.watched and not state.event_driven:
             triggers.changed = True  # who was looked at and has to wait is news to backfill, whatever was said of him

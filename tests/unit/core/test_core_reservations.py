@@ -352,3 +352,19 @@ def test_what_no_nodes_can_serve_waits_for_a_reservation_it_would_overlap() -> N
     w.tell(AlterPartition(replace(main, def_mem_per_cpu_mib=600)), 11)
     w.until(200)
     assert w.reasons("long short") == {"long": "Reservation", "short": "BadConstraints"}
+
+
+def test_nodes_that_cannot_be_replaced_are_looked_for_again_once_something_has_changed() -> None:
+    """slurmctld looks every 30 s. With the same nodes and reservations, and no job, it finds the same: none."""
+    w = World(simple(3), "backfill")
+    create(w, "r", 1000, 90_000, flags="IGNORE_JOBS", node_counts=(2,), at=10)
+    w.tell(NodesDown(("n1", "n2", "n3"), "x"), 50)
+    w.until(1100)
+    turns = len(w.told)
+    w.until(80_000)
+    assert len(w.told) == turns
+    w.tell(NodesResume(("n3",)), 80_005)
+    w.until(80_009)
+    assert reserved(w, "r") == "n[1-2]"
+    w.until(80_010)
+    assert reserved(w, "r") == "n3"

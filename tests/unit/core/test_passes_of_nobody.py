@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from unit.core.world import World, simple
+
+from slurmsim.core.records.messages import NodesDown, NodesResume
 
 
 def test_a_pass_over_an_empty_queue_counts() -> None:
@@ -29,3 +32,19 @@ def test_a_cycle_of_backfill_over_an_empty_queue_counts() -> None:
     w.sbatch("-J b -N1 -t 10", 3, at=23)
     w.until(60)
     assert w.starts("a b") == {"a": 12, "b": 32}
+
+
+@pytest.mark.parametrize("parameters", ["partition_job_depth=1", "partition_job_depth=1,bf_max_job_test=1"])
+def test_a_full_pass_that_is_cut_short_is_not_repeated_for_ever(parameters: str) -> None:
+    """Each minute it looked at the first job again, which waits for a node that is down."""
+    w = World(simple(2, more=f"SchedulerParameters={parameters}"), "backfill")
+    w.tell(NodesDown(("n2",), "x"), 0)
+    w.sbatch("-J first -N2 -t 10", at=10)
+    w.sbatch("-J second -N2 -t 10", at=11)
+    w.until(200)
+    turns = len(w.told)
+    w.until(100_000)
+    assert len(w.told) <= turns + 1
+    w.tell(NodesResume(("n2",)), 100_001)
+    w.until(100_100)
+    assert w.start("first") <= 100_060
