@@ -42,13 +42,10 @@ class ReservedJobs:
                     reason = text if rule in (LICENSES, LIMITS) else reason
                     continue
                 reach = r.nodes & partition.mask if r.nodes else partition.mask
-                limits = test.accounting.limits
                 if request.switches:
                     test.switch_wait.look(job)
-                alloc = test.reservations.access.place(record, reach, job.time_limit_s)
-                if alloc is not None and limits is not None and (held := limits.after(record, alloc)):
-                    reason = held
-                    continue
+                alloc, held = test.find(record, reach, job.time_limit_s, RESERVED)
+                reason = held or reason
                 if alloc is not None:
                     self._runs.start(record, alloc, "Reservation")
                     state.look_again()
