@@ -260,7 +260,7 @@ class Controller:
         launcher = Launcher(state, self.power)
         # the gang scheduler comes last: it may suspend the job at once, which the others have to know by then
         heard_by = (state.exclusive_users, book, parts.accrual, parts.limits, self.licenses, launcher,
-                    self.predictions, self.buffers, self.watts, self.gang)  # fmt: skip
+                    self.predictions, self.buffers, self.watts, self.preemption, self.gang)  # fmt: skip
         state.observers[:] = [one for one in heard_by if one is not None]
 
     def step(self, now: int, facts: list[Fact]) -> list[Action]:

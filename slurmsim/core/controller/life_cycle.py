@@ -118,8 +118,8 @@ class LifeCycle(RunWay):
         del self.state.running[bisect_left(self.state.running, (job.end_limit, job.id, job))]
         job.start_time, job.end_limit, job.suspended_s = self.state.now, self.state.now + job.time_limit_s, 0
         insort(self.state.running, (job.end_limit, job.id, job))
-        if self.state.watts is not None:
-            self.state.watts.ready(job)
+        for observer in self.state.observers:
+            observer.ready(job)
         self.state.record("READY", job)
         self.state.actions.append(Launch(job))
         self.state.changed()

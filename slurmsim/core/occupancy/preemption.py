@@ -21,6 +21,7 @@ from slurmsim.core.placement.selector import Forecast, Trim, Try
 from slurmsim.core.placement.shares import Suppositions
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.node_table import Allocation
+from slurmsim.core.records.observer import Observer
 from slurmsim.errors import ConfigError
 from slurmsim.states import JobState
 
@@ -45,7 +46,7 @@ def _parameters(cluster: ClusterSpec) -> dict[str, str]:
     return found
 
 
-class Preemption:
+class Preemption(Observer):
     """The rules of one controller.
 
     Parameters
@@ -96,6 +97,18 @@ class Preemption:
                                       expected="CANCEL or REQUEUE")  # fmt: skip
         if self.by_qos and not state.queue.fifo:
             state.queue.arrange = self._arrange
+
+    def started(self, job: Job, now: int) -> None:
+        """Note when `job` may first be preempted: jobs that wait for that are looked at then.
+
+        Noted here, not where candidates are looked for: plans differ in which jobs they look for candidates of.
+        """
+        if not self._nobody and (until := self.exempt_until(job)) > now:
+            self._lapses.add(until)
+
+    def ready(self, job: Job) -> None:
+        """Its exempt time counts from now."""
+        self.started(job, self.state.now)
 
     # -- who may preempt whom ---------------------------------------------------------------------------------------
 
@@ -156,11 +169,8 @@ class Preemption:
                     continue
                 if self._exempt_priority is not None and job.priority >= self._exempt_priority:
                     continue
-                until = self.exempt_until(job)
-                if until > now:
-                    self._lapses.add(until)
-                    continue
-                found.append(job)
+                if self.exempt_until(job) <= now:
+                    found.append(job)
         found.sort(key=self._rank)
         self._memory[key] = found
         return found
@@ -300,10 +310,10 @@ class Preemption:
                 assert job.end_limit is not None
                 if self.state.scan_after(job.end_limit) <= now:
                     self.modes.end(job)
-        if self._lapses:
-            over = {at for at in self._lapses if at <= now}
-            if over:
-                self._lapses -= over
+        over = {at for at in self._lapses if at <= now}
+        if over:
+            self._lapses -= over
+            if now in over and self.state.queue.jobs:
                 self.state.triggers.time_came()
 
     # -- plans ------------------------------------------------------------------------------------------------------

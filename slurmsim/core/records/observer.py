@@ -14,6 +14,9 @@ class Observer:
     def started(self, job: Job, now: int) -> None:
         """`job` has its allocation."""
 
+    def ready(self, job: Job) -> None:
+        """The nodes of `job`, which had started, have booted: it begins only now."""
+
     def released(self, job: Job, now: int) -> None:
         """`job` gave its allocation back."""
 

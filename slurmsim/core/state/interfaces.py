@@ -111,10 +111,6 @@ class WattsWay(Observer):
         """What the budget leaves from now on, when running jobs end as `releases` say."""
         raise NotImplementedError
 
-    def ready(self, job: Job) -> None:
-        """The nodes of `job` have booted: it begins only now."""
-        raise NotImplementedError
-
     def limit_set(self, job: Job) -> None:
         """Somebody has set the limit of `job`, running or suspended."""
         raise NotImplementedError
