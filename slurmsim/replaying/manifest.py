@@ -14,7 +14,7 @@ from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy
 from slurmsim.replaying.preparation import Prepared
-from slurmsim.sim.accounting_data import enforcement, takes_facts
+from slurmsim.sim.accounting_data import accounting_facts, enforcement, takes_facts
 
 LIMIT_SCAN_S = 30
 
@@ -103,9 +103,9 @@ def cluster_facts(cluster: ClusterSpec, accounting: Accounting | None = None) ->
         }  # fmt: skip
         if takes_turns(cluster):  # jobs of one partition take turns, those of several may run on the same CPUs
             partitions[p.name] |= {"jobs_per_cpu": 1, "shares_cpus": p.oversubscribe != "EXCLUSIVE"}
-    used_up = {"used_up_ends": True} if accounting is not None and enforce.limits and not enforce.safe else {}
     return {"name": cluster.name, "nodes": runs, "partitions": partitions, "whole_nodes": unit == "node",
-            "memory_tracked": memory, "licenses": dict(cluster.option("Licenses")), **used_up}  # fmt: skip
+            "memory_tracked": memory, "licenses": dict(cluster.option("Licenses")),
+            **accounting_facts(accounting, enforce)}  # fmt: skip
 
 
 def _same_size(a: Any, b: Any) -> bool:

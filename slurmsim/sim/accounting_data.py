@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from typing import Any
 
 from slurmsim.config.accounting.build import build
 from slurmsim.config.accounting.draft import Draft
@@ -79,3 +80,15 @@ def takes_facts(p: PartitionSpec, accounting: Accounting | None, enforce: Enforc
         "deny_qos": [name for name in p.deny_qos if name.lower() in qos] if not p.allow_qos else (),
     }
     return {key: [name.lower() for name in names] for key, names in lists.items() if names}
+
+
+def accounting_facts(accounting: Accounting | None, enforce: Enforcement) -> dict[str, Any]:
+    """What limits and QOS change for jobs that run, as the manifest has it (docs/validation.md)."""
+    found: dict[str, Any] = {}
+    if accounting is None:
+        return found
+    if enforce.limits and not enforce.safe:
+        found["used_up_ends"] = True
+    if lifting := [qos.name for qos in accounting.qos if "PartitionTimeLimit" in qos.flags]:
+        found["over_max_time"] = lifting
+    return found

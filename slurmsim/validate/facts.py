@@ -59,6 +59,8 @@ class ClusterFacts:
         How many there are of each.
     used_up_ends
         Running jobs are ended when their association or QOS has used up its minutes.
+    over_max_time
+        QOS that let jobs exceed MaxTime of a partition (Flags=PartitionTimeLimit).
     """
 
     names: list[str]
@@ -70,6 +72,7 @@ class ClusterFacts:
     memory_tracked: bool
     licenses: dict[str, int]
     used_up_ends: bool
+    over_max_time: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
@@ -119,6 +122,7 @@ class _Reader:
             self.get(cluster, "memory_tracked", "memory_tracked", bool, True),
             self.licenses(cluster),
             self.get(cluster, "used_up_ends", "used_up_ends", bool, False),
+            self.names(cluster.get("over_max_time", ()), "over_max_time"),
         )
 
     def licenses(self, cluster: Mapping[str, Any]) -> dict[str, int]:

@@ -13,6 +13,7 @@ from slurmsim.validate.runs import CPUS, MEMORY, JobRuns
 # How a run may end that is followed by a requeue.
 _LOST = (REQUEUED, RESIZING, JobState.NODE_FAIL, JobState.PREEMPTED, JobState.FAILED)
 _RUNNING = (JobState.RUNNING, JobState.SUSPENDED)
+UNLIMITED_S = 365 * 86400  # Slurm gives a job without a limit an end, a year after its start
 
 
 def check_rows(
@@ -135,7 +136,7 @@ def _check_limits(
     if jobs.has("reservation"):  # a job also times out with its reservation
         out &= jobs.texts["reservation"].mask([""])
     check = report.new("timeout_at_limit", int(out.sum()))
-    bad = np.flatnonzero(out & ((limit == NULL) | (run_time < limit)))
+    bad = np.flatnonzero(out & (run_time < np.where(limit == NULL, UNLIMITED_S, limit)))
     text = "job {} is TIMEOUT after {} s, its limit is {}"
     check.flag(len(bad), (text.format(ids[i], run_time[i], _show(limit[i])) for i in bad))
 
@@ -171,6 +172,9 @@ def _check_partitions(
     inside = report.new("nodes_in_partition", runs.n)
     limit = jobs.ints.get("time_limit_s")
     within = report.new("within_partition_limit", runs.n)
+    excused = edited[runs.row]
+    if cluster.over_max_time and jobs.has("qos"):
+        excused = excused | jobs.texts["qos"].mask(cluster.over_max_time)[runs.row]
     owner, low, high = runs.pieces.owner, runs.pieces.low, runs.pieces.high
     for code, name in enumerate(runs.partition.values):
         members = runs.partition.codes == code
@@ -195,7 +199,7 @@ def _check_partitions(
             )
         if facts.max_time_s is not None and limit is not None:
             asked = limit[runs.row]
-            over = members & ~edited[runs.row] & ((asked == NULL) | (asked > facts.max_time_s))
+            over = members & ~excused & ((asked == NULL) | (asked > facts.max_time_s))
             rows = np.flatnonzero(over)
             text = "job {} started with a limit of {} in partition {} (MaxTime {} s)"
             within.flag(
@@ -252,20 +256,22 @@ def _check_counts(
 def _rounded(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, given: int) -> bool:
     """Whether tasks of several CPUs explain that there are fewer than asked for.
 
-    slurmctld takes what is free of a node as it is and rounds what it still needs of the next one down to whole tasks:
-    4 tasks of 3 CPUs have 8 and 3 CPUs of two nodes of 8, or 7 and 3 if another job has one CPU of the first. A trace
+    slurmctld counts what is free of a node, as far as it still needs CPUs, and hands out whole tasks of that: 4 tasks
+    of 3 CPUs have 8 and 3 CPUs of two nodes of 8, 7 tasks of 2 have 2, 4, 4 and 2 where 2, 5, 4 and 8 are free. A trace
     does not tell the CPUs a task: any size will do.
     """
     pieces = runs.pieces
-    parts, filled = set[int](), False
+    mine, spare = [], []  # of each node, CPUs the run has and CPUs that are free beside them
     for k in np.flatnonzero(pieces.owner == run):
-        mine, nodes = int(pieces.amounts[CPUS][k]), slice(pieces.low[k], pieces.high[k] + 1)
-        full = mine + _others(runs, run, nodes) >= cluster.cpus[nodes]
-        filled = filled or bool(full.any())
-        if not full.all():
-            parts.add(mine)
-    sizes = (size for size in range(asked - given + 1, asked) if asked % size == 0)
-    return bool(filled and parts) and any(all(cpus % size == 0 for cpus in parts) for size in sizes)
+        amount, nodes = int(pieces.amounts[CPUS][k]), slice(pieces.low[k], pieces.high[k] + 1)
+        free = np.maximum(cluster.cpus[nodes] - _others(runs, run, nodes) - amount, 0)
+        mine.append(np.full(len(free), amount, np.int64))
+        spare.append(free)
+    has, left = np.concatenate(mine), np.concatenate(spare)
+    sizes = (size for size in range(2, int(has.min()) + 1) if asked % size == 0)
+    return any(
+        not (has[left > 0] % size).any() and given + int(np.minimum(left, size - 1).sum()) >= asked for size in sizes
+    )
 
 
 def _others(runs: JobRuns, run: int, nodes: slice) -> IntArray:

@@ -59,6 +59,68 @@ FOUND = {
         ),
         options={"policy": "equipartition"},
     ),
+    # a job inside its reservation started without a look at the budget; the validator knew no limit of a year
+    "a job of a reservation under a budget": World(
+        5393,
+        ("NodeName=n[1-4]", "PartitionName=p Nodes=ALL Default=YES"),
+        (
+            {"job_id": 1, "submit": 1},
+            {"job_id": 22, "submit": 227, "account": "a", "reservation": "r1", "nodes_max": 3},
+        ),
+        reservations=(
+            '[[reservation]]\nname = "r1"\nstart = 1013\nduration = "00:01:00"\nnodes = "ALL"\naccounts = ["a"]\n'
+            "flags = ['FLEX', 'IGNORE_JOBS']",
+        ),
+        watts=("time,watts", "1,280"),
+        options={"policy": "cpu_hours", "power_budget": "@watts.csv"},
+    ),
+    # the validator knew no flags of QOS
+    "a QOS that lifts MaxTime": World(
+        5037,
+        (
+            "ClusterName=wild", "AccountingStorageType=accounting_storage/slurmdbd",
+            "AccountingStorageEnforce=associations,limits,qos", "EnforcePartLimits=ALL", "NodeName=n1",
+            "PartitionName=p Nodes=ALL Default=YES MaxTime=20",
+        ),
+        ({"job_id": 33, "submit": 0, "run_time": 3000, "time_limit": 3600, "user": "ann", "qos": "low"},),
+        accounts=("add qos low Flags=PartitionTimeLimit", "add account a QOS=normal,low", "add user ann Account=a"),
+    ),
+    # whose exempt time was noted depended on the jobs a plan looked at: by kernels on others than without
+    "an exempt time that nobody waits for": World(
+        1274,
+        (
+            "PreemptType=preempt/qos", "PreemptMode=REQUEUE", "PreemptExemptTime=00:01:00",
+            "AccountingStorageEnforce=safe,qos", "NodeName=n[1-4]", "PartitionName=p Nodes=ALL Default=YES",
+            "PartitionName=q",
+        ),
+        (
+            {"job_id": 5, "submit": 1000, "user": "eve"},
+            {"job_id": 17, "submit": 1194, "user": "ann", "qos": "high", "nodes": 4},
+            {"job_id": 31, "submit": 1495, "user": "ann", "partition": "q,p"},
+            {"job_id": 34, "submit": 1500, "user": "eve"},
+        ),
+        accounts=(
+            "add qos high Priority=100 Preempt=low,normal Flags=NoReserve", "add qos low Priority=1 MaxJobsPerUser=2",
+            "add account a Fairshare=10 QOS=normal,high,low GrpTRES=mem=4000",
+            "add account b Fairshare=1 QOS=normal,high,low GrpWall=100", "add account bb parent=b",
+            "add user ann Account=a GrpTRESMins=cpu=400", "add user eve Account=bb MaxTRES=node=2",
+        ),
+        events=(("1187", "fail", "n3", "", "x", ""),),
+    ),
+    # the second count took a lower tier for one that stops when the row of a higher one changes (see `wild.count`)
+    "turns beside a lower tier": World(
+        900216,
+        (
+            "SelectType=select/cons_tres", "SelectTypeParameters=CR_CPU", "PreemptMode=GANG",
+            "NodeName=n1 CoresPerSocket=2", "PartitionName=p Nodes=ALL Default=YES OverSubscribe=FORCE:2",
+            "PartitionName=z Nodes=ALL OverSubscribe=FORCE:2 PriorityTier=5",
+        ),
+        (
+            {"job_id": 26, "submit": 0, "run_time": 600},
+            {"job_id": 38, "submit": 4, "run_time": 600, "partition": "z"},
+            {"job_id": 47, "submit": 11, "run_time": 300, "partition": "z", "exclusive": 1},
+        ),
+    ),
 }  # fmt: skip
 
 
@@ -93,3 +155,38 @@ def test_cpus_for_memory_beside_gpus(name: str, tmp_path: Path) -> None:
     assert ran.folder is not None and not findings
     row = pq.read_table(ran.folder / "jobs.parquet").to_pylist()[0]
     assert (row["cpus"], row["nodes"], row["state"]) == (cpus, nodes, "COMPLETED")
+
+
+# SelectTypeParameters, cores of the nodes, jobs before it, CPUs it gets on each node: as squeue and scontrol of
+# slurmctld 22.05.8 showed them (DefMemPerNode=500, nodes of 4,000 MiB)
+ODD_CPUS = {
+    "CR_Core_Memory": (4, [{"nodes": 6}], "3(x2),2(x3)"),
+    "CR_CPU_Memory": (8, [{"nodes": 6}], "7,6"),
+    "CR_CPU_Memory,CR_Pack_Nodes": (
+        8,
+        [{"nodes": 1, "node_list": f"n{node}", "tasks": tasks} for node, tasks in ((1, 6), (2, 3), (3, 4))],
+        "2,4(x2),2",
+    ),
+}
+
+
+@pytest.mark.parametrize("parameters", ODD_CPUS)
+def test_seven_tasks_of_two_cpus(parameters: str, tmp_path: Path) -> None:
+    """``sbatch -n7 -c2`` gets fewer than 14 CPUs where nodes have odd numbers of free ones, as in Slurm."""
+    cores, before, expected = ODD_CPUS[parameters]
+    world = World(
+        900545,
+        (
+            "SelectType=select/cons_tres", f"SelectTypeParameters={parameters}", "DefMemPerNode=500",
+            f"NodeName=n[1-{4 if len(before) > 1 else 12}] CoresPerSocket={cores} RealMemory=4000",
+            "PartitionName=p Nodes=ALL Default=YES",
+        ),
+        (
+            *({"job_id": k, "submit": 0, "run_time": 300, **job} for k, job in enumerate(before, 1)),
+            {"job_id": 9, "submit": 5, "run_time": 300, "tasks": 7, "cpus_per_task": 2},
+        ),
+    )  # fmt: skip
+    ran, findings = judge(world, tmp_path / "w")
+    assert ran.folder is not None and not findings
+    rows = {row["job_id"]: row for row in pq.read_table(ran.folder / "jobs.parquet").to_pylist()}
+    assert rows[9]["cpus_per_node"] == expected

@@ -53,6 +53,9 @@ class Run:
     asleep: list[Span] = field(default_factory=list)
 
 
+Share = Callable[[list[tuple[Run, int]], set[str]], float]
+
+
 def count(world: World, folder: Path) -> list[Trouble]:
     """All that is wrong with the run in `folder`."""
     facts = json.loads((folder / "run.json").read_text("utf-8"))
@@ -163,7 +166,8 @@ def _booked(
         cpus, memory, gres = nodes[name]
         busy = [(span, run, run.cpus[at]) for run, at in held for span in _awake(run)]
         for at, present in _instants([(span, (run, n)) for span, run, n in busy]):
-            if (used := share(present)) > cpus:
+            stopped = {run.row["partition"] for run in runs if any(a <= at < b for a, b in run.asleep)}
+            if (used := share(present, stopped)) > cpus:
                 who = ", ".join(f"{run.row['job_id']} ({n} in {run.row['partition']})" for run, n in present)
                 yield "cpus", f"{name} at {at}: {used:g} of {cpus} CPUs: jobs {who}"
                 break
@@ -201,26 +205,32 @@ def _instants(held: list[tuple[Span, tuple[Run, int]]]) -> Iterator[tuple[int, l
         yield at, [who for (begin, end), who in held if begin <= at < end]
 
 
-def _sharing(world: World) -> Callable[[list[tuple[Run, int]]], float]:
-    """How many CPUs of a node jobs need at least that run on it together.
+def _sharing(world: World) -> Share:
+    """CPUs of a node that jobs need at least which run on it, given the partitions in which jobs are stopped.
 
     A partition of FORCE:n or YES:n puts n jobs on a CPU, beside what partitions hold that share nothing; several such
     partitions may have the same CPUs. Jobs of YES:n that did not ask to share do not share with each other. Where a
     gang takes turns, one row of each partition runs, and partitions of one tier may run on the same CPUs; tiers may
-    not.
+    not, but a lower tier is not looked at again when the row of a higher one changes. slurmctld 22.05.8, one node of 2
+    CPUs, FORCE:2 in p (tier 1) and z (tier 5), PreemptMode=GANG: 1 CPU in p runs on while 1 and 2 CPUs in z take turns.
     """
     partitions = {p["PartitionName"]: p for p in map(pairs, world.conf) if "PartitionName" in p}
     gang = any(line.startswith("PreemptMode=") and "GANG" in line for line in world.conf)
     willing = {int(job["job_id"]) for job in world.jobs if job.get("oversubscribe")}
 
-    def in_turn(present: list[tuple[Run, int]]) -> float:
-        tiers: dict[str, Counter[str]] = defaultdict(Counter)
+    def in_turn(present: list[tuple[Run, int]], turning: set[str]) -> float:
+        tiers: dict[int, Counter[str]] = defaultdict(Counter)
         for run, n in present:
             name = run.row["partition"]
-            tiers[partitions[name].get("PriorityTier", "1")][name] += n
-        return float(sum(max(tier.values()) for tier in tiers.values()))
+            tiers[_tier(partitions[name])][name] += n
+        most, above = 0, 0
+        for tier in sorted(tiers, reverse=True):
+            most = max(most, above + (own := max(tiers[tier].values())))
+            if not any(_tier(partitions[name]) == tier for name in turning):
+                above += own
+        return float(most)
 
-    def at_once(present: list[tuple[Run, int]]) -> float:
+    def at_once(present: list[tuple[Run, int]], _turning: set[str]) -> float:
         own, shared, unwilling = 0, Counter[str](), Counter[str]()
         for run, n in present:
             name = run.row["partition"]
@@ -233,6 +243,10 @@ def _sharing(world: World) -> Callable[[list[tuple[Run, int]]], float]:
         return float(max(own + max(shared.values(), default=0), *unwilling.values(), 0))
 
     return in_turn if gang else at_once
+
+
+def _tier(partition: dict[str, str]) -> int:
+    return int(partition.get("PriorityTier", 1))
 
 
 def _licenses(runs: list[Run], there: dict[str, int]) -> Iterator[Trouble]:

@@ -81,7 +81,8 @@ def _size(
     if not least <= len(names) <= most:
         yield f"{len(names)} nodes, it asked for {least} to {most}"
     tasks = int(job.get("tasks", 0)) or int(job.get("nodes", 1)) * int(job.get("tasks_per_node", 1))
-    if sum(cpus) < tasks * _each(job):
+    # slurmctld counts a node's odd CPUs, and hands out whole tasks of them
+    if sum(cpus) + len(names) * (_each(job) - 1) < tasks * _each(job):
         yield f"{sum(cpus)} CPUs, it asked for {tasks} tasks of {_each(job)}"
     if (job.get("exclusive") or whole) and cpus != [nodes[name][0] for name in names]:
         yield f"{cpus} CPUs, it asked for whole nodes"
