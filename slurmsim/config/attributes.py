@@ -105,11 +105,13 @@ def read_attributes(line: ConfLine, table: Mapping[str, Option], report: Report)
         if lower in result.values:
             report.warning(place, option.name, pair.value, "set more than once, the last value is used")
         try:
-            typed = option.parse(pair.value)
+            typed, remark = option.read(pair.value)
         except ValueError as error:
             message, *expected = error.args
             report.error(place, option.name, pair.value, message, *expected)
             continue
+        if remark:
+            report.warning(place, option.name, pair.value, remark)
         if refused := option.refused(pair.value):
             report.fatal_in_strict(place, option.name, pair.value, refused)
         result.values[lower] = Value(typed, pair.value, place)

@@ -12,7 +12,7 @@ from typing import Any
 
 from slurmsim.config.findings import Report
 from slurmsim.config.option import LATEST, OLDEST, earlier, split_words
-from slurmsim.config.scalars import Setting
+from slurmsim.config.scalars import Setting, preempt_words
 from slurmsim.config.slurm_conf import ConfLine
 
 _MOST_BYTES = {"max_script_size": 512 * 1024 * 1024, "max_submit_line_size": 2 * 1024 * 1024}
@@ -138,11 +138,13 @@ def _unknown_tres(given: Given) -> bool:
                for word in given.words("AccountingStorageTRES"))  # fmt: skip
 
 
-def _preempts_nothing(given: Given) -> bool:
-    """Words of PreemptMode that do not go together: WITHIN and PRIORITY without an action, or two actions."""
-    words = {word.upper() for word in given.words("PreemptMode")}
+def _bad_modes(given: Given) -> bool:
+    """Words of PreemptMode that do not go together: two actions, or WITHIN and PRIORITY with GANG or without one."""
+    words = frozenset(preempt_words(given.text("PreemptMode")))
     actions = words & {"CANCEL", "REQUEUE", "SUSPEND", "OFF"}
-    return len(actions) > 1 or (not actions and bool(words & {"WITHIN", "PRIORITY"}))
+    unknown = "PRIORITY" in words and earlier(given.release, "25.05")
+    more = bool(words & {"WITHIN", "PRIORITY"})
+    return unknown or len(actions) > 1 or (more and ("GANG" in words or not actions))
 
 
 def _no_container(key: str) -> Callable[[Given], bool]:
@@ -177,7 +179,8 @@ _RULES: tuple[Rule, ...] = (
     Rule("MCSPlugin", "mcs/group needs MCSParameters",
          lambda g: g.text("MCSPlugin") == "mcs/group" and not g.text("MCSParameters")),
     Rule("NamespaceType", "it needs PrologFlags=Contain", _no_container("NamespaceType")),
-    Rule("PreemptMode", "it needs one of OFF, CANCEL, REQUEUE and SUSPEND", _preempts_nothing),
+    Rule("PreemptMode", "it takes one of OFF, CANCEL, REQUEUE, SUSPEND; with it GANG, WITHIN or, from 25.05, PRIORITY",
+         _bad_modes),
     Rule("PriorityDecayHalfLife", "0 needs a PriorityUsageResetPeriod",
          lambda g: g.options.get("PriorityDecayHalfLife") == 0 and not g.text("PriorityUsageResetPeriod")),
     Rule("PrologFlags", "NoHold goes with neither Contain nor X11",

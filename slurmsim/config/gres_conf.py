@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from slurmsim.config.attributes import Attributes, read_attributes
 from slurmsim.config.findings import Place, Report
 from slurmsim.config.line_options import GRES_KEYS
-from slurmsim.config.nodes import NodeTable, known_nodes
+from slurmsim.config.nodes import NodeTable, expand_names, split_known
 from slurmsim.config.slurm_conf import ConfLine, Pair
 from slurmsim.errors import InputError
-from slurmsim.hostlist import expand
+from slurmsim.hostlist import compress, expand
 from slurmsim.model.node import Gres, NodeSpec
 from slurmsim.tres import parse_count
 
@@ -81,11 +81,22 @@ def _devices(line: ConfLine, table: NodeTable, report: Report) -> _Devices | Non
             report.error(line.place, GRES_KEYS[loose[0]].name, attributes.text(loose[0]),
                          "the line names no GRES", "Name=gpu")  # fmt: skip
         return None
-    nodes = known_nodes(attributes.text("nodename"), table, line.place, "NodeName", report)
+    nodes = _nodes(attributes, table, report)
     if attributes.given("nodename") and not nodes:
         return None
     count = _count(attributes, report)
     return None if count is None else _Devices(frozenset(nodes), name, attributes.text("type"), count, line.place)
+
+
+def _nodes(attributes: Attributes, table: NodeTable, report: Report) -> tuple[str, ...]:
+    """Nodes of a line; a file that clusters share may name others."""
+    text, place = attributes.text("nodename"), attributes.place_of("nodename")
+    if not text or text.upper() == "ALL":
+        return tuple(table.nodes) if text else ()
+    names, unknown = split_known(expand_names(text, place, "NodeName", report), table)
+    if unknown:
+        report.warning(place, "NodeName", compress(unknown), "no nodes of slurm.conf: left out, as Slurm does")
+    return names
 
 
 def _count(attributes: Attributes, report: Report) -> int | None:

@@ -60,6 +60,9 @@ def read_nodes(lines: Iterable[ConfLine], report: Report) -> NodeTable:
                     report.error(line.place, NODE_KEYS[key].name, attributes.text(key), "not allowed on a DEFAULT line")
             defaults = attributes.over(defaults)
             continue
+        if name_list.upper() == "ALL":
+            report.error(line.place, "NodeName", name_list, "no node can be called so", "another name")
+            continue
         names = expand_names(name_list, line.place, "NodeName", report)
         if not names:
             continue

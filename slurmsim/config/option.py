@@ -270,6 +270,13 @@ def _seconds(text: str, _option: Option) -> int:
     return int(text)
 
 
+def _ports(text: str, _option: Option) -> str:
+    numbers = [int(number) for number in re.findall("[0-9]{1,18}", text)]
+    if not re.fullmatch(r"[\[\]0-9,-]+", text) or not all(1 <= number <= _SHORT for number in numbers):
+        raise ValueError(f"{text!r} is no port", f"1 to {_SHORT}, or a list as [7001-7004]")
+    return text
+
+
 def _exit_codes(text: str, _option: Option) -> frozenset[int]:
     codes: set[int] = set()
     for word in split_words(text.strip("[]")):
@@ -338,6 +345,7 @@ KINDS: Mapping[str, Callable[[str, Option], Any]] = {
     "choice": _choice,
     "beginning": _beginning,
     "exit codes": _exit_codes,
+    "ports": _ports,
     "seconds": _seconds,  # -1 and INFINITE give -1: never
     "weights": _weights,  # TRES weights by lower-cased name; memory per MiB
     "licenses": _licenses,  # ((name, count), …)

@@ -9,7 +9,8 @@ from slurmsim.config.attributes import Attributes, read_attributes
 from slurmsim.config.findings import Place, Report
 from slurmsim.config.line_options import NOT_FROM_DEFAULT, PARTITION_KEYS
 from slurmsim.config.nodes import NodeSet, NodeTable, expand_names
-from slurmsim.config.option import split_words
+from slurmsim.config.option import earlier, split_words
+from slurmsim.config.scalars import preempt_words
 from slurmsim.config.slurm_conf import ConfLine
 from slurmsim.errors import InputError
 from slurmsim.hostlist import natural_key
@@ -136,7 +137,7 @@ def _spec(
         deny_qos=() if attributes.given("allowqos") else _names(attributes, "denyqos"),
         qos=attributes.text("qos"),
         grace_time_s=get("gracetime") or 0,
-        preempt_mode=attributes.text("preemptmode").upper(),
+        preempt_mode=",".join(preempt_words(attributes.text("preemptmode"))),
         tres_billing_weights=_weights(attributes, report),
     )
 
@@ -219,10 +220,14 @@ def _contradictions(name: str, attributes: Attributes, report: Report) -> None:
 def _check_preempt_mode(name: str, attributes: Attributes, modes: frozenset[str], report: Report) -> None:
     """A partition's own PreemptMode must be one the cluster can carry out."""
     text, place = attributes.text("preemptmode"), attributes.place_of("preemptmode")
-    words = {word.strip().upper() for word in text.split(",")} - {""}
+    words = set(preempt_words(text))
     for word in sorted(words - {"OFF", "CANCEL", "GANG", "REQUEUE", "SUSPEND", "WITHIN", "PRIORITY"}):
         report.error(place, "PreemptMode", text, f"unknown mode {word!r} in partition {name}",
                      "OFF, CANCEL, REQUEUE or SUSPEND")  # fmt: skip
+    actions = words & {"OFF", "CANCEL", "REQUEUE", "SUSPEND"}
+    if earlier(report.release, "24.11") and (len(actions) > 1 or "PRIORITY" in words):
+        report.fatal_in_strict(place, "PreemptMode", text, f"slurmctld {report.release} does not start: one mode, or "
+                               "WITHIN with it")  # fmt: skip
     if "SUSPEND" in words and not modes & {"CANCEL", "REQUEUE", "SUSPEND"}:
         report.warning(place, "PreemptMode", text, "without effect: the cluster preempts no jobs")
     elif "SUSPEND" in words and "GANG" not in modes:

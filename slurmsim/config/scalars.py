@@ -11,7 +11,7 @@ from typing import Any
 
 from slurmsim.config.daemon_values import TAKES
 from slurmsim.config.findings import Place, Report, Seen
-from slurmsim.config.option import Option, Status, earlier
+from slurmsim.config.option import Option, Status, earlier, split_words
 from slurmsim.config.options import CPU_PARAMETERS, FLAG_NOTES, SCALARS
 from slurmsim.config.slurm_conf import Pair
 from slurmsim.numerals import is_number
@@ -170,14 +170,18 @@ def _check_memory(options: dict[str, Any], settings: Mapping[str, Setting], repo
             options[per_cpu] = None
 
 
+def preempt_words(text: str) -> tuple[str, ...]:
+    """The words of a PreemptMode in capitals, one spelling each."""
+    return tuple(_SAME_MODE.get(word.upper(), word.upper()) for word in split_words(text))
+
+
 def _check_preemption(options: dict[str, Any], settings: Mapping[str, Setting], report: Report) -> None:
     """Combinations of PreemptType and PreemptMode that slurmctld refuses, and those slurmsim does not model."""
     mode, kind = settings.get("PreemptMode"), settings.get("PreemptType")
     if options["PreemptType"] == "(null)":
         options["PreemptType"] = "preempt/none"
-    words = {word.strip().upper() for word in mode.text.split(",")} if mode else {"OFF"}
-    words = {_SAME_MODE.get(word, word) for word in words}
-    options["PreemptMode"] = tuple(sorted(words - {""}))
+    words = set(preempt_words(mode.text)) if mode else {"OFF"}
+    options["PreemptMode"] = tuple(sorted(words))
     if mode is not None:
         for word in sorted(words - {"OFF", "CANCEL", "GANG", "REQUEUE", "SUSPEND", "WITHIN", "PRIORITY"}):
             report.error(mode.place, mode.shown, mode.text, f"unknown mode {word!r}",

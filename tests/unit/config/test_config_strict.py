@@ -1,4 +1,4 @@
-"""``check --strict`` against what slurmctld 22.05.8, 24.11.5 and 26.05.5 said of 656 made-up configurations.
+"""``check --strict`` against what slurmctld 22.05.8, 24.11.5 and 26.05.5 said of 736 made-up configurations.
 
 Each row of strict_verdicts.csv was started with the three daemons. *refused* means that slurmctld ended by itself,
 *taken* that it answered, an empty cell that it was not asked. ``lines`` is slurm.conf with ``\\n`` between its lines.
