@@ -13,8 +13,9 @@ knows when that is. The rule has two parts:
 Two things never come to rest by themselves, so they get a month (`STUCK_S`): failures that are drawn without an end,
 unless all nodes are up and have been so for the time above; and a policy that asks to be called at times of its own.
 Runs that are undone again and again go on for ever, too: failures hit a long job, or nodes boot for longer than
-ResumeTimeout. Such a run ends when each job that runs or is to begin has been requeued `TRIES` times since a job ended
-last, or something came from outside. A job that needs more tries is as likely as not to need a million.
+ResumeTimeout. Such a run ends when all jobs that ran or were to begin for the time above have been requeued `TRIES`
+times since a job ended last, or something came from outside. A job that needs more tries is as likely as not to need a
+million.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class EndOfRun:
         self._last_end = controller.state.now  # when a job ended last, or something was to come from outside
         self._undone: Counter[int] = Counter()  # how often each job has been requeued since
         self._worn: set[int] = set()  # jobs that were often enough
+        self._hoped = self._last_end  # when a job ran, or was to begin, that was not
         self._since: int | None = None  # when what went on was over
         self._up_since: int | None = None  # the same, with all nodes up
         self._settled_s = _settled_s(controller)
@@ -81,23 +83,27 @@ class EndOfRun:
     def undone(self, job_id: int) -> None:
         """A run of a job came to nothing: the job was requeued."""
         self._undone[job_id] += 1
-        if self._undone[job_id] >= TRIES:
+        if self._undone[job_id] == TRIES:
             self._worn.add(job_id)
+            self._hoped = self._controller.state.now
 
     def _in_vain(self, now: int) -> bool:
         """Whether all that runs has been undone too often."""
-        if not self._worn or now - self._last_end <= self._settled_s:
+        if not self._worn:
             return False
         state = self._controller.state
-        going = [*(job.id for _, _, job in state.running), *(job_id for _, job_id in state.begin_heap)]
-        if any(job_id in state.jobs and job_id not in self._worn for job_id in going):
+        going = {job.id for _, _, job in (*state.running, *state.suspended)}
+        going |= {job_id for _, job_id in state.begin_heap if job_id in state.jobs}
+        if going - self._worn:
+            self._hoped = now
+        if now - max(self._last_end, self._hoped) <= self._settled_s:
             return False
         if self._outside(but_for=self._follow):
             self.job_ended(now)
             return False
         if now - self._last_end > STUCK_S:
             return True
-        return not (state.suspended or self._controller.deadlines.jobs or state.reserved.all or self._frees())
+        return not (self._controller.deadlines.jobs or state.reserved.all or self._frees())
 
     def reached(self, now: int) -> bool:
         """Whether the end is there when the controller's turn comes at `now`, before anything happens in it."""

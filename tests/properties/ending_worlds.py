@@ -89,6 +89,8 @@ def ending_world(seed: int) -> EndingWorld:
     if draw.random() < 0.3:
         world.fails = True
         world.options |= {"mtbf": draw.choice((20_000, 400_000)), "mttr": draw.choice((600, 20_000))}
+    if "SuspendTime=300" in world.files["slurm.conf"]:
+        world.options["boot_time"] = draw.choice((20, 60, 600))  # nodes are given up after ResumeTimeout, 60 s
     if draw.random() < 0.2:
         world.options["as_live"] = True
     return world
@@ -107,7 +109,8 @@ def _conf(draw: random.Random) -> str:
         lines += ["PriorityType=priority/multifactor", f"PriorityWeightAge={draw.choice((0, 1000))}",
                   f"PriorityWeightFairshare={draw.choice((0, 1000))}", f"PriorityMaxAge={draw.choice(('0-2', '0-1'))}",
                   f"PriorityDecayHalfLife={draw.choice(('0', '0-1', '0-1'))}",
-                  f"PriorityUsageResetPeriod={draw.choice(('NONE', 'NONE', 'DAILY'))}"]  # fmt: skip
+                  f"PriorityUsageResetPeriod={draw.choice(('NONE', 'NONE', 'DAILY'))}",
+                  f"PriorityCalcPeriod={draw.choice((1, 5, 60))}"]  # fmt: skip
         if "PriorityDecayHalfLife=0" in lines:
             lines = [line.replace("Period=NONE", "Period=DAILY") for line in lines]
     if draw.random() < 0.3:
@@ -141,7 +144,8 @@ def _jobs(draw: random.Random) -> str:
 
 def _accounts(draw: random.Random) -> str:
     minutes, wall, forever = draw.choice((1, 60, 500)), draw.choice((5, 100)), draw.choice(("", " Flags=NoDecay"))
-    lines = [f"add qos low Priority=1 MaxJobsPerUser=1{forever} GrpTRESMins=cpu={minutes}", "add qos normal",
+    fair = draw.choice(("", " UsageThreshold=0.6 Flags=EnforceUsageThreshold"))
+    lines = [f"add qos low Priority=1 MaxJobsPerUser=1{forever} GrpTRESMins=cpu={minutes}", f"add qos normal{fair}",
              f"add account a Fairshare=10 QOS=normal,low GrpTRESMins=cpu={minutes}",
              f"add account b Fairshare=1 QOS=normal,low GrpWall={wall} GrpTRES=cpu={draw.choice((1, 4))}",
              "add user ann Account=a,b", "add user bob Account=a,b"]  # fmt: skip
@@ -160,5 +164,6 @@ def _events(draw: random.Random) -> str:
 
 def _reservation(draw: random.Random) -> str:
     flags = draw.choice(("[]", '["DAILY"]', '["MAINT"]', '["DAILY", "IGNORE_JOBS"]'))
+    nodes = draw.choice(('nodes = "n1"', 'nodes = "n[1-4]"', "node_count = 3"))
     return (f'[[reservation]]\nname = "r"\nstart = {draw.choice((100, 5000))}\nduration = {draw.choice((3600, 7200))}\n'
-            f'nodes = "{draw.choice(("n1", "n[1-4]"))}"\nusers = ["carol"]\nflags = {flags}\n')  # fmt: skip
+            f'{nodes}\nusers = ["carol"]\nflags = {flags}\n')  # fmt: skip
