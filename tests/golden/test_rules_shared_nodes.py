@@ -215,3 +215,17 @@ def test_components_of_a_heterogeneous_job_take_no_turns(partition: str) -> None
     assert states(w, "H0 H1 B") == "RRR"
     w.until(1000)
     assert states(w, "H0 H1 B") == "CCC"
+
+
+def test_a_plan_is_made_anew_when_a_job_ends_early() -> None:
+    """With turns and preemption, a plan of an earlier cycle was taken for the present one: `b` began at 120."""
+    more = "PreemptType=preempt/partition_prio\nPreemptMode=CANCEL,GANG\n"
+    parameters = "SchedulerParameters=bf_interval=30,sched_interval=-1"
+    partition = "PartitionName=z Nodes=ALL Default=YES OverSubscribe=YES MaxTime=INFINITE"
+    w = World(f"{HEAD}{more}{parameters}\nNodeName=n1 CoresPerSocket=4 RealMemory=8000\n{partition}\n",
+              "backfill", plan_all=True)  # fmt: skip
+    w.sbatch("-J a --exclusive -t 3", 60, at=1)
+    w.sbatch("-J b --exclusive -t 3", 60, at=32)
+    w.until(400)
+    assert w.starts("a b") == {"a": 30, "b": w["a"].end_time}
+    judge(w)

@@ -370,6 +370,7 @@ class Preemption(Observer):
             )
         if trim is not None or about is not None:
             return self._future(record, within, trim or (lambda free, gone: free), about)
+        self._fresh()
         key = (self._key(record), request, within & request.candidates)
         if key in self._forecasts:
             return self._forecasts[key]
