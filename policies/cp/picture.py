@@ -157,7 +157,7 @@ class _Painter:
         """In the first of its partitions that has room now, else in the first that can hold it."""
         if len(job.partitions) == 1:
             return self.view.units(job)
-        tried = [self.view.units(job, partition) for partition in job.partitions]
+        tried = [self.view.units(job, partition) for partition in self.view.waits_in(job)]
         known = [units for units in tried if not units.refusal]
         for units in known:
             allowed = self._indices(units.nodes & self.up & self.view.open_to(job))

@@ -246,7 +246,7 @@ def _able_now(picture: Picture) -> list[str]:
 
 def _still(view: LayoutsView, job: JobView, layout: Mapping[int, int]) -> bool:
     """Whether the job still asks for as many units: users may change what waits."""
-    return view.units(job).count == sum(layout.values())
+    return sum(layout.values()) in {view.units(job, partition).count for partition in view.waits_in(job)}
 
 
 class ListSchedule(CpPolicy):

@@ -17,6 +17,9 @@ class LayoutsView(PowerView, Protocol):
     def units(self, job: JobView, partition: PartitionView | None = None) -> JobUnits:
         """`job` as units in one of its partitions, else in the one it runs in or the first it asked for."""
 
+    def waits_in(self, job: JobView) -> Sequence[PartitionView]:
+        """Partitions in which `job`, which is pending, may start: the others do not take it as it is."""
+
     def holdings(self, job: JobView) -> Sequence[Holding]:
         """What running `job` holds, node by node."""
 

@@ -416,6 +416,10 @@ class View:
         request = job.request if partition is None else job.requests[job.partitions.index(partition)]
         return units_of(request, self.state.table)
 
+    def waits_in(self, job: Job) -> list[Partition]:
+        """Partitions in which pending `job` may start: the others do not take it as it is."""
+        return [record.partition for record in self.state.queue.jobs.get(job.id, ())]
+
     def holdings(self, job: Job) -> list[Holding]:
         """What running `job` holds, node by node."""
         return holdings(job, self.state.table, self.state.selector.memory_consumable)
