@@ -40,6 +40,7 @@ test-compiled: ## the whole test suite against the compiled build, which is what
 wheels: ## a pure and a compiled wheel into dist, each tried in a clean environment (PYTHON=python3.13)
 	@.ci/wheels
 
+nightly: export SLURMSIM_WILD_COMPILED ?= 200
 nightly: test-compiled ## test-compiled; kernels under sanitizers; fuzzers and properties with thousands of examples; daemons killed and stopped 1,000 times; tests beside load
 	@.ci/setup dev
 	@HYPOTHESIS_PROFILE=nightly .ci/sanitize

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from wild.judging import judge
+from wild.running import Ran
 from wild.world import World
 
 FOUND = {
@@ -155,6 +157,24 @@ def test_cpus_for_memory_beside_gpus(name: str, tmp_path: Path) -> None:
     assert ran.folder is not None and not findings
     row = pq.read_table(ran.folder / "jobs.parquet").to_pylist()[0]
     assert (row["cpus"], row["nodes"], row["state"]) == (cpus, nodes, "COMPLETED")
+
+
+def test_a_layout_is_for_a_partition_that_takes_the_job(tmp_path: Path) -> None:
+    """The policy laid the job out for p, whose MinNodes it does not meet: what q lacks is said instead."""
+    world = World(
+        93,
+        (
+            "SelectType=select/cons_tres", "NodeName=n[1-2] CoresPerSocket=2",
+            "PartitionName=p Nodes=ALL Default=YES MinNodes=2", "PartitionName=q Nodes=ALL",
+        ),
+        ({"job_id": 4, "submit": 121, "run_time": 9, "tasks": 2, "partition": "q,p"},),
+        options={"policy": "list"},
+    )  # fmt: skip
+    ran, findings = judge(world, tmp_path / "w")
+    assert (ran.how, findings) == ("refused", [])
+    assert "asks for something per node and leaves open how many nodes: that is not modelled" in ran.said
+    sized = replace(world, jobs=({**world.jobs[0], "mem_per_cpu": 10},))
+    assert judge(sized, tmp_path / "sized") == (Ran("ran", "", tmp_path / "sized" / "usual"), [])
 
 
 # SelectTypeParameters, cores of the nodes, jobs before it, CPUs it gets on each node: as squeue and scontrol of

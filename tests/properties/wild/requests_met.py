@@ -66,8 +66,11 @@ def _places(world: World, job: Row, row: dict[str, Any], names: list[str], facts
         yield f"ran on {row['node_list']} in spite of --exclude={job['exclude']}"
     if row["start"] < max(int(job["submit"]), int(job.get("begin", 0))):
         yield "before it was submitted or may begin"
-    # Slurm 22.05.8 gives `--contiguous -N1-4` n[01,03-04] where n02 is busy: only a fixed number lies side by side
-    if job.get("contiguous") and job.get("nodes_max", job.get("nodes", 0)) == job.get("nodes"):
+    # Slurm 22.05.8 gives `--contiguous -N1-4` n[01,03-04] where n02 is busy: only a fixed number lies side by side.
+    # With LLN=YES the least loaded nodes come first even so: `--contiguous -N4` got n[1,3-5].
+    lines = map(pairs, world.conf)
+    lln = any(line.get("LLN") == "YES" for line in lines if line.get("PartitionName") == row["partition"])
+    if job.get("contiguous") and job.get("nodes_max", job.get("nodes", 0)) == job.get("nodes") and not lln:
         numbers = sorted(int(name[1:]) for name in names)
         if numbers[-1] - numbers[0] != len(numbers) - 1:
             yield f"{row['node_list']} are not side by side"
