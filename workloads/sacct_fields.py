@@ -158,6 +158,7 @@ class Memory:
     scope: str
 
 
+_NO_MEMORY_MIB = 1 << 44  # before 24.11 sacct prints 16777216.00T where a job asked for none
 _MEMORY = re.compile(r"(\d{1,18}(?:\.\d*)?[KMGTPkmgtp]?)([nc]?)", re.ASCII)
 
 
@@ -168,7 +169,8 @@ def parse_req_mem(text: str) -> Memory:
     match = _MEMORY.fullmatch(text.strip())
     if not match:
         raise ValueError("a size such as 8G, 4Gn or 2000Mc")
-    return Memory(parse_memory(match[1]), {"n": "node", "c": "cpu", "": "job"}[match[2]])
+    mib = parse_memory(match[1])
+    return Memory(mib if mib < _NO_MEMORY_MIB else -1, {"n": "node", "c": "cpu", "": "job"}[match[2]])
 
 
 def parse_yes(text: str) -> int:

@@ -40,9 +40,14 @@ def read_commands(text: str, file: str, draft: Draft) -> None:
 
 
 def do_command(line: str, place: Place, draft: Draft) -> bool:
-    """Do on `draft` what one command, found at `place`, says; False when there is none. Raises ConfigError."""
+    """Do on `draft` what one command, found at `place`, says; False when there is none. Raises ConfigError.
+
+    A command that only shows something is an error here: it would change nothing.
+    """
     found = [words for words, _ in commands_in(line, place.file) if words]
     for words in found:
+        if _whole(words[0], (*VERBS, *_SHOWING)) in _SHOWING:
+            fail(place, words[0], "no command slurmsim knows", "add, modify or delete")
         _command(words, place, draft)
     return bool(found)
 

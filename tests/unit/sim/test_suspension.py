@@ -21,8 +21,8 @@ PreemptType=preempt/partition_prio
 PreemptMode={mode}
 DefMemPerCPU=100
 NodeName=n[1-3] Sockets=1 CoresPerSocket=4 RealMemory=1000
-PartitionName=low Nodes=ALL Default=YES PriorityTier=1 OverSubscribe=FORCE:1 MaxTime=60
-PartitionName=hi Nodes=ALL PriorityTier=10 OverSubscribe=FORCE:1 MaxTime=60
+PartitionName=low Nodes=ALL Default=YES PriorityTier=1 OverSubscribe={share} MaxTime=60
+PartitionName=hi Nodes=ALL PriorityTier=10 OverSubscribe={share} MaxTime=60
 """
 # job, submit, cpus, run time, partition (1 low, 2 hi)
 JOBS = ((1, 0, 12, 200, 1), (2, 50, 4, 100, 2), (3, 60, 4, 30, 2), (4, 70, 4, 100, 1), (5, 400, 12, 50, 2))
@@ -30,7 +30,8 @@ JOBS = ((1, 0, 12, 200, 1), (2, 50, 4, 100, 2), (3, 60, 4, 30, 2), (4, 70, 4, 10
 
 def prepared(folder: Path, mode: str, policy: str | None = None) -> Prepared:
     """`JOBS` ready to be replayed."""
-    (folder / "slurm.conf").write_text(CONF.format(mode=mode))
+    share = "FORCE:1" if "GANG" in mode else "NO"  # jobs of two tiers with FORCE share CPUs where none are suspended
+    (folder / "slurm.conf").write_text(CONF.format(mode=mode, share=share))
     lines = ["; Version: 2.2", "; MaxProcs: 12", "; MaxNodes: 3", "; UnixStartTime: 0", "; Partition: 1 low",
              "; Partition: 2 hi"]  # fmt: skip
     for job, submit, cpus, run_time, partition in JOBS:

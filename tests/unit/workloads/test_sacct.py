@@ -12,6 +12,7 @@ from workload_helpers import assert_equal, given, ints, texts
 from slurmsim.workload import Workload
 from slurmsim_workloads import read_workload
 from slurmsim_workloads.sacct import TIMEOUT_SLACK_S
+from slurmsim_workloads.sacct_fields import parse_req_mem
 
 HEADER = "JobIDRaw|JobID|Submit|Eligible|Start|End|Timelimit|State|ExitCode|ReqTRES|AllocTRES|NodeList|User|JobName"
 BASE = {
@@ -368,3 +369,9 @@ def test_everything_real_slurm_prints(release: str, tmp_path: Path) -> None:
     assert ints(w, "tasks") == [4, 1, 1, 1, 12, 1, 1, 14] and ints(w, "cpus_per_task") == [1, 1, 1, 4, 1, 8, 1, 1]
     assert ints(w, "exit_code") == [0, 0, 3, 0, 0, 0, 0, 0] and ints(w, "exclusive")[-1] == 1
     assert w.quality.dropped == {"record of a step, its job's record counts": 8}
+
+
+@pytest.mark.parametrize(("text", "mib"), [("16777216.00T", -1), ("0", 0), ("8G", 8192), ("16777215T", 16777215 << 20)])
+def test_memory_that_was_not_asked_for(text: str, mib: int) -> None:
+    """22.05 prints 16777216.00T for a job without a request where no memory is tracked."""
+    assert parse_req_mem(text).mib == mib
