@@ -1,7 +1,8 @@
-"""Writes of the database over REST and by ``sacctmgr load`` last; an allocation that waits keeps nobody waiting."""
+"""Writes of the database over REST and by ``sacctmgr load`` last; allocations that wait hold up no other request."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ from live.processes import daemons, wait_until
 
 import slurmsim
 from slurmsim.rest.messages import Request
-from slurmsim.rest.server import make_service
+from slurmsim.rest.server import application, make_service
 from slurmsim.rest.service import Service
 
 pytest.importorskip("jwt")
@@ -107,4 +108,44 @@ def test_an_allocation_that_waits_keeps_nobody_waiting() -> None:
         assert status == 200 and document["job_id"] == 2
         assert c.job(2).state == "RUNNING"
         assert ask(service, "DELETE", "/slurm/v0.0.45/job/2")[0] == 200
+        service.close()
+
+
+def test_dozens_of_allocations_that_wait_leave_threads_for_others() -> None:
+    """AnyIO has 40 threads unless told otherwise, and each allocation that waits has one."""
+    httpx = pytest.importorskip("httpx")
+    job = {"name": "wide", "current_working_directory": "/tmp", "environment": ["A=b"], "minimum_nodes": 2, "tasks": 2}
+    with slurmsim.cluster(nodes=2, frozen=True, slurm_version="26.05", users={"alice": 2001}) as c:
+        c.run(["sbatch", "-N2", "--exclusive", "-t5", "--wrap", "sleep 60"])
+        c.step(5)
+        service = make_service(str(c.folder), user="alice")
+
+        async def asks() -> tuple[int, list[int]]:
+            transport = httpx.ASGITransport(application(service), client=("", 0))
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=60) as client:
+                path = "/slurm/v0.0.45/job/allocate"
+                waiting = [asyncio.create_task(client.post(path, json={"job": job})) for _ in range(45)]
+                while len(await asyncio.to_thread(c.jobs)) < 46:
+                    await asyncio.sleep(0.05)
+                ping = await asyncio.wait_for(client.get("/slurm/v0.0.45/ping/"), 20)
+                assert not any(one.done() for one in waiting)
+                await asyncio.to_thread(c.run, ["scancel", "-n", "wide"])
+                return ping.status_code, [one.status_code for one in await asyncio.gather(*waiting)]
+
+        ping, allocated = asyncio.run(asyncio.wait_for(asks(), 90))
+        assert ping == 200 and len(allocated) == 45
+        service.close()
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/metrics/jobs", "/metrics/scheduler"])
+def test_metrics_of_a_daemon_that_is_away(path: str) -> None:
+    """A gateway's error in one line, and the numbers again once the daemon is back."""
+    with slurmsim.cluster(nodes=1, frozen=True, slurm_version="26.05") as c:
+        service = make_service(str(c.folder))
+        assert service.answer(Request("GET", path)).status == 200
+        c.stop()
+        away = service.answer(Request("GET", path))
+        assert away.status == 502 and away.body.count(b"\n") == 1 and b"internal error" not in away.body
+        c.start()
+        assert service.answer(Request("GET", path)).status == 200
         service.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -16,9 +17,11 @@ import pytest
 import slurmsim
 from slurmsim.cli import main
 from slurmsim.errors import ConfigError, WorkloadError
+from slurmsim.live.cluster import Cluster
 from slurmsim.live.daemon import environment
 from slurmsim.report import page, text
 from slurmsim.shown import Stream, all_shown, cell, shown
+from slurmsim.web.watch import Watch
 from slurmsim.workload import TextColumn, Workload
 from slurmsim_workloads import write_workload
 
@@ -125,3 +128,25 @@ def test_slurms_commands_print_what_slurm_prints() -> None:
             b"Invalid job id 99\x1b"
             in subprocess.run(["scancel", "99\x1b"], env=environ, capture_output=True, check=False).stderr
         )
+
+
+def test_the_live_page_is_told_escapes() -> None:
+    """Both in what a page gets when it is opened, and in what is told of changes."""
+    strange = "a\x1b[2J\u202eb"
+
+    async def told(c: Cluster) -> list[str]:
+        pages = Watch(c.folder, may_change=False).pages()
+        found = [await anext(pages)]
+        await asyncio.to_thread(c.run, ["sbatch", "-H", "-J", strange, "--comment", strange, "--wrap", "x"], check=True)
+        found.append(await anext(pages))
+        await pages.aclose()
+        return found
+
+    with slurmsim.cluster(nodes=1, frozen=True) as c:
+        c.run(["sbatch", "-H", "-J", strange, "--wrap", "x"], check=True)
+        first, change = asyncio.run(asyncio.wait_for(told(c), 60))
+    assert json.loads(first)["all"] and "all" not in json.loads(change)
+    for told_text, times in ((first, 1), (change, 2)):
+        names = json.dumps(json.loads(told_text)["jobs"]["set"], ensure_ascii=False)
+        assert names.count("a\\\\u001b[2J\\\\u202eb") == times
+        assert "\x1b" not in names and "\u202e" not in names
