@@ -30,7 +30,7 @@ UPDATE_KEYS = frozenset({
     "time", "name", "start", "end", "duration", "nodes", "node_count", "users", "accounts", "licenses", "set_flags",
     "clear_flags",
 })  # fmt: skip
-_SHOWN = re.compile(r"(\w+)=(\S*)")
+_SHOWN = re.compile(r"\b(\w+)=(\S*)")
 _YEAR_S = 365 * 86_400
 
 
@@ -49,7 +49,7 @@ def read_reservations(path: Path, cluster: ClusterSpec, workload: Workload, unti
         said = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise ConfigError(f"cannot be read: {said}", file=str(path), field=FIELD) from None
     reader = _Reader(path, cluster, workload, until)
-    if re.search(r"^\s*ReservationName=", text, re.MULTILINE):
+    if re.search(r"^[ \t]*ReservationName=", text, re.MULTILINE):
         found = reader.shown(text)
     else:
         found = reader.toml(text)
@@ -161,7 +161,7 @@ class _Reader:
     def shown(self, text: str) -> list[Timed]:
         """``scontrol show reservation``, with or without ``-o``."""
         found = []
-        for part in re.split(r"^\s*(?=ReservationName=)", text, flags=re.MULTILINE)[1:]:
+        for part in re.split(r"^[ \t]*(?=ReservationName=)", text, flags=re.MULTILINE)[1:]:
             found_keys = _SHOWN.findall(part)
             keys = {"ReservationName": ""} | {k: "" if v in ("(null)", "n/a") else v for k, v in found_keys}
             self.where = f"reservation {keys['ReservationName']}"

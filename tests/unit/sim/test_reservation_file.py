@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -155,3 +157,14 @@ def test_claims_nobody_can_meet_are_left_out_and_counted(tmp_path: Path) -> None
     assert [workload.texts["reservation"][i] for i in range(4)] == ["r", "", "r", ""]
     assert [workload.texts["licenses"][i] for i in range(4)] == ["mat:2", "", "mat:1", ""]
     assert workload.quality.repaired == {NO_RESERVATION: 2, NO_LICENSE: 3}
+
+
+@pytest.mark.parametrize("part", ["9", "\n", " \n"])
+def test_long_runs_of_one_sign_take_no_time(tmp_path: Path, part: str) -> None:
+    """300,000 of them; a search that began anew at each took minutes. They are refused or read."""
+    path = tmp_path / "r.txt"
+    path.write_text(f"ReservationName=r StartTime=2026-01-05T10:00:00 {part * 300_000}x")
+    began = time.process_time()
+    with suppress(ConfigError):
+        read_reservations(path, CLUSTER, WORKLOAD)
+    assert time.process_time() - began < 5
