@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -96,9 +97,14 @@ def replace_conf(folder: Path, source: Path, release: str) -> dict[str, bytes | 
 
     load_cluster(source, release=release)
     before = {name: _text(folder / name) for name in CONF_FILES}
-    for name in CONF_FILES:
-        (folder / name).unlink(missing_ok=True)
-    copy_conf(source, folder)
+    with tempfile.TemporaryDirectory(prefix=".conf-", dir=folder) as scratch:
+        copy_conf(source, Path(scratch))  # whole before anything is replaced: `source` may be the folder's own
+        made = [path.relative_to(scratch) for path in Path(scratch).rglob("*") if path.is_file()]
+        for name in made:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(Path(scratch) / name, folder / name)
+    for old in set(map(Path, CONF_FILES)).difference(made):
+        (folder / old).unlink(missing_ok=True)
     return before
 
 

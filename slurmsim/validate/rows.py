@@ -13,7 +13,7 @@ from slurmsim.validate.runs import CPUS, MEMORY, JobRuns
 # How a run may end that is followed by a requeue.
 _LOST = (REQUEUED, RESIZING, JobState.NODE_FAIL, JobState.PREEMPTED, JobState.FAILED)
 _RUNNING = (JobState.RUNNING, JobState.SUSPENDED)
-UNLIMITED_S = 365 * 86400  # Slurm gives a job without a limit an end, a year after its start
+UNLIMITED_S = 365 * 86400  # the engine ends a job without a limit a year after its start
 
 
 def check_rows(

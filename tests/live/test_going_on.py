@@ -121,3 +121,16 @@ def test_reconfigure_takes_the_new_file(tmp_path: Path, capsys: pytest.CaptureFi
         main(["down", *state])
     with slurmsim.cluster(folder=folder) as c:
         assert c.run("sinfo -h -o %P").stdout == "p*\nq\n"
+
+
+def test_reconfigure_takes_the_file_in_the_folder_itself(tmp_path: Path) -> None:
+    """The new files are copied before the old ones go: the source may be one of these."""
+    folder = made(tmp_path)
+    (folder / "slurm.conf").write_text(OLD + "PartitionName=q Nodes=ALL MaxTime=5\n")
+    state = ["--state", str(folder)]
+    try:
+        assert main(["up", "--reconfigure", "--conf", str(folder / "slurm.conf"), *state]) == 0
+    finally:
+        main(["down", *state])
+    assert "PartitionName=q" in (folder / "slurm.conf").read_text()
+    assert not list(folder.glob(".conf-*"))
