@@ -45,6 +45,18 @@ def _old_objects_are_not_looked_at() -> Iterator[None]:
     yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _the_environment_is_put_back() -> Iterator[None]:
+    """A cluster's folder that is left in the environment leads commands of later tests to a cluster that is gone."""
+    before = _commands_environment()
+    yield
+    assert _commands_environment() == before
+
+
+def _commands_environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name == "PATH" or name.startswith("SLURM")}
+
+
 def pytest_report_header() -> list[str]:
     lines = [f"hypothesis profile: {PROFILE} (choose with HYPOTHESIS_PROFILE=ci|nightly)"]
     for variable, meaning in EXTERNAL.items():

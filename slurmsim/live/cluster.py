@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live.daemon import environment, prepare
+from slurmsim.live.entered import ENTERED
 from slurmsim.live.faults import Fault, inject
 from slurmsim.live.going_on import check_going_on, given_in
 from slurmsim.live.settings import Settings, exists, seconds_of
-from slurmsim.protocol import FOLDER_VARIABLE, USER_VARIABLE, Client, Refusal, Unreachable
+from slurmsim.protocol import FOLDER_VARIABLE, Client, Refusal, Unreachable
 from slurmsim.releases import RELEASES
 
 if TYPE_CHECKING:
@@ -96,7 +97,6 @@ class Cluster:
         self.settings = settings
         self._temporary = folder is None
         self._given, self._origin = folder, origin
-        self._before: dict[str, str | None] = {}
         self.client = Client("")  # `start` has the folder
         self._thread: threading.Thread | None = None
         self._server: Server | None = None
@@ -116,23 +116,13 @@ class Cluster:
         except BaseException:
             self._remove()
             raise
-        for name, value in self.environ.items():
-            if os.environ.get(name) != value:
-                self._before[name] = os.environ.get(name)
-                os.environ[name] = value
-        if USER_VARIABLE in os.environ:
-            self._before[USER_VARIABLE] = os.environ.pop(USER_VARIABLE)
+        ENTERED.enter(self.folder)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for name, old in self._before.items():
-            if old is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = old
-        self._before.clear()
+        ENTERED.leave(self.folder)
         server = self._server
         if server is not None:
             server.lasting = not self._temporary

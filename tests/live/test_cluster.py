@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -145,13 +146,29 @@ def test_clusters_do_not_see_each_other() -> None:
             c.until_idle()
             return [f"{job.job_id} {job.name} {job.state}" for job in c.jobs()]
 
+    before = dict(os.environ)
     expected = {n: [f"{k + 1} c{n}-{k} COMPLETED" for k in range(n)] for n in (1, 2, 3, 4)}
     with ThreadPoolExecutor(4) as pool:
         # PATH is this process's: what runs at the same time here uses each cluster's own environment
         assert dict(zip(expected, pool.map(one, expected), strict=True)) == expected
+    assert dict(os.environ) == before
     with slurmsim.cluster(frozen=True) as outer, slurmsim.cluster(frozen=True) as inner:
         subprocess.run(["sbatch", "--wrap", "true"], check=True, capture_output=True)
         assert (len(outer.jobs()), len(inner.jobs())) == (0, 1)
+
+
+def test_clusters_are_left_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that was entered first and left first does not come back with the one that is left last."""
+    monkeypatch.setenv(USER_VARIABLE, "ann")
+    before = dict(os.environ)
+    first, second = slurmsim.cluster(frozen=True), slurmsim.cluster(frozen=True)
+    with ExitStack() as later:
+        with first:
+            later.enter_context(second)
+            assert os.environ[FOLDER_VARIABLE] == str(second.folder)
+        assert os.environ[FOLDER_VARIABLE] == str(second.folder) and USER_VARIABLE not in os.environ
+        assert str(first.folder) not in os.environ["PATH"]
+    assert dict(os.environ) == before
 
 
 def test_a_controller_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,8 @@ class Trap:
 
     def run(self, *words: str, path: str | None = None, stdin: str = "", good: bool = True) -> str:
         """Run a program in the folder; what it printed. `path` is PYTHONPATH."""
-        environ = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONSAFEPATH", "SLURMSIM_USER")}
+        ours = ("PYTHONPATH", "PYTHONSAFEPATH", "SLURM")
+        environ = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
         environ["XDG_STATE_HOME"] = str(self.folder.parent / "state")
         if path is not None:
             environ["PYTHONPATH"] = path
