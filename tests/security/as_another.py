@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import signal
+import socket
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -15,12 +16,19 @@ from typing import Any
 
 import pytest
 
-OTHER = 65_534
+OTHER, THIRD = 65_534, 65_533
 NEEDS_ROOT = "NOT TESTED: what another user of the machine may do: only root can become one"
 
 
-def as_another(act: Callable[[], Any]) -> Any:
-    """What `act` returns, as JSON holds it, when the user `OTHER` does it; what it raises is an AssertionError."""
+def become(uid: int) -> None:
+    """Be that user, and in no group but its own, until the end of the process."""
+    os.setgroups([])
+    os.setgid(uid)
+    os.setuid(uid)
+
+
+def as_another(act: Callable[[], Any], uid: int = OTHER) -> Any:
+    """What `act` returns, as JSON holds it, when the user `uid` does it; what it raises is an AssertionError."""
     if os.geteuid() != 0:
         pytest.skip(NEEDS_ROOT)
     told, tells = os.pipe()
@@ -28,9 +36,7 @@ def as_another(act: Callable[[], Any]) -> Any:
     if not child:
         found: tuple[bool, Any] = (False, "nothing")
         try:
-            os.setgroups([])
-            os.setgid(OTHER)
-            os.setuid(OTHER)
+            become(uid)
             found = (True, act())
         except BaseException:
             found = (False, traceback.format_exc())
@@ -55,9 +61,7 @@ def held_open(connect: Callable[[], Any], count: int) -> Iterator[None]:
     child = os.fork()
     if not child:
         resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
-        os.setgroups([])
-        os.setgid(OTHER)
-        os.setuid(OTHER)
+        become(OTHER)
         with suppress(OSError):
             lines = [connect() for _ in range(count)]
             os.write(tells, b"x" * bool(lines))
@@ -71,6 +75,32 @@ def held_open(connect: Callable[[], Any], count: int) -> Iterator[None]:
         os.close(there)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+
+
+@contextmanager
+def goes_on_as(uid: int, run: Callable[[], Iterator[None]]) -> Iterator[None]:
+    """What the generator `run` sets up is there, in a process of the user `uid`, until the end."""
+    if os.geteuid() != 0:
+        pytest.skip(NEEDS_ROOT)
+    mine, theirs = socket.socketpair()
+    child = os.fork()
+    if not child:
+        mine.close()
+        try:
+            become(uid)
+            for _ in run():
+                theirs.send(b"there")
+                theirs.recv(1)
+        except BaseException:
+            theirs.send(traceback.format_exc().encode())
+        finally:
+            os._exit(0)
+    theirs.close()
+    with mine:
+        said = mine.recv(1 << 16)
+        assert said == b"there", said.decode()
+        yield
+    os.waitpid(child, 0)
 
 
 def refusal(act: Callable[[], Any]) -> str:

@@ -6,9 +6,7 @@ Rows "other users of the machine" of docs/security.md.
 from __future__ import annotations
 
 import os
-import shutil
 import socket
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 
 import pytest
 from as_another import OTHER, as_another, held_open, refusal
+from asking import DENIED, SIMULATED, ask, job, opened
 
 import slurmsim
 from slurmsim.jwt_key import KEY_FILE, key_of
@@ -23,17 +22,7 @@ from slurmsim.live.cluster import Cluster
 from slurmsim.protocol import SOCKET, Client, Unreachable
 from slurmsim.slurmctld.server import connections
 
-DENIED = "Access/permission denied"
 UNREACHABLE = "Unable to contact slurm controller (connect failure)"
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A folder that others can pass through, as /srv is."""
-    found = Path(tempfile.mkdtemp(prefix="slurmsim-doors-"))
-    found.chmod(0o711)
-    yield found
-    shutil.rmtree(found, ignore_errors=True)
 
 
 @pytest.fixture
@@ -44,37 +33,15 @@ def cluster(place: Path) -> Iterator[Cluster]:
         yield c
 
 
-def opened(c: Cluster) -> Cluster:
-    """As docs/security.md says for a class."""
-    c.folder.chmod(0o711)
-    (c.folder / SOCKET).chmod(0o666)
-    return c
-
-
-def ask(c: Cluster, call: str, user: str | None = None, *, asks: bool = False, **arguments: Any) -> dict[str, Any]:
-    client = Client(str(c.folder), user, 20.0, asks=asks)
-    try:
-        return client.call(call, **arguments)
-    finally:
-        client.close()
-
-
-def job(script: str, **more: Any) -> dict[str, Any]:
-    return {"name": "j", "script": script, "work_dir": "/", "std_out": "/dev/null", "environment": {"A": "b"}, **more}
-
-
-SIMULATED = "#!/bin/sh\n#SLURMSIM runtime=600\n"
-
-
 def test_a_cluster_is_closed(cluster: Cluster) -> None:
-    assert as_another(lambda: refusal(lambda: ask(cluster, "ping"))) == UNREACHABLE
+    assert as_another(lambda: refusal(lambda: ask(cluster.folder, "ping"))) == UNREACHABLE
     for name in ("", SOCKET, KEY_FILE, "journal", "slurm.conf", "jobs", "log"):
         assert as_another(lambda name=name: refusal((cluster.folder / name).read_bytes)) == "PermissionError"
 
 
 def test_files_of_an_open_one_are_closed(cluster: Cluster) -> None:
     """Keys, scripts, environments and what is written of requests; the configuration may be read."""
-    opened(cluster)
+    opened(cluster.folder)
     for name in (KEY_FILE, "journal", "journal.mark", "lock"):
         assert as_another(lambda name=name: refusal((cluster.folder / name).read_bytes)) == "PermissionError", name
     assert as_another(lambda: refusal(lambda: os.listdir(cluster.folder))) == "PermissionError"
@@ -83,13 +50,13 @@ def test_files_of_an_open_one_are_closed(cluster: Cluster) -> None:
 
 
 def test_an_open_one_takes_them_as_themselves(cluster: Cluster) -> None:
-    opened(cluster)
+    opened(cluster.folder)
 
     def acts() -> list[Any]:
-        who = ask(cluster, "ping")
-        mine = ask(cluster, "submit", job=job(SIMULATED))["job_id"]
-        ask(cluster, "update_job", job_id=str(mine), job={"std_out": "/tmp/x", "comment": "mine"})
-        ask(cluster, "kill", job_id=str(mine))
+        who = ask(cluster.folder, "ping")
+        mine = ask(cluster.folder, "submit", job=job(SIMULATED))["job_id"]
+        ask(cluster.folder, "update_job", job_id=str(mine), job={"std_out": "/tmp/x", "comment": "mine"})
+        ask(cluster.folder, "kill", job_id=str(mine))
         return [who["uid"], who["operator"], mine]
 
     assert as_another(acts) == [OTHER, False, 2]
@@ -122,29 +89,29 @@ def test_an_open_one_takes_them_as_themselves(cluster: Cluster) -> None:
         ("inject", {"what": "timeout", "given": {}}),
         ("node_action", {"action": "fail", "nodes": "n1"}),
         ("update_node", {"names": "n1", "state": "DRAIN", "reason": "x"}),
-        ("account_change", {"action": "add", "kind": "account", "names": ["x"]}),
+        ("account_change", {"action": "add_account", "names": ["x"], "settings": []}),
         ("reconfigure", {}), ("shutdown", {}), ("snapshot", {"path": "/tmp/file"}), ("down", {}), ("calls", {}),
         ("record", {"action": "start", "path": "/tmp/file"}),
     ],
 )  # fmt: skip
 def test_what_an_open_one_refuses(cluster: Cluster, call: str, arguments: dict[str, Any]) -> None:
-    opened(cluster)
-    text = as_another(lambda: refusal(lambda: ask(cluster, call, **arguments)))
-    assert text.startswith((DENIED, "Invalid user id", "Invalid argument")), text
+    opened(cluster.folder)
+    text = as_another(lambda: refusal(lambda: ask(cluster.folder, call, **arguments)))
+    assert text.startswith((DENIED, "Invalid user id")), text
     assert [one.state for one in cluster.jobs()] == ["PENDING"]
 
 
 def test_nobody_else_says_who_asks(cluster: Cluster) -> None:
-    opened(cluster)
+    opened(cluster.folder)
     for user in ("root", "alice", "nobody"):
         for asks in (False, True):
-            text = as_another(lambda u=user, a=asks: refusal(lambda: ask(cluster, "ping", u, asks=a)))
+            text = as_another(lambda u=user, a=asks: refusal(lambda: ask(cluster.folder, "ping", u, asks=a)))
             assert text == DENIED
 
 
 def test_hundreds_of_connections_keep_nobody_out(cluster: Cluster) -> None:
     """Half a message on each, from another user; the owner is answered meanwhile."""
-    opened(cluster)
+    opened(cluster.folder)
     path = str(cluster.folder / SOCKET)
 
     def half() -> socket.socket:
@@ -154,7 +121,7 @@ def test_hundreds_of_connections_keep_nobody_out(cluster: Cluster) -> None:
         return line
 
     with held_open(half, 400):
-        assert ask(cluster, "ping")["uid"] == os.getuid()
+        assert ask(cluster.folder, "ping")["uid"] == os.getuid()
 
 
 def is_open(client: Client) -> bool:
@@ -191,7 +158,7 @@ def test_connections_that_wait_keep_nobody_out(monkeypatch: pytest.MonkeyPatch, 
                 else:
                     one.call("ping")
         uids[0] = os.getuid()
-        assert ask(c, "ping")["uid"] == os.getuid()
+        assert ask(c.folder, "ping")["uid"] == os.getuid()
         c.step(60)
         assert mine.receive()["now"] == c.now
         assert sum(map(is_open, theirs)) <= 48  # three quarters of 64

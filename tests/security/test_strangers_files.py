@@ -8,13 +8,11 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import socket
 import struct
-import tempfile
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,15 +27,6 @@ from slurmsim.slurmctld.history.copies import make
 from slurmsim.slurmctld.history.state_folder import StateFolder
 
 CONF = "ClusterName=c\nSlurmctldHost=h\n{more}NodeName=n1 CPUs=2\nPartitionName=p Nodes=ALL Default=YES\n"
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A folder where everybody may write, as /tmp is."""
-    found = Path(tempfile.mkdtemp(prefix="slurmsim-strangers-"))
-    found.chmod(0o1777)
-    yield found
-    shutil.rmtree(found, ignore_errors=True)
 
 
 def theirs(path: Path, text: str | bytes) -> Path:
