@@ -1,6 +1,6 @@
 """Per-user CPU-hour limits on backfill, the paper's numbers beside ours: ``slurmsim bench lomonosov`` as a script.
 
-The experiment is in `slurmsim.bench.lomonosov`; its page is docs/systems/lomonosov.md.
+The experiment is in `slurmsim.papers.lomonosov.run`; its page is docs/systems/lomonosov.md.
 """
 
 from __future__ import annotations

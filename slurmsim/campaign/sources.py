@@ -12,7 +12,9 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, ver
 from pathlib import Path
 
 _OURS = "slurmsim"  # slurmsim itself: `own_digest`
-NO_PART = ("bench", "cli", "commands", "fidelity", "live", "report", "rest", "strategy", "validate", "web", "whatif")
+NO_PART = (
+    "cli", "commands", "experiments", "fidelity", "live", "papers", "report", "rest", "validate", "web", "whatif",
+)  # fmt: skip
 """Rooms of slurmsim that have no part in a cell (a test looks at what a cell loads)."""
 OF_A_CELL = ("measure.py", "keys.py", "sources.py")
 """Modules of our own room that have."""

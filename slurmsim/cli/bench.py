@@ -103,9 +103,9 @@ def _add_pcp20(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 def pcp20(args: argparse.Namespace) -> int:
     """Run what is missing, print and write. Raises SlurmSimError."""
-    from slurmsim.bench import pcp20_view
-    from slurmsim.bench.pcp20 import Sizes, experiment, parse_parts
     from slurmsim.cli.progress import counting_bar
+    from slurmsim.papers.pcp20 import view as pcp20_view
+    from slurmsim.papers.pcp20.run import Sizes, experiment, parse_parts
 
     data = args.data or _own_data()
     sizes = Sizes(args.instances, args.jobs, args.window, args.first, args.seeds)
@@ -141,12 +141,12 @@ def _add_eurora(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def eurora(args: argparse.Namespace) -> int:
     """Run what is missing, print and write. Raises SlurmSimError."""
-    from slurmsim.bench import eurora_view
-    from slurmsim.bench.eurora import POLICIES, experiment
-    from slurmsim.bench.eurora_data import BEGINS, LOG
-    from slurmsim.bench.names import parse_names
     from slurmsim.cli.progress import counting_bar
     from slurmsim.errors import ConfigError
+    from slurmsim.experiments.names import parse_names
+    from slurmsim.papers.eurora import view as eurora_view
+    from slurmsim.papers.eurora.data import BEGINS, LOG
+    from slurmsim.papers.eurora.run import POLICIES, experiment
 
     log = args.log or _own_data(LOG)
     if log is None:
@@ -164,10 +164,10 @@ def eurora(args: argparse.Namespace) -> int:
 
 def lomonosov(args: argparse.Namespace) -> int:
     """Run what is missing, print and write. Raises SlurmSimError."""
-    from slurmsim.bench import lomonosov_view
-    from slurmsim.bench.lomonosov import DEFAULT_PARTS, LOG, experiment, parse_parts
     from slurmsim.cli.convert import parse_option_list
     from slurmsim.cli.progress import counting_bar
+    from slurmsim.papers.lomonosov import view as lomonosov_view
+    from slurmsim.papers.lomonosov.run import DEFAULT_PARTS, LOG, experiment, parse_parts
 
     log = args.log or _own_data(LOG)
     parts = DEFAULT_PARTS if args.parts is None else parse_parts(args.parts)
@@ -201,9 +201,9 @@ def _add_titan(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 def titan(args: argparse.Namespace) -> int:
     """Run what is missing, print and write. Raises SlurmSimError."""
-    from slurmsim.bench import titan_view
-    from slurmsim.bench.titan import experiment, parse_parts
     from slurmsim.cli.progress import counting_bar
+    from slurmsim.papers.titan import view as titan_view
+    from slurmsim.papers.titan.run import experiment, parse_parts
 
     parts = parse_parts(args.parts)
     with counting_bar(0, "runs", shown=_talkative(args) and sys.stderr.isatty()) as progress:
@@ -238,10 +238,12 @@ def _add_parm(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def parm(args: argparse.Namespace) -> int:
     """Run what is missing, print and write. Raises SlurmSimError."""
-    from slurmsim.bench import parm_large, parm_report, parm_sweeps
-    from slurmsim.bench.names import parse_names
-    from slurmsim.bench.parm import experiment
     from slurmsim.cli.progress import counting_bar
+    from slurmsim.experiments.names import parse_names
+    from slurmsim.papers.parm import view as parm_report
+    from slurmsim.papers.parm.large import run as parm_large
+    from slurmsim.papers.parm.sweeps import run as parm_sweeps
+    from slurmsim.papers.parm.testbed.run import experiment
 
     parts = parse_names(args.parts, parm_report.PARTS, "--parts", "part")
     log = args.log or _own_data(parm_large.LOG)

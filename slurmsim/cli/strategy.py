@@ -39,8 +39,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Search, print and draw. Raises SlurmSimError."""
     from slurmsim.cli.progress import counting_bar
-    from slurmsim.strategy.search import Wanted, search
-    from slurmsim.strategy.view import as_dict, as_text, plot
+    from slurmsim.papers.titan.strategy.run import Wanted, search
+    from slurmsim.papers.titan.strategy.view import as_dict, as_text, plot
     from slurmsim.trace.jsonfile import to_json
 
     if args.plot is not None and args.plot.suffix not in (".png", ".svg"):

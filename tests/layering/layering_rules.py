@@ -81,7 +81,9 @@ LAYERS: dict[str, Layer] = {
     "capacity": Layer(("slurmsim.capacity",), _set("vocabulary bitmap"), _set("numpy"), sealed=True),
     "model": Layer(("slurmsim.model",), _set("vocabulary energy"), sealed=True),
     "energy": Layer(("slurmsim.energy",), _set("vocabulary"), _set("numpy scipy"), _set("scipy"), sealed=True),
-    "allocation": Layer(("slurmsim.allocation",), _set("vocabulary"), _set("numpy scipy"), _set("scipy"), sealed=True),
+    "allocation": Layer(
+        ("slurmsim.papers.titan.allocation",), _set("vocabulary"), _set("numpy scipy"), _set("scipy"), sealed=True
+    ),
     "config": Layer(("slurmsim.config",), _set("vocabulary model") | {"user files"}),
     "policy": Layer(
         ("slurmsim.policy",), _set("vocabulary bitmap capacity model config energy") | {"user files"}, _set("numpy")
@@ -173,14 +175,14 @@ LAYERS: dict[str, Layer] = {
             "slurmsim.__main__",
             "slurmsim.cli",
             "slurmsim.live",
-            "slurmsim.bench",
+            "slurmsim.experiments",
             "slurmsim.campaign",
             "slurmsim.replaying",
             "slurmsim.sessions",
             "slurmsim.fidelity",
             "slurmsim.calibrate",
             "slurmsim.whatif",
-            "slurmsim.strategy",
+            "slurmsim.papers",
         ),
         ALL,
         _set("numpy pandas pyarrow matplotlib tqdm scipy dask distributed dask_jobqueue argcomplete"),

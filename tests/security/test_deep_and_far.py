@@ -140,9 +140,9 @@ OWN = {
     "slurmsim/core/scheduling/solves.py": "a question of a policy, and the answer to it",
     "slurmsim/replaying/instances.py": "a question of a policy",
     "slurmsim/sim/solving.py": "a question of a policy",
-    "slurmsim/bench/runs.py": "what it has just written",
-    "slurmsim/bench/titan.py": "what it has just written",
-    "slurmsim/bench/pcp20_work.py": "an instance of the benchmark",
+    "slurmsim/experiments/runs.py": "what it has just written",
+    "slurmsim/papers/titan/run.py": "what it has just written",
+    "slurmsim/papers/pcp20/cells.py": "an instance of the benchmark",
 }
 
 

@@ -13,11 +13,11 @@ import numpy.typing as npt
 import pytest
 
 import slurmsim
-from slurmsim.allocation import Moments, spread_of_use
 from slurmsim.cli import main
 from slurmsim.config.load import make_cluster
 from slurmsim.core.records.job import Job
 from slurmsim.errors import ConfigError, WorkloadError
+from slurmsim.papers.titan.allocation import Moments, spread_of_use
 from slurmsim.policy import load_policy
 from slurmsim.sim.listener import Listener
 from slurmsim.sim.simulation import Simulation

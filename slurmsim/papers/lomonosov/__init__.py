@@ -1,0 +1,1 @@
+"""Lomonosov: CPU-hour limits of users on backfill (docs/systems/lomonosov.md)."""

@@ -1,0 +1,196 @@
+"""Per-user CPU-hour limits on backfill: the paper's numbers on Lomonosov beside ours (docs/systems/lomonosov.md).
+
+Base backfill against the policy ``cpu_hours`` at several multiples of the default limit, on the synthetic partition
+regular4 and on a real log with users; the first week is discarded. Replicates of the synthetic workload are seeds,
+those of a log are the log itself and the log with jittered submit times. Differences are paired by replicate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slurmsim.errors import ConfigError, SlurmSimError
+from slurmsim.experiments.names import parse_names
+from slurmsim.experiments.runs import Cell, Progress, run_all
+from slurmsim.metrics.columns import BoolArray, IntArray
+from slurmsim.metrics.estimate import Estimate
+from slurmsim.metrics.packing import EQUAL_WEIGHTS, MEASURES, losses_of_slots
+from slurmsim.metrics.utilization import Interval
+from slurmsim.metrics.wait import mean
+from slurmsim.report.efficiency import height, rectangles
+from slurmsim.states import REFUSED
+from slurmsim.trace.columns import NULL
+from slurmsim.trace.reader import Trace
+
+DAY_S = 86_400
+WEEK_S = 7 * DAY_S
+LIMITS = ("inf", "2x", "1x", "0.5x", "0.25x")
+BASE, DEFAULT = "inf", "1x"
+LOG = "KTH-SP2-1996-2.swf.gz"
+MODEL = "lomonosov-regular4"
+LARGE = 16  # a job is large from one such part of the machine on: 125 of 2,000 nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A workload and the base scheduler of both rounds."""
+
+    workload: str  # regular4 or log
+    base: str
+
+    def __str__(self) -> str:
+        return f"{self.workload}-{self.base}"
+
+
+PARTS = tuple(Part(w, b) for w in ("regular4", "log") for b in ("easy", "conservative", "backfill"))
+DEFAULT_PARTS = tuple(p for p in PARTS if str(p) in ("regular4-easy", "log-easy", "log-backfill"))
+
+
+def parse_parts(text: str) -> tuple[Part, ...]:
+    """``regular4-easy,log-backfill`` or ``all``. Raises ConfigError."""
+    by_name = {str(part): part for part in PARTS}
+    return tuple(by_name[name] for name in parse_names(text, list(by_name), "--parts", "part"))
+
+
+def measure(trace: Trace) -> dict[str, Any]:
+    """The figures of one run, over the whole weeks after the first in which jobs come.
+
+    The *first job* of a user is the first he queues in a week; *other* jobs are all but those. Losses are means over
+    the weeks.
+    """
+    high = height(trace)
+    submit, start, cpus, run_time = trace.ints("jobs", "submit", "start", "cpus", "run_time_s")
+    users, _ = trace.text("jobs", "user")
+    codes, states = trace.text("jobs", "state")
+    slots = _weeks(submit, trace)
+    inside = (submit >= slots[0].begin) & (submit < slots[-1].end) & (start != NULL)
+    inside &= codes != (states.index(REFUSED) if REFUSED in states else -1)
+    submit, start, cpus, run_time, users = (column[inside] for column in (submit, start, cpus, run_time, users))
+    first = _first_of_each(users, (submit - slots[0].begin) // WEEK_S, submit)
+    wait = start - submit
+    large = LARGE * cpus >= high
+    found = losses_of_slots(rectangles(trace), slots, high)
+    return {
+        "weeks": len(slots),
+        "jobs": len(wait),
+        "first_jobs": int(first.sum()),
+        "large_jobs": int(large.sum()),
+        "first_wait_s": mean(wait[first]),
+        "other_wait_s": mean(wait[~first]),
+        "all_wait_s": mean(wait),
+        "large_wait_s": mean(wait[large]),
+        "work_wait_s": float(np.average(wait, weights=np.maximum(cpus * run_time, 1))),
+        "fuj_s": float(np.mean([one.first_jobs.raw for one in found])),
+        "utilization": 1 - float(np.mean([one.utilization.value for one in found])),
+        **{f"loss_{name}": float(np.mean([getattr(one, name).value for one in found])) for name in MEASURES},
+        "efficiency": float(np.mean([one.efficiency(EQUAL_WEIGHTS) for one in found])),
+    }
+
+
+def _weeks(submit: IntArray, trace: Trace) -> list[Interval]:
+    """The weeks from the midnight before the first submit on in which jobs come for six days, but for the first."""
+    origin = int(submit.min()) // DAY_S * DAY_S if len(submit) else 0
+    span = int(submit.max()) + 1 - origin if len(submit) else 0
+    count = (span + DAY_S) // WEEK_S
+    if count < 2:
+        raise SlurmSimError(f"{trace.path}: less than two weeks of jobs")
+    return [Interval(origin + k * WEEK_S, origin + (k + 1) * WEEK_S) for k in range(1, count)]
+
+
+def _first_of_each(users: IntArray, week: IntArray, submit: IntArray) -> BoolArray:
+    """Which jobs are the first their user queues in a week; rows are in order of job id where submits are equal."""
+    order = np.lexsort((submit, users, week))
+    turn = np.stack([week[order], users[order]])
+    first = np.zeros(len(users), np.bool_)
+    first[order[np.append(True, (turn[:, 1:] != turn[:, :-1]).any(axis=0))]] = True
+    return first
+
+
+def cells(parts: Sequence[Part], seeds: int, log: Path | None, model_options: Sequence[tuple[str, str]]) -> list[Cell]:
+    """All runs: per part and replicate one a limit, and of the first replicate the base by itself."""
+    found = []
+    for part in parts:
+        if part.workload == "log" and log is None:
+            continue
+        for k in range(seeds):
+            policies = {limit: f"cpu_hours:base={part.base},limit={limit}" for limit in LIMITS}
+            if k == 0:
+                policies["base"] = part.base
+            for name, policy in policies.items():
+                where: dict[str, Any] = {"log": str(log), "seed": k}
+                if part.workload == "regular4":
+                    given = dict(model_options)
+                    nodes, cpus = int(given.get("nodes", "2000")), int(given.get("cpus_per_node", "8"))
+                    where = {"model": MODEL, "options": tuple(model_options), "seed": k + 1, "nodes": nodes,
+                             "cpus_per_node": cpus}  # fmt: skip
+                found.append(Cell(f"{part}-{name}-{k + 1}", policy, **where))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The figures of every run, by part, limit and replicate."""
+
+    seeds: int
+    parts: list[Part]
+    left_out: list[Part]
+    runs: dict[str, dict[str, Any]]
+
+    def values(self, part: Part, limit: str, measure: str) -> list[float]:
+        """One figure of all replicates."""
+        found = [self.runs[f"{part}-{limit}-{k + 1}"][measure] for k in range(self.seeds)]
+        return [] if any(value is None for value in found) else [float(value) for value in found]
+
+    def estimate(self, part: Part, limit: str, measure: str) -> Estimate | None:
+        """Mean and interval of a figure."""
+        values = self.values(part, limit, measure)
+        return Estimate.of(values) if values else None
+
+    def change(self, part: Part, limit: str, measure: str, *, percent: bool = False) -> Estimate | None:
+        """Mean and interval of the difference to no limit, in the unit of the figure or in per cent of it."""
+        pairs = list(zip(self.values(part, limit, measure), self.values(part, BASE, measure), strict=True))
+        if not pairs or (percent and any(b == 0 for _, b in pairs)):
+            return None
+        return Estimate.of([100 * (a - b) / b if percent else a - b for a, b in pairs])
+
+    def same_as_base(self, part: Part) -> bool:
+        """Whether an infinite limit left the very bytes of the base scheduler."""
+        first = (self.runs[f"{part}-{name}-1"]["jobs_sha256"] for name in (BASE, "base"))
+        return len(set(first)) == 1
+
+
+def experiment(
+    folder: Path, *, parts: Sequence[Part] = DEFAULT_PARTS, seeds: int = 5, log: Path | None = None,
+    model_options: Sequence[tuple[str, str]] = (), workers: int = 0, fresh: bool = False,
+    progress: Progress | None = None,
+) -> Result:  # fmt: skip
+    """Run what is not in `folder` yet.
+
+    Parameters
+    ----------
+    log
+        A job log with users; None leaves the parts on a log out, by name in `Result.left_out`.
+    seeds
+        Replicates, at least 1.
+    model_options
+        Of the workload model, to make a small one.
+
+    Raises
+    ------
+    SlurmSimError
+        From a run.
+    """
+    if seeds < 1:
+        raise ConfigError(f"{seeds} seeds", field="--seeds", expected="at least 1")
+    if log is not None and not log.is_file():
+        raise ConfigError("no such file", file=str(log), field="--log", expected="a job log with users")
+    made = run_all(
+        cells(parts, seeds, log, model_options), measure, folder, workers=workers, fresh=fresh, progress=progress
+    )
+    left_out = [part for part in parts if part.workload == "log" and log is None]
+    return Result(seeds, [part for part in parts if part not in left_out], left_out, made)

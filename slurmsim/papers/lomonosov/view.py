@@ -1,0 +1,184 @@
+"""The Lomonosov experiment as tables, verdicts, a picture and files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from slurmsim.experiments.claims import DIRECTION, MISSING, NOT, REPRODUCED, Claim
+from slurmsim.experiments.results import estimate_facts, write_results
+from slurmsim.metrics.estimate import Estimate
+from slurmsim.metrics.packing import MEASURES
+from slurmsim.papers.lomonosov.run import BASE, DEFAULT, LIMITS, Part, Result
+from slurmsim.report import style
+from slurmsim.report.efficiency import TITLES
+from slurmsim.report.shortfall import shortfalls
+from slurmsim.report.text import table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# What may differ from the paper and still count, from the specification of the experiment.
+ALL_JOBS_PERCENT = 1.0
+UTILIZATION_POINTS = 0.5
+
+
+def claims(found: Result, part: Part) -> list[Claim]:
+    """The paper's numbers beside those of one part."""
+    first = found.change(part, DEFAULT, "first_wait_s", percent=True)
+    first_s = found.change(part, DEFAULT, "first_wait_s")
+    everybody = found.change(part, DEFAULT, "all_wait_s", percent=True)
+    others = found.change(part, DEFAULT, "other_wait_s")
+    points = found.change(part, DEFAULT, "utilization")
+    assert first and first_s and everybody and others and points
+    used = Estimate(100 * points.mean, None if points.half is None else 100 * points.half, points.n)
+    same = found.same_as_base(part)
+    return [
+        Claim("first job of each user and week, start", "up to 9 % earlier", _signed(first, "%"),
+              _ratio(first.mean, -9), DIRECTION if first.sign < 0 else NOT),
+        Claim("the same, per week", "9.5 min earlier", _signed(first_s, "min", 60), _ratio(first_s.mean / 60, -9.5),
+              DIRECTION if first_s.sign < 0 else NOT),
+        Claim("all jobs, start", "+0.2 %", _signed(everybody, "%"), _ratio(everybody.mean, 0.2),
+              _small(everybody, ALL_JOBS_PERCENT, 1)),
+        Claim("jobs that are not the first, delay", "10 s", _signed(others, "s", digits=0), _ratio(others.mean, 10),
+              DIRECTION if others.sign > 0 else NOT),
+        Claim("utilization", "unchanged", _signed(used, "points", digits=2), "–",
+              REPRODUCED if abs(used.mean) <= UTILIZATION_POINTS else NOT),
+        Claim("limit infinite: as the base scheduler", "–", "same bytes" if same else "differs", "–",
+              REPRODUCED if same else NOT),
+    ]  # fmt: skip
+
+
+def _small(change: Estimate, most: float, sign: int) -> str:
+    """Inside the tolerance, or at least of the paper's sign."""
+    if abs(change.mean) < most:
+        return REPRODUCED
+    return DIRECTION if change.sign == sign else NOT
+
+
+def _signed(e: Estimate, unit: str, scale: float = 1, digits: int = 1) -> str:
+    scaled = Estimate(e.mean / scale, None if e.half is None else e.half / scale, e.n)
+    return f"{scaled.text(digits, signed=True)} {unit}"
+
+
+def _ratio(ours: float, paper: float) -> str:
+    return f"{ours / paper:.2f}"
+
+
+_WAITS = (
+    ("first_wait_s", "first job of a user and week"), ("other_wait_s", "other jobs"), ("all_wait_s", "all jobs"),
+    ("large_wait_s", "jobs of 1/16 of the machine or more"), ("work_wait_s", "all jobs, by CPU-hours"),
+    ("fuj_s", "FUJStartTime"),
+)  # fmt: skip
+
+
+def waits_table(found: Result, part: Part) -> list[list[str]]:
+    """Mean waits in minutes without a limit, and the change in per cent at each limit; the first row is a header."""
+    rows = [["mean wait", "no limit, min", *(f"×{limit.removesuffix('x')}" for limit in LIMITS if limit != BASE)]]
+    for key, title in _WAITS:
+        base = found.estimate(part, BASE, key)
+        if base is None:
+            continue
+        minutes = Estimate(base.mean / 60, None if base.half is None else base.half / 60, base.n)
+        changes = [found.change(part, limit, key, percent=True) for limit in LIMITS if limit != BASE]
+        rows.append([title, minutes.text(1), *("–" if c is None else f"{c.text(1, signed=True)} %" for c in changes)])
+    return rows
+
+
+def losses_table(found: Result, part: Part) -> list[list[str]]:
+    """Utilization, the five losses and the efficiency at each limit; the first row is a header."""
+    rows = [["mean of the weeks", *("∞" if limit == BASE else f"×{limit.removesuffix('x')}" for limit in LIMITS)]]
+    for key, title in (
+        ("utilization", "utilization"),
+        *((f"loss_{m}", f"loss: {TITLES[m]}") for m in MEASURES),
+        ("efficiency", "efficiency (c = 0.2)"),
+    ):
+        estimates = [found.estimate(part, limit, key) for limit in LIMITS]
+        rows.append([title, *("–" if e is None else e.text(4) for e in estimates)])
+    return rows
+
+
+def as_text(found: Result) -> str:
+    """All tables for a terminal."""
+    names = list(found.runs)
+    lines = shortfalls(names, [found.runs[name].get("summary", {}) for name in names])
+    blocks = ["\n".join(lines)] if lines else []
+    for part in found.parts:
+        weeks = found.runs[f"{part}-{BASE}-1"]["weeks"]
+        jobs = found.runs[f"{part}-{BASE}-1"]["jobs"]
+        blocks.append(f"{part}: {found.seeds} replicates of {jobs:,} jobs in {weeks} weeks; ± is the 95 % interval")
+        header = ["paper's claim (default limit, ×1)", "paper", "ours", "ratio", "verdict"]
+        rows = [[c.what, c.paper, c.ours, c.ratio, c.verdict] for c in claims(found, part)]
+        blocks += [table([header, *rows]), table(waits_table(found, part)), table(losses_table(found, part))]
+    blocks.append(f"On the history of Lomonosov itself: {MISSING}.")
+    blocks += [f"{part}: {MISSING}; name a log with --log or SLURMSIM_DATA." for part in found.left_out]
+    return "\n\n".join(blocks)
+
+
+def as_dict(found: Result) -> dict[str, Any]:
+    """Everything for programs: claims and figures of each part, and every run."""
+    return {
+        "missing": shortfalls(list(found.runs), [one.get("summary", {}) for one in found.runs.values()]),
+        "seeds": found.seeds,
+        "parts": {
+            str(part): {
+                "claims": [asdict(claim) for claim in claims(found, part)],
+                "changes_percent": {
+                    limit: {key: estimate_facts(found.change(part, limit, key, percent=True)) for key, _ in _WAITS}
+                    for limit in LIMITS
+                },
+                "same_as_base": found.same_as_base(part),
+            }
+            for part in found.parts
+        },
+        "not_attempted": [str(part) for part in found.left_out],
+        "runs": found.runs,
+    }
+
+
+@style.styled
+def figure(found: Result) -> Figure:
+    """The change of mean waits over the limit, a panel a part, with intervals."""
+    fig = style.figure(11, 4)
+    panels = fig.subplots(1, max(len(found.parts), 1), squeeze=False)[0]
+    fig.subplots_adjust(left=0.07, right=0.985, top=0.92, bottom=0.21, wspace=0.2)
+    shown = _WAITS[:5]
+    limits = LIMITS[::-1]
+    for ax, part in zip(panels, found.parts, strict=False):
+        for i, ((key, title), color) in enumerate(zip(shown, style.colors([t for _, t in shown]), strict=True)):
+            changes = [found.change(part, limit, key, percent=True) for limit in limits]
+            known = [(at, c) for at, c in enumerate(changes) if c is not None]
+            if not known:
+                continue
+            x = np.array([at for at, _ in known]) + 0.06 * (i - 2)
+            ax.errorbar(x, [c.mean for _, c in known], [c.half or 0 for _, c in known], color=color, label=title,
+                        marker="o", markersize=3.5, capsize=2, linewidth=1.2)  # fmt: skip
+        ax.axhline(0, color=style.INK, linewidth=0.8)
+        ax.set_xticks(range(len(limits)), ["∞" if v == BASE else f"×{v.removesuffix('x')}" for v in limits])
+        ax.set_xlabel("limit, in even shares")
+        ax.set_title(str(part))
+    if found.parts:
+        panels[0].set_ylabel("change of the mean wait, %")
+        fig.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=len(shown))
+    else:
+        style.note(panels[0], "no part was run")
+    return fig
+
+
+def write(found: Result, folder: Path) -> list[Path]:
+    """Write ``results.txt``, ``results.json``, ``results.parquet`` and ``lomonosov.png``. Raises OutputError."""
+    titles = ("part", "limit", "replicate", "measure", "value")
+    pictures = {"lomonosov.png": figure(found)}
+    return write_results(folder, as_text(found), as_dict(found), pictures, titles, list(_rows(found)))
+
+
+def _rows(found: Result) -> Iterator[tuple[Any, ...]]:
+    for name, figures in found.runs.items():
+        workload, base, limit, replicate = name.split("-")
+        for measure, value in figures.items():
+            if isinstance(value, int | float):
+                yield f"{workload}-{base}", limit, int(replicate), measure, float(value)

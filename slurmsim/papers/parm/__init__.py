@@ -1,0 +1,1 @@
+"""PARM: moldable and malleable jobs under a power budget (docs/systems/parm.md)."""

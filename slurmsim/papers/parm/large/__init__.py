@@ -1,0 +1,1 @@
+"""Large machines: a synthetic Intrepid, and the log of Theta."""

@@ -1,0 +1,190 @@
+"""PARM on large machines: windows of a synthetic Intrepid and of Theta's log, at ever faster arrivals.
+
+The grid is fixed here. Replicates of a point are its windows and seeds together; differences are paired
+(docs/systems/parm.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slurmsim.errors import ConfigError
+from slurmsim.experiments.runs import Progress, work_all
+from slurmsim.metrics.estimate import Estimate
+from slurmsim.papers.parm.data import FIRST, intrepid, logged, window
+from slurmsim.papers.parm.testbed.run import STEPS, System, parm_on, simulated
+
+FULL_W, LOWEST_W, BASE_W = 116, 86, 56
+LEVELS = "30/33/36/44/50/60"
+LOG = "ALCF-Theta-2022.swf.gz"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine that its budget bears at full power; overprovisioned it has as many nodes as at 30 W.
+
+    Attributes
+    ----------
+    nodes
+        At full power.
+    gammas
+        Factors on arrival times, from slow to fast.
+    jobs
+        Successive jobs of a window unless said otherwise.
+    """
+
+    nodes: int
+    gammas: tuple[float, ...]
+    jobs: int
+
+    @property
+    def budget_w(self) -> int:
+        """What all nodes draw at full power."""
+        return self.nodes * FULL_W
+
+    @property
+    def most(self) -> int:
+        """Nodes that the budget bears at 30 W."""
+        return self.budget_w // LOWEST_W
+
+
+MACHINES = {
+    "intrepid": Machine(40_960, (0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2), 100),
+    "theta": Machine(4_360, (0.8, 0.4, 0.2), 60),
+}
+
+
+def systems(machine: Machine) -> dict[str, System]:
+    """The baselines and PARM's versions, as on the testbed; uniform caps as naive strategies."""
+    most, budget = machine.most, machine.budget_w
+    parm = partial(parm_on, most, LEVELS)
+    return {
+        "baseline": System("backfill", machine.nodes),
+        "fewest nodes": System("backfill", machine.nodes, "min"),
+        "30 W": System("easy", most, cap="30", budget=True),
+        "44 W": System("easy", budget // (44 + BASE_W), cap="44", budget=True),
+        "selection": parm_on(most, "60", sizes="max"),
+        "moldable": parm_on(most, "60", version="nose"),
+        "noMM": parm(version="nomm"),
+        "noSE": parm(version="nose"),
+        "wSE": parm(version="wse"),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class LargeCell:
+    """One run of a system, `how`; `log` is a file, else the synthetic log of the seed."""
+
+    name: str
+    machine: str
+    jobs: str
+    count: int
+    gamma: float
+    system: str
+    how: System
+    seed: int
+    log: str = ""
+
+
+def run_cell(cell: LargeCell, *, scratch: str) -> dict[str, Any]:
+    """Simulate one cell."""
+    machine = MACHINES[cell.machine]
+    log = logged(cell.log, machine.nodes) if cell.log else intrepid(cell.seed)
+    frame = window(log, cell.jobs, cell.gamma, cell.count, cell.seed)
+    return simulated(cell.name, frame, cell.how, machine.budget_w, scratch)
+
+
+def cells(
+    name: str, seeds: int, count: int | None = None, log: Path | None = None,
+    compared: Mapping[str, System] | None = None, gammas: Sequence[float] = (),
+) -> list[LargeCell]:  # fmt: skip
+    """All runs on one machine, of its `systems` and paces unless others are given.
+
+    The fastest arrivals come last: they take longest.
+    """
+    machine = MACHINES[name]
+    return [
+        LargeCell(
+            f"{name}-{jobs}-{gamma:g}-{system.replace(' ', '_')}-{k + 1}", name, jobs, count or machine.jobs, gamma,
+            system, how, k + 1, str(log) if name == "theta" else "",
+        )
+        for gamma in gammas or machine.gammas for k in range(seeds) for jobs in FIRST
+        for system, how in (compared or systems(machine)).items()
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class LargeResult:
+    """The figures of every run on one machine."""
+
+    machine: str
+    seeds: int
+    count: int
+    runs: dict[str, dict[str, Any]]
+
+    @property
+    def gammas(self) -> tuple[float, ...]:
+        """Of the grid."""
+        return MACHINES[self.machine].gammas
+
+    def values(self, gamma: float, system: str, figure: str) -> list[float]:
+        """One figure of all windows and seeds."""
+        name = system.replace(" ", "_")
+        return [float(self.runs[f"{self.machine}-{jobs}-{gamma:g}-{name}-{k + 1}"][figure])
+                for jobs in FIRST for k in range(self.seeds)]  # fmt: skip
+
+    def estimate(self, gamma: float, system: str, figure: str) -> Estimate:
+        """Mean and interval of a figure."""
+        return Estimate.of(self.values(gamma, system, figure))
+
+    def gains(self, gamma: float, one: str, other: str, figure: str = "mean_s") -> list[float]:
+        """The logarithm by which `one` is lower than `other`, for each window and seed."""
+        first, second = (self.values(gamma, system, figure) for system in (one, other))
+        return [float(np.log(b / a)) for a, b in zip(first, second, strict=True)]
+
+    def gain(self, gamma: float, one: str, other: str, figure: str = "mean_s") -> Estimate:
+        """Their mean."""
+        return Estimate.of(self.gains(gamma, one, other, figure))
+
+    def speedup(self, gamma: float, system: str) -> Estimate:
+        """The baseline's mean completion over that of `system`."""
+        first, second = (self.values(gamma, one, "mean_s") for one in (system, "baseline"))
+        return Estimate.of([b / a for a, b in zip(first, second, strict=True)])
+
+    def steps(self, gamma: float) -> list[Estimate]:
+        """What each of `STEPS` adds to the logarithm of the speed-up; they sum to the whole."""
+        return [self.gain(gamma, after, before) for before, after in pairwise(STEPS)]
+
+    @property
+    def grows(self) -> Estimate:
+        """The logarithm of wSE's speed-up at the fastest arrivals over that at the slowest, paired."""
+        ends = [self.gains(gamma, "wSE", "baseline") for gamma in (self.gammas[-1], self.gammas[0])]
+        return Estimate.of([fast - slow for fast, slow in zip(*ends, strict=True)])
+
+
+def checked_size(seeds: int, count: int | None) -> None:
+    """Raises ConfigError for an experiment of nothing."""
+    if seeds < 1:
+        raise ConfigError(f"{seeds} seeds", field="--large-seeds", expected="at least 1")
+    if count is not None and count < 2:
+        raise ConfigError(f"{count} jobs", field="--jobs", expected="at least 2")
+
+
+def experiment(
+    name: str, folder: Path, *, seeds: int, count: int | None = None, log: Path | None = None, workers: int = 0,
+    fresh: bool = False, progress: Progress | None = None,
+) -> LargeResult:  # fmt: skip
+    """Run what is not in `folder` yet. Raises SlurmSimError."""
+    checked_size(seeds, count)
+    if name == "theta" and (log is None or not log.is_file()):
+        raise ConfigError(f"no log {log or ''}".rstrip(), field="--log", expected=f"{LOG}, or SLURMSIM_DATA")
+    wanted = cells(name, seeds, count, log)
+    runs = work_all(wanted, run_cell, folder, workers=workers, fresh=fresh, progress=progress)
+    return LargeResult(name, seeds, count or MACHINES[name].jobs, runs)

@@ -1,0 +1,137 @@
+"""PARM on one large machine as tables, verdicts and a waterfall."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from slurmsim.experiments.claims import CLAIM_TITLES, NOT, REPRODUCED, Claim, verdict
+from slurmsim.experiments.results import estimate_facts
+from slurmsim.metrics.estimate import Estimate
+from slurmsim.papers.parm.large.run import MACHINES, LargeResult, systems
+from slurmsim.papers.parm.testbed.run import STEPS
+from slurmsim.report import style
+from slurmsim.report.text import table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PAPER = 5.2  # the best speed-up of wSE, on the real Intrepid log
+NEAR = 0.2
+FIGURES = (
+    ("mean_s", "mean, min", 60.0, 1), ("max_s", "max, min", 60.0, 0), ("node_weighted_s", "by nodes, min", 60.0, 1),
+    ("nodes", "nodes", 1.0, 0), ("resizes", "resizes", 1.0, 1),
+)  # fmt: skip
+
+
+def claims(found: LargeResult) -> list[Claim]:
+    """The paper's statements beside ours; comparisons at the middle of the grid unless said."""
+    fastest, middle = found.gammas[-1], found.gammas[len(found.gammas) // 2]
+    best = max((found.speedup(gamma, "wSE") for gamma in found.gammas), key=lambda e: e.mean)
+    listed = [Claim("best speed-up of wSE over the baseline", f"{PAPER}", best.text(2), f"{best.mean / PAPER:.2f}",
+                    verdict(abs(best.mean / PAPER - 1) <= NEAR, best.mean > 1)),
+              log_claim("speed-up of wSE grows as γ falls (log, first to last)", found.grows)]  # fmt: skip
+    for gamma in dict.fromkeys((middle, fastest)):
+        for one, other in (("noMM", "baseline"), ("noSE", "noMM"), ("wSE", "noSE")):
+            listed.append(log_claim(f"γ = {gamma:g}: {one} completes sooner than {other} (log)",
+                                     found.gain(gamma, one, other)))  # fmt: skip
+        for cap in ("30 W", "44 W"):
+            listed.append(log_claim(f"γ = {gamma:g}: wSE beats a uniform {cap} (log)", found.gain(gamma, "wSE", cap)))
+        more, fewer = (found.values(gamma, system, "nodes") for system in ("wSE", "noSE"))
+        nodes = Estimate.of([a - b for a, b in zip(more, fewer, strict=True)])
+        listed.append(Claim(f"γ = {gamma:g}: wSE uses more nodes than noSE", "yes", nodes.text(0, signed=True), "–",
+                            verdict(nodes.sign > 0)))  # fmt: skip
+    overhead = max(found.estimate(gamma, "wSE", "overhead").mean for gamma in found.gammas)
+    listed.append(Claim("time lost in changes of size (the worst γ)", "< 1 %", f"{100 * overhead:.2f} %", "–",
+                        REPRODUCED if overhead < 0.01 else NOT))  # fmt: skip
+    return listed
+
+
+def log_claim(what: str, e: Estimate) -> Claim:
+    """A claim that a difference of logarithms is above zero."""
+    return Claim(what, "yes", e.text(2, signed=True), "–", verdict(e.sign > 0))
+
+
+def speedup_table(found: LargeResult) -> list[list[str]]:
+    """A row a system, a column a γ."""
+    rows = [["system", *(f"γ = {gamma:g}" for gamma in found.gammas)]]
+    for system in systems(MACHINES[found.machine]):
+        rows.append([system, *(found.speedup(gamma, system).text(2) for gamma in found.gammas)])
+    return rows
+
+
+def steps_table(found: LargeResult) -> list[list[str]]:
+    """Log contributions of each step; the last column is their sum."""
+    rows = [["γ", *(f"{a} → {b}" for a, b in pairwise(STEPS)), "sum"]]
+    for gamma in found.gammas:
+        steps = found.steps(gamma)
+        rows.append([f"{gamma:g}", *(e.text(2, signed=True) for e in steps), f"{sum(e.mean for e in steps):+.2f}"])
+    return rows
+
+
+def figures_table(found: LargeResult, gamma: float) -> list[list[str]]:
+    """A row a system; the first row is a header."""
+    rows = [["system", *(title for _, title, _, _ in FIGURES)]]
+    for system in systems(MACHINES[found.machine]):
+        cells = []
+        for name, _, scale, digits in FIGURES:
+            cells.append(Estimate.of([one / scale for one in found.values(gamma, system, name)]).text(digits))
+        rows.append([system, *cells])
+    return rows
+
+
+def as_text(found: LargeResult) -> str:
+    """All tables for a terminal."""
+    machine = MACHINES[found.machine]
+    listed = [[c.what, c.paper, c.ours, c.ratio, c.verdict] for c in claims(found)]
+    blocks = [
+        f"PARM on {found.machine}, {machine.nodes:,} nodes' worth of watts: three windows of {found.count} jobs, "
+        f"{found.seeds} seed{'s' * (found.seeds > 1)}; ± is the 95 % interval",
+        table([list(CLAIM_TITLES), *listed]),
+        "Speed-up of the mean completion over the baseline:",
+        table(speedup_table(found)),
+        "What each step adds to the logarithm of the speed-up:",
+        table(steps_table(found)),
+    ]
+    for gamma in (found.gammas[0], found.gammas[-1]):
+        blocks += [f"γ = {gamma:g}:", table(figures_table(found, gamma))]
+    return "\n\n".join(blocks)
+
+
+def as_dict(found: LargeResult) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "jobs": found.count, "seeds": found.seeds, "claims": [asdict(claim) for claim in claims(found)],
+        "speedup": {f"{gamma:g}": {system: estimate_facts(found.speedup(gamma, system))
+                                   for system in systems(MACHINES[found.machine])} for gamma in found.gammas},
+        "log_contributions": {
+            f"{gamma:g}": {step: e.mean for step, e in zip(STEPS[1:], found.steps(gamma), strict=True)}
+            for gamma in found.gammas
+        },
+        "runs": found.runs,
+    }  # fmt: skip
+
+
+@style.styled
+def figure(found: LargeResult) -> Figure:
+    """The waterfall of log contributions, a panel a γ."""
+    fig = style.figure(11, 3.6)
+    panels = fig.subplots(1, len(found.gammas), squeeze=False, sharey=True)[0]
+    fig.subplots_adjust(left=0.07, right=0.985, top=0.9, bottom=0.25, wspace=0.1)
+    colors = style.colors(list(STEPS[1:]))
+    for ax, gamma in zip(panels, found.gammas, strict=True):
+        waterfall(ax, [e.mean for e in found.steps(gamma)], colors)
+        ax.set_title(f"{found.machine}, γ = {gamma:g}")
+    panels[0].set_ylabel("log of the speed-up")
+    return fig
+
+
+def waterfall(ax: Any, means: list[float], colors: Any) -> None:
+    """Contributions of `STEPS`, each from where the one before ended."""
+    bottoms = np.concatenate([[0], np.cumsum(means)[:-1]])
+    ax.bar(range(len(means)), means, bottom=bottoms, color=colors, width=0.7)
+    ax.axhline(0, color=style.INK, linewidth=0.8)
+    ax.set_xticks(range(len(means)), STEPS[1:], rotation=45)

@@ -1,0 +1,1 @@
+"""Sweeps of PARM's own parameters on the synthetic Intrepid."""

@@ -1,0 +1,97 @@
+"""The sweeps of PARM's parameters as tables, verdicts and a picture."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.experiments.claims import CLAIM_TITLES, Claim, verdict
+from slurmsim.experiments.results import estimate_facts
+from slurmsim.metrics.estimate import Estimate
+from slurmsim.papers.parm.large.run import MACHINES, LargeResult
+from slurmsim.papers.parm.large.view import FIGURES, log_claim
+from slurmsim.papers.parm.sweeps.run import ALPHAS, GAMMA, MACHINE, STEP_W, alpha_name, level_name, points
+from slurmsim.report import style
+from slurmsim.report.text import table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BOTH = (("mean_s", "mean"), ("max_s", "longest"))
+FEWEST, PAPERS, MOST = min(STEP_W), 6, max(STEP_W)
+
+
+def claims(found: LargeResult) -> list[Claim]:
+    """The paper's statements beside ours, in logarithms."""
+    first, last = alpha_name(ALPHAS[0]), alpha_name(ALPHAS[-1])
+    few, papers, most = level_name(FEWEST), level_name(PAPERS), level_name(MOST)
+    listed = [
+        log_claim(f"alpha {ALPHAS[-1]:g} for {ALPHAS[0]:g}: mean completion later", found.gain(GAMMA, first, last)),
+        log_claim("the same: longest completion sooner", found.gain(GAMMA, last, first, "max_s")),
+    ]
+    for figure, name in BOTH:
+        listed.append(log_claim(f"{PAPERS} levels for {FEWEST}: {name} completion sooner",
+                                found.gain(GAMMA, papers, few, figure)))  # fmt: skip
+    more, beyond = (found.gains(GAMMA, *pair) for pair in ((papers, few), (most, papers)))
+    less = Estimate.of([a - b for a, b in zip(more, beyond, strict=True)])
+    further = Estimate.of(beyond)
+    listed.append(Claim(f"{MOST} levels for {PAPERS}: little more in the mean", "little", further.text(3, signed=True),
+                        "–", verdict(less.sign > 0, less.mean > 0)))  # fmt: skip
+    return listed
+
+
+def figures_table(found: LargeResult) -> list[list[str]]:
+    """A row a point; the first row is a header."""
+    rows = [["wSE with", *(title for _, title, _, _ in FIGURES)]]
+    for point in points():
+        cells = [
+            Estimate.of([one / scale for one in found.values(GAMMA, point, name)]).text(digits)
+            for name, _, scale, digits in FIGURES
+        ]
+        rows.append([point, *cells])
+    return rows
+
+
+def as_text(found: LargeResult) -> str:
+    """All tables for a terminal."""
+    listed = [[c.what, c.paper, c.ours, c.ratio, c.verdict] for c in claims(found)]
+    return "\n\n".join([
+        f"PARM's parameters on {MACHINE}, {MACHINES[MACHINE].nodes:,} nodes' worth of watts, γ = {GAMMA:g}: "
+        f"three windows of {found.count} jobs, {found.seeds} seed{'s' * (found.seeds > 1)}; ± is the 95 % interval",
+        table([list(CLAIM_TITLES), *listed]),
+        table(figures_table(found)),
+    ])  # fmt: skip
+
+
+def as_dict(found: LargeResult) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "jobs": found.count, "seeds": found.seeds, "gamma": GAMMA,
+        "claims": [asdict(claim) for claim in claims(found)],
+        "points": {point: {name: estimate_facts(found.estimate(GAMMA, point, name)) for name, *_ in FIGURES}
+                   for point in points()},
+        "runs": found.runs,
+    }  # fmt: skip
+
+
+@style.styled
+def figure(found: LargeResult) -> Figure:
+    """Mean and longest completion over alpha, and over the number of levels, relative to the paper's choice."""
+    fig = style.figure(9, 3.4)
+    panels = fig.subplots(1, 2, sharey=True)
+    fig.subplots_adjust(left=0.1, right=0.985, top=0.9, bottom=0.16, wspace=0.08)
+    sides: tuple[tuple[list[tuple[float, str]], str, str], ...] = (
+        ([(alpha, alpha_name(alpha)) for alpha in ALPHAS], alpha_name(ALPHAS[0]), "alpha"),
+        ([(count, level_name(count)) for count in STEP_W], level_name(PAPERS), "levels of power"),
+    )
+    colors = style.colors([name for _, name in BOTH])
+    for ax, (values, against, title) in zip(panels, sides, strict=True):
+        for (name, label), color in zip(BOTH, colors, strict=True):
+            gains = [found.gain(GAMMA, against, point, name) for _, point in values]
+            ax.errorbar([x for x, _ in values], [e.mean for e in gains], yerr=[e.half or 0 for e in gains], label=label,
+                        color=color, marker="o", capsize=3)  # fmt: skip
+        ax.axhline(0, color=style.INK, linewidth=0.8)
+        ax.set_xlabel(title)
+    panels[0].set_ylabel("log of completion")
+    panels[0].legend()
+    return fig

@@ -1,0 +1,1 @@
+"""The paper's testbed of 38 nodes."""

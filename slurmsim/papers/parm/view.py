@@ -1,0 +1,49 @@
+"""The parts of the experiment on PARM together: what `slurmsim bench parm` prints and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from slurmsim.experiments.results import write_results
+from slurmsim.papers.parm.large import view as parm_large_view
+from slurmsim.papers.parm.large.run import LargeResult
+from slurmsim.papers.parm.sweeps import view as parm_sweeps_view
+from slurmsim.papers.parm.testbed import view as parm_view
+from slurmsim.papers.parm.testbed.run import Result
+
+PARTS = ("testbed", "intrepid", "theta", "sweeps")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What was run: the testbed or None, large machines, and the sweeps or None."""
+
+    testbed: Result | None
+    large: Sequence[LargeResult]
+    sweeps: LargeResult | None = None
+
+
+def as_text(found: Parts) -> str:
+    """All tables for a terminal."""
+    blocks = [] if found.testbed is None else [parm_view.as_text(found.testbed)]
+    blocks += [parm_large_view.as_text(one) for one in found.large]
+    blocks += [] if found.sweeps is None else [parm_sweeps_view.as_text(found.sweeps)]
+    return "\n\n\n".join(blocks)
+
+
+def as_dict(found: Parts) -> dict[str, Any]:
+    """The same for programs."""
+    testbed = {} if found.testbed is None else parm_view.as_dict(found.testbed)
+    sweeps = {} if found.sweeps is None else {"sweeps": parm_sweeps_view.as_dict(found.sweeps)}
+    return testbed | {one.machine: parm_large_view.as_dict(one) for one in found.large} | sweeps
+
+
+def write(found: Parts, folder: Path) -> list[Path]:
+    """Write ``results.txt``, ``results.json`` and a picture a part. Raises OutputError."""
+    figures = {} if found.testbed is None else {"parm.png": parm_view.figure(found.testbed)}
+    figures |= {f"parm-{one.machine}.png": parm_large_view.figure(one) for one in found.large}
+    figures |= {} if found.sweeps is None else {"parm-sweeps.png": parm_sweeps_view.figure(found.sweeps)}
+    return write_results(folder, as_text(found), as_dict(found), figures)

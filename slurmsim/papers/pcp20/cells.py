@@ -1,0 +1,296 @@
+"""One cell of the PCP'20 experiment: a run that saves its instances, an instance for all models, or a timed run.
+
+CPU seconds of this process are measured, never the time of day; only their ratios mean anything.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import count, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from slurmsim.errors import SlurmSimError
+from slurmsim.papers.pcp20.data import LOGS, MIX_NODES, System, eurora, kit, synthetic, window
+from slurmsim.policy import load_policy, parse_policy
+from slurmsim.replaying.instances import InstanceSaver
+from slurmsim.replaying.options import RunOptions
+from slurmsim.replaying.preparation import Prepared, prepare
+from slurmsim.trace.schema import JOBS
+from slurmsim_policies.cp.cold import MODELS, SEARCHES, admitted, cold
+from slurmsim_policies.cp.options import parse
+from slurmsim_policies.cp.plain import instance_from
+from slurmsim_policies.cp.plan import Answer
+from slurmsim_policies.cp.problem import Instance
+from slurmsim_policies.cp.solve import dispatch
+
+TEN = 10
+SAMPLES = 24
+LIMITS = {"pcp19": 0.1, "hcp19": 2.0, "pcp20": 2.0, "cp_classes": 2.0}
+"""Deterministic seconds without a hint: about 5 CPU seconds each (docs/systems/eurora.md says why they differ)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCell:
+    """A run of a policy on a system or on a window of a log.
+
+    Attributes
+    ----------
+    system
+        ``eurora``, ``kit``, a name of `LOGS`, or ``mix``.
+    file
+        Where its jobs are read from; those of ``mix`` are made up.
+    jobs, first
+        The window, by number of job.
+    seed
+        0: as it is; else submit times are jittered by up to a minute. Of ``mix`` the generator's seed is one more.
+    save
+        Folder for contested instances, "" for none; at most `most` of them.
+    """
+
+    name: str
+    system: str
+    policy: str
+    file: str
+    jobs: int = 0
+    first: int = 0
+    seed: int = 0
+    save: str = ""
+    most: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceCell:
+    """A saved instance for all models."""
+
+    name: str
+    file: str
+
+
+def work(cell: RunCell | InstanceCell, *, scratch: str) -> dict[str, Any]:
+    """The figures of one cell."""
+    return run(cell, Path(scratch)) if isinstance(cell, RunCell) else compare(cell)
+
+
+# -- runs -------------------------------------------------------------------------------------------------------------
+
+
+def run(cell: RunCell, scratch: Path) -> dict[str, Any]:
+    """Simulate and time the dispatcher: CPU seconds inside the policy and its solver, per activation."""
+    from slurmsim.replaying.replay import simulate
+    from slurmsim.sim.recorder import Recorder
+
+    prepared, about = _prepared(cell, scratch)
+    rows: list[tuple[Any, ...]] = []
+    recorder = Recorder(rows.append, _ignore, _ignore, _ignore)
+    watch = Stopwatch()
+    policy: Any = prepared.policy
+    if hasattr(policy, "dispatch"):
+        policy.schedule, policy.solved = watch.around(policy.schedule, pass_=True), watch.around(policy.solved)
+    simulation = simulate(prepared, recorder)
+    saver = None
+    if cell.save:
+        shutil.rmtree(cell.save, ignore_errors=True)  # of a run that was interrupted
+        saver = InstanceSaver(Path(cell.save), cell.most)
+        simulation.solve = saver.around(simulation.solve)
+    simulation.solve = watch.around_solver(simulation.solve)
+    began = time.process_time()
+    simulation.run()
+    whole = time.process_time() - began
+    recorder.unfinished()
+    figures = _schedule(rows)
+    if figures["never_started"]:
+        raise SlurmSimError(f"{cell.name}: {figures['never_started']} jobs have not started")
+    figures |= {"about": about, "cpu_s": whole, "activations": watch.passes, "solves": watch.solves,
+                "dispatch_s": watch.policy_s + watch.solver_s, "solver_s": watch.solver_s}  # fmt: skip
+    if saver is not None:
+        figures |= {"files": [str(file) for file in saver.kept], "asked": saver.seen}
+    return figures
+
+
+def _ignore(_: Any) -> None:
+    """Not kept."""
+
+
+def _prepared(cell: RunCell, scratch: Path) -> tuple[Prepared, str]:
+    from slurmsim_workloads import write_workload
+    from slurmsim_workloads.jitter import jittered
+
+    place = scratch / cell.name
+    place.mkdir()
+    if cell.system in ("eurora", "kit"):
+        made: Callable[..., System] = eurora if cell.system == "eurora" else kit
+        system = made(Path(cell.file), jobs=cell.jobs, first=cell.first)
+        (place / "slurm.conf").write_text(system.conf, encoding="utf-8")
+        if system.gres:
+            (place / "gres.conf").write_text(system.gres, encoding="utf-8")
+        write_workload(system.workload, str(place / "jobs.parquet"))
+        options = RunOptions(
+            str(place / "jobs.parquet"), str(place / "out"), conf=str(place / "slurm.conf"), policy=cell.policy
+        )
+        prepared, about = prepare(options), system.about
+    elif cell.system == "mix":
+        jobs, about = synthetic(jobs=cell.jobs, seed=cell.seed + 1)
+        write_workload(jobs, str(place / "jobs.parquet"))
+        nodes, cpus = MIX_NODES
+        return prepare(RunOptions(
+            str(place / "jobs.parquet"), str(place / "out"), nodes=nodes, cpus_per_node=cpus, policy=cell.policy
+        )), about  # fmt: skip
+    else:
+        _, nodes, block = LOGS[cell.system]
+        jobs, about = window(Path(cell.file), nodes, block, jobs=cell.jobs, first=cell.first)
+        write_workload(jobs, str(place / "jobs.parquet"))
+        prepared = prepare(RunOptions(str(place / "jobs.parquet"), str(place / "out"), nodes=nodes, policy=cell.policy))
+    if cell.seed:
+        prepared.workload = jittered(prepared.workload, 60, cell.seed)
+    return prepared, about
+
+
+class Stopwatch:
+    """CPU seconds inside a policy and inside its solver, and how often each was called."""
+
+    def __init__(self) -> None:
+        self.policy_s = self.solver_s = 0.0
+        self.passes = self.solves = self._depth = 0
+
+    def around(self, function: Callable[..., Any], *, pass_: bool = False) -> Callable[..., Any]:
+        """`function`, a generator of decisions, timed.
+
+        A call of a `pass_` is an activation, unless it is made while an answer is carried out, of the one that asked.
+        """
+
+        def timed(*given: Any) -> Iterator[Any]:
+            self.passes += pass_ and not self._depth
+            return self._timed(function(*given))
+
+        return timed
+
+    def around_solver(self, function: Callable[[str, str], str]) -> Callable[[str, str], str]:
+        """`function`, timed."""
+
+        def timed(name: str, request: str) -> str:
+            began = time.process_time()
+            answer = function(name, request)
+            self.solver_s += time.process_time() - began
+            self.solves += 1
+            return answer
+
+        return timed
+
+    def _timed(self, decisions: Any) -> Iterator[Any]:
+        """The decisions of a generator, without the time its host takes between two of them."""
+        told: Any = None
+        for step in count():
+            began = time.process_time()
+            self._depth += 1
+            try:
+                decision = decisions.send(told) if step else next(decisions)
+            except StopIteration:
+                return
+            finally:
+                self._depth -= 1
+                if not self._depth:
+                    self.policy_s += time.process_time() - began
+            told = yield decision
+
+
+def _schedule(rows: list[Any]) -> dict[str, Any]:
+    """Mean wait, bounded slowdown, slowdown, and the mean number of waiting jobs, whole and in parts of the run."""
+    submit, start, length = (_column(rows, name) for name in ("submit", "start", "run_time_s"))
+    started = start >= 0
+    length = np.maximum(length, 1)
+    submit, wait, length, start = submit[started], (start - submit)[started], length[started], start[started]
+    begin = int(submit.min()) if len(submit) else 0  # a log begins at any time
+    edges = np.linspace(begin, start.max(initial=begin + 1), SAMPLES + 1)
+    inside = [np.clip(np.minimum(start, hi) - np.maximum(submit, lo), 0, None).sum()
+              for lo, hi in pairwise(edges)]  # fmt: skip
+    return {
+        "jobs": len(wait), "never_started": int((~started).sum()), "mean_wait_s": float(wait.mean()),
+        "bounded_slowdown": float(np.maximum(1, (wait + length) / np.maximum(length, 10)).mean()),
+        "slowdown": float(((wait + length) / length).mean()),
+        "queue": float(wait.sum() / (edges[-1] - edges[0])),
+        "queue_over_time": [float(n / (edges[1] - edges[0])) for n in inside],
+    }  # fmt: skip
+
+
+def _column(rows: list[tuple[Any, ...]], name: str) -> npt.NDArray[np.int64]:
+    """A column of jobs, -1 for nothing."""
+    at = list(JOBS).index(name)
+    return np.array([-1 if row[at] is None else row[at] for row in rows], np.int64)
+
+
+# -- instances --------------------------------------------------------------------------------------------------------
+
+
+def compare(cell: InstanceCell) -> dict[str, Any]:
+    """One instance: variables, what each dispatcher answers, and each model by itself to the same objective.
+
+    All get the jobs that could start now. The target is the worse one of PCP'19's and PCP'20's answers, which both
+    reach with a list schedule for a hint; without one they have to find it. Where a list schedule is known to be best,
+    as of one job, no solver is needed (``pcp19_asked``), and nothing is compared.
+    """
+    instance = admitted(instance_from(json.loads(Path(cell.file).read_text(encoding="utf-8"))))
+    clock = time.process_time
+    found: dict[str, Any] = {
+        "running": len(instance.running), "waiting": len(instance.waiting),
+        "units": sum(instance.jobs[i].units for i in instance.waiting),
+        "pcp19_variables": _copies(instance), "pcp20_variables": _positions(instance),
+        "pcp20_variables_tenfold": _positions(_tenfold(instance)),
+        "pcp19_variables_tenfold": _copies(_tenfold(instance)),
+    }  # fmt: skip
+    answers: dict[str, Answer] = {}
+    for name in MODELS:
+        began = clock()
+        answers[name] = dispatch(instance, name, parse(name, {}), clock)
+        found[f"{name}_dispatch_s"] = clock() - began
+        found[f"{name}_objective"] = answers[name].objective
+        found[f"{name}_asked"] = answers[name].asked
+        found[f"{name}_status"] = answers[name].status.value
+    found["list_objective"] = answers["pcp20"].hint_objective
+    target = max(answers[name].objective_integer or 0 for name in ("pcp19", "pcp20"))
+    for name in MODELS if found["pcp19_asked"] else ():
+        for search in SEARCHES:
+            alone = cold(name, instance, target, LIMITS[name], clock, search)
+            found |= {f"{name}_{search}_build_s": alone.build_s, f"{name}_{search}_s": alone.build_s + alone.solve_s,
+                      f"{name}_{search}_reached": alone.reached}  # fmt: skip
+    return found
+
+
+def _copies(instance: Instance) -> int:
+    """PCP'19: |Q| + sum over jobs and nodes of p_{i,n}."""
+    return len(instance.waiting) + sum(int(instance.places(instance.jobs[i]).sum()) for i in instance.waiting)
+
+
+def _positions(instance: Instance) -> int:
+    """PCP'20: |Q| + sum of rn_i |R_i|."""
+    jobs = [instance.jobs[i] for i in instance.waiting]
+    return sum(1 + job.units * sum(amount > 0 for amount in job.demand) for job in jobs)
+
+
+def _tenfold(instance: Instance) -> Instance:
+    """The same jobs on ten times the nodes, the new ones behind the old ones."""
+    old, more = instance.n_nodes, (TEN - 1)
+    groups = (*instance.groups, *(group for _ in range(more) for group in instance.groups))
+    jobs = tuple(
+        job if job.within is None
+        else replace(job, within=tuple(k + n * old for n in range(TEN) for k in job.within))
+        for job in instance.jobs
+    )  # fmt: skip
+    return replace(instance, groups=groups, jobs=jobs)
+
+
+def predictors() -> dict[str, str]:
+    """Predictions of durations that dispatchers have here: the paper's letter, and the option; at least the request."""
+    options = load_policy(parse_policy("pcp20")[0]).OPTIONS
+    return PREDICTORS if "predictor" in options else {"": ""}
+
+
+PREDICTORS = {"": "", "R": "predictor=real", "L2": "predictor=last_two", "D": "predictor=data_driven"}
+"""The paper's letters: real durations, the mean of the user's last two, data-driven (which needs job names)."""

@@ -1,0 +1,80 @@
+"""The PCP'20 experiment as text, for programs, and as files."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from slurmsim.experiments.claims import MISSING, Claim
+from slurmsim.experiments.results import estimate_facts, write_results
+from slurmsim.papers.pcp20.cells import PREDICTORS
+from slurmsim.papers.pcp20.figure import figure
+from slurmsim.papers.pcp20.run import SAVED_BY, Result, schedulers
+from slurmsim.papers.pcp20.tables import (
+    MEASURES,
+    gain_sentence,
+    instance_claims,
+    instance_table,
+    quality_table,
+    system_claims,
+    system_table,
+)
+from slurmsim.report.text import table
+
+
+def as_text(found: Result) -> str:
+    """All tables for a terminal."""
+    blocks = []
+    header = ["claim", "paper", "ours", "verdict"]
+    for part in found.parts:
+        kind, name = part.split("-")
+        first = next(iter(found.of(part).values()))
+        blocks.append(f"{part}: {first['about']}")
+        claims: list[Claim] = []
+        if kind == "instances":
+            each = found.instances(part)
+            contested = sum(one["pcp19_asked"] for one in each)
+            blocks[-1] += (f"; {len(each)} of {first['asked']} instances, saved while {SAVED_BY[name]} dispatches, "
+                           f"{contested} of them contested")  # fmt: skip
+            if each:
+                claims = instance_claims(each)
+                blocks.append(table(instance_table(each)))
+        elif kind == "systems":
+            claims = system_claims(found, part)
+            blocks.append(table(system_table(found, part)))
+        else:
+            blocks[-1] += f"; {found.sizes.seeds} replicates; ± is the 95 % interval"
+            blocks += [table(quality_table(found, part)), gain_sentence(found, part)]
+        if claims:
+            blocks.append(table([header, *([c.what, c.paper, c.ours, c.verdict] for c in claims)]))
+    absent = [f"{letter} = {option}" for letter, option in PREDICTORS.items() if letter]
+    blocks.append(f"Durations: requested, and where the option exists {', '.join(absent)}.")
+    blocks.append(f"On the paper's own jobs: {MISSING}.")
+    blocks += [f"{part}: {MISSING}; name a folder with --data or SLURMSIM_DATA." for part in found.left_out]
+    return "\n\n".join(blocks)
+
+
+def as_dict(found: Result) -> dict[str, Any]:
+    """Everything for programs: claims of each part, and the figures of every cell."""
+    parts: dict[str, Any] = {}
+    for part in found.parts:
+        kind = part.split("-")[0]
+        parts[part] = {"about": next(iter(found.of(part).values()))["about"]}
+        if kind == "instances" and found.instances(part):
+            parts[part]["claims"] = [asdict(claim) for claim in instance_claims(found.instances(part))]
+        elif kind == "systems":
+            parts[part]["claims"] = [asdict(claim) for claim in system_claims(found, part)]
+        elif kind == "quality":
+            parts[part]["schedulers"] = {
+                name: {measure: estimate_facts(found.estimate(part, name, measure)) for measure, _ in MEASURES}
+                for name in schedulers(part)
+            }
+            parts[part]["gain"] = gain_sentence(found, part)
+    return {"sizes": asdict(found.sizes), "parts": parts, "not_attempted": found.left_out, "cells": found.cells}
+
+
+def write(found: Result, folder: Path) -> list[Path]:
+    """Write ``results.txt``, ``results.json``, ``pcp20.png`` and ``pcp20.svg``. Raises OutputError."""
+    drawn = figure(found)
+    return write_results(folder, as_text(found), as_dict(found), {"pcp20.png": drawn, "pcp20.svg": drawn})

@@ -1,0 +1,1 @@
+"""Titan: using up an allocation, and its queue (docs/systems/titan.md)."""

@@ -1,0 +1,153 @@
+"""The experiment in small: files, resuming, claims and their verdicts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from slurmsim.cli import main
+from slurmsim.errors import ConfigError
+from slurmsim.experiments import runs
+from slurmsim.experiments.claims import DIRECTION, MISSING, NOT, REPRODUCED
+from slurmsim.metrics.estimate import Estimate
+from slurmsim.papers.lomonosov import run as lomonosov
+from slurmsim.papers.lomonosov.run import LIMITS, Part, Result, parse_parts
+from slurmsim.papers.lomonosov.view import claims
+
+SMALL = ("-o", "jobs=600", "-o", "jobs_per_day=30", "-o", "nodes=64", "-o", "active=4", "-o", "users=12")
+EASY = Part("regular4", "easy")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bench") / "out"
+    options = ["--out", str(folder), "--parts", "regular4-easy", "--seeds", "2", "--workers", "1", "--quiet", *SMALL]
+    assert main(["bench", "lomonosov", *options]) == 0
+    return folder
+
+
+def test_files(folder: Path) -> None:
+    data = json.loads((folder / "results.json").read_text())
+    part = data["parts"]["regular4-easy"]
+    assert part["same_as_base"] is True
+    assert [claim["verdict"] for claim in part["claims"]][-1] == REPRODUCED
+    rows = pd.read_parquet(folder / "results.parquet")
+    assert set(rows["limit"]) == {*LIMITS, "base"} and set(rows["replicate"]) == {1, 2}
+    waits = rows[(rows["measure"] == "all_wait_s") & (rows["replicate"] == 1)].set_index("limit")["value"]
+    base, tight = waits["inf"], waits["0.25x"]
+    runs = {name.removeprefix("regular4-easy-"): found["all_wait_s"] for name, found in data["runs"].items()}
+    changes = [100 * (runs[f"0.25x-{k}"] / runs[f"inf-{k}"] - 1) for k in (1, 2)]
+    assert changes[0] == pytest.approx(100 * (tight / base - 1))
+    assert part["changes_percent"]["0.25x"]["all_wait_s"]["mean"] == pytest.approx(np.mean(changes))
+    assert (folder / "lomonosov.png").stat().st_size > 5_000
+    text = (folder / "results.txt").read_text()
+    assert "paper" in text and MISSING in text and "regular4-easy" in text
+
+
+def test_it_goes_on_where_it_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two results are lost: only those two runs are made again, and give the same."""
+    lost = [folder / "runs" / f"regular4-easy-{name}.json" for name in ("1x-2", "inf-1")]
+    before = [json.loads(file.read_text())["figures"] for file in lost]
+    lost[0].unlink()
+    lost[1].write_text("{ broken")
+    made: list[str] = []
+    keep = runs._keep
+    monkeypatch.setattr(runs, "_keep", lambda cell, *more: (made.append(cell.name), keep(cell, *more)))
+    options = ["--out", str(folder), "--parts", "regular4-easy", "--seeds", "2", "--workers", "1", "--quiet", *SMALL]
+    assert main(["bench", "lomonosov", *options]) == 0
+    assert sorted(made) == ["regular4-easy-1x-2", "regular4-easy-inf-1"]
+    for file, figures in zip(lost, before, strict=True):
+        after = json.loads(file.read_text())["figures"]
+        for one in (after, figures):
+            del one["wall_s"], one["cpu_s"]
+        assert after == figures
+
+
+def test_a_run_of_other_options_is_another_run(folder: Path) -> None:
+    cell = lomonosov.cells([EASY], 1, None, [("jobs", "600")])[0]
+    assert runs._kept(cell, folder) is None
+
+
+def figures(**given: float) -> dict[str, object]:
+    names = ("first_wait_s", "other_wait_s", "all_wait_s", "utilization")
+    return {**dict.fromkeys(names, 1000.0), "utilization": 0.9, "jobs_sha256": "a", **given}
+
+
+def result(change: list[dict[str, float]], base: dict[str, object] | None = None) -> Result:
+    found = {f"regular4-easy-inf-{k + 1}": figures() for k in range(len(change))}
+    found |= {f"regular4-easy-1x-{k + 1}": figures(**given) for k, given in enumerate(change)}
+    found["regular4-easy-base-1"] = base or figures()
+    return Result(len(change), [EASY], [], found)
+
+
+def verdicts(found: Result) -> list[str]:
+    return [claim.verdict for claim in claims(found, EASY)]
+
+
+def test_verdicts() -> None:
+    """The paper: first jobs earlier, all jobs within 1 %, others later, utilization within half a point."""
+    as_paper = [{"first_wait_s": 910 + k, "all_wait_s": 1002 + k, "other_wait_s": 1010 + k} for k in range(3)]
+    assert verdicts(result(as_paper)) == [DIRECTION, DIRECTION, REPRODUCED, DIRECTION, REPRODUCED, REPRODUCED]
+    other = [
+        {"first_wait_s": 1200 + k, "all_wait_s": 700 + k, "other_wait_s": 700 + k, "utilization": 0.89}
+        for k in range(3)
+    ]
+    assert verdicts(result(other)) == [NOT, NOT, NOT, NOT, NOT, REPRODUCED]
+    late = [{"all_wait_s": 1200 + k} for k in range(3)]
+    assert verdicts(result(late))[2] == DIRECTION
+    noise = [{"first_wait_s": 500}, {"first_wait_s": 1400}]
+    assert verdicts(result(noise))[0] == NOT
+    assert verdicts(result(as_paper, figures(jobs_sha256="b")))[-1] == NOT
+
+
+def test_intervals() -> None:
+    """n = 5, mean 3, s = sqrt(2.5): 2.776 x 1.581/sqrt(5) = 1.963."""
+    found = Estimate.of([1, 2, 3, 4, 5])
+    assert (found.mean, found.n, found.sign) == (3, 5, 1)
+    assert found.half == pytest.approx(1.963, abs=1e-3)
+    assert Estimate.of([7]).half is None and Estimate.of([7]).sign == 0
+    assert Estimate.of([-1, 1]).sign == 0 and Estimate.of([-5, -5.1]).sign == -1
+    assert Estimate.of([-5, -5.1]).text(1, signed=True) == "-5.0 ± 0.6"
+
+
+def test_first_jobs_of_a_week() -> None:
+    """Rows by job id: of equal submits the lower id is first; each week anew."""
+    users = np.array([1, 1, 2, 1, 2, 1])
+    week = np.array([0, 0, 0, 1, 1, 1])
+    submit = np.array([5, 5, 9, 700_000, 700_009, 699_999])
+    found = lomonosov._first_of_each(users, week, submit)
+    assert found.tolist() == [True, False, True, False, True, True]
+
+
+def test_parts() -> None:
+    assert parse_parts("log-easy,regular4-backfill") == (Part("log", "easy"), Part("regular4", "backfill"))
+    assert len(parse_parts("all")) == 6
+    with pytest.raises(ConfigError, match="log-fcfs"):
+        parse_parts("log-fcfs")
+
+
+def test_a_log_nobody_named_is_not_attempted_and_said_so(tmp_path: Path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.delenv("SLURMSIM_DATA", raising=False)
+    assert main(["bench", "lomonosov", "--out", str(tmp_path), "--parts", "log-easy", "--seeds", "1"]) == 0
+    assert f"log-easy: {MISSING}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--parts", "all,log-easy"), "unknown part 'all'"),
+        (("--seeds", "0"), "--seeds"),
+        (("--log", "nowhere.swf"), "nowhere.swf"),
+        (("-o", "nods=5"), "nods"),
+    ],
+)
+def test_refused_in_one_line(
+    tmp_path: Path, options: tuple[str, str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:  # fmt: skip
+    assert main(["bench", "lomonosov", "--out", str(tmp_path / "out"), "--workers", "1", *options]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
