@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.metrics.estimate import Estimate
+from slurmsim.report.build import render, write_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+__all__ = ["estimate_facts", "render", "write_file", "write_results"]
 
 
 def write_results(
@@ -33,7 +36,6 @@ def write_results(
     """
     import pandas as pd
 
-    from slurmsim.report.build import render, write_file
     from slurmsim.trace.jsonfile import to_json
 
     written = [

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim import __version__
-from slurmsim.campaign.sources import own_digest, packages_digest
+from slurmsim.campaign.sources import own_digest, packages_digest, source_digest
 from slurmsim.campaign.tasks import Task
 from slurmsim.campaign.workers import run_tasks
 from slurmsim.errors import SlurmSimError
@@ -27,6 +27,7 @@ Measure = Callable[[Trace], dict[str, Any]]
 Work = Callable[..., dict[str, Any]]
 Progress = Callable[[int, int], None]
 
+PAPERS = "slurmsim.papers"
 LACKS = (
     "jobs", "refused", "never_started", "dropped", "mean_wait_so_far_s", "cancelled_waiting", "ended_waiting",
     "waiting", "stopped",
@@ -107,7 +108,7 @@ def work_all(
     found: dict[str, dict[str, Any]] = {}
     missing = []
     for cell in cells:
-        kept = None if fresh else _kept(cell, folder)
+        kept = None if fresh else _kept(cell, work, folder)
         if kept is None:
             missing.append(cell)
         else:
@@ -126,7 +127,7 @@ def work_all(
                         raise done.error
                     cell = by_name[done.task.name]
                     found[cell.name] = done.value
-                    _keep(cell, folder, done.value)
+                    _keep(cell, work, folder, done.value)
                     if progress is not None:
                         progress(len(found), len(cells))
     return {cell.name: found[cell.name] for cell in cells}
@@ -136,14 +137,30 @@ def _file(cell: Any, folder: Path) -> Path:
     return folder / "runs" / f"{cell.name}.json"
 
 
-def _definition(cell: Any) -> dict[str, Any]:
+def _definition(cell: Any, work: Work) -> dict[str, Any]:
     """What the figures of `cell` depend on, as it is when read back."""
     fields = asdict(cell)
     content = {
         name: _digest(value) for name, value in fields.items() if isinstance(value, str) and os.path.isfile(value)
     }
-    source = packages_digest("slurmsim_policies", __package__, "slurmsim.papers")
-    return json.loads(json.dumps({**fields, "content": content, "slurmsim": [__version__, own_digest(), source]}))
+    sources = [__version__, own_digest(), packages_digest("slurmsim_policies", __package__), *_sources(work)]
+    return json.loads(json.dumps({**fields, "content": content, "slurmsim": sources}))
+
+
+def _sources(work: Work) -> list[str]:
+    """Digests of what an experiment brings: the source of `work`, and of what it is given as `measure`."""
+    found = []
+    given: Any = work
+    while isinstance(given, partial):
+        found += [_source(one) for one in (*given.args, *given.keywords.values()) if callable(one)]
+        given = given.func
+    return [*found, _source(given)]
+
+
+def _source(function: Any) -> str:
+    """The source of a function's package; our own papers share code, so they count as a whole."""
+    module = str(getattr(function, "__module__", ""))
+    return packages_digest(PAPERS) if module.startswith(f"{PAPERS}.") else source_digest(module)
 
 
 def _digest(path: str) -> str:
@@ -151,20 +168,20 @@ def _digest(path: str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _kept(cell: Any, folder: Path) -> dict[str, Any] | None:
+def _kept(cell: Any, work: Work, folder: Path) -> dict[str, Any] | None:
     try:
         text = loads(read_text(_file(cell, folder)))
         figures = text["figures"]
-        return figures if text["cell"] == _definition(cell) else None
+        return figures if text["cell"] == _definition(cell, work) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _keep(cell: Any, folder: Path, figures: dict[str, Any]) -> None:
+def _keep(cell: Any, work: Work, folder: Path, figures: dict[str, Any]) -> None:
     from slurmsim.report.build import write_file
     from slurmsim.trace.jsonfile import to_json
 
-    write_file(_file(cell, folder), to_json({"cell": _definition(cell), "figures": figures}).encode())
+    write_file(_file(cell, folder), to_json({"cell": _definition(cell, work), "figures": figures}).encode())
 
 
 def _run(cell: Cell, *, measure: Measure, scratch: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from slurmsim import Trace
 from slurmsim.errors import ConfigError, SlurmSimError
 from slurmsim.experiments.runs import Cell, Progress, run_all
 from slurmsim.metrics.columns import IntArray
@@ -34,7 +35,6 @@ from slurmsim.papers.eurora.data import (
 from slurmsim.papers.eurora.solver_notes import NAME as NOTING
 from slurmsim.papers.eurora.solver_notes import taken
 from slurmsim.trace.columns import NULL
-from slurmsim.trace.reader import Trace
 
 PBS = "PBS"
 MODELS = ("mks", "mks_wt_nl", "nl", "nl_mks_wt", "wt", "wt_mks_nl")
@@ -212,7 +212,7 @@ def experiment(
 
 def _inputs(folder: Path, one: Batch) -> tuple[Path, Path]:
     """Write the workload and the slurm.conf of a batch."""
-    from slurmsim.report.build import write_file
+    from slurmsim.experiments.results import write_file
     from slurmsim_workloads import write_workload
 
     log, conf = folder / "inputs" / f"{one}.parquet", folder / "inputs" / f"{one}.conf"

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from slurmsim import Trace
 from slurmsim.errors import ConfigError, SlurmSimError
 from slurmsim.experiments.names import parse_names
 from slurmsim.experiments.runs import Cell, Progress, run_all
@@ -25,7 +26,6 @@ from slurmsim.metrics.wait import mean
 from slurmsim.report.efficiency import height, rectangles
 from slurmsim.states import REFUSED
 from slurmsim.trace.columns import NULL
-from slurmsim.trace.reader import Trace
 
 DAY_S = 86_400
 WEEK_S = 7 * DAY_S

@@ -18,11 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.errors import SlurmSimError
+from slurmsim.experiments.simulation import InstanceSaver, Prepared, Recorder, RunOptions, prepare, simulate
 from slurmsim.papers.pcp20.data import LOGS, MIX_NODES, System, eurora, kit, synthetic, window
 from slurmsim.policy import load_policy, parse_policy
-from slurmsim.replaying.instances import InstanceSaver
-from slurmsim.replaying.options import RunOptions
-from slurmsim.replaying.preparation import Prepared, prepare
 from slurmsim.trace.schema import JOBS
 from slurmsim_policies.cp.cold import MODELS, SEARCHES, admitted, cold
 from slurmsim_policies.cp.options import parse
@@ -84,9 +82,6 @@ def work(cell: RunCell | InstanceCell, *, scratch: str) -> dict[str, Any]:
 
 def run(cell: RunCell, scratch: Path) -> dict[str, Any]:
     """Simulate and time the dispatcher: CPU seconds inside the policy and its solver, per activation."""
-    from slurmsim.replaying.replay import simulate
-    from slurmsim.sim.recorder import Recorder
-
     prepared, about = _prepared(cell, scratch)
     rows: list[tuple[Any, ...]] = []
     recorder = Recorder(rows.append, _ignore, _ignore, _ignore)

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from slurmsim import Trace
 from slurmsim.experiments.runs import Cell, Measure
 from slurmsim.metrics.columns import BoolArray
 from slurmsim.trace.columns import NULL
-from slurmsim.trace.reader import Trace
 
 NODES, CPUS = 18_688, 16
 JOBS = 140_500  # three months at 64.16 jobs an hour

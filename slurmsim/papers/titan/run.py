@@ -86,11 +86,8 @@ def _overlapping(seed: int) -> float:
 
 def _one_node(seed: int) -> float:
     """A closed loop on one node, simulated: the next job comes an exponential hour after the last one ended."""
-    from slurmsim.config.load import make_cluster
-    from slurmsim.core.records.job import Job
+    from slurmsim.experiments.simulation import Job, Listener, Simulation, make_cluster
     from slurmsim.policy import load_policy
-    from slurmsim.sim.listener import Listener
-    from slurmsim.sim.simulation import Simulation
     from slurmsim_workloads.streams import stream_workload
 
     hour = {"dist": "expon", "scale": HOUR_S}

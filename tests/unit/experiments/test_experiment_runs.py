@@ -54,7 +54,7 @@ def test_another_log_in_the_same_place_is_run_anew(tmp_path: Path) -> None:
     assert run_all(cells, counted, tmp_path, workers=1)["one"]["rows"] == 2
 
 
-@pytest.mark.parametrize("changed", ["own_digest", "packages_digest"])
+@pytest.mark.parametrize("changed", ["own_digest", "packages_digest", "source_digest"])
 def test_what_another_source_found_is_found_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str) -> None:
     log = tmp_path / "log.swf"
     log.write_text("1 0 -1 60 1 -1 -1 1 60 -1 1 1 1 -1 1 -1 -1 -1\n")

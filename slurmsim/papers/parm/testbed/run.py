@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import slurmsim
+from slurmsim import Trace
 from slurmsim.errors import ConfigError, InvariantError
 from slurmsim.experiments.runs import Progress, work_all
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.model.power import PowerSpec
 from slurmsim.trace.columns import NULL
-from slurmsim.trace.reader import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,26 +157,19 @@ def run_cell(cell: ParmCell, *, scratch: str) -> dict[str, Any]:
 
 def simulated(name: str, frame: pd.DataFrame, system: System, budget_w: int, scratch: str) -> dict[str, Any]:
     """The figures of `frame` under a system; the validator has nothing against the run."""
-    from slurmsim.replaying.options import RunOptions
-    from slurmsim.replaying.preparation import FRAME, prepare
-    from slurmsim.replaying.replay import execute
-    from slurmsim.trace.reader import read_trace
     from slurmsim.validate import validate_trace
 
     if system.asks == "min":
         frame = frame.assign(nodes=frame["min_nodes"])
     with tempfile.TemporaryDirectory(dir=scratch) as place:
-        options = RunOptions.of(
-            FRAME, f"{place}/run", nodes=system.nodes, policy=system.policy, power_cap=system.cap,
-            power_budget=budget_w if system.budget else None,
+        trace = slurmsim.run(
+            frame, out=f"{place}/run", nodes=system.nodes, policy=system.policy, power_cap=system.cap,
+            power_budget=budget_w if system.budget else None, report=False,
         )  # fmt: skip
-        folder, summary, interrupted = execute(prepare(options, frame), report=False)
-        if interrupted:
-            raise KeyboardInterrupt
-        report = validate_trace(folder)
+        report = validate_trace(f"{place}/run")
         if not report.valid:
             raise InvariantError(f"{name}: {report.failed[0]}")
-        return {**measure(read_trace(folder)), "wall_s": summary["wall_s"]}
+        return {**measure(trace), "wall_s": trace.summary["wall_s"]}
 
 
 def cells(seeds: int) -> list[ParmCell]:

@@ -14,13 +14,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from slurmsim.core.records.job import Job
+from slurmsim.experiments.simulation import Job, Listener, Prepared, Simulation, new_policy
 from slurmsim.papers.titan.strategy.data import HOUR_S, FloatArray, History
 from slurmsim.papers.titan.strategy.ranking import Candidate, Goal, order, with_waits
-from slurmsim.policy import Policy, load_policy, parse_policy
-from slurmsim.replaying.preparation import Prepared, policy_of
-from slurmsim.sim.listener import Listener
-from slurmsim.sim.simulation import Simulation
 from slurmsim.workload import Streams, TextColumn, Workload, WorkloadHeader
 from slurmsim_workloads.distributions import uniforms
 
@@ -132,8 +128,8 @@ def _try(one: Candidate, goal: Goal, history: History, prepared: Prepared, seed:
     load = replace(load, streams=Streams((stream,)))
     project = _Project(int(load.ints["job_id"].max()) + 1)
     simulation = Simulation(
-        prepared.cluster, load, fresh_policy(prepared), accounting=prepared.accounting, until=end, seed=seed,
-        listener=project,
+        prepared.cluster, load, new_policy(prepared.options, prepared.cluster), accounting=prepared.accounting,
+        until=end, seed=seed, listener=project,
     )  # fmt: skip
     simulation.run()
     running = [job for _, _, job in simulation.controller.state.running if job.id >= project.first]
@@ -149,11 +145,3 @@ def _try(one: Candidate, goal: Goal, history: History, prepared: Prepared, seed:
     )
     wait = float(waits.mean()) if len(waits) else None
     return Check(one, after, node_hours, len(jobs), wait, bool(far or turned) or math.isnan(after.sd))
-
-
-def fresh_policy(prepared: Prepared) -> Policy:
-    """The policy of a run, knowing nothing yet."""
-    if prepared.options.policy is not None:
-        name, options = parse_policy(prepared.options.policy)
-        return load_policy(name)(options)
-    return policy_of(prepared.cluster, prepared.options.conf)

@@ -134,8 +134,8 @@ def read_log(path: Path, format_name: str | None) -> Workload:
 
 
 def _of_trace(folder: Path) -> Workload:
+    from slurmsim import read_trace
     from slurmsim.trace.columns import NULL
-    from slurmsim.trace.reader import read_trace
     from slurmsim.workload import TextColumn, WorkloadHeader
 
     trace = read_trace(folder)

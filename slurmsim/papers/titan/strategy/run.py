@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import ConfigError, WorkloadError
+from slurmsim.experiments.simulation import FRAME, RunOptions, prepare
 from slurmsim.papers.titan.strategy.applications import application_shapes
 from slurmsim.papers.titan.strategy.categories import FEWEST, Category, categories
 from slurmsim.papers.titan.strategy.check import Check, Progress, check
 from slurmsim.papers.titan.strategy.data import History, history_of, node_hours, read_log
 from slurmsim.papers.titan.strategy.ranking import Candidate, Goal, rank
-from slurmsim.replaying.options import RunOptions
-from slurmsim.replaying.preparation import FRAME, prepare
 
 MONTH_H = 730.0
 

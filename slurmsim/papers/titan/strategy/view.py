@@ -108,7 +108,7 @@ def plot(answer: Answer, file: Path) -> Path:
     """P(U > x) of the best, and the use of those that were tried. Raises OutputError."""
     from matplotlib.figure import Figure
 
-    from slurmsim.report.build import render, write_file
+    from slurmsim.experiments.results import render, write_file
 
     best = answer.ranked[: max(3, len(answer.checks))]
     most = max([answer.goal.target, *(one.expected + 3 * one.sd for one in best)])

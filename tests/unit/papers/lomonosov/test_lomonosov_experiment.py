@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -68,8 +69,11 @@ def test_it_goes_on_where_it_stopped(folder: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_run_of_other_options_is_another_run(folder: Path) -> None:
-    cell = lomonosov.cells([EASY], 1, None, [("jobs", "600")])[0]
-    assert runs._kept(cell, folder) is None
+    work = partial(runs._run, measure=lomonosov.measure)
+    options = sorted(option.split("=") for option in SMALL if option != "-o")
+    same, other = ([(name, value) for name, value in some] for some in (options, [("jobs", "600")]))
+    assert runs._kept(lomonosov.cells([EASY], 1, None, same)[0], work, folder) is not None
+    assert runs._kept(lomonosov.cells([EASY], 1, None, other)[0], work, folder) is None
 
 
 def figures(**given: float) -> dict[str, object]:
