@@ -147,6 +147,41 @@ def test_ends(tmp_path: Path) -> None:
             assert c.run(f"sacct -X -n -P -o jobid -j {asked}").stdout.split() == told
 
 
+OVER = ("TIMEOUT", "TimeLimit", "0:15")
+WITH_ITS_SCRIPT = ("FAILED", "JobLaunchFailure", "0:15")
+
+
+@pytest.mark.parametrize(
+    ("leader", "other", "then", "ends"),
+    [
+        ("-t2", "-t2", "true", [OVER, OVER]),  # one scan finds both
+        ("-t9 --reservation=r", "-t9 --reservation=r", "scontrol update reservationname=r duration=1", [OVER, OVER]),
+        ("-t9 -q short", "-t9 -q normal", "true", [OVER, WITH_ITS_SCRIPT]),
+        ("-t9 -q short", "-t9 -q short", "true", [OVER, OVER]),
+    ],
+)
+def test_whatever_limit_is_over(
+    leader: str, other: str, then: str, ends: list[tuple[str, ...]], tmp_path: Path
+) -> None:
+    """22.05, its clock ten times as fast: components over a limit in the same scan are TIMEOUT, the rest FAILED."""
+    (tmp_path / "slurm.conf").write_text(LIMITS + "PriorityType=priority/multifactor\n")
+    (tmp_path / "accounts.txt").write_text(ACCOUNTS + "sacctmgr -i add qos short GrpTRESMins=cpu=2\n"
+                                           "sacctmgr -i modify user alice set qos+=short\n")  # fmt: skip
+    with slurmsim.cluster(
+        conf=tmp_path / "slurm.conf", accounting=[tmp_path / "accounts.txt"], frozen=True, start=MORNING,
+        users={"alice": 2001},
+    ) as c:  # fmt: skip
+        c.run(
+            "scontrol create reservation reservationname=r starttime=now duration=20 nodecnt=2 users=alice", check=True
+        )
+        c.run(f"sbatch -N1 {leader} : -N1 {other} --wrap 'sleep 500'", user="alice", check=True)
+        c.step(60)
+        assert {job.state for job in c.jobs()} == {"RUNNING"}
+        c.run(then, check=True)
+        c.until_idle()
+        assert [(job.state, job.reason, job.exit_code) for job in c.jobs()] == ends
+
+
 def test_one_refused_component_refuses_all() -> None:
     with slurmsim.cluster(nodes=2, frozen=True, start=MORNING) as c:
         refused = c.run("sbatch -N1 : -N1 -p nowhere --wrap true")

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 from slurmsim.core.accounting.limit_counters import Held, LimitCounters
 from slurmsim.core.accounting.limit_rules import Demand
 from slurmsim.core.records.job import Job
-from slurmsim.core.records.messages import Kill
-from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
@@ -92,14 +90,15 @@ class LimitEnforcement:
         if self.next_scan is None or now < self.next_scan:
             return
         self.next_scan = None
-        for _, _, job in list(self.state.running):
+        over: list[Job] = []
+        for _, _, job in self.state.running:
             held = self.counters.held.get(job.id)
-            if held is None or not held.claim.over or job.state != JobState.RUNNING:
+            if held is None or not held.claim.over:
                 continue
             assert job.start_time is not None
             demand = Demand((now - job.start_time) // 60, True, held.tres, held.mask)
             if any(rule.broken(demand) for rule in held.claim.over):
-                self.state.actions.append(Kill(job))
-                self.runs.finish(job, JobState.TIMEOUT, Reason.TIME_LIMIT)
+                over.append(job)
             else:
                 self._wake_for(job, held)
+        self.runs.time_out(over)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heappop
+from itertools import takewhile
 from operator import itemgetter
 from typing import Any, Final
 
@@ -57,7 +58,6 @@ from slurmsim.core.records.messages import (
     Fact,
     Hold,
     JobEnded,
-    Kill,
     LaunchFailed,
     NodesBooted,
     NodesPower,
@@ -92,7 +92,7 @@ from slurmsim.errors import InvariantError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy
-from slurmsim.states import JobState, Reason
+from slurmsim.states import JobState
 
 NEVER: Final = 2**60
 
@@ -446,10 +446,8 @@ class Controller:
         running = state.running
         if state.enforce_limits and running and running[0][0] <= now:  # nobody is found over its limit before its end
             while running and state.next_limit_time() <= now:
-                job = next(job for end, _, job in running if state.limit_time(end, job) <= now)
-                state.actions.append(Kill(job))
-                self.life_cycle.end_components(job, JobState.FAILED, "0:15", Reason.LAUNCH_FAILURE)
-                self.life_cycle.finish(job, JobState.TIMEOUT, Reason.TIME_LIMIT)
+                reached = takewhile(lambda entry: entry[0] <= now, running)
+                self.life_cycle.time_out([job for end, _, job in reached if state.limit_time(end, job) <= now])
         if limits is not None:
             limits.enforcement.scan(now)
         if self.predictions is not None:

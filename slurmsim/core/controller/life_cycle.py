@@ -16,6 +16,8 @@ from slurmsim.cron import MINUTE_S, of
 from slurmsim.states import REQUEUED, JobState, Reason, is_held
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from slurmsim.core.accounting.partition_access import PartitionAccess
     from slurmsim.core.controller.requeues import Requeues
     from slurmsim.core.controller.waiting import Waiting
@@ -153,6 +155,18 @@ class LifeCycle(RunWay):
                 job.exit_code = exit_code
                 self.state.actions.append(Kill(job))
                 self.finish(job, state, reason)
+
+    def time_out(self, jobs: Sequence[Job]) -> None:
+        """End running `jobs`, which one scan found over a limit: their own, an association's or a reservation's.
+
+        The script of a heterogeneous job ends with its first component. Its other components that are over no limit
+        end after the scan, as if their launch had failed (recorded with 22.05).
+        """
+        for job in jobs:
+            self.state.actions.append(Kill(job))
+            self.finish(job, JobState.TIMEOUT, Reason.TIME_LIMIT)
+        for job in jobs:
+            self.end_components(job, JobState.FAILED, "0:15", Reason.LAUNCH_FAILURE)
 
     def finish(self, job: Job, state: str, reason: str) -> None:
         """`job` reaches a final state now; its nodes are free as soon as they are clean. A cron job recurs instead."""

@@ -16,7 +16,6 @@ from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.messages import (
     CreateReservation,
     DeleteReservation,
-    Kill,
     Maintain,
     ReservationRefused,
     UpdateReservation,
@@ -352,9 +351,7 @@ class Reservations:
         running = [job for _, _, job in self.state.running if job.reservation is r]
         overrun = r.end + self.over_run + (0 if self.state.event_driven else 1) <= now
         if running and not flex and self.state.enforce_limits and overrun:
-            for job in running:
-                self.state.actions.append(Kill(job))
-                self._runs.finish(job, JobState.TIMEOUT, Reason.TIME_LIMIT)
+            self._runs.time_out(running)
             running = []
         if not running or flex:
             self._remove(r, "REMOVED")

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from slurmsim.bitmap import Bitmap
@@ -69,6 +69,10 @@ class RunWay:
 
     def finish(self, job: Job, state: str, reason: str) -> None:
         """`job` reaches a final state now."""
+        raise NotImplementedError
+
+    def time_out(self, jobs: Sequence[Job]) -> None:
+        """One time-limit scan found running `jobs` over a limit: each ends as TIMEOUT."""
         raise NotImplementedError
 
     def may_requeue(self, job: Job) -> bool:
