@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-RELEASES: tuple[str, ...] = ("22.05", "24.11", "26.05")
-"""Short names; they compare as text."""
-
 VERSIONS: dict[str, str] = {"22.05": "22.05.8", "24.11": "24.11.5", "26.05": "26.05.5"}
+"""Release -> its version, oldest first. A new release is one row here; it inherits all that no table changes for it."""
+
+RELEASES: tuple[str, ...] = tuple(VERSIONS)
+"""Short names; they compare as text."""
 
 VERSION_VARIABLE = "SLURMSIM_SLURM_VERSION"
 
@@ -26,7 +27,7 @@ def short(version: str) -> str:
     >>> short("22.05.8"), short("23.11"), short("26.05")
     ('22.05', '22.05', '26.05')
     """
-    known = [release for release in RELEASES if release <= version[:5]]
+    known = [release for release in VERSIONS if release <= version[:5]]
     return known[-1] if known else RELEASES[0]
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from slurmsim.config.findings import Report
-from slurmsim.config.option import LATEST, OLDEST, earlier, split_words
+from slurmsim.config.option import OLDEST, earlier, split_words
 from slurmsim.config.scalars import Setting, preempt_words
 from slurmsim.config.slurm_conf import ConfLine
 
@@ -123,7 +123,7 @@ def _too_long(name: str, since: str = OLDEST) -> Callable[[Given], bool]:
 def _own_state(given: Given) -> bool:
     """A word of HealthCheckNodeState that stands alone, beside others."""
     words = given.words("HealthCheckNodeState")
-    return len(words) > 1 and bool(words & {"start_only", "reboot_only"}) and given.release == LATEST
+    return len(words) > 1 and bool(words & {"start_only", "reboot_only"}) and not earlier(given.release, "26.05")
 
 
 def _without_database(given: Given) -> bool:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from slurmsim.config.option import LATEST, OLDEST, RELEASES, earlier, nearest, split_words
+from slurmsim.config.option import OLDEST, RELEASES, earlier, nearest, split_words
 
 _SHORT = 65_535  # UNLIMITED as a number of 16 bits
 _UNLIMITED = 2**32 - 1
@@ -101,7 +101,7 @@ class Takes:
         for entry in self.words.split():
             word, _, span = entry.partition("@")
             first, _, last = span.partition("-")
-            if not earlier(release, first or OLDEST) and not earlier(last or LATEST, release):
+            if not earlier(release, first or OLDEST) and not (last and earlier(last, release)):
                 yield f"{self.kind}/{word}" if self.kind else word
         if self.off and _names_off(release):
             yield f"{self.kind}/{self.off}"

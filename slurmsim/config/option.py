@@ -12,9 +12,11 @@ from typing import Any
 from slurmsim.duration import FORMATS, parse_duration, parse_time_limit
 from slurmsim.errors import ConfigError
 from slurmsim.numerals import is_number, leading_number
+from slurmsim.releases import VERSIONS
 from slurmsim.tres import parse_licenses, parse_memory, parse_weights
 
-RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")
+RELEASES = tuple(sorted({"23.02", "23.11", "24.05", "25.05", "25.11", *VERSIONS}))
+"""Those that can be imitated, and those between them: a configuration file may be of any."""
 OLDEST, LATEST = RELEASES[0], RELEASES[-1]
 
 
@@ -148,7 +150,7 @@ def earlier(release: str, other: str) -> bool:
 
 def check_release(release: str) -> None:
     """Raise ConfigError unless `release` is one whose defaults are known."""
-    if release not in RELEASES:
+    if release not in RELEASES and release not in VERSIONS:
         raise ConfigError(
             f"unknown Slurm release {release!r}", field="release", expected=f"one of {', '.join(RELEASES)}"
         )

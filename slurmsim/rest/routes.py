@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from slurmsim.commands.json.versions import OF_JOBS, SERVED
+from slurmsim.commands.json import versions as data_parser
 from slurmsim.releases import has
 from slurmsim.rest import controller_writing as controller
 from slurmsim.rest import database, reading, submitting, writing
@@ -168,7 +168,7 @@ Table = dict[str, list[tuple[re.Pattern[str], Route]]]
 
 def served(release: str, versions: Sequence[int] | None = None) -> tuple[int, ...]:
     """The data_parser versions a release is asked in."""
-    return tuple(sorted(v for v in SERVED[release] if versions is None or v in versions))
+    return tuple(sorted(v for v in data_parser.served(release) if versions is None or v in versions))
 
 
 def of_version(version: int, plugins: frozenset[str], release: str) -> list[Route]:
@@ -177,7 +177,7 @@ def of_version(version: int, plugins: frozenset[str], release: str) -> list[Rout
         r for r in ROUTES
         if r.first <= version <= r.last and _OWNER[r.plugin] in plugins and has(release, r.since, "")
     ]  # fmt: skip
-    if version >= OF_JOBS:
+    if version >= data_parser.OF_JOBS:
         return rows
     return [refused(r.method, r.plugin, r.path, r.first, r.last) if r.key == "db_jobs" else r for r in rows]
 

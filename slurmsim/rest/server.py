@@ -17,7 +17,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from slurmsim.commands.json.versions import SERVED
+from slurmsim.commands.json.versions import SERVED, served
 from slurmsim.errors import ConfigError
 from slurmsim.http_doors import Doors, protocol
 from slurmsim.protocol import USER_VARIABLE, Client, Refusal, Unreachable, cluster_folder
@@ -92,9 +92,9 @@ def make_service(
     """
     hello = Client(folder, user).call("hello")
     release = str(hello["slurm_version"])
-    if release not in SERVED:
+    if not served(release):
         raise ConfigError(f"slurmrestd of Slurm {release} is not modelled", field="slurm_version",
-                          expected=" or ".join(SERVED))  # fmt: skip
+                          expected=" or ".join(name for name, versions in SERVED.items() if versions))  # fmt: skip
     user_of = None
     if "rest_auth/jwt" in authentication and os.stat(folder).st_uid == os.getuid():
         key = tokens.load_key(folder)
@@ -169,7 +169,7 @@ def _serve(args: argparse.Namespace) -> int:
         return 0
     kinds = _words(args.a, _KINDS, "rest_auth")
     plugins = _words(args.s or ",".join(sorted(routes.PLUGINS)), sorted(routes.PLUGINS), "openapi")
-    known = [f"data_parser/v0.0.{version}" for version in SERVED.get(release, ())]
+    known = [f"data_parser/v0.0.{version}" for version in served(release)]
     versions = _words(args.d or ",".join(known), known, "data_parser")
     if kinds is None or plugins is None or versions is None:
         return 0

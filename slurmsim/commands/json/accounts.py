@@ -7,6 +7,7 @@ from slurmsim.commands.json import openapi_sacct
 from slurmsim.commands.json.frame import number
 from slurmsim.commands.json.versions import chosen
 from slurmsim.release_changes import since
+from slurmsim.releases import row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def _cluster(r: Record, release: str, version: int) -> Record:
     root = {"account": "root", "cluster": r["cluster"], "partition": "", "user": "", "id": r["association"]["id"]}
     return {
         "controller": {"host": r["host"], "port": r["port"]}, "flags": ["MULTIPLE_SLURMD"], "name": r["cluster"],
-        "nodes": r["nodes"], **select, "associations": {"root": root}, "rpc_version": _RPC[release], "tres": tres,
+        "nodes": r["nodes"], **select, "associations": {"root": root}, "rpc_version": row(_RPC, release), "tres": tres,
     }  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slurmsim import releases
 from slurmsim.commands.json.data_text import as_json, as_yaml
-from slurmsim.commands.json.versions import SERVED, name, number
+from slurmsim.commands.json.versions import name, number, served
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ def write(
     if not since(release, "meta_tells_whole_command"):
         command = command[:-1]  # it forgets the last word
     user = io.environ.get("SLURMSIM_USER") or io.environ.get("USER") or ""
-    made_by = plugin("", "", SERVED[release][0] if version is None else version, storage)
+    made_by = plugin("", "", served(release)[0] if version is None else version, storage)
     client = {"source": "", "user": user, "group": user}
     found = document(entries, release, made_by, client, command, cluster, errors, warnings)
     io.out(as_json(found, brief=True) + "\n" if form == "json" else as_yaml(found, brief=True))

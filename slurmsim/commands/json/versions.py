@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from slurmsim.commands.text.messages import Stop
 from slurmsim.light import NamedTuple
+from slurmsim.releases import row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     Number = Record  # one that may be unset or without end: `set`, `infinite`, `number`
 
 FIRST, LAST = 40, 99
-SERVED = {"24.11": (42, 41, 40), "26.05": (45, 44, 43, 42)}
-"""Release -> minor numbers of the versions it is asked in here, its own first; ``v0.0.42`` is 42."""
+SERVED: dict[str, tuple[int, ...]] = {"22.05": (), "24.11": (42, 41, 40), "26.05": (45, 44, 43, 42)}
+"""Release -> minor numbers of the versions it is asked in here, its own first; ``v0.0.42`` is 42. Read by `served`."""
 OF_JOBS = 42
 """From this version on jobs of the database are modelled, too; nothing older of them was recorded."""
 LISTED = {"24.11": (42, 40, 41), "26.05": (43, 42, 45, 44)}
@@ -32,6 +33,16 @@ class Field(NamedTuple):
     needs: tuple[str, ...]
     first: int
     last: int
+
+
+def served(release: str) -> tuple[int, ...]:
+    """Minor numbers of the versions that `release` serves, its own first; a newer release inherits them.
+
+    >>> served("22.05"), served("25.05"), served("26.05")
+    ((), (42, 41, 40), (45, 44, 43, 42))
+    """
+    found: tuple[int, ...] = row(SERVED, release)
+    return found
 
 
 def field(key: str, make: Callable[..., Any], *needs: str, first: int = FIRST, last: int = LAST) -> Field:
@@ -52,7 +63,7 @@ def record(table: Sequence[Field], values: Record, version: int) -> Record:
     {'a': '1'}
     """
     return {
-        row.key: row.make(*(values[name] for name in row.needs)) for row in table if row.first <= version <= row.last
+        one.key: one.make(*(values[name] for name in one.needs)) for one in table if one.first <= version <= one.last
     }
 
 
@@ -119,23 +130,23 @@ BY_PLACE = 44
 
 def chosen(command: str, told: str | None, release: str, io: Io) -> int:
     """The version that ``--json=TOLD`` asks for. Raises Stop, everything said, for ``list`` and what there is not."""
-    own = SERVED[release][0]
+    own = served(release)[0]
     if not told:
         return own
     if told == "list":
         io.error("Possible data_parser plugins:")
-        io.out("".join(f"{name(version)}\n" for version in LISTED[release]))
+        io.out("".join(f"{name(version)}\n" for version in row(LISTED, release)))
         raise Stop(0)
     plugin, plus, flags = told.removeprefix("data_parser/").partition("+")
     if plus and flags:
         io.error(f"{command}: error: data_parser flags are not modelled: +{flags}")
         raise Stop(1)
-    served = {f"v0.0.{version}": version for version in SERVED[release]}
-    if plugin in served and command == "sacct" and served[plugin] < OF_JOBS:
+    known = {f"v0.0.{version}": version for version in served(release)}
+    if plugin in known and command == "sacct" and known[plugin] < OF_JOBS:
         io.error(f"{command}: error: data_parser/{plugin} is not modelled of the database; {name(own)} is")
         raise Stop(1)
-    if plugin in served:
-        return served[plugin]
+    if plugin in known:
+        return known[plugin]
     io.error(f"{command}: error: load_plugins: unable to find plugin: data_parser/{plugin}")
     io.error(
         f"{command}: error: data_parser_g_new: failure loading plugins: "

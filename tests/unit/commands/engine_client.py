@@ -112,6 +112,7 @@ class _Client:
             return {
                 "now": self.cluster.now,
                 "uid": self.person.uid,
+                "user": self.person.name,
                 "cluster": "tux",
                 "slurm_version": self.cluster.release,
                 "operator": self.cluster.engine.is_operator(self.person),
