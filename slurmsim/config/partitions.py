@@ -16,6 +16,7 @@ from slurmsim.errors import InputError
 from slurmsim.hostlist import natural_key
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.numerals import leading_number
+from slurmsim.records.partition import PARTITION
 from slurmsim.tres import parse_weights
 
 _MOST_MINUTES = 65_534
@@ -95,51 +96,36 @@ def _spec(
     get = attributes.get
     _contradictions(name, attributes, report)
     share, share_max = _oversubscribe(attributes, report)
-    def_cpu, def_node = _memory_pair("DefMemPerCPU", "DefMemPerNode", attributes, report)
-    max_cpu, max_node = _memory_pair("MaxMemPerCPU", "MaxMemPerNode", attributes, report)
+    def_memory = _memory_pair("DefMemPerCPU", "DefMemPerNode", attributes, report)
+    max_memory = _memory_pair("MaxMemPerCPU", "MaxMemPerNode", attributes, report)
     max_time, default_time = get("maxtime"), get("defaulttime")
     if max_time is not None and default_time is not None and default_time > max_time:
         report.warning(attributes.place_of("defaulttime"), "DefaultTime", attributes.text("defaulttime"),
                        f"above MaxTime of partition {name}: MaxTime is used")  # fmt: skip
         default_time = max_time
-    return PartitionSpec(
-        name=name,
-        nodes=_nodes(name, attributes, table, sets, report),
-        max_time_s=max_time,
-        default_time_s=default_time,
-        min_nodes=get("minnodes"),
-        max_nodes=get("maxnodes"),
-        max_cpus_per_node=get("maxcpuspernode"),
-        def_mem_per_cpu_mib=def_cpu,
-        def_mem_per_node_mib=def_node,
-        def_cpu_per_gpu=get("defcpupergpu"),
-        def_mem_per_gpu_mib=get("defmempergpu"),
-        max_mem_per_cpu_mib=max_cpu,
-        max_mem_per_node_mib=max_node,
-        oversubscribe=share,
-        oversubscribe_max=share_max,
-        priority_tier=get("prioritytier"),
-        priority_job_factor=get("priorityjobfactor"),
-        state=get("state"),
-        over_time_limit_s=_over_time_limit(attributes, report),
-        lln=get("lln"),
-        suspend_time_s=get("suspendtime"),
-        suspend_timeout_s=get("suspendtimeout"),
-        resume_timeout_s=get("resumetimeout"),
-        root_only=get("rootonly"),
-        req_resv=get("reqresv"),
-        disable_root_jobs=get("disablerootjobs"),
-        exclusive_user=bool(get("exclusiveuser")) or attributes.text("exclusive").upper() == "USER",
-        allow_groups=_names(attributes, "allowgroups"),
-        allow_accounts=_names(attributes, "allowaccounts"),
-        deny_accounts=() if attributes.given("allowaccounts") else _names(attributes, "denyaccounts"),
-        allow_qos=_names(attributes, "allowqos"),
-        deny_qos=() if attributes.given("allowqos") else _names(attributes, "denyqos"),
-        qos=attributes.text("qos"),
-        grace_time_s=get("gracetime") or 0,
-        preempt_mode=",".join(preempt_words(attributes.text("preemptmode"))),
-        tres_billing_weights=_weights(attributes, report),
-    )
+    plain = {row.attribute: get(row.conf.lower()) for row in PARTITION if row.attribute and row.conf}
+    listed = {row.attribute: _names(attributes, row.conf.lower()) for row in PARTITION if row.kind == "names"}
+    plain |= listed | {
+        "name": name,
+        "nodes": _nodes(name, attributes, table, sets, report),
+        "default_time_s": default_time,
+        "def_cpu_per_gpu": get("defcpupergpu"),
+        "def_mem_per_gpu_mib": get("defmempergpu"),
+        **dict(zip(("def_mem_per_cpu_mib", "def_mem_per_node_mib"), def_memory, strict=True)),
+        **dict(zip(("max_mem_per_cpu_mib", "max_mem_per_node_mib"), max_memory, strict=True)),
+        "oversubscribe": share,
+        "oversubscribe_max": share_max,
+        "over_time_limit_s": _over_time_limit(attributes, report),
+        "exclusive_user": bool(get("exclusiveuser")) or attributes.text("exclusive").upper() == "USER",
+        "qos": attributes.text("qos"),
+        "grace_time_s": get("gracetime") or 0,
+        "preempt_mode": ",".join(preempt_words(attributes.text("preemptmode"))),
+        "tres_billing_weights": _weights(attributes, report),
+    }
+    for allow, deny in (("AllowAccounts", "deny_accounts"), ("AllowQos", "deny_qos")):
+        if attributes.given(allow.lower()):
+            plain[deny] = ()
+    return PartitionSpec(**plain)
 
 
 def _nodes(

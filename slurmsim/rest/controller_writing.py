@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.commands.json import partition
 from slurmsim.commands.json.versions import number as unset
 from slurmsim.commands.scontrol.reservations import wrong_in
 from slurmsim.commands.scontrol.slurm_errors import texts as texts_of_errors
 from slurmsim.hostlist import HostlistError, compress, expand
 from slurmsim.protocol import INVALID_JOB, Refusal
+from slurmsim.records.field import Field
+from slurmsim.records.partition import PARTITION
 from slurmsim.release_changes import since
 from slurmsim.rest.body import (
     Body,
@@ -216,39 +219,36 @@ def _described(found: Record) -> Record:
 # -- partitions -------------------------------------------------------------------------------------------------------
 
 _P = "PARTITION_INFO"
-_STATE_UP = {name: name for name in ("INACTIVE", "UP", "DOWN", "DRAIN")}
-_PARTITION: Table = {
-    "name": Row(text), "alternate": Row(text), "grace_time": Row(plain_number),
-    "nodes": within({"allowed_allocation": Row(text), "configured": Row(text), "total": _ANY}, _P),
-    "accounts": within({"allowed": Row(text), "deny": Row(text)}, _P), "groups": within({"allowed": Row(text)}, _P),
-    "qos": within({"allowed": Row(text), "deny": Row(text), "assigned": Row(text)}, _P),
-    "tres": within({"billing_weights": Row(text), "configured": _ANY}, _P),
-    "defaults": within({"time": Row(number), "job": Row(text), "partition_memory_per_cpu": Row(number),
-                        "partition_memory_per_node": Row(number), "memory_per_cpu": _ANY}, _P),
-    "maximums": within({"nodes": Row(number), "time": Row(number), "over_time_limit": Row(number),
-                        "cpus_per_node": Row(number), "partition_memory_per_cpu": Row(number),
-                        "partition_memory_per_node": Row(number), "memory_per_cpu": _ANY, "shares": _ANY,
-                        "cpus_per_socket": _ANY, "oversubscribe": _ANY}, _P),
-    "minimums": within({"nodes": Row(plain_number)}, _P),
-    "partition": within({"state": Row(words(_STATE_UP)), "exclusive": _ANY, "oversubscribe": _ANY}, _P),
-    "priority": within({"job_factor": Row(plain_number), "tier": Row(plain_number)}, _P),
-    **dict.fromkeys(("cluster", "select_type", "cpus", "flags", "node_sets", "preempt_mode", "timeouts", "topology",
-                     "suspend_time"), _ANY),
+_READERS: dict[str, Row] = {
+    **dict.fromkeys(("text", "names", "node list"), Row(text)),
+    **dict.fromkeys(("limit", "node limit", "minutes", "minutes over", "memory"), Row(number)),
+    **dict.fromkeys(("count", "small count", "node count"), Row(plain_number)),
 }  # fmt: skip
-_OURS: tuple[tuple[str, str, str], ...] = (
-    ("", "alternate", "alternate"), ("", "grace_time", "grace_time"), ("nodes", "configured", "nodes"),
-    ("nodes", "allowed_allocation", "allow_alloc_nodes"), ("accounts", "allowed", "allow_accounts"),
-    ("accounts", "deny", "deny_accounts"), ("groups", "allowed", "allow_groups"), ("qos", "allowed", "allow_qos"),
-    ("qos", "deny", "deny_qos"), ("qos", "assigned", "qos"), ("tres", "billing_weights", "billing_weights"),
-    ("defaults", "time", "default_time"), ("defaults", "job", "job_defaults"),
-    ("defaults", "partition_memory_per_cpu", "def_mem_per_cpu"),
-    ("defaults", "partition_memory_per_node", "def_mem_per_node"), ("maximums", "nodes", "max_nodes"),
-    ("maximums", "time", "max_time"), ("maximums", "over_time_limit", "over_time_limit"),
-    ("maximums", "cpus_per_node", "max_cpus_per_node"), ("maximums", "partition_memory_per_cpu", "max_mem_per_cpu"),
-    ("maximums", "partition_memory_per_node", "max_mem_per_node"), ("minimums", "nodes", "min_nodes"),
-    ("priority", "job_factor", "priority_job_factor"), ("priority", "tier", "priority_tier"),
-)  # fmt: skip
-"""Table and field of the body -> the daemon's field."""
+_STATE = {"partition.state": Row(words({name: name for name in ("INACTIVE", "UP", "DOWN", "DRAIN")}))}
+
+
+def settable(rows: Sequence[Field] = PARTITION) -> Table:
+    """How the body of a partition is read: places that have a keyword as their kind says, others are passed over."""
+    read = {row.json: _READERS[row.kind] for row in rows if row.json and row.update} | _STATE
+    found: dict[str, Row] = {}
+    within_them: dict[str, dict[str, Row]] = {}
+    for place in dict.fromkeys(one.key for one in partition.table(rows)):
+        outer, _, inner = place.partition(".")
+        within_them.setdefault(outer, {})
+        if inner:
+            within_them[outer][inner.partition(".")[0]] = read.get(place, _ANY)
+        else:
+            found[outer] = read.get(place, _ANY)
+    return found | {outer: within(inner, _P) for outer, inner in within_them.items() if inner}
+
+
+_PARTITION = settable()
+
+
+def _value(one: Record, place: str) -> Any:
+    """What stands at a place of the body; None where nothing does."""
+    outer, _, inner = place.partition(".")
+    return (one.get(outer) or {}).get(inner) if inner else one.get(outer)
 
 
 def post_partitions(call: Call) -> Found:
@@ -262,11 +262,11 @@ def post_partitions(call: Call) -> Found:
     for at, one in enumerate(found["partitions"]):
         name = one.get("name") or ""
         request: Record = {"name": name}
-        for part, key, ours in _OURS:
-            value = (one.get(part) or {}).get(key) if part else one.get(key)
+        for row in PARTITION:
+            value = _value(one, row.json) if row.json and row.update else None
             if value not in (None, ""):
-                request[ours] = 0xFFFFFFFF if value == -1 else value
-        state = (one.get("partition") or {}).get("state")
+                request[row.name] = 0xFFFFFFFF if value == -1 else value
+        state = _value(one, "partition.state")
         request |= {"state_up": state[0]} if state else {}
         verb = "update" if name in there else "create"
         try:

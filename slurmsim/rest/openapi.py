@@ -132,10 +132,21 @@ def _schemas(version: int) -> dict[str, Schema]:
     }  # fmt: skip
     found["allocation"] = {"type": "object", "properties": {"job": _ref(version, "job_description")}}
     found |= {f"{name}_body": _of_table(table, version) for name, table in _BODIES.items()}
-    for name, table in _RECORDS.items():
-        properties = {row.key: _of_field(row, version) for row in table if row.first <= version <= row.last}
-        found[name] = {"type": "object", "properties": properties}
+    found |= {name: _of_record(table, version) for name, table in _RECORDS.items()}
     return {f"v0.0.{version}_{name}": schema for name, schema in found.items()}
+
+
+def _of_record(table: Sequence[Field], version: int) -> Schema:
+    """The schema of a record; what stands within a place is described there."""
+    found: Schema = {"type": "object", "properties": {}}
+    for row in table:
+        if row.first <= version <= row.last:
+            *outer, inner = row.key.split(".")
+            here = found
+            for part in outer:
+                here = here["properties"].setdefault(part, {"type": "object", "properties": {}})
+            here["properties"][inner] = _of_field(row, version)
+    return found
 
 
 def _of_table(rows: Table, version: int) -> Schema:

@@ -65,6 +65,7 @@ LAYERS: dict[str, Layer] = {
                 "shown",
                 "sluid",
                 "path_patterns",
+                "records",
             )
         ),
         sealed=True,

@@ -69,7 +69,8 @@ def partitions(client: Client, version: int, name: str | None = None, **asked: A
     """All partitions, or the one named."""
     from slurmsim.commands.json.partition import PARTITION
 
-    answer, found = _listed(client, "partitions", PARTITION, version, **asked)
+    answer, flat = _listed(client, "partitions", PARTITION, version, **asked)
+    found = [versions.nested(one) for one in flat]
     chosen = found if name is None else [one for one in found if one["name"] == name]
     return {"partitions": chosen, "last_update": number(answer["now"])}
 

@@ -2,92 +2,60 @@
 
 from __future__ import annotations
 
-from slurmsim.commands.json.versions import always, count, field, limit, number, text
+from slurmsim.commands.json.versions import always, count, field, limit, number, placed, text, truth
+from slurmsim.records import partition as records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Sequence
 
-    from slurmsim.commands.json.versions import Number, Record
-
-
-def _nodes(allocating: str | None, nodes: str | None, total: int) -> Record:
-    return {"allowed_allocation": text(allocating), "configured": text(nodes), "total": total}
-
-
-def _allowed(allowed: str | None, deny: str | None) -> Record:
-    return {"allowed": text(allowed), "deny": text(deny)}
-
-
-def _groups(allowed: str | None) -> Record:
-    return {"allowed": text(allowed)}
-
-
-def _qos(allowed: str | None, deny: str | None, own: str | None) -> Record:
-    return {"allowed": text(allowed), "deny": text(deny), "assigned": text(own)}
-
-
-def _tres(weights: str | None, configured: str | None) -> Record:
-    return {"billing_weights": text(weights), "configured": text(configured)}
-
-
-def _cpus(binding: Any) -> Any:
-    return lambda total: {"task_binding": [] if binding == [] else binding, "total": total}
+    from slurmsim.commands.json.versions import Field, Number
+    from slurmsim.records.field import Field as Row
 
 
 def _minutes(value: int | None) -> Number:
     return limit(value) if value is None or value >= 0 else number(None)
 
 
-def _memory(per_cpu: int | None, per_node: int | None) -> Record:
-    return {
-        "memory_per_cpu": per_cpu or per_node or 0, "partition_memory_per_cpu": number(per_cpu or None),
-        "partition_memory_per_node": number(None if per_cpu else per_node or 0),
-    }  # fmt: skip
+def _memory(per_cpu: int | None, per_node: int | None) -> int:
+    return per_cpu or per_node or 0
 
 
-def _defaults(per_cpu: int | None, per_node: int | None, time: int | None, job: str | None) -> Record:
-    return {**_memory(per_cpu, per_node), "time": _minutes(time), "job": text(job)}
+def _memory_a_cpu(per_cpu: int | None) -> Number:
+    return number(per_cpu or None)
 
 
-def _share(kind: str, most: int, new: bool) -> tuple[int, list[str]]:
-    """How many jobs may share a resource, and whether they are forced to."""
-    if kind == "EXCLUSIVE":
-        return 0, []
-    jobs = most if kind in ("YES", "FORCE") else 0 if new else 1
-    return jobs, ["force"] if kind == "FORCE" else []
+def _memory_a_node(per_cpu: int | None, per_node: int | None) -> Number:
+    return number(None if per_cpu else per_node or 0)
 
 
-def _maximums(new: bool) -> Any:
-    def make(
-        cpus: int | None, per_cpu: int | None, per_node: int | None, nodes: int | None, kind: str, most: int,
-        time: int | None, over: int | None,
-    ) -> Record:  # fmt: skip
-        jobs, flags = _share(kind, most, new)
-        return {
-            "cpus_per_node": limit(cpus), "cpus_per_socket": limit(None), **_memory(per_cpu, per_node),
-            "nodes": limit(nodes), "shares": jobs, "oversubscribe": {"jobs": jobs, "flags": flags},
-            "time": _minutes(time), "over_time_limit": number(over),
-        }  # fmt: skip
-
-    return make
+def _jobs(kind: str, most: int) -> int:
+    """How many jobs may share a resource."""
+    return 0 if kind == "EXCLUSIVE" else most if kind in ("YES", "FORCE") else 1
 
 
-def _priority(factor: int, tier: int) -> Record:
-    return {"job_factor": factor, "tier": tier}
+def _jobs_since_45(kind: str, most: int) -> int:
+    return 0 if kind == "NO" else _jobs(kind, most)
 
 
-def _timeouts(resume: int | None, suspend: int | None) -> Record:
-    return {"resume": number(resume), "suspend": number(suspend)}
+def _forced(kind: str) -> list[str]:
+    return ["force"] if kind == "FORCE" else []
 
 
-def _state(state: str) -> Record:
-    return {"state": [state]}
+def _states(state: str) -> list[str]:
+    return [state]
 
 
-def _states(state: str, kind: str, user: bool) -> Record:
-    exclusive = "NODE" if kind == "EXCLUSIVE" else "USER" if user else "NO"
-    return {"exclusive": exclusive, "oversubscribe": "NO" if kind == "EXCLUSIVE" else kind, "state": [state]}
+def _exclusive(kind: str, user: bool) -> str:
+    return "NODE" if kind == "EXCLUSIVE" else "USER" if user else "NO"
+
+
+def _oversubscribe(kind: str) -> str:
+    return "NO" if kind == "EXCLUSIVE" else kind
+
+
+def _modes(mode: str, given: bool) -> list[str]:
+    return [word.upper() for word in mode.split(",")] if given else ["CLUSTER_GLOBAL"]
 
 
 def _flags(
@@ -99,26 +67,53 @@ def _flags(
 
 
 F = field
-_MOST = ("max_cpus_per_node", "max_mem_per_cpu", "max_mem_per_node", "max_nodes", "over_subscribe", "max_share",
-         "max_time", "over_time_limit")  # fmt: skip
-PARTITION = (
-    F("nodes", _nodes, "allow_alloc_nodes", "nodes", "total_nodes"),
-    F("accounts", _allowed, "allow_accounts", "deny_accounts"), F("groups", _groups, "allow_groups"),
-    F("qos", _qos, "allow_qos", "deny_qos", "qos"), F("alternate", text),
-    F("tres", _tres, "billing_weights", "tres_fmt_str"), F("cluster", always("")),
-    F("select_type", always([]), first=41, last=44), F("select_type", always(["NONE"]), first=45),
-    F("cpus", _cpus(0), "total_cpus", last=44), F("cpus", _cpus([]), "total_cpus", first=45),
-    F("defaults", _defaults, "def_mem_per_cpu", "def_mem_per_node", "default_time", "job_defaults"),
-    F("flags", _flags, "default", "hidden", "disable_root_jobs", "root_only", "req_resv", "lln", "exclusive_user",
-      first=45),
-    F("partition", _states, "state_up", "over_subscribe", "exclusive_user", first=45),
-    F("grace_time", count), F("maximums", _maximums(False), *_MOST, last=44),
-    F("maximums", _maximums(True), *_MOST, first=45),
-    F("minimums", lambda nodes: {"nodes": nodes or 0}, "min_nodes"), F("name", text), F("node_sets", always("")),
-    F("preempt_mode", lambda mode, given: [word.upper() for word in mode.split(",")] if given else ["CLUSTER_GLOBAL"],
-      "preempt_mode", "preempt_mode_given", first=45),
-    F("priority", _priority, "priority_job_factor", "priority_tier"),
-    F("timeouts", _timeouts, "resume_timeout", "suspend_timeout"), F("topology", always(""), first=43),
-    F("partition", _state, "state_up", last=44), F("suspend_time", number),
-)  # fmt: skip
-"""Key, how it is made of which of the daemon's fields, and its versions; in the order of the recordings."""
+_DEFAULT, _MOST = ("def_mem_per_cpu", "def_mem_per_node"), ("max_mem_per_cpu", "max_mem_per_node")
+_SHARE = ("over_subscribe", "max_share")
+_MAKERS = {
+    **dict.fromkeys(("text", "names", "node list"), text),
+    **dict.fromkeys(("told", "count", "small count", "node count"), count),
+    **dict.fromkeys(("limit", "node limit"), limit), **dict.fromkeys(("minutes over", "seconds", "memory"), number),
+    "minutes": _minutes, "flag": truth,
+}  # fmt: skip
+_COMPOSED = {
+    "defaults.partition_memory_per_cpu": (
+        F("cluster", always("")), F("select_type", always([]), first=41, last=44),
+        F("select_type", always(["NONE"]), first=45), F("cpus.task_binding", always(0), last=44),
+        F("cpus.task_binding", always([]), first=45), F("cpus.total", count, "total_cpus"),
+        F("defaults.memory_per_cpu", _memory, *_DEFAULT),
+        F("defaults.partition_memory_per_cpu", _memory_a_cpu, "def_mem_per_cpu"),
+    ),
+    "defaults.partition_memory_per_node": (F("defaults.partition_memory_per_node", _memory_a_node, *_DEFAULT),),
+    "grace_time": (
+        F("flags", _flags, "default", "hidden", "disable_root_jobs", "root_only", "req_resv", "lln", "exclusive_user",
+          first=45),
+        F("partition.exclusive", _exclusive, "over_subscribe", "exclusive_user", first=45),
+        F("partition.oversubscribe", _oversubscribe, "over_subscribe", first=45),
+        F("partition.state", _states, "state_up", first=45),
+    ),
+    "maximums.partition_memory_per_cpu": (
+        F("maximums.cpus_per_socket", always(limit(None))), F("maximums.memory_per_cpu", _memory, *_MOST),
+        F("maximums.partition_memory_per_cpu", _memory_a_cpu, "max_mem_per_cpu"),
+    ),
+    "maximums.partition_memory_per_node": (F("maximums.partition_memory_per_node", _memory_a_node, *_MOST),),
+    "maximums.time": (
+        F("maximums.shares", _jobs, *_SHARE, last=44), F("maximums.shares", _jobs_since_45, *_SHARE, first=45),
+        F("maximums.oversubscribe.jobs", _jobs, *_SHARE, last=44),
+        F("maximums.oversubscribe.jobs", _jobs_since_45, *_SHARE, first=45),
+        F("maximums.oversubscribe.flags", _forced, "over_subscribe"),
+    ),
+    "priority.job_factor": (
+        F("node_sets", always("")), F("preempt_mode", _modes, "preempt_mode", "preempt_mode_given", first=45),
+    ),
+    "suspend_time": (F("topology", always(""), first=43), F("partition.state", _states, "state_up", last=44)),
+}  # fmt: skip
+"""Place -> what stands before it, or there, and is made of several fields or of none."""
+
+
+def table(rows: Sequence[Row] = records.PARTITION) -> tuple[Field, ...]:
+    """The places of a document, how each is made of which of the daemon's fields, and its versions."""
+    return placed(rows, _MAKERS, _COMPOSED)
+
+
+PARTITION = table()
+"""In the order of the recordings; `slurmsim.commands.json.versions.nested` makes documents of it."""

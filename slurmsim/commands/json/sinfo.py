@@ -33,7 +33,8 @@ def lines(groups: Sequence[Group], counts: Record, partitions: Record, nodes: Re
             continue
         known = {name: values[at] for name, values in counts.items()}
         row = {name: partitions[name][group.partition] for name in PARTITION_FIELDS}
-        found.append(_line(group, known, versions.record(PARTITION, row, version), row, nodes, version))
+        partition = versions.nested(versions.record(PARTITION, row, version))
+        found.append(_line(group, known, partition, row, nodes, version))
     return {"sinfo": found}
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from slurmsim.commands.text.messages import Stop
 from slurmsim.light import NamedTuple
+from slurmsim.records.field import FIRST, LAST
 from slurmsim.releases import row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from slurmsim.commands.io import Io
+    from slurmsim.records.field import Field as Row
 
     Record = dict[str, Any]
     Number = Record  # one that may be unset or without end: `set`, `infinite`, `number`
 
-FIRST, LAST = 40, 99
 SERVED: dict[str, tuple[int, ...]] = {"22.05": (), "24.11": (42, 41, 40), "26.05": (45, 44, 43, 42)}
 """Release -> minor numbers of the versions it is asked in here, its own first; ``v0.0.42`` is 42. Read by `served`."""
 OF_JOBS = 42
@@ -65,6 +66,45 @@ def record(table: Sequence[Field], values: Record, version: int) -> Record:
     return {
         one.key: one.make(*(values[name] for name in one.needs)) for one in table if one.first <= version <= one.last
     }
+
+
+def placed(
+    rows: Sequence[Row], makers: Mapping[str, Callable[..., Any]], composed: Mapping[str, Sequence[Field]]
+) -> tuple[Field, ...]:
+    """The table of a record: its rows that have a place in the document, each made as its kind is.
+
+    Parameters
+    ----------
+    rows
+        The fields of the noun, from `slurmsim.records`.
+    makers
+        How values of a kind are written.
+    composed
+        Place -> what stands before it and is made of other fields; of the same place: what stands there instead.
+    """
+    found: list[Field] = []
+    for known in rows:
+        before = composed.get(known.json, ()) if known.json else ()
+        found += before
+        if known.json and all(one.key != known.json for one in before):
+            found.append(Field(known.json, makers[known.kind], (known.name,), known.first, known.last))
+    return tuple(found)
+
+
+def nested(flat: Record) -> Record:
+    """A record whose keys are places, as a document has it.
+
+    >>> nested({"name": "a", "maximums.nodes": 1, "maximums.time": 2})
+    {'name': 'a', 'maximums': {'nodes': 1, 'time': 2}}
+    """
+    found: Record = {}
+    for place, value in flat.items():
+        *outer, inner = place.split(".")
+        here = found
+        for part in outer:
+            here = here.setdefault(part, {})
+        here[inner] = value
+    return found
 
 
 def name(version: int) -> str:

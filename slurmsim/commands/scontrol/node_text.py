@@ -265,17 +265,6 @@ _PARTITION: tuple[tuple[str, str, Line], ...] = (
     ("", "", _power_times),
 )  # fmt: skip
 
-PARTITION_FIELDS: tuple[str, ...] = (
-    "name", "allow_groups", "allow_accounts", "deny_accounts", "allow_qos", "deny_qos", "allow_alloc_nodes",
-    "alternate", "default", "cpu_bind", "qos", "default_time", "disable_root_jobs", "exclusive_user", "grace_time",
-    "hidden", "max_nodes", "max_time", "min_nodes", "lln", "max_cpus_per_node", "nodes", "priority_job_factor",
-    "priority_tier", "root_only", "req_resv", "over_subscribe", "max_share", "over_time_limit", "preempt_mode",
-    "state_up", "total_cpus", "total_nodes", "select_parameters", "job_defaults", "def_mem_per_cpu",
-    "def_mem_per_node", "max_mem_per_cpu", "max_mem_per_node", "tres_fmt_str", "billing_weights", "resume_timeout",
-    "suspend_timeout", "suspend_time", "power_save",
-)  # fmt: skip
-
-
 # -- reservations ----------------------------------------------------------------------------------------------------
 
 

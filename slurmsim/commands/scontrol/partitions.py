@@ -1,4 +1,4 @@
-"""scontrol's requests about partitions: update and create; every keyword is a row with the reader of its value."""
+"""scontrol's requests about partitions: update and create; keywords are those of `slurmsim.records.partition`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.session import NO_ERROR, Session
 from slurmsim.commands.scontrol.tags import tag_matches
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of
+from slurmsim.records.partition import PARTITION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
+
+    from slurmsim.records.field import Field
 
 
 if TYPE_CHECKING:
@@ -109,38 +112,34 @@ def _state(session: Session, value: str, name: str, word: str) -> str:
     raise _bad(session, f"Invalid input: {word}", "Acceptable State values are UP, DOWN, DRAIN and INACTIVE")
 
 
-_u16, _u32, _u64 = _number(0xFFFF), _number(INFINITE), _number((1 << 63) - 1)
+_READERS: dict[str, Reader] = {
+    **dict.fromkeys(("text", "names", "node list"), _text), "flag": _yes_or_no, "minutes": _minutes,
+    "minutes over": _number(0xFFFF, True), "count": _number(INFINITE), "limit": _number(INFINITE, True),
+    **dict.fromkeys(("small count", "priority"), _number(0xFFFF)), "memory": _number((1 << 63) - 1),
+    **dict.fromkeys(("node count", "node limit"), _node_count), "share": _share, "state": _state, "modes": _mode,
+}  # fmt: skip
+"""Kind -> the reader of its values."""
 
-# name, how much of it must be there, reader, field; the first row that matches counts
-_ROWS: tuple[tuple[str, int, Reader, str], ...] = (
-    ("PartitionName", 2, _text, "name"), ("MaxTime", 4, _minutes, "max_time"), ("CpuBind", 7, _text, "cpu_bind"),
-    ("DefaultTime", 8, _minutes, "default_time"), ("MaxCPUsPerNode", 4, _number(INFINITE, True), "max_cpus_per_node"),
-    ("MaxNodes", 4, _node_count, "max_nodes"), ("MinNodes", 2, _node_count, "min_nodes"),
-    ("Default", 7, _yes_or_no, "default"), ("DisableRootJobs", 1, _yes_or_no, "disable_root_jobs"),
-    ("ExclusiveUser", 1, _yes_or_no, "exclusive_user"), ("Hidden", 1, _yes_or_no, "hidden"),
-    ("LLN", 1, _yes_or_no, "lln"), ("RootOnly", 3, _yes_or_no, "root_only"), ("ReqResv", 3, _yes_or_no, "req_resv"),
-    ("OverSubscribe", 5, _share, "over_subscribe"), ("Shared", 2, _share, "over_subscribe"),
-    ("OverTimeLimit", 5, _number(0xFFFF, True), "over_time_limit"), ("PreemptMode", 3, _mode, "preempt_mode"),
-    ("Priority", 3, _u16, "priority"), ("PriorityJobFactor", 3, _u16, "priority_job_factor"),
-    ("PriorityTier", 3, _u16, "priority_tier"), ("State", 2, _state, "state_up"), ("Nodes", 1, _text, "nodes"),
-    ("AllowGroups", 6, _text, "allow_groups"), ("AllowAccounts", 6, _text, "allow_accounts"),
-    ("AllowQos", 6, _text, "allow_qos"), ("DenyAccounts", 5, _text, "deny_accounts"), ("DenyQos", 5, _text, "deny_qos"),
-    ("AllocNodes", 6, _text, "allow_alloc_nodes"), ("Alternate", 3, _text, "alternate"),
-    ("GraceTime", 5, _u32, "grace_time"), ("DefMemPerCPU", 10, _u64, "def_mem_per_cpu"),
-    ("DefMemPerNode", 10, _u64, "def_mem_per_node"), ("MaxMemPerCPU", 10, _u64, "max_mem_per_cpu"),
-    ("MaxMemPerNode", 10, _u64, "max_mem_per_node"), ("QoS", 3, _text, "qos"),
-    ("JobDefaults", 4, _text, "job_defaults"), ("TresBillingWeights", 1, _text, "billing_weights"),
-)  # fmt: skip
+
+def keywords(rows: Iterable[Field] = PARTITION) -> list[tuple[str, int, Reader, str]]:
+    """Keyword, how much of it must be there, the reader of its value, and the field; the first that matches counts."""
+    found = []
+    for row in rows:
+        for word in row.update.split():
+            name, _, least = word.partition(":")
+            found.append((name, int(least), _READERS[row.kind], row.name))
+    return found
 
 
 def _read(session: Session, words: Words) -> dict[str, Any]:
     """The request. Raises _Wrong."""
     request: dict[str, Any] = {}
+    known = keywords()
     for word in words:
         tag, equals, value = word.partition("=")
         if not equals:
             raise _bad(session, f"Invalid input: {word}  Request aborted")
-        for name, least, reader, field in _ROWS:
+        for name, least, reader, field in known:
             if tag_matches(tag, name, least):
                 request[field] = reader(session, value, name, word)
                 break

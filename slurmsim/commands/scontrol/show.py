@@ -203,9 +203,11 @@ def _nodes(session: Session, value: str | None, words: Words) -> None:
 
 
 def _partitions(session: Session, value: str | None, words: Words) -> None:
-    from slurmsim.commands.scontrol.node_text import PARTITION_FIELDS, partition_text
+    from slurmsim.commands.scontrol.node_text import partition_text
+    from slurmsim.records.partition import PARTITION
 
-    _named(session, value, "partitions", list(PARTITION_FIELDS), "slurm_load_partitions error", "Partition",
+    shown = [row.name for row in PARTITION if row.shown]
+    _named(session, value, "partitions", shown, "slurm_load_partitions error", "Partition",
            "No partitions in the system", lambda row, dates: partition_text(row, session))  # fmt: skip
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.partition import Partition
 from slurmsim.model.node import NodeSpec
 from slurmsim.numerals import is_number
+from slurmsim.records.field import Field
+from slurmsim.records.partition import PARTITION
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.engine.live_job import task_ranges
 from slurmsim.slurmctld.engine.raw_configuration import SLURMD_PORT
@@ -296,24 +299,41 @@ def _partition_tres(p: Partition, cluster: LiveCluster) -> str:
     return format_tres(cluster.controller.state.billing.capacity(p, counted))
 
 
-_CONF_KEYS = {
-    "allow_alloc_nodes": "AllocNodes", "cpu_bind": "CpuBind",
-    "select_type_parameters": "SelectTypeParameters",
-}  # fmt: skip
-
-
-def _told(p: Partition, cluster: LiveCluster, field: str) -> Any:
+def _told(p: Partition, cluster: LiveCluster, field: Field) -> Any:
     """What scontrol gave the partition, or slurm.conf."""
     texts = cluster.partition_texts.get(p.name, {})
-    if field in texts:
-        return texts[field] if texts[field] != "" else None
-    text = cluster.conf.partition(p.name, _CONF_KEYS.get(field, field))
+    if field.name in texts:
+        return texts[field.name] if texts[field.name] != "" else None
+    text = cluster.conf.partition(p.name, field.conf)
     return None if not text or text.upper() == "ALL" else text
 
 
-def _told_yes(p: Partition, cluster: LiveCluster, field: str) -> bool:
-    found = _told(p, cluster, field)
-    return found if isinstance(found, bool) else str(found).upper() == "YES"
+def _kept_beside(field: Field) -> PartitionGetter:
+    """The getter of a field that the core has no use for."""
+    if field.kind != "flag":
+        return lambda p, c: _told(p, c, field)
+
+    def flag(p: Partition, cluster: LiveCluster) -> bool:
+        found = _told(p, cluster, field)
+        return found if isinstance(found, bool) else str(found).upper() == "YES"
+
+    return flag
+
+
+def _kept_in_spec(field: Field) -> PartitionGetter:
+    """The getter of a field that is an attribute of the partition."""
+    value: Callable[[Any], Any] = attrgetter(field.attribute)
+    shown = _SHOWN.get(field.kind)
+    return (lambda p, c: value(p.spec)) if shown is None else lambda p, c: shown(value(p.spec))
+
+
+_SHOWN: dict[str, Callable[[Any], Any]] = {
+    "text": lambda text: text or None,
+    "names": lambda words: ",".join(words) or None,
+    "minutes": _minutes,
+    "minutes over": _minutes,
+}
+"""Kind -> what is told of an attribute; of other kinds it is the attribute itself."""
 
 
 def _job_defaults(p: Partition, cluster: LiveCluster) -> str | None:
@@ -329,54 +349,33 @@ def _weights(p: Partition, cluster: LiveCluster) -> str | None:
     return (cluster.conf.partition(p.name, "TRESBillingWeights") if told is None else told) or None
 
 
-PARTITION_FIELDS: dict[str, PartitionGetter] = {
-    "name": lambda p, c: p.name,
-    "default": lambda p, c: p.spec.default,
+_WORKED_OUT: dict[str, PartitionGetter] = {
     "state_up": lambda p, c: p.state,
     "nodes": lambda p, c: c.controller.state.cluster.compress(p.spec.nodes) if p.spec.nodes else None,
     "node_names": lambda p, c: list(p.spec.nodes),
     "total_nodes": lambda p, c: p.total_nodes,
     "total_cpus": lambda p, c: p.total_cpus,
-    "max_time": lambda p, c: _minutes(p.spec.max_time_s),
     "default_time": lambda p, c: NOT_SET if p.spec.default_time_s is None else p.spec.default_time_s // 60,
-    "min_nodes": lambda p, c: p.spec.min_nodes,
-    "max_nodes": lambda p, c: p.spec.max_nodes,
-    "max_cpus_per_node": lambda p, c: p.spec.max_cpus_per_node,
-    "def_mem_per_cpu": lambda p, c: p.spec.def_mem_per_cpu_mib,
-    "def_mem_per_node": lambda p, c: p.spec.def_mem_per_node_mib,
     "max_mem_per_cpu": lambda p, c: p.spec.max_mem_per_cpu_mib or None,
     "max_mem_per_node": lambda p, c: p.spec.max_mem_per_node_mib or None,
-    "over_subscribe": lambda p, c: p.spec.oversubscribe,
-    "max_share": lambda p, c: p.spec.oversubscribe_max,
     "priority_tier": lambda p, c: p.tier,
-    "priority_job_factor": lambda p, c: p.spec.priority_job_factor,
-    "over_time_limit": lambda p, c: _minutes(p.spec.over_time_limit_s),
-    "lln": lambda p, c: p.spec.lln,
-    "root_only": lambda p, c: p.spec.root_only,
-    "req_resv": lambda p, c: p.spec.req_resv,
-    "exclusive_user": lambda p, c: p.spec.exclusive_user,
-    "hidden": lambda p, c: _told_yes(p, c, "hidden"),
     "disable_root_jobs": lambda p, c: c.controller.access.keeps_root_out(p.spec),
-    "alternate": lambda p, c: _told(p, c, "alternate"),
-    "cpu_bind": lambda p, c: _told(p, c, "cpu_bind"),
     "job_defaults": _job_defaults,
-    "select_parameters": lambda p, c: _told(p, c, "select_type_parameters"),
     "billing_weights": _weights,
-    "resume_timeout": lambda p, c: p.spec.resume_timeout_s,
-    "suspend_timeout": lambda p, c: p.spec.suspend_timeout_s,
-    "suspend_time": lambda p, c: p.spec.suspend_time_s,
     "power_save": lambda p, c: c.controller.power is not None,
-    "grace_time": lambda p, c: p.spec.grace_time_s,
     "preempt_mode": _preempt_mode,
     "preempt_mode_given": lambda p, c: bool(p.spec.preempt_mode),
-    "qos": lambda p, c: p.spec.qos or None,
-    "allow_accounts": lambda p, c: ",".join(p.spec.allow_accounts) or None,
-    "deny_accounts": lambda p, c: ",".join(p.spec.deny_accounts) or None,
-    "allow_qos": lambda p, c: ",".join(p.spec.allow_qos) or None,
-    "deny_qos": lambda p, c: ",".join(p.spec.deny_qos) or None,
-    "allow_groups": lambda p, c: ",".join(p.spec.allow_groups) or None,
-    "allow_alloc_nodes": lambda p, c: _told(p, c, "allow_alloc_nodes"),
     "cluster": lambda p, c: c.spec.name,
     "tres_fmt_str": _partition_tres,
 }
-"""Field -> its value for a partition."""
+"""Fields for which the cluster is asked, or whose attribute is not told as its kind is."""
+
+
+def partition_getters(rows: Iterable[Field] = PARTITION) -> dict[str, PartitionGetter]:
+    """Field -> its value for a partition."""
+    in_spec = {row.name: _kept_in_spec(row) for row in rows if row.attribute}
+    beside = {row.name: _kept_beside(row) for row in rows if row.conf and not row.attribute}
+    return {**in_spec, **beside, **_WORKED_OUT}
+
+
+PARTITION_FIELDS = partition_getters()

@@ -12,6 +12,8 @@ from slurmsim.hostlist import expand
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal
+from slurmsim.records.field import Field
+from slurmsim.records.partition import PARTITION
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.fields.job_fields import billed, tres_asked
 from slurmsim.slurmctld.fields.node_fields import COUNTED_WEIGHTS
@@ -31,26 +33,11 @@ BAD_PARTITION, BAD_NODE, IN_USE = (
     "Invalid node name specified",
     "Partition is in use",
 )
-_SECONDS = {"max_time": "max_time_s", "default_time": "default_time_s", "over_time_limit": "over_time_limit_s"}
-_PLAIN = {
-    "max_nodes": "max_nodes", "max_cpus_per_node": "max_cpus_per_node", "default": "default", "lln": "lln",
-    "root_only": "root_only", "req_resv": "req_resv", "disable_root_jobs": "disable_root_jobs",
-    "exclusive_user": "exclusive_user", "grace_time": "grace_time_s",
-    "priority_tier": "priority_tier", "priority_job_factor": "priority_job_factor", "qos": "qos",
-    "preempt_mode": "preempt_mode", "state_up": "state",
-}  # fmt: skip
-_LISTS = ("allow_groups", "allow_accounts", "deny_accounts", "allow_qos", "deny_qos")
-_MEMORY = {"mem_per_cpu": "mem_per_cpu_mib", "mem_per_node": "mem_per_node_mib"}
-# what the core has no use for
-_TEXTS = (
-    "hidden",
-    "alternate",
-    "allow_alloc_nodes",
-    "cpu_bind",
-    "job_defaults",
-    "billing_weights",
-)
 _PER_GPU = {"DefCpuPerGPU": "def_cpu_per_gpu", "DefMemPerGPU": "def_mem_per_gpu_mib"}
+_PAIRS = {
+    word: [row.attribute for row in PARTITION if row.kind == "memory" and row.attribute.startswith(word)]
+    for word in ("def_", "max_")
+}
 _DEFAULTS = {"defcpupergpu": "DefCpuPerGPU", "defmempergpu": "DefMemPerGPU"}
 
 
@@ -107,9 +94,9 @@ class _Partitions:
             kept.pop(COUNTED_WEIGHTS, None)
         elif "billing_weights" in asked:
             kept.setdefault(COUNTED_WEIGHTS, before.tres_billing_weights)
-        for name in _TEXTS:
-            if name in asked:
-                kept[name] = _defaults(asked[name]) if name == "job_defaults" else asked[name]
+        for row in PARTITION:
+            if row.name in asked and row.beside:
+                kept[row.name] = _defaults(asked[row.name]) if row.name == "job_defaults" else asked[row.name]
 
     def _keep_counted(self, name: str, tres: str) -> None:
         """What jobs ask for stays as it was counted (job_set_req_tres), though it would be another now.
@@ -141,37 +128,36 @@ class _Partitions:
             given = dict(word.split("=") for word in filter(None, _defaults(str(asked["job_defaults"])).split(",")))
             for name, field in _PER_GPU.items():
                 changes[field] = int(given[name]) if name in given else None
-        for name, field in _SECONDS.items():
-            if name in asked:
-                changes[field] = None if asked[name] is None else int(asked[name]) * 60
-        for name, field in _PLAIN.items():
-            if name in asked:
-                changes[field] = asked[name]
+        for row in PARTITION:
+            if row.name in asked and row.attribute and row.kind != "node list":
+                self._change(row, asked[row.name], changes)
         if "priority" in asked:
             changes["priority_tier"] = changes["priority_job_factor"] = asked["priority"]
-        if "min_nodes" in asked:
-            changes["min_nodes"] = asked["min_nodes"] or 0
-        if "over_subscribe" in asked:
-            changes["oversubscribe"], changes["oversubscribe_max"] = asked["over_subscribe"]
-            changes["oversubscribe_max"] = max(changes["oversubscribe_max"], 1)
-        for name in _LISTS:
-            if name in asked:
-                words = tuple(word for word in str(asked[name]).split(",") if word)
-                changes[name] = () if [word.upper() for word in words] == ["ALL"] else words
-                known = not name.endswith("qos") or all(self._knows_qos(word) for word in changes[name])
-                if not known and since(self.cluster.release, "partition_qos_lists_known"):
-                    raise Refusal("Invalid qos specification")
-        for kind in ("def", "max"):
-            for per, field in _MEMORY.items():
-                if f"{kind}_{per}" in asked:
-                    other = _MEMORY["mem_per_node" if per == "mem_per_cpu" else "mem_per_cpu"]
-                    changes[f"{kind}_{field}"] = asked[f"{kind}_{per}"] or None
-                    changes[f"{kind}_{other}"] = None
         if "billing_weights" in asked:
             changes["tres_billing_weights"] = _weights(str(asked["billing_weights"]))
         if "nodes" in asked:
             changes["nodes"] = self._nodes(str(asked["nodes"]), before)
         return replace(before, **changes)
+
+    def _change(self, row: Field, value: Any, changes: dict[str, Any]) -> None:
+        """Note what `value` makes of the attribute of `row`. Raises Refusal."""
+        if row.kind in ("minutes", "minutes over"):
+            value = None if value is None else int(value) * 60
+        elif row.kind == "names":
+            words = tuple(word for word in str(value).split(",") if word)
+            value = () if [word.upper() for word in words] == ["ALL"] else words
+            known = not row.name.endswith("qos") or all(self._knows_qos(word) for word in value)
+            if not known and since(self.cluster.release, "partition_qos_lists_known"):
+                raise Refusal("Invalid qos specification")
+        elif row.kind == "memory":  # of a CPU or of a node: the other one is gone
+            changes.update(dict.fromkeys(_PAIRS[row.attribute[:4]]))
+            value = value or None
+        elif row.kind == "share":
+            value, most = value
+            changes["oversubscribe_max"] = max(most, 1)
+        elif row.kind == "node count":
+            value = value or 0
+        changes[row.attribute] = value
 
     def _knows_qos(self, name: str) -> bool:
         accounting = self.cluster.database.accounting() if self.cluster.database.exists else None

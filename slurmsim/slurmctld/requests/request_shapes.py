@@ -7,9 +7,12 @@ do that) is not: handlers answer such things with a `Refusal`, in Slurm's words.
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from slurmsim.records.field import Field
+from slurmsim.records.partition import PARTITION
 from slurmsim.slurmctld.requests.job_shapes import (
     FLAG,
     JOB,
@@ -107,21 +110,21 @@ _ONE_CHANGE = Tagged("action", {
 })  # fmt: skip
 _MANY = _fields("changes", changes=ListOf(_ONE_CHANGE, 1 << 20))
 _ACCOUNT_CHANGE = Tagged("action", {**_ONE_CHANGE.kinds, "many": _MANY})
-_PARTITION = Fields(
-    {
-        **dict.fromkeys(("name", "nodes", "qos", "allow_groups", "allow_accounts", "allow_qos", "deny_accounts",
-                         "deny_qos", "allow_alloc_nodes", "alternate", "cpu_bind", "job_defaults", "billing_weights",
-                         "preempt_mode"), LIST),
-        **dict.fromkeys(("default", "disable_root_jobs", "exclusive_user", "hidden", "lln", "root_only", "req_resv"),
-                        FLAG),
-        **dict.fromkeys(("max_time", "default_time", "max_cpus_per_node", "max_nodes", "min_nodes", "over_time_limit",
-                         "priority", "priority_job_factor", "priority_tier", "grace_time"), NUMBER),
-        **dict.fromkeys(("def_mem_per_cpu", "def_mem_per_node", "max_mem_per_cpu", "max_mem_per_node"), MEMORY),
-        "over_subscribe": Row((OneOf(("NO", "EXCLUSIVE", "YES", "FORCE")), NUMBER)),
-        "state_up": OneOf(("INACTIVE", "DOWN", "UP", "DRAIN")),
-    },
-    frozenset({"name"}),
-)  # fmt: skip
+_OF_KINDS: dict[str, Shape] = {
+    **dict.fromkeys(("text", "names", "node list", "modes"), LIST), "flag": FLAG, "memory": MEMORY,
+    **dict.fromkeys(("count", "small count", "priority", "node count", "limit", "node limit"), NUMBER),
+    **dict.fromkeys(("minutes", "minutes over"), NUMBER),
+    "share": Row((OneOf(("NO", "EXCLUSIVE", "YES", "FORCE")), NUMBER)),
+    "state": OneOf(("INACTIVE", "DOWN", "UP", "DRAIN")),
+}  # fmt: skip
+
+
+def settable(rows: Iterable[Field]) -> Fields:
+    """The shape of a record that an update gives: the rows that have a keyword, each as its kind is."""
+    return Fields({row.name: _OF_KINDS[row.kind] for row in rows if row.update}, frozenset({"name"}))
+
+
+_PARTITION = settable(PARTITION)
 _RESERVATION = Fields(
     {
         **dict.fromkeys(("name", "accounts", "groups", "users", "node_list", "partition", "features", "licenses",

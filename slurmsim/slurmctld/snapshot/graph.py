@@ -51,12 +51,15 @@ class Kind:
         Attributes that are state.
     reset
         Attributes that are not, with what makes their value in a restored record.
+    defaults
+        Values of attributes that a snapshot may lack, because it is older than they are.
     """
 
     name: str
     cls: type
     fields: tuple[str, ...]
     reset: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,9 +291,14 @@ class Decoder:
 
     def _fill_records(self, kind: Kind, chunk: dict[str, Any], first: int) -> None:
         made = self._objects[kind.name][first : first + chunk["n"]]
-        put = object.__setattr__
+        put, columns = object.__setattr__, chunk["columns"]
+        unknown = columns.keys() - {*kind.fields, *kind.reset} if kind.defaults else set()
+        if unknown:
+            raise WorkloadError(f"the snapshot has {', '.join(sorted(unknown))} of a {kind.name}",
+                                expected="a snapshot of this version of slurmsim or of an older one")  # fmt: skip
         for name in kind.fields:
-            column = chunk["columns"][name]
+            lacking = name in kind.defaults and name not in columns
+            column = {"=": kind.defaults[name]} if lacking else columns[name]
             if "later" in column:  # `upgrades` makes it of other records
                 continue
             if "=" in column:

@@ -6,6 +6,7 @@ raises `SCHEMA` and teaches `upgrades` to lead what is older over. A test compar
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -59,6 +60,13 @@ SCHEMA = 13
 
 def _none() -> None:
     return None
+
+
+def _model(name: str, cls: Any) -> Kind:
+    """A record of `slurmsim.model`: all its fields are state; one that an older snapshot lacks has its default."""
+    fields = dataclasses.fields(cls)
+    defaults = {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
+    return Kind(name, cls, tuple(field.name for field in fields), {}, defaults)
 
 
 def _kind(name: str, cls: type, fields: str, **reset: Callable[[], Any]) -> Kind:
@@ -170,15 +178,7 @@ KINDS: tuple[Kind, ...] = (
     _kind("fitted memory", Fitted, "request least_cpus over cpus_per_task"),
     _kind("memory bounds", MemoryBounds, "per_cpu per_node"),
     _kind("behaviour", Behaviour, "run_time state exit_code cancel_at"),
-    _kind(
-        "submission",
-        Submission,
-        """
-        job_id request time_limit_s time_min_s name user account qos partitions begin nice priority hold dependency
-        requeue array_job_id array_task_id array_limit reservation licenses deadline no_kill kill_invalid
-        exempt site_factor profile het cron
-    """,
-    ),
+    _model("submission", Submission),
     _kind("profile", Profile, "application min_nodes max_nodes malleable points_s", _found=dict),
     _kind("application", Application, "t1_s parallelism sigma a b c p_low_w p_high_w beta"),
     _kind(
@@ -189,68 +189,15 @@ KINDS: tuple[Kind, ...] = (
         phase_since profile resized_at since slowdown
     """,
     ),
-    _kind(
-        "request",
-        ResourceRequest,
-        """
-        min_nodes max_nodes n_tasks cpus_per_task tasks_per_node mem_per_node_mib mem_per_cpu_mib gres exclusive
-        oversubscribe constraint node_list exclude contiguous exclusive_user spread use_min_nodes switches
-        switch_wait_s mem_per_gpu_mib sockets_per_node overcommit cpus_per_gpu cpus_given cpus unshared
-        min_cpus_per_node tasks_per_socket tasks_per_core
-    """,
-    ),
-    _kind("gres request", GresRequest, "name type count scope"),
-    _kind(
-        "reservation spec",
-        ReservationSpec,
-        """
-        name start end nodes node_counts core_counts partition features licenses users accounts flags purge_comp_s
-    """,
-    ),
-    _kind("gres", Gres, "name type count"),
-    _kind(
-        "association",
-        Association,
-        """
-        account user parent partition shares priority limits qos default_qos is_default
-    """,
-    ),
-    _kind(
-        "limits",
-        Limits,
-        """
-        grp_tres grp_tres_mins grp_tres_run_mins grp_jobs grp_jobs_accrue grp_submit_jobs grp_wall_s max_tres
-        max_tres_per_node max_tres_mins max_jobs max_jobs_accrue max_submit_jobs max_wall_s min_prio_thresh
-    """,
-    ),
-    _kind(
-        "qos",
-        Qos,
-        """
-        name priority flags preempt preempt_mode preempt_exempt_time_s grace_time_s usage_factor usage_threshold
-        limit_factor limits max_tres_pu max_tres_pa max_tres_run_mins_pu max_tres_run_mins_pa max_jobs_pu
-        max_jobs_pa max_submit_pu max_submit_pa max_jobs_accrue_pu max_jobs_accrue_pa min_tres
-    """,
-    ),
-    _kind(
-        "node spec",
-        NodeSpec,
-        """
-        name cpus sockets cores_per_socket threads_per_core real_memory_mib tmp_disk_mib weight features gres state
-        reason core_spec_count mem_spec_limit_mib line
-    """,
-    ),
-    _kind(
-        "partition spec",
-        PartitionSpec,
-        """
-        name nodes default max_time_s default_time_s min_nodes max_nodes max_cpus_per_node def_mem_per_cpu_mib
-        def_mem_per_node_mib max_mem_per_cpu_mib max_mem_per_node_mib oversubscribe oversubscribe_max priority_tier
-        priority_job_factor state over_time_limit_s lln root_only req_resv disable_root_jobs exclusive_user allow_groups
-        allow_accounts deny_accounts allow_qos deny_qos qos grace_time_s preempt_mode suspend_time_s
-        suspend_timeout_s resume_timeout_s tres_billing_weights def_cpu_per_gpu def_mem_per_gpu_mib
-    """,
-    ),
+    _model("request", ResourceRequest),
+    _model("gres request", GresRequest),
+    _model("reservation spec", ReservationSpec),
+    _model("gres", Gres),
+    _model("association", Association),
+    _model("limits", Limits),
+    _model("qos", Qos),
+    _model("node spec", NodeSpec),
+    _model("partition spec", PartitionSpec),
     _kind(
         "live job",
         LiveJob,

@@ -1,7 +1,8 @@
 """What snapshots of older schemas lack, and how it is made good.
 
-An attribute an older release did not know is added to its tables with the value that release acted by. An attribute of
-a part of the engine stays what it is in a new one. What refers to other records is made when all of them are there.
+An attribute an older release did not know is added to its tables with the value that release acted by; records of
+`slurmsim.model` take the default of the class. An attribute of a part of the engine stays what it is in a new one. What
+refers to other records is made when all of them are there.
 
 | schema | releases | what the next one added |
 |---|---|---|
@@ -36,33 +37,29 @@ if TYPE_CHECKING:
 LATER = object()  # what `complete` makes of other records
 _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     1: {
-        "request": {"cpus_per_gpu": 0, "cpus_given": False, "cpus": None},
-        "partition spec": {"def_cpu_per_gpu": None, "def_mem_per_gpu_mib": None},
         "live job": {"requeued_at": -1},
         "gres demand": {"cpus": 0, "reserved": False, "total": 0},
         "shape": {"per_gpu": LATER},
     },
-    2: {"submission": {"exempt": ""}},
-    3: {"partition spec": {"disable_root_jobs": None}},
+    2: {},
+    3: {},
     4: {
         "job": {"predicted_s": None, "corrections": 0, "turn": None},
         "pool view": {"state": ["p", "controller"], "_test": ["p", "start test"]},
         "allocation": {"layout": None},
         "live job": {"client_gone": False},
         "job record": {"het": None},
-        "submission": {"profile": None, "site_factor": 0, "het": None},
-        "request": {"unshared": False, "min_cpus_per_node": 0},
         "reservation": {"core_bits": LATER},
         "queue entry": {"single": False},  # looked at one by one
     },
-    5: {"submission": {"cron": ""}, "shape": {"task_cpus": LATER}},
+    5: {"shape": {"task_cpus": LATER}},
     6: {},
     7: {
         "job": {"foremost": None, "forced": False},
         "live job": {"held_with": ""},
         "live array": {"gone": 0},
     },
-    8: {"request": {"tasks_per_socket": 0, "tasks_per_core": 0}, "shape": {"tasks_short": 0}},
+    8: {"shape": {"tasks_short": 0}},
     9: {"live job": {"ran_with_priority": 0}},
     10: {},
     11: {"fair tree": {"_siblings": LATER}},

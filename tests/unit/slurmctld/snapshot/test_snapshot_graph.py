@@ -171,3 +171,25 @@ def test_words_and_kinds_nobody_knows_are_said() -> None:
         decoder.value(["?", 1])
     with pytest.raises(WorkloadError, match="a kind this version knows"):
         decoder.add({"kind": "of later", "n": 1, "items": [None]})
+
+
+MODELS = (Kind("point", Point, ("x", "y"), {}, {"y": 7}),)
+
+
+@pytest.mark.parametrize(
+    ("columns", "found"), [({"x": {"v": [1]}, "y": {"v": [2]}}, (1, 2)), ({"x": {"v": [1]}}, (1, 7))]
+)
+def test_an_attribute_younger_than_the_snapshot_has_its_default(
+    columns: dict[str, Any], found: tuple[int, int]
+) -> None:
+    decoder = Decoder(MODELS, {})
+    decoder.add({"kind": "point", "n": 1, "columns": columns})
+    decoder.fill()
+    assert decoder.records("point") == [Point(*found)]
+
+
+def test_an_attribute_that_is_not_known_is_refused() -> None:
+    decoder = Decoder(MODELS, {})
+    decoder.add({"kind": "point", "n": 1, "columns": {"x": {"v": [1]}, "z": {"v": [2]}}})
+    with pytest.raises(WorkloadError, match="the snapshot has z of a point"):
+        decoder.fill()
