@@ -8,7 +8,7 @@ from typing import Any
 
 from slurmsim.errors import ConfigError
 from slurmsim.workload import Workload
-from slurmsim_workloads import lomonosov, lublin, mix, mix_params, titan
+from slurmsim_workloads.models import lomonosov, lublin, mix, mix_params, titan
 from slurmsim_workloads.parameters import ParameterInfo, describe, parse
 
 

@@ -30,7 +30,7 @@ from slurmsim.report.build import write_file
 from slurmsim.trace.jsonfile import to_json
 from slurmsim.workload import QualityReport
 from slurmsim_workloads import write_workload
-from slurmsim_workloads.anonymize import anonymize
+from slurmsim_workloads.transforms.anonymize import anonymize
 
 LOG, CONF, QOS, ASSOCIATIONS = "log.parquet", "slurm.conf", "qos.txt", "associations.txt"
 _NOT_IN = ("set", "reservations", "node_events", "groups")

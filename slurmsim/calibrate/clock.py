@@ -11,7 +11,7 @@ import numpy.typing as npt
 from slurmsim.calibrate.remarks import Remark
 from slurmsim.report.text import duration
 from slurmsim.workload import Workload
-from slurmsim_workloads.sacct_clock import DumpClock
+from slurmsim_workloads.sacct.clock import DumpClock
 
 BACK_S = 60
 """Submissions are said to run backwards where they do by more than this."""

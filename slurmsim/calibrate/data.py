@@ -11,8 +11,8 @@ from slurmsim.calibrate.remarks import Remark
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.workload import Workload
-from slurmsim_workloads.sacct_clock import DumpClock
-from slurmsim_workloads.sacct_needs import lacking
+from slurmsim_workloads.sacct.clock import DumpClock
+from slurmsim_workloads.sacct.needs import lacking
 
 
 def data_remarks(

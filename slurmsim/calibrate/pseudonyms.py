@@ -10,7 +10,7 @@ from slurmsim import hostlist
 from slurmsim.config.option import split_words
 from slurmsim.config.slurm_conf import ConfLine
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
-from slurmsim_workloads.anonymize import numbered
+from slurmsim_workloads.transforms.anonymize import numbered
 
 Lines = Sequence[ConfLine]
 _WEIGHED = ("tresbillingweights", "priorityweighttres", "accountingstoragetres")

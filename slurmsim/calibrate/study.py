@@ -18,7 +18,7 @@ from slurmsim.fidelity.log import replay_log
 from slurmsim.replaying.options import RunOptions
 from slurmsim.report.shortfall import shortfall
 from slurmsim_workloads.registry import choose_input_format
-from slurmsim_workloads.sacct_clock import DumpClock, dump_clock
+from slurmsim_workloads.sacct.clock import DumpClock, dump_clock
 
 
 @dataclass(frozen=True, slots=True)

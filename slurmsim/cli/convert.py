@@ -48,8 +48,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Convert. Raises WorkloadError, ConfigError or OutputError; returns 0."""
     from slurmsim_workloads import format_quality, read_workload, write_workload
-    from slurmsim_workloads.anonymize import anonymize
     from slurmsim_workloads.registry import choose_output_format
+    from slurmsim_workloads.transforms.anonymize import anonymize
 
     choose_output_format(args.output, args.to_format)  # a hopeless output is reported before the work
     anonymous = args.anonymize or args.anonymize_all

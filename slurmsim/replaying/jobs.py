@@ -108,19 +108,19 @@ def _varied(workload: Workload, options: RunOptions) -> Workload:
     if changed and workload.streams is not None:
         raise ConfigError("streams come at their own times", field=changed[0], expected="a job log without streams")
     if options.weeks is not None:
-        from slurmsim_workloads.loads import lengthened
+        from slurmsim_workloads.transforms.loads import lengthened
 
         workload = lengthened(workload, options.weeks, options.seed, options.workload)
     if options.load is not None:
-        from slurmsim_workloads.loads import with_load
+        from slurmsim_workloads.transforms.loads import with_load
 
         workload = with_load(workload, options.load, options.load_by, options.seed, options.workload)
     if options.jitter:
-        from slurmsim_workloads.jitter import jittered
+        from slurmsim_workloads.transforms.jitter import jittered
 
         workload = jittered(workload, options.jitter, options.seed)
     if options.feedback:
-        from slurmsim_workloads.feedback import with_feedback
+        from slurmsim_workloads.transforms.feedback import with_feedback
 
         workload = with_feedback(workload, options.workload)
     return workload

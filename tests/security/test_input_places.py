@@ -39,7 +39,7 @@ PLACES = {
     "slurmsim/trace/staging.py": WRITES,
     "slurmsim/web/app.py": PACKAGE,
     "workloads/files.py": WRITES,
-    "workloads/swf_write.py": WRITES,
+    "workloads/swf/write.py": WRITES,
 }
 
 

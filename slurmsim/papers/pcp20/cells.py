@@ -116,7 +116,7 @@ def _ignore(_: Any) -> None:
 
 def _prepared(cell: RunCell, scratch: Path) -> tuple[Prepared, str]:
     from slurmsim_workloads import write_workload
-    from slurmsim_workloads.jitter import jittered
+    from slurmsim_workloads.transforms.jitter import jittered
 
     place = scratch / cell.name
     place.mkdir()

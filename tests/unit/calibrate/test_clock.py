@@ -12,8 +12,8 @@ from slurmsim.calibrate.data import data_remarks, log_not_modelled
 from slurmsim.config.load import parse_cluster
 from slurmsim.workload import TextColumn, Workload
 from slurmsim_workloads import read_workload
-from slurmsim_workloads.sacct_clock import dump_clock
-from slurmsim_workloads.sacct_needs import NEEDS
+from slurmsim_workloads.sacct.clock import dump_clock
+from slurmsim_workloads.sacct.needs import NEEDS
 
 HEAD = "JobIDRaw|JobID|Submit|Start|End|ElapsedRaw|State|Timelimit|ReqTRES|SubmitLine\n"
 CLUSTER, _ = parse_cluster(

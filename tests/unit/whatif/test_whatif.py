@@ -19,7 +19,7 @@ from slurmsim.replaying.options import RunOptions
 from slurmsim.whatif import Question, study
 from slurmsim.whatif.effect import by_class, effect
 from slurmsim.workload import TextColumn, Workload
-from slurmsim_workloads.jitter import jittered
+from slurmsim_workloads.transforms.jitter import jittered
 
 NAN = float("nan")
 N = 60

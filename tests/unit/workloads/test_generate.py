@@ -15,7 +15,7 @@ from slurmsim.cli import generate as command
 from slurmsim.errors import ConfigError, OutputError, WorkloadError
 from slurmsim_workloads import generators
 from slurmsim_workloads.parquet import ParquetFormat
-from slurmsim_workloads.swf import SwfFormat
+from slurmsim_workloads.swf.format import SwfFormat
 
 MODELS = "lublin, mix, titan, lomonosov-regular4"
 DOCS = Path(__file__).parents[3] / "docs" / "generators.md"

@@ -1,0 +1,1 @@
+"""Workloads made from another workload: names taken out, times jittered, loads changed, sessions inferred."""
