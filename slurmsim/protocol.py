@@ -71,6 +71,10 @@ class TimedOut(Unreachable):
 
 INVALID_JOB = "Invalid job id specified"
 DENIED = "Access/permission denied"
+BAD_REQUEST = "Invalid argument"
+"""What slurmctld answers to a message it cannot use (slurmctld_req, 22.05)."""
+BAD_NUMBER = 22
+"""EINVAL."""
 NO_DEFAULT_QOS = "This request would make it so some associations would not have access to their default qos."
 
 

@@ -33,8 +33,8 @@ from slurmsim.protocol import (
     message_timeout,
     state_folder,
 )
+from slurmsim.slurmctld.history.starter import READY
 from slurmsim.slurmctld.history.state_folder import StateFolder, holder
-from slurmsim.slurmctld.server.starter import READY
 
 STILL_S = 60.0
 """Real seconds in which a daemon that starts does nothing at all, before it is given up."""

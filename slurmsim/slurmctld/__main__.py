@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 
 from slurmsim.errors import SlurmSimError
+from slurmsim.slurmctld.history.starter import Starter
 from slurmsim.slurmctld.history.state_folder import StateFolder
 from slurmsim.slurmctld.server.start import serve
-from slurmsim.slurmctld.server.starter import Starter
 
 GC_THRESHOLD = 50_000
 """Allocations between looks for dead cycles: an answer about 10,000 jobs makes as many, all alive until it is sent."""

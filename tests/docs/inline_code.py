@@ -27,7 +27,7 @@ from slurmsim.config.option import nearest
 from slurmsim.config.scheduler_options import SUB_OPTIONS
 from slurmsim.protocol import Refusal
 from slurmsim.releases import RELEASES
-from slurmsim.slurmctld.processes.simulated import behaviour
+from slurmsim.slurmctld.base.simulated import behaviour
 
 ROOT = Path(__file__).resolve().parents[2]
 GENERATED = ("coverage.md",)  # made of the tables themselves

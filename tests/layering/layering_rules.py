@@ -240,10 +240,23 @@ SEEDED = {
 PACKAGES = {"slurmsim": "slurmsim", "policies": "slurmsim_policies", "workloads": "slurmsim_workloads"}
 HEAVY = ("pandas", "matplotlib", "pyarrow", "ortools", "simpy")
 
-# The rooms of the core, each importing only those before it when it is loaded.
-CORE_ROOMS = (
-    "records", "placement", "accounting", "state", "queue", "reservations", "occupancy", "scheduling", "controller",
-)  # fmt: skip
+# The rooms of two packages, each importing only those before it.
+ROOMS = {
+    "slurmsim.core": (
+        "records", "placement", "accounting", "state", "queue", "reservations", "occupancy", "scheduling", "controller",
+    ),
+    "slurmsim.slurmctld": (
+        "base", "fields", "database", "processes", "faults", "requests", "engine", "snapshot", "history", "server",
+    ),
+}  # fmt: skip
+# What is imported upwards all the same. This list only shrinks: the cluster holds the database of accounts and rows.
+UPWARD: dict[str, set[tuple[str, str]]] = {
+    "slurmsim.core": set(),
+    "slurmsim.slurmctld": {
+        ("base > database", f"slurmsim.slurmctld.database.{name}")
+        for name in ("association_database", "job_record", "record_store")
+    },
+}
 # Modules of the core that name each other, types counted. The node table holds the rows of cores jobs share, whose
 # class reads the table and compiled requests, which are compiled against the table.
 CORE_CIRCLE = frozenset({

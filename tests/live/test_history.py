@@ -22,6 +22,7 @@ import slurmsim
 from slurmsim.commands import MODULES
 from slurmsim.commands.io import Io
 from slurmsim.errors import InvariantError, OutputError
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.database.record_store import RecordStore
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history import journal_format1
@@ -30,7 +31,6 @@ from slurmsim.slurmctld.history.history import History
 from slurmsim.slurmctld.history.journal import Journal, read
 from slurmsim.slurmctld.history.noting import note_decisions
 from slurmsim.slurmctld.history.replaying import OURS
-from slurmsim.slurmctld.server.people import Person
 
 FORMAT1 = Path(__file__).parent / "fixtures" / "format1"
 ROOT = Person("root", 0, "root", 0, "/root")

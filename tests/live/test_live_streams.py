@@ -23,10 +23,10 @@ from slurmsim.live.settings import Settings
 from slurmsim.protocol import Client
 from slurmsim.sim.sources import load_streams
 from slurmsim.sim.submissions import Submissions
+from slurmsim.slurmctld.base.submit_request import resources
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history.header import new_header
 from slurmsim.slurmctld.history.journal import read
-from slurmsim.slurmctld.requests.submit_request import resources
 from slurmsim.slurmctld.server.start import make_engine
 from slurmsim.slurmctld.snapshot.image import restore, take
 from slurmsim.validate import validate_trace

@@ -20,11 +20,11 @@ from slurmsim.errors import ConfigError
 from slurmsim.live import daemon
 from slurmsim.live.settings import Settings
 from slurmsim.protocol import Client, Refusal
+from slurmsim.slurmctld.base.people import FIRST_SIMULATED, FURTHER, N_SIMULATED, People, Person
 from slurmsim.slurmctld.history.header import new_header
 from slurmsim.slurmctld.history.history import History
 from slurmsim.slurmctld.history.state_folder import holder
 from slurmsim.slurmctld.server import connections
-from slurmsim.slurmctld.server.people import FIRST_SIMULATED, FURTHER, N_SIMULATED, People, Person
 
 PAIR = ("student110", "student159")  # their checksums leave the same rest: they shared a uid
 

@@ -12,7 +12,7 @@ from slurmsim.live.waiting.numbers import IN_LINE, ahead, facts
 from slurmsim.live.waiting.offers import Offers
 from slurmsim.live.waiting.onlooker import Onlooker
 from slurmsim.live.waiting.past import newest
-from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.states import JobState, is_held
 from slurmsim.why.rules import rule
 

@@ -22,8 +22,8 @@ from slurmsim.live.waiting.onlooker import Onlooker
 from slurmsim.live.waiting.past import Known
 from slurmsim.protocol import Refusal
 from slurmsim.sim.network import Behaviour
+from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.states import JobState
 
 COPIES, LEAST_COPIES, MOST_S = 20, 8, 15.0

@@ -14,8 +14,8 @@ from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.core.accounting.limit_rules import Rule
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.partition import Partition
+from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.slurmctld.fields.dependencies import dependency_text
 from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason, is_held
 

@@ -11,8 +11,8 @@ from typing import Any
 from slurmsim.duration import format_duration
 from slurmsim.live.waiting.onlooker import Onlooker
 from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.engine.live_job import LiveJob
 
 LOOK_S = 65
 """At least so many seconds are enough for slurmctld to have looked at everybody: it does every minute."""

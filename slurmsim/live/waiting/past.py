@@ -9,7 +9,7 @@ from typing import Any
 
 from slurmsim.json_text import loads
 from slurmsim.protocol import Client
-from slurmsim.slurmctld.engine.every_job import SHOWN
+from slurmsim.slurmctld.fields.every_job import SHOWN
 from slurmsim.slurmctld.history.history import ACCOUNTING
 from slurmsim.states import JobState
 

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.core.records.job import ONE_YEAR_S
 from slurmsim.release_changes import since
 from slurmsim.releases import row as of_release
+from slurmsim.slurmctld.base import het_jobs
+from slurmsim.slurmctld.base.live_job import task_list
+from slurmsim.slurmctld.base.step import BATCH, ENDED, EXTERN, NAMES, Step, derived_code
 from slurmsim.slurmctld.database.job_record import JobRecord
-from slurmsim.slurmctld.engine.live_job import task_list
-from slurmsim.slurmctld.processes.step import BATCH, ENDED, EXTERN, NAMES, Step, derived_code
-from slurmsim.slurmctld.processes.steps import node_list
-from slurmsim.slurmctld.requests import het_jobs
 from slurmsim.states import FINAL_STATES, JobState, Reason, is_held
 
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.engine.live_job import LiveJob, Row
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_job import LiveJob, Row
 
 # what the script's own end says; after any other its processes were killed
 _OWN_END = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY, JobState.DEADLINE)
@@ -195,7 +194,7 @@ def step_row(cluster: LiveCluster, record: JobRecord, step: Step) -> dict[str, A
         "step_id": step.number - (1 << 32) if named else step.number, "shown_id": step.text, "name": step.name,
         "start": step.start, "end": step.end if over else record.end, "over": over, "state": state,
         "exit_code": step.exit_code,
-        "killed_by": step.cancelled_by, "nodes": node_list(cluster, step),
+        "killed_by": step.cancelled_by, "nodes": cluster.node_list(step.nodes),
         "killed_by_name": None if step.cancelled_by is None else cluster.people.by_uid(step.cancelled_by).name,
         "node_names": [cluster.controller.state.table.names[at] for at in step.nodes], "n_nodes": len(step.nodes),
         "n_tasks": sum(step.tasks), "layout": "Unknown" if named else _layout(step), "tres": step_tres(cluster, record,

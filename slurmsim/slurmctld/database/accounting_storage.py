@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING, Any
 from slurmsim import releases, sluid
 from slurmsim.hostlist import expand
 from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.base import het_jobs
+from slurmsim.slurmctld.base.live_job import LiveJob, Row
+from slurmsim.slurmctld.base.step import NAMES, Step
 from slurmsim.slurmctld.database.accounting_records import exit_code, record_of, step_row
+from slurmsim.slurmctld.database.behind import as_of
 from slurmsim.slurmctld.database.job_record import First, JobRecord
 from slurmsim.slurmctld.database.record_query import Sql, chosen_ids, conditions, nodes_of, sql, words
 from slurmsim.slurmctld.database.record_store import RecordStore
-from slurmsim.slurmctld.engine.every_job import shown_of
-from slurmsim.slurmctld.engine.live_job import LiveJob, Row
-from slurmsim.slurmctld.faults.behind import as_of
-from slurmsim.slurmctld.processes.step import NAMES, Step
-from slurmsim.slurmctld.requests import het_jobs
+from slurmsim.slurmctld.fields.every_job import shown_of
 from slurmsim.states import REQUEUED, RESIZING
 
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 DISABLED = "Slurm accounting storage is disabled"
 _CLOCKED = {"22.05": False, "24.11": True}

@@ -21,8 +21,8 @@ from slurmsim.slurmctld.database.association_database import AccountFacts, Datab
 from slurmsim.slurmctld.database.inheritors import inheritors
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 Answer = dict[str, Any]
 Setting = tuple[str, str, str]  # field, operator, value

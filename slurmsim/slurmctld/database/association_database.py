@@ -15,7 +15,7 @@ from slurmsim.config.findings import Place, Report
 from slurmsim.model.accounting import Accounting, Association
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.people import Person
 
 ADMIN_LEVELS = ("Not Set", "None", "Operator", "Administrator")
 ROOT_DESCRIPTION, ROOT_ORGANIZATION = "default root account", "root"

@@ -11,8 +11,8 @@ from slurmsim.protocol import DENIED, Refusal
 from slurmsim.slurmctld.database import association_records as records
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 Answer = dict[str, Any]
 NO_DATABASE = "You are not running a supported accounting_storage plugin"

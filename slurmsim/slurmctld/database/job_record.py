@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from slurmsim.slurmctld.processes.step import Step
+from slurmsim.slurmctld.base.step import Step
 
 
 @dataclass(slots=True)

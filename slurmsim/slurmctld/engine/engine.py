@@ -17,20 +17,21 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy
 from slurmsim.protocol import Refusal
 from slurmsim.sim.network import Behaviour
+from slurmsim.slurmctld.base.forgetting import Forgetting
+from slurmsim.slurmctld.base.live_cluster import LiveCluster
+from slurmsim.slurmctld.base.live_job import LiveJob
+from slurmsim.slurmctld.base.live_network import LiveNetwork
+from slurmsim.slurmctld.base.people import People, Person
+from slurmsim.slurmctld.base.request_interning import Same
+from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.database.accounting_storage import Storage
 from slurmsim.slurmctld.database.association_database import Database, engine_database
-from slurmsim.slurmctld.engine import every_job
-from slurmsim.slurmctld.engine.forgetting import Forgetting
 from slurmsim.slurmctld.engine.kept_answers import KEPT, KeptAnswers, question
-from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-from slurmsim.slurmctld.engine.live_job import LiveJob
-from slurmsim.slurmctld.engine.live_network import LiveNetwork
-from slurmsim.slurmctld.engine.request_interning import Same
 from slurmsim.slurmctld.faults.registry import Faults
+from slurmsim.slurmctld.fields import every_job
 from slurmsim.slurmctld.processes import leftovers, script_ends, solver_answers, steps
 from slurmsim.slurmctld.processes.job_timers import JobTimers
 from slurmsim.slurmctld.processes.real_jobs import RealJobs
-from slurmsim.slurmctld.processes.simulated import is_real
 from slurmsim.slurmctld.requests import (
     allocations,
     array_cancel,
@@ -52,7 +53,6 @@ from slurmsim.slurmctld.requests.crontabs import Crontabs
 from slurmsim.slurmctld.requests.statistics import Statistics
 from slurmsim.slurmctld.requests.stream_jobs import StreamJobs
 from slurmsim.slurmctld.requests.submissions import Submissions
-from slurmsim.slurmctld.server.people import People, Person
 from slurmsim.states import JobState
 from slurmsim.workload import Streams
 

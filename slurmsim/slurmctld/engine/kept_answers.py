@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from slurmsim import wire_json
-from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.base.people import Person
 
 KEPT = frozenset({"jobs", "nodes", "partitions"})
 """Requests whose answers are kept: those that ask for columns."""

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.slurmctld.engine.ending import end
+from slurmsim.slurmctld.base.ending import end
 from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.engine.live_job import LiveJob
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_job import LiveJob
     from slurmsim.slurmctld.faults.node_troubles import NodeTroubles
     from slurmsim.slurmctld.processes.job_timers import Timer
 

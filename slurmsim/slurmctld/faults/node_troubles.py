@@ -10,10 +10,10 @@ from slurmsim.errors import ConfigError
 from slurmsim.faults.kinds import KINDS, NODES
 from slurmsim.faults.rule import NEVER, FaultRule
 from slurmsim.hostlist import expand
-from slurmsim.slurmctld.requests.submit_request import MOST_NAMES
+from slurmsim.slurmctld.base.submit_request import MOST_NAMES
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
     from slurmsim.slurmctld.processes.job_timers import Timer
 
 _NOT_RESPONDING = "Not responding"

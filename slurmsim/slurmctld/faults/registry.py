@@ -18,9 +18,9 @@ from slurmsim.slurmctld.faults.node_troubles import NodeTroubles
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.engine.live_job import LiveJob
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_job import LiveJob
+    from slurmsim.slurmctld.base.people import Person
 
 MOST = 1000
 """Rules at a time."""

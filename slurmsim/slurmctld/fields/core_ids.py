@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.reservation import Reservation
 from slurmsim.release_changes import since
-from slurmsim.slurmctld.engine.live_job import task_ranges
+from slurmsim.slurmctld.base.live_job import task_ranges
 from slurmsim.slurmctld.fields.node_fields import spec
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 
 def cpu_ids(core: Job, node: int, cluster: LiveCluster) -> str:

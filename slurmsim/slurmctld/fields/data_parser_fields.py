@@ -12,14 +12,13 @@ from slurmsim.release_changes import since
 from slurmsim.slurmctld.fields.core_ids import cpu_ids
 from slurmsim.slurmctld.fields.job_details import allocated_at_once, node_count
 from slurmsim.slurmctld.fields.node_fields import spec
-from slurmsim.slurmctld.processes.output_files import shown_file
-from slurmsim.slurmctld.processes.steps import running
+from slurmsim.slurmctld.fields.output_files import shown_file
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.engine.live_job import Row
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_job import Row
 
 _RAN = (JobState.RUNNING, JobState.SUSPENDED)
 _ASKED = ("account", "partition", "qos", "wckey")
@@ -74,7 +73,7 @@ def resources(row: Row, cluster: LiveCluster) -> list[list[Any]] | None:
     table = cluster.controller.state.table
     alive = core.state in _RAN
     used: Counter[int] = Counter()
-    for step in running(row.job) if alive else ():
+    for step in row.job.running_steps if alive else ():
         if step.asked:  # batch and extern steps use nothing
             used.update(dict(zip(step.nodes, step.cpus, strict=True)))
     found = []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.base.live_cluster import LiveCluster
+from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.states import JobState
 
 

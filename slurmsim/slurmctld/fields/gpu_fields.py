@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.states import JobState, is_held
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.engine.live_job import Row
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_job import Row
 
 
 def looked_at(row: Row) -> bool:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmsim.core.records.job import Job
-from slurmsim.slurmctld.engine.live_job import task_ranges
+from slurmsim.slurmctld.base.live_job import task_ranges
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 Devices = tuple[int, ...]
 Held = dict[tuple[tuple[int, int], int, int], Devices]

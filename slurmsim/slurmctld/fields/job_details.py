@@ -13,13 +13,13 @@ from slurmsim.hostlist import compress
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.fields.core_ids import cpu_ids
 from slurmsim.slurmctld.fields.gres_ids import gres_of, gres_totals
-from slurmsim.slurmctld.processes.output_files import shown_file
+from slurmsim.slurmctld.fields.output_files import shown_file
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.engine.live_job import Row
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_job import Row
 
 _RAN = (JobState.RUNNING, JobState.SUSPENDED)
 

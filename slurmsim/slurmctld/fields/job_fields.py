@@ -18,7 +18,10 @@ from slurmsim.core.queue.priority import Basic, Multifactor
 from slurmsim.core.records.job import AS_ASKED, ONE_YEAR_S
 from slurmsim.hostlist import compress
 from slurmsim.release_changes import since
-from slurmsim.slurmctld.engine.live_job import Array, LiveJob, Row, task_list
+from slurmsim.slurmctld.base import het_jobs
+from slurmsim.slurmctld.base.live_job import Array, LiveJob, Row, task_list
+from slurmsim.slurmctld.base.simulated import is_real
+from slurmsim.slurmctld.base.step import ENDED, derived_code
 from slurmsim.slurmctld.fields.data_parser_fields import FIELDS as DATA_PARSER_FIELDS
 from slurmsim.slurmctld.fields.data_parser_fields import job_flags
 from slurmsim.slurmctld.fields.dependencies import dependency_text
@@ -26,10 +29,7 @@ from slurmsim.slurmctld.fields.gpu_fields import FIELDS as GPU_FIELDS
 from slurmsim.slurmctld.fields.gres_ids import gres_details
 from slurmsim.slurmctld.fields.job_details import DETAILS, allocated_at_once, never_ran, node_count, tasks_unknown
 from slurmsim.slurmctld.fields.looks import begins_to_accrue, last_evaluated, looked_last
-from slurmsim.slurmctld.processes.output_files import shown_file
-from slurmsim.slurmctld.processes.simulated import is_real
-from slurmsim.slurmctld.processes.step import ENDED, derived_code
-from slurmsim.slurmctld.requests import het_jobs
+from slurmsim.slurmctld.fields.output_files import shown_file
 from slurmsim.states import JobState, Reason, is_held
 from slurmsim.tres import format_tres
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from slurmsim.bitmap import Bitmap
     from slurmsim.core.records.job import Job
     from slurmsim.core.records.partition import Partition
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 NOT_SET = -1
 _NO_VAL = 0xFFFFFFFE

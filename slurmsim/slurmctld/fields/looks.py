@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from slurmsim.states import is_held
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.engine.live_job import LiveJob, Row
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_job import LiveJob, Row
 
 
 def looked_last(live: LiveJob, cluster: LiveCluster) -> str:

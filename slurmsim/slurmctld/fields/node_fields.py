@@ -15,14 +15,14 @@ from slurmsim.numerals import is_number
 from slurmsim.records.field import Field
 from slurmsim.records.partition import PARTITION
 from slurmsim.release_changes import since
-from slurmsim.slurmctld.engine.live_job import task_ranges
-from slurmsim.slurmctld.engine.raw_configuration import SLURMD_PORT
+from slurmsim.slurmctld.base.live_job import task_ranges
+from slurmsim.slurmctld.base.raw_configuration import SLURMD_PORT
 from slurmsim.slurmctld.fields.gres_ids import gres_used
 from slurmsim.tres import format_tres, job_defaults_text
 
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 NOT_SET = -1
 NodeGetter = Callable[[int, "LiveCluster"], Any]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.core.records.reservation import Reservation
 from slurmsim.core.reservations.book import LOOK_S
 from slurmsim.release_changes import since
-from slurmsim.slurmctld.engine.live_job import task_ranges
+from slurmsim.slurmctld.base.live_job import task_ranges
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 ReservationGetter = Callable[[Reservation, "LiveCluster"], Any]
 

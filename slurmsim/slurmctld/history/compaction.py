@@ -24,11 +24,11 @@ from typing import Any
 
 from slurmsim.errors import ConfigError, SlurmSimError
 from slurmsim.numerals import is_number
+from slurmsim.slurmctld.base.clock import Clock
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history.history import SNAPSHOT, History
 from slurmsim.slurmctld.history.noting import note_decisions
 from slurmsim.slurmctld.history.replaying import OURS
-from slurmsim.slurmctld.server.clock import Clock
 from slurmsim.slurmctld.snapshot import file as snapshot_file
 from slurmsim.slurmctld.snapshot.image import take
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import ConfigError, OutputError, WorkloadError
+from slurmsim.slurmctld.base.clock import REAL, RUNNING
 from slurmsim.slurmctld.database import record_dump
 from slurmsim.slurmctld.database.record_store import RecordStore
 from slurmsim.slurmctld.engine.engine import Engine
@@ -29,7 +30,6 @@ from slurmsim.slurmctld.history.reconfiguration import read_configuration
 from slurmsim.slurmctld.history.replaying import OURS
 from slurmsim.slurmctld.history.state_folder import StateFolder
 from slurmsim.slurmctld.processes.standing_in import stand_in
-from slurmsim.slurmctld.server.clock import REAL, RUNNING
 from slurmsim.slurmctld.snapshot import file as snapshot_file
 from slurmsim.slurmctld.snapshot.image import restore, take
 

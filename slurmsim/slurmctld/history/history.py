@@ -26,7 +26,7 @@ from slurmsim.slurmctld.history.migration import migrated, replace_journal
 from slurmsim.slurmctld.history.noting import note_decisions, note_people
 from slurmsim.slurmctld.history.reconfiguration import RUNNING, Configuration, read_configuration, write_running
 from slurmsim.slurmctld.history.replaying import CONF, OURS, WRITER, Restored, replay
-from slurmsim.slurmctld.server.starter import Progress, watched
+from slurmsim.slurmctld.history.starter import Progress, watched
 from slurmsim.slurmctld.snapshot import file as snapshot_file
 from slurmsim.slurmctld.snapshot.image import restore
 

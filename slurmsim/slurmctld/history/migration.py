@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from slurmsim.slurmctld.base.decisions import DECIDED
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.history.decisions import DECIDED
 from slurmsim.slurmctld.history.journal import Journal
 from slurmsim.slurmctld.history.keeping import keep_beside
 from slurmsim.slurmctld.history.noting import settled

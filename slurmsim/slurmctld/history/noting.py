@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from slurmsim.slurmctld.base.decisions import DECIDED, Decision
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.history.decisions import DECIDED, Decision
 from slurmsim.slurmctld.history.journal import OVERHEAD, Journal
 from slurmsim.slurmctld.history.replaying import MET
 

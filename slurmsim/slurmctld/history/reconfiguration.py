@@ -22,7 +22,7 @@ from slurmsim.errors import OutputError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.power import is_watts
 from slurmsim.policy import configured_policy
-from slurmsim.slurmctld.engine.raw_configuration import ConfFacts, read_facts
+from slurmsim.slurmctld.base.raw_configuration import ConfFacts, read_facts
 from slurmsim.slurmctld.history.header import BUDGET
 from slurmsim.slurmctld.history.state_folder import check_included
 from slurmsim.toml_file import Texts, read_toml, texts_from

@@ -23,12 +23,12 @@ from slurmsim.core.records.node_table import Allocation
 from slurmsim.errors import InvariantError, OutputError
 from slurmsim.hostlist import expand
 from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.engine.ending import end
+from slurmsim.slurmctld.base.clock import REAL
+from slurmsim.slurmctld.base.decisions import DECIDED, Decision, outcome, text_of
+from slurmsim.slurmctld.base.ending import end
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.history.decisions import DECIDED, Decision, outcome, text_of
 from slurmsim.slurmctld.history.salvage import SALVAGED
 from slurmsim.slurmctld.processes.real_jobs import ended
-from slurmsim.slurmctld.server.clock import REAL
 from slurmsim.version import __version__
 
 WRITER, CONF, OVER, MET = "writer", "conf", "over", "met"

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+from slurmsim.slurmctld.base.live_cluster import LiveCluster
 from slurmsim.slurmctld.processes.real_jobs import END_ROOM
 from slurmsim.states import JobState
 

@@ -16,15 +16,15 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.messages import JobEnded
 from slurmsim.core.state.controller_state import LIMIT_SCAN_S
 from slurmsim.releases import row
-from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.base.live_job import LiveJob
+from slurmsim.slurmctld.base.step import Step
 from slurmsim.slurmctld.processes import leftovers, steps
-from slurmsim.slurmctld.processes.step import Step
-from slurmsim.slurmctld.requests import cancels
+from slurmsim.slurmctld.processes.signals import signal_jobs
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 
 UNTOLD_S = {"22.05": 11, "24.11": 11, "26.05": 10}
@@ -72,7 +72,7 @@ class JobTimers:
             self._plan_warning(live, run)
         else:
             batch_only = "B" in str(live.asked.get("warn_flags") or "")
-            cancels.warn(cluster, live, int(live.asked["warn_signal"]), batch_only)
+            signal_jobs(cluster, [live], int(live.asked["warn_signal"]), batch_only, full=False)
 
     # -- clients that are gone ----------------------------------------------------------------------------------------
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.occupancy.completing import BY_THEMSELVES
 from slurmsim.core.records.messages import ProcessesGone
-from slurmsim.slurmctld.processes.simulated import is_real, term_s
-from slurmsim.slurmctld.processes.step import BATCH, Step
+from slurmsim.slurmctld.base.simulated import is_real, term_s
+from slurmsim.slurmctld.base.step import BATCH, Step
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.engine.live_job import LiveJob
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_job import LiveJob
 
 DEATH_S = 5
 """Seconds after KILL at which processes count as gone though nobody has said so."""

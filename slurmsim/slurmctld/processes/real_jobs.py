@@ -17,21 +17,21 @@ from slurmsim.core.records.messages import JobEnded
 from slurmsim.errors import OutputError
 from slurmsim.release_changes import since
 from slurmsim.releases import row
-from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.base import het_jobs
+from slurmsim.slurmctld.base.live_job import LiveJob
+from slurmsim.slurmctld.base.simulated import is_real
+from slurmsim.slurmctld.base.step import BATCH
+from slurmsim.slurmctld.base.submit_request import array_tasks
+from slurmsim.slurmctld.fields.output_files import file_name
 from slurmsim.slurmctld.processes import leftovers
-from slurmsim.slurmctld.processes.output_files import file_name
-from slurmsim.slurmctld.processes.simulated import is_real
-from slurmsim.slurmctld.processes.step import BATCH
 from slurmsim.slurmctld.processes.step_places import lay_out
-from slurmsim.slurmctld.requests import het_jobs
-from slurmsim.slurmctld.requests.submit_request import array_tasks
 from slurmsim.slurmd.environment import batch_environment
 from slurmsim.slurmd.script_runner import Executor
 from slurmsim.slurmd.supervisor import LAUNCH_FAILED
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 REQUEUE_GRACE_S = 0.5
 TOLD_S = 0.015

@@ -9,11 +9,11 @@ from typing import Any
 
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.releases import row
-from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.base.live_cluster import LiveCluster
+from slurmsim.slurmctld.base.live_job import LiveJob
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.processes import leftovers, steps
 from slurmsim.slurmctld.processes.real_jobs import ended
-from slurmsim.slurmctld.server.people import Person
 from slurmsim.states import JobState
 
 CHANGES = frozenset({"ended"})

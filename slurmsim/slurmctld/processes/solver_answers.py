@@ -8,10 +8,9 @@ from typing import Any
 
 from slurmsim.core.records.messages import Solved
 from slurmsim.json_text import loads
-from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-from slurmsim.slurmctld.requests.request_shapes import BAD_NUMBER, BAD_REQUEST
-from slurmsim.slurmctld.server.people import Person
+from slurmsim.protocol import BAD_NUMBER, BAD_REQUEST, Refusal
+from slurmsim.slurmctld.base.live_cluster import LiveCluster
+from slurmsim.slurmctld.base.people import Person
 
 CHANGES = frozenset({"solved"})
 

@@ -8,37 +8,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmsim.slurmctld.engine.live_job import LiveJob
-from slurmsim.slurmctld.processes.simulated import behaviour, is_real
+from slurmsim.slurmctld.base.live_job import LiveJob
+from slurmsim.slurmctld.base.simulated import behaviour, is_real
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.engine import Engine
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 _RUNS = frozenset({JobState.RUNNING, JobState.SUSPENDED})
 
 
-def stand_in(engine: Engine) -> int:
-    """Have every job of `engine` simulated from now on; how many of them run whose processes are elsewhere."""
+def stand_in(cluster: LiveCluster) -> int:
+    """Have every job of `cluster` simulated from now on; how many of them run whose processes are elsewhere."""
     n = 0
-    for live in engine.jobs.values():
+    for live in cluster.jobs.values():
         if live.over or not live.is_known:
             continue
         if live.asked.get("allocate"):
             live.asked = {**live.asked, "held": False}  # its client is not missed here
             n += live.core.state in _RUNS
         elif is_real(live.asked):
-            _stand_in(engine, live)
+            _stand_in(cluster, live)
             n += live.core.state in _RUNS
-    engine.runs_jobs = False
+    cluster.runs_jobs = False
     return n
 
 
-def _stand_in(engine: Engine, live: LiveJob) -> None:
+def _stand_in(cluster: LiveCluster, live: LiveJob) -> None:
     core = live.core
     asked = live.asked if live.task is None else {**live.asked, "array_task_id": live.task}
     ran = 0
     if core.state in _RUNS:
-        since = engine.now if core.state == JobState.SUSPENDED else live.suspended_or_resumed or core.start_time or 0
-        ran = live.ran_before_suspension + engine.now - since
-    engine.network.stand_in(core, behaviour(asked, core.time_limit_s), ran)
+        since = cluster.now if core.state == JobState.SUSPENDED else live.suspended_or_resumed or core.start_time or 0
+        ran = live.ran_before_suspension + cluster.now - since
+    cluster.network.stand_in(core, behaviour(asked, core.time_limit_s), ran)

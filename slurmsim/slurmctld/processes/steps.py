@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim import sluid
 from slurmsim.core.records.job import Job
-from slurmsim.hostlist import compress, expand
+from slurmsim.hostlist import expand
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
-from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.base.live_job import LiveJob
+from slurmsim.slurmctld.base.people import Person
+from slurmsim.slurmctld.base.simulated import is_real
+from slurmsim.slurmctld.base.step import BATCH, EXTERN, NO_STATUS, Step
+from slurmsim.slurmctld.base.submit_request import MOST_NAMES
 from slurmsim.slurmctld.processes import leftovers
-from slurmsim.slurmctld.processes.simulated import is_real
-from slurmsim.slurmctld.processes.step import BATCH, EXTERN, NO_STATUS, Step
 from slurmsim.slurmctld.processes.step_places import BUSY, Room, place_step, task_ids
-from slurmsim.slurmctld.requests.submit_request import MOST_NAMES
-from slurmsim.slurmctld.server.people import Person
 from slurmsim.states import JobState
 from slurmsim.tres import format_tres
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 ALREADY_DONE = "Job/step already completing or completed"
 PENDING = "Job is pending execution"
@@ -97,7 +97,7 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
         ids = [[k for k, i in enumerate(wanted["arbitrary"]) if i == node] for node in place.nodes]
     return {
         "step_id": step.number, "nodes": [names[i] for i in place.nodes], "tasks": place.tasks, "task_ids": ids,
-        "cpus": place.cpus, "node_list": node_list(cluster, step),
+        "cpus": place.cpus, "node_list": cluster.node_list(step.nodes),
         "after": len(live.mail),
     }  # fmt: skip
 
@@ -114,7 +114,7 @@ def _number(cluster: LiveCluster, live: LiveJob, asked: Mapping[str, Any]) -> in
     if number is None:
         return _counter(cluster, live).next_step
     others = [live] if het is None else [cluster.shown(het[0] + k) for k in range(het[1])]
-    known = any(step.number == number for other in others if other is not None for step in running(other))
+    known = any(step.number == number for other in others if other is not None for step in other.running_steps)
     if not known or any(step.number == number and step.het_comp == asked.get("het_comp") for step in live.steps):
         raise Refusal("Invalid argument")
     return int(number)
@@ -136,7 +136,7 @@ def rooms(live: LiveJob) -> list[Room]:
     memory = [alloc.mem] * count if isinstance(alloc.mem, int) else [int(n) for n in alloc.mem]
     found = [Room(c, m) for c, m in zip(cpus, memory, strict=True)]
     place = {int(i): k for k, i in enumerate(alloc.indices())}
-    for step in running(live):
+    for step in live.running_steps:
         if not step.asked:
             continue
         for node, used, taken in zip(step.nodes, step.cpus, step.memory, strict=True):
@@ -148,11 +148,6 @@ def rooms(live: LiveJob) -> list[Room]:
                 room.used += used
                 room.memory_used += taken if step.asked.get("mem_per_cpu") or step.asked.get("mem_per_node") else 0
     return found
-
-
-def running(live: LiveJob) -> list[Step]:
-    """Its steps that are not over."""
-    return [step for step in live.steps if step.end is None]
 
 
 def _limit(cluster: LiveCluster, live: LiveJob, step: Step) -> None:
@@ -202,7 +197,7 @@ def over(cluster: LiveCluster, live: LiveJob, run: Job) -> None:
     code, _, number = str(run.exit_code).partition(":")
     status = int(code) << 8 | int(number or 0)
     ended_by_itself = run.state in (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
-    for step in running(live):
+    for step in live.running_steps:
         if step.run != run.restarts:
             continue
         if step.number == BATCH:
@@ -226,7 +221,7 @@ def over(cluster: LiveCluster, live: LiveJob, run: Job) -> None:
 
 def killed(cluster: LiveCluster, live: LiveJob) -> list[int]:
     """KillWait is over for steps of ended runs: their tasks got KILL, whoever may tell of it. Which runs those are."""
-    found = [step for step in running(live) if step.asked and (live.over or live.core.restarts > step.run)]
+    found = [step for step in live.running_steps if step.asked and (live.over or live.core.restarts > step.run)]
     for step in found:
         step.finish(cluster.now, int(signal.SIGKILL))
         step.supposed = True
@@ -244,7 +239,7 @@ def cancel(cluster: LiveCluster, jobs: Sequence[LiveJob], number: int, asked: in
     """scancel of one step: end it, or signal its tasks; whether there is such a step."""
     found = False
     for live in jobs:
-        for step in running(live):
+        for step in live.running_steps:
             if step.number != number or not step.asked:
                 continue
             found = True
@@ -258,7 +253,7 @@ def cancel(cluster: LiveCluster, jobs: Sequence[LiveJob], number: int, asked: in
 
 def send(cluster: LiveCluster, live: LiveJob, number: int) -> None:
     """Pass a signal on to the tasks of all steps that are srun's."""
-    if any(step.asked for step in running(live)):
+    if any(step.asked for step in live.running_steps):
         post(cluster, live, {"kind": "signal", "step": None, "signal": number})
 
 
@@ -271,24 +266,18 @@ def post(cluster: LiveCluster, live: LiveJob, message: dict[str, Any]) -> None:
 def layout(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Nodes and tasks of one running step. Raises Refusal."""
     live = one(cluster, arguments["job_id"])
-    for step in running(live):
+    for step in live.running_steps:
         if step.number == int(arguments["step_id"]):
             names = cluster.controller.state.table.names
             distribution, plane = str(step.asked.get("distribution") or "block"), int(step.asked.get("plane_size") or 0)
             return {
-                "nodes": [names[i] for i in step.nodes], "node_list": node_list(cluster, step),
+                "nodes": [names[i] for i in step.nodes], "node_list": cluster.node_list(step.nodes),
                 "task_ids": task_ids(step.tasks, distribution, plane),
             }  # fmt: skip
     raise Refusal(INVALID_JOB, 2017)
 
 
 # -- looking --------------------------------------------------------------------------------------------------------
-
-
-def node_list(cluster: LiveCluster, step: Step) -> str:
-    """Its nodes as Slurm prints them."""
-    names = cluster.controller.state.table.names
-    return compress([names[i] for i in step.nodes])
 
 
 def _tres(cluster: LiveCluster, step: Step) -> str | None:
@@ -329,7 +318,7 @@ FIELDS: dict[str, Callable[[LiveCluster, LiveJob, Step], Any]] = {
     "user_name": lambda c, j, s: j.person.name,
     "sluid": lambda c, j, s: sluid.text(c.storage.first(j).db_index),
     "partition": lambda c, j, s: j.core.partition.name,
-    "nodes": lambda c, j, s: node_list(c, s),
+    "nodes": lambda c, j, s: c.node_list(s.nodes),
     "num_nodes": lambda c, j, s: len(s.nodes),
     "num_tasks": lambda c, j, s: sum(s.tasks),
     "num_cpus": lambda c, j, s: sum(s.cpus),
@@ -373,7 +362,7 @@ def listed(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]
         if not jobs:
             raise Refusal(INVALID_JOB, 2017)
     jobs = sorted(jobs, key=lambda live: live.order)
-    pairs = [(live, step) for live in jobs for step in running(live)]
+    pairs = [(live, step) for live in jobs for step in live.running_steps]
     if arguments.get("step_id") is not None:
         pairs = [(live, step) for live, step in pairs if step.number == int(arguments["step_id"])]
     columns = {}

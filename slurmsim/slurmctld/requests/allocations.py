@@ -14,16 +14,16 @@ from slurmsim.core.placement.compiled_request import NOT_AVAILABLE
 from slurmsim.core.records.messages import Cancel, JobEnded, StartAtOnce
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.releases import row
-from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.base import het_jobs
+from slurmsim.slurmctld.base.live_job import LiveJob
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.processes.script_ends import name_signal
-from slurmsim.slurmctld.processes.steps import ALREADY_DONE, PENDING, one, running
-from slurmsim.slurmctld.requests import het_jobs
-from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.processes.steps import ALREADY_DONE, PENDING, one
 from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 CHANGES = frozenset({"complete_job", "client_gone"})
 NO_STATUS = 0xFFFFFFFE
@@ -241,7 +241,7 @@ def wait_mail(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person
     looked_at = [live] if step is not None else het_jobs.whole(cluster, [live])
     first = next((part for part in looked_at if part.over or part.core.state == JobState.PENDING), None)
     gone = first is not None
-    lost = step is not None and not gone and all(s.number != step for s in running(live))
+    lost = step is not None and not gone and all(s.number != step for s in live.running_steps)
     if mine or (gone and not arguments.get("told")) or lost:
         told = first or live
         return {

@@ -17,10 +17,10 @@ from slurmsim.model.power import SCALE
 from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.processes.simulated import application
+from slurmsim.slurmctld.base.simulated import application
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 
 def add_profile(cluster: LiveCluster, sub: Submission, asked: Mapping[str, Any]) -> None:

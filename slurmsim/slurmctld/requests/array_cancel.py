@@ -12,9 +12,9 @@ from slurmsim.release_changes import since
 from slurmsim.slurmctld.fields.job_fields import last_planned
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.engine.live_job import LiveJob
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_job import LiveJob
+    from slurmsim.slurmctld.base.people import Person
 
 
 def take_out(cluster: LiveCluster, named: Sequence[LiveJob], whole: bool) -> None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.accounting.fairshare import ShareTree
+from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.database import association_records as records
-from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.slurmctld.fields.job_fields import billed
 from slurmsim.slurmctld.requests.priority_info import share_of
 from slurmsim.states import JobState
@@ -20,8 +20,8 @@ from slurmsim.states import JobState
 if TYPE_CHECKING:
     from slurmsim.core.accounting.associations import Ledger
     from slurmsim.model.accounting import Qos
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 Answer = dict[str, Any]
 Key = tuple[str, ...] | tuple[str, int]

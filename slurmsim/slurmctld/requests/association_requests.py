@@ -14,8 +14,8 @@ from slurmsim.slurmctld.database.association_deletions import AnyChange
 from slurmsim.slurmctld.database.association_lists import listed
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 Answer = dict[str, Any]
 CHANGES = frozenset({"account_change"})

@@ -7,20 +7,20 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.core.records.messages import Cancel, Fact, JobEnded
+from slurmsim.core.records.messages import Cancel
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
-from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.base import het_jobs
+from slurmsim.slurmctld.base.live_job import LiveJob
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.fields.job_fields import waits_for
 from slurmsim.slurmctld.fields.looks import looked_last
 from slurmsim.slurmctld.processes import steps
-from slurmsim.slurmctld.processes.script_ends import name_signal
-from slurmsim.slurmctld.processes.simulated import is_real
-from slurmsim.slurmctld.requests import array_cancel, het_jobs, recurring
-from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.processes.signals import signal_jobs
+from slurmsim.slurmctld.requests import array_cancel, recurring
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 CHANGES = frozenset({"kill"})
 OVER = "Job/step already completing or completed"
@@ -79,7 +79,7 @@ def _cancel(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> 
         unheard_of = [live for live in alive if live.core.state != JobState.RUNNING]
         if number != signal.SIGKILL and all(live.core.state == JobState.PENDING for live in alive):
             raise Refusal(NOT_NOW, 2020)
-        _signal(cluster, alive, number, bool(arguments.get("batch")), bool(arguments.get("full")))
+        signal_jobs(cluster, alive, number, bool(arguments.get("batch")), bool(arguments.get("full")))
         if number != signal.SIGKILL and _has_waiting_record(found):
             raise Refusal(NOT_NOW, 2020)
         if number != signal.SIGKILL or not unheard_of:
@@ -106,30 +106,3 @@ def _has_waiting_record(jobs: Sequence[LiveJob]) -> bool:
     """
     array = jobs[0].array
     return array is not None and any(live.core.state == JobState.PENDING for live in array.unsplit())
-
-
-def warn(cluster: LiveCluster, live: LiveJob, number: int, batch: bool) -> None:
-    """The job's time limit is near: its script alone is told, or the tasks of its steps."""
-    _signal(cluster, [live], number, batch, full=False)
-
-
-def _signal(cluster: LiveCluster, jobs: Sequence[LiveJob], number: int, batch: bool, full: bool) -> None:
-    """Pass a signal on to the processes of running jobs; what only seems to run dies of a KILL to its script."""
-    facts: list[Fact] = []
-    dead: list[LiveJob] = []
-    for live in jobs:
-        core = live.core
-        if core.state != JobState.RUNNING and (core.state != JobState.SUSPENDED or number == signal.SIGKILL):
-            continue
-        if not batch:
-            steps.send(cluster, live, number)
-        if cluster.real is not None and is_real(live.asked):
-            if batch or full:  # else it is for steps alone
-                cluster.real.tell(live, number, script_only=batch)
-        elif number == signal.SIGKILL:
-            facts.append(JobEnded(core.id, JobState.FAILED, f"0:{number}", core.restarts))
-            dead.append(live)
-    if facts:
-        cluster.network.tell(cluster.now, facts)
-        for live in dead:
-            name_signal(live, number, cluster.release)

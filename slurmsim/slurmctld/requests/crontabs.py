@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.core.records.messages import Cancel
 from slurmsim.cron import Cron, CronError, of
 from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.base.live_job import LiveJob
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.fields.job_fields import waits_for
 from slurmsim.slurmctld.fields.looks import looked_last
 from slurmsim.slurmctld.requests.recurring import recurs, stop, words
-from slurmsim.slurmctld.server.people import Person
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
     from slurmsim.slurmctld.requests.submissions import Submissions
 
 BAD_USER = ("Invalid user id", 2010)

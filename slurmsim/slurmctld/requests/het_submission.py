@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.protocol import Refusal
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 NOT_SUPPORTED = "Requested operation not supported on this system"
 NOT_AT_ONCE = "Job can not start immediately"

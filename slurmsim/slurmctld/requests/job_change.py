@@ -13,15 +13,15 @@ from slurmsim.core.records.messages import (
 )  # fmt: skip
 from slurmsim.errors import SubmitError
 from slurmsim.protocol import DENIED, Refusal
+from slurmsim.slurmctld.base.submit_request import resources
 from slurmsim.slurmctld.requests.job_ids import Record
 from slurmsim.slurmctld.requests.refusals import serving
-from slurmsim.slurmctld.requests.submit_request import resources
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
     from slurmsim.model.submission import Submission
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 NOT_PENDING = "Job is no longer pending execution"
 FINISHED, BAD_USER = "Job has already finished", "Invalid user id"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.states import JobState, Reason, is_held
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 Arguments = dict[str, Any]
 CHANGES: frozenset[str] = frozenset()

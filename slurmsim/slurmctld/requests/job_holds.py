@@ -5,12 +5,12 @@ from __future__ import annotations
 from slurmsim.core.records.messages import Hold, RankAnew, Release
 from slurmsim.protocol import DENIED, Refusal
 from slurmsim.release_changes import since
-from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+from slurmsim.slurmctld.base.live_cluster import LiveCluster
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.requests.job_change import BAD_USER
 from slurmsim.slurmctld.requests.job_ids import Record
 from slurmsim.slurmctld.requests.job_limits import reasons_go
 from slurmsim.slurmctld.requests.recurring import check_changeable
-from slurmsim.slurmctld.server.people import Person
 from slurmsim.states import Reason, is_held
 
 

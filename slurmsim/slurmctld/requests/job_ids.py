@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.errors import SubmitError
 from slurmsim.protocol import INVALID_JOB, Refusal
 from slurmsim.release_changes import since
-from slurmsim.slurmctld.engine.live_job import LiveJob, task_ranges
-from slurmsim.slurmctld.requests import het_jobs
-from slurmsim.slurmctld.requests.submit_request import array_tasks, job_number
+from slurmsim.slurmctld.base import het_jobs
+from slurmsim.slurmctld.base.live_job import LiveJob, task_ranges
+from slurmsim.slurmctld.base.submit_request import array_tasks, job_number
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 SUCCESS = "No error"
 

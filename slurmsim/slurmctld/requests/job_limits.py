@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.base.live_job import LiveJob
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 NOT_NOW = "Requested partition configuration not available now"
 

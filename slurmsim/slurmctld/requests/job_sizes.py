@@ -5,7 +5,7 @@ from __future__ import annotations
 from slurmsim.core.queue.likely_nodes import FORGOTTEN
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
-from slurmsim.slurmctld.engine.live_job import Row
+from slurmsim.slurmctld.base.live_job import Row
 from slurmsim.slurmctld.fields.gpu_fields import pn_min_cpus
 from slurmsim.slurmctld.fields.job_details import node_count, untried
 from slurmsim.slurmctld.fields.job_fields import tres_asked

@@ -11,8 +11,8 @@ from slurmsim.slurmctld.requests.job_ids import Record, records_of
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 SEVERAL_PARTITIONS = "Requested partition configuration not available now"
 

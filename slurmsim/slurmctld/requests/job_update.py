@@ -24,6 +24,7 @@ from slurmsim.core.records.messages import (
 from slurmsim.errors import SubmitError
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.base.submit_request import INFINITE, names_of
 from slurmsim.slurmctld.requests.job_change import (
     ALL_NODES,
     BAD_NODE_COUNT,
@@ -47,12 +48,11 @@ from slurmsim.slurmctld.requests.job_limits import partition_takes, reasons_go
 from slurmsim.slurmctld.requests.job_sizes import counts, sizes, tasks_per_node
 from slurmsim.slurmctld.requests.recurring import check_changeable
 from slurmsim.slurmctld.requests.refusals import check_gres
-from slurmsim.slurmctld.requests.submit_request import INFINITE, names_of
 from slurmsim.states import JobState, is_held
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 
 def update(cluster: LiveCluster, record: Record, job: Mapping[str, Any], person: Person) -> None:

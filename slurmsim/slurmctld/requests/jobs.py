@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.core.records.messages import Requeue, RequeueHold, Resume, Submit, Suspend
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.release_changes import since
-from slurmsim.slurmctld.engine.live_job import LiveJob, Row
+from slurmsim.slurmctld.base import het_jobs
+from slurmsim.slurmctld.base.live_job import LiveJob, Row
 from slurmsim.slurmctld.fields.job_fields import tres_given
-from slurmsim.slurmctld.requests import het_jobs
 from slurmsim.slurmctld.requests.job_change import NOT_SUPPORTED
 from slurmsim.slurmctld.requests.job_holds import hold_record
 from slurmsim.slurmctld.requests.job_ids import Record, for_each, records_of
@@ -22,8 +22,8 @@ from slurmsim.slurmctld.requests.job_update import update
 from slurmsim.states import REQUEUED, JobState, Reason
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 Arguments = dict[str, Any]
 CHANGES = frozenset({"hold_job", "update_job", "suspend_job", "requeue_job", "top_job", "update_step"})

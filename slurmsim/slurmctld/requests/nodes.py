@@ -27,12 +27,12 @@ from slurmsim.model.node import Gres
 from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.base.submit_request import MOST_NAMES
 from slurmsim.slurmctld.fields.node_fields import is_future
-from slurmsim.slurmctld.requests.submit_request import MOST_NAMES
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 Arguments = dict[str, Any]
 CHANGES = frozenset({"update_node", "create_node", "delete_node", "reboot_nodes"})

@@ -15,16 +15,16 @@ from slurmsim.protocol import Refusal
 from slurmsim.records.field import Field
 from slurmsim.records.partition import PARTITION
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.base.submit_request import MOST_NAMES
 from slurmsim.slurmctld.fields.job_fields import billed, tres_asked
 from slurmsim.slurmctld.fields.node_fields import COUNTED_WEIGHTS
 from slurmsim.slurmctld.requests.nodes import administrators_only
-from slurmsim.slurmctld.requests.submit_request import MOST_NAMES
 from slurmsim.states import JobState
 from slurmsim.tres import TresError, parse_weights
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 Arguments = dict[str, Any]
 CHANGES = frozenset({"update_partition", "create_partition", "delete_partition"})

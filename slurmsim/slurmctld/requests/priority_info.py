@@ -19,8 +19,8 @@ from slurmsim.states import JobState, Reason
 if TYPE_CHECKING:
     from slurmsim.core.accounting.associations import AssociationTree, Branch
     from slurmsim.core.records.job import Job
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 Answer = dict[str, Any]
 CHANGES: frozenset[str] = frozenset()

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.numerals import is_number
 from slurmsim.protocol import INVALID_JOB, Refusal, alike
+from slurmsim.slurmctld.base import het_jobs
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.fields.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS, is_future, is_hidden_cloud
 from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS
-from slurmsim.slurmctld.requests import het_jobs
-from slurmsim.slurmctld.server.people import Person
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.engine.live_job import Row
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_job import Row
 
 CHANGES: frozenset[str] = frozenset()
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.base.live_job import LiveJob
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 NOT_TO_BE_CHANGED = ("Cannot modify scrontab jobs through scontrol", 2096)
 NOT_SAID = ("Cannot cancel scrontab jobs without --cron flag.", 2098)

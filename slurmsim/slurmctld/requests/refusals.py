@@ -22,13 +22,13 @@ from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.release_changes import since
 from slurmsim.releases import row
-from slurmsim.slurmctld.requests.submit_request import BAD_NODES, names_of, resources
+from slurmsim.slurmctld.base.submit_request import BAD_NODES, names_of, resources
 
 if TYPE_CHECKING:
     from slurmsim.core.records.partition import Partition
     from slurmsim.model.node import NodeSpec
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 BAD_PARTITION = "Invalid partition name specified"
 BAD_GRES = "Invalid generic resource (gres) specification"

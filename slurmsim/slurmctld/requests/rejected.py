@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.records.job import Job
 from slurmsim.errors import SubmitError
-from slurmsim.slurmctld.engine.live_job import Array, LiveJob
-from slurmsim.slurmctld.requests.submit_request import array_tasks, submission
+from slurmsim.slurmctld.base.live_job import Array, LiveJob
+from slurmsim.slurmctld.base.submit_request import array_tasks, submission
 from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 
 def keep_rejected(

@@ -6,7 +6,6 @@ do that) is not: handlers answer such things with a `Refusal`, in Slurm's words.
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -42,10 +41,6 @@ from slurmsim.slurmctld.requests.shapes import (
     Text,
     Whole,
 )
-
-BAD_REQUEST = "Invalid argument"
-"""What slurmctld answers to a message it cannot use (slurmctld_req, 22.05)."""
-BAD_NUMBER = errno.EINVAL
 
 _ID = Either((Whole(0, 0xFFFFFFFF), LIST))
 _JOB_ID: dict[str, Shape] = {"job_id": _ID}

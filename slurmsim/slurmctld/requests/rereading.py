@@ -17,8 +17,8 @@ from slurmsim.slurmctld.requests.nodes import administrators_only
 from slurmsim.slurmctld.requests.partitions import in_use
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 Arguments = dict[str, Any]
 CHANGES = frozenset({"reconfigure"})

@@ -12,14 +12,14 @@ from slurmsim.hostlist import expand
 from slurmsim.model.reservation import ReservationSpec, canonical_flag
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.base.submit_request import MOST_NAMES
 from slurmsim.slurmctld.fields.core_ids import cores_kept
 from slurmsim.slurmctld.requests.nodes import operators_only
-from slurmsim.slurmctld.requests.submit_request import MOST_NAMES
 from slurmsim.tres import parse_licenses
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 Arguments = dict[str, Any]
 CHANGES = frozenset({"create_reservation", "update_reservation", "delete_reservation"})

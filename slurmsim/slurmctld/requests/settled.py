@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.release_changes import since
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 _OWN = (
     "billed", "tres_left", "cpus_settled",

@@ -12,8 +12,8 @@ from slurmsim.slurmctld.requests.nodes import administrators_only
 
 if TYPE_CHECKING:
     from slurmsim.model.switch import SwitchSpec
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 Arguments = dict[str, Any]
 CHANGES: frozenset[str] = frozenset()

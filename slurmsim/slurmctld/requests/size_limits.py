@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.errors import SubmitError
-from slurmsim.slurmctld.requests.submit_request import array_tasks
+from slurmsim.slurmctld.base.submit_request import array_tasks
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 MAX_SCRIPT_BYTES = 4 << 20
 MAX_JOB_COUNT = 10_000

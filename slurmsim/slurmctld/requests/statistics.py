@@ -10,9 +10,9 @@ from slurmsim.protocol import DENIED, Refusal
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.engine.live_job import LiveJob
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_job import LiveJob
+    from slurmsim.slurmctld.base.people import Person
 
 _RPCS: dict[str, tuple[str, int]] = {
     "submit": ("REQUEST_SUBMIT_BATCH_JOB", 4003), "kill": ("REQUEST_KILL_JOB", 5032),

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.core.records.messages import Submit
 from slurmsim.errors import WorkloadError
 from slurmsim.sim.sources import Item, Sources
-from slurmsim.slurmctld.history.decisions import submitted
+from slurmsim.slurmctld.base.decisions import submitted
 from slurmsim.slurmctld.requests.submissions import Submissions
 from slurmsim.workload import Streams
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 
 class StreamJobs:

@@ -11,11 +11,13 @@ from slurmsim.errors import SubmitError
 from slurmsim.model.submission import Submission
 from slurmsim.protocol import DENIED, Refusal
 from slurmsim.sim.network import Behaviour
+from slurmsim.slurmctld.base.forgetting import Forgetting
+from slurmsim.slurmctld.base.live_cluster import LiveCluster
+from slurmsim.slurmctld.base.live_job import TASK_BITS, Array, LiveJob
+from slurmsim.slurmctld.base.people import Person
+from slurmsim.slurmctld.base.request_interning import Same
+from slurmsim.slurmctld.base.submit_request import array_tasks, submission
 from slurmsim.slurmctld.database.accounting_storage import Storage
-from slurmsim.slurmctld.engine.forgetting import Forgetting
-from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-from slurmsim.slurmctld.engine.live_job import TASK_BITS, Array, LiveJob
-from slurmsim.slurmctld.engine.request_interning import Same
 from slurmsim.slurmctld.fields import likely_nodes
 from slurmsim.slurmctld.requests import allocations, het_submission, size_limits
 from slurmsim.slurmctld.requests.applications import add_profile, check_cap
@@ -23,9 +25,7 @@ from slurmsim.slurmctld.requests.refusals import check, lines, serving, takes_id
 from slurmsim.slurmctld.requests.rejected import keep_rejected
 from slurmsim.slurmctld.requests.settled import settled
 from slurmsim.slurmctld.requests.statistics import Statistics
-from slurmsim.slurmctld.requests.submit_request import array_tasks, submission
 from slurmsim.slurmctld.requests.test_only import will_run
-from slurmsim.slurmctld.server.people import Person
 
 Made = tuple[Submission, Behaviour, int | None]
 """What the core is told, what the job does once it runs, and the index of a task."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.core.records.messages import Fact, NodesDown, NodesDrain, NodesResume
 from slurmsim.hostlist import expand
 from slurmsim.protocol import DENIED, Refusal
-from slurmsim.slurmctld.requests.submit_request import MOST_NAMES
-from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.base.people import Person
+from slurmsim.slurmctld.base.submit_request import MOST_NAMES
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 CHANGES = frozenset({"node_action"})
 BAD_NODE = "Invalid node name specified"

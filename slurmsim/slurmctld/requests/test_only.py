@@ -16,7 +16,7 @@ from slurmsim.hostlist import compress
 from slurmsim.model.submission import Submission
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 
 def will_run(cluster: LiveCluster, sub: Submission, shown: int) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from slurmsim.slurmctld.database.accounting_storage import DISABLED
 from slurmsim.slurmctld.database.association_lists import cluster_tres
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
-    from slurmsim.slurmctld.server.people import Person
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 CHANGES: frozenset[str] = frozenset()
 _HOUR = 3600

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.base.clock import Clock
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.history.history import History
 from slurmsim.slurmctld.history.state_folder import StateFolder
 from slurmsim.slurmctld.server.call_log import CallLog
-from slurmsim.slurmctld.server.clock import Clock
-from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.server.recorder import Recorder
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim import bitmap
+from slurmsim.slurmctld.base.clock import Clock
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history.journal import Journal
-from slurmsim.slurmctld.server.clock import Clock
 from slurmsim.states import FINAL_STATES, JobState
 from slurmsim.version import __version__
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.fields.job_fields import says_so_later
-from slurmsim.slurmctld.processes.simulated import is_real
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
+    from slurmsim.slurmctld.base.live_job import LiveJob
     from slurmsim.slurmctld.engine.engine import Engine
-    from slurmsim.slurmctld.engine.live_job import LiveJob
 
 QUIET_S = 600
 """Who could start and has not for so long, with nothing running, will not: some limit or node is in the way."""

@@ -23,28 +23,28 @@ from typing import Any
 
 from slurmsim.core.records.messages import AskSolver
 from slurmsim.errors import OutputError
-from slurmsim.protocol import DENIED, Refusal
+from slurmsim.protocol import BAD_NUMBER, BAD_REQUEST, DENIED, Refusal
+from slurmsim.slurmctld.base.clock import FAST, FROZEN, REAL, RUNNING, Clock
+from slurmsim.slurmctld.base.decisions import outcome
+from slurmsim.slurmctld.base.live_job import LiveJob
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.slurmctld.history.compaction import Compaction
 from slurmsim.slurmctld.history.copies import save
-from slurmsim.slurmctld.history.decisions import outcome
 from slurmsim.slurmctld.history.history import History
 from slurmsim.slurmctld.history.noting import note_decisions, note_people
 from slurmsim.slurmctld.history.state_folder import StateFolder
 from slurmsim.slurmctld.processes.allocation_clients import Holders
 from slurmsim.slurmctld.processes.solver import NOTHING, Solver
 from slurmsim.slurmctld.requests.nodes import administrators_only
-from slurmsim.slurmctld.requests.request_shapes import BAD_NUMBER, BAD_REQUEST, check_arguments, check_message
+from slurmsim.slurmctld.requests.request_shapes import check_arguments, check_message
 from slurmsim.slurmctld.requests.shapes import Malformed
-from slurmsim.slurmctld.server.clock import FAST, FROZEN, REAL, RUNNING, Clock
 from slurmsim.slurmctld.server.command_book import CommandBook
 from slurmsim.slurmctld.server.connections import Connections
 from slurmsim.slurmctld.server.daemon_status import daemon_status
 from slurmsim.slurmctld.server.fault_mark import FaultMark
 from slurmsim.slurmctld.server.idle import awaits_a_pass, is_idle, runs_something_real
 from slurmsim.slurmctld.server.outgoing import Answer, Outgoing
-from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.server.trouble_log import TroubleLog
 from slurmsim.slurmctld.server.who_may_ask import asking, owners_business, runs_as_another
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from slurmsim.slurmctld.base.clock import REAL, Clock
 from slurmsim.slurmctld.history.compaction import Compaction
 from slurmsim.slurmctld.history.header import new_header
 from slurmsim.slurmctld.history.history import History
 from slurmsim.slurmctld.history.making import make_engine
 from slurmsim.slurmctld.history.replaying import replay
+from slurmsim.slurmctld.history.starter import Progress
 from slurmsim.slurmctld.history.state_folder import StateFolder
 from slurmsim.slurmctld.processes.real_jobs import RealJobs
-from slurmsim.slurmctld.server.clock import REAL, Clock
 from slurmsim.slurmctld.server.connections import more_descriptors
 from slurmsim.slurmctld.server.server import Server, run_server
-from slurmsim.slurmctld.server.starter import Progress
 from slurmsim.slurmd.script_runner import Executor
 
 __all__ = ["make_engine", "new_header", "open_cluster", "replay", "serve"]

@@ -8,8 +8,8 @@ import traceback
 from collections import deque
 from datetime import datetime
 
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.requests.shapes import Malformed
-from slurmsim.slurmctld.server.people import Person
 
 KEPT = 20
 PAUSE_S = 1.0

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from slurmsim.protocol import DENIED, Refusal
+from slurmsim.slurmctld.base.live_job import LiveJob
+from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.engine.live_job import LiveJob
-from slurmsim.slurmctld.processes.simulated import is_real
 from slurmsim.slurmctld.requests import het_submission
 from slurmsim.slurmctld.requests.job_ids import records_of
 

@@ -13,8 +13,8 @@ from typing import Any
 from slurmsim.commands import MODULES
 from slurmsim.commands.io import Io
 from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.server.start import make_engine, new_header, replay
 
 START = 1_767_600_000  # 2026-01-05T08:00:00Z

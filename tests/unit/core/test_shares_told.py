@@ -14,7 +14,7 @@ from slurmsim import compiled
 from slurmsim.core.placement.shares import Shares
 from slurmsim.kernel import compiled as has_extension
 from slurmsim.kernel.placement import Nodes
-from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.server.start import make_engine, new_header
 
 N = 6

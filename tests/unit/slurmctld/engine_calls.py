@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.server.start import make_engine, new_header
 
 ROOT, ALICE = Person("root", 0, "root", 0, "/root"), Person("alice", 2001, "alice", 2001, "/home/alice")

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.base.live_job import task_list
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.engine.live_job import task_list
 from slurmsim.slurmctld.history.journal import Journal
-from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.server.start import make_engine, new_header, replay
 
 START = 1_767_600_000

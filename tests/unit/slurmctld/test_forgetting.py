@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.database.record_store import RecordStore
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.engine.every_job import SHOWN
-from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.fields.every_job import SHOWN
 from slurmsim.slurmctld.server.start import make_engine, new_header
 
 START = 1_767_600_000

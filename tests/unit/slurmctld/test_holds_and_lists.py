@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from engine_calls import ALICE, BATCH, do, engine_of, show, wait
 
+from slurmsim.slurmctld.base.live_job import Row
 from slurmsim.slurmctld.database.accounting_records import record_of
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.engine.live_job import Row
 
 CONF = """\
 ClusterName=tux

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.engine import kept_answers
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.server.people import Person
 
 JOBS = {"fields": ["job_id", "job_state", "state_reason", "start_time", "end_time", "priority", "nodes", "partition"]}
 QUESTIONS: tuple[tuple[str, dict[str, Any]], ...] = (

@@ -9,8 +9,8 @@ import pytest
 from engine_calls import ALICE, do, show, wait
 
 from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.server.start import make_engine, new_header
 from slurmsim.slurmctld.snapshot.image import restore, take
 

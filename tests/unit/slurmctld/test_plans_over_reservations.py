@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from engine_calls import ALICE, ROOT, do, show, wait
 
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.server.start import make_engine, new_header
 
 START = 1_767_600_000  # a whole minute

@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmsim.errors import OutputError
+from slurmsim.slurmctld.base.people import Person
+from slurmsim.slurmctld.base.step import Step
 from slurmsim.slurmctld.database.job_record import JobRecord
 from slurmsim.slurmctld.database.record_query import conditions
 from slurmsim.slurmctld.database.record_store import SCHEMA, RecordStore
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.processes.step import Step
 from slurmsim.slurmctld.requests import usage_report
-from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.server.start import make_engine, new_header
 
 START = 1_767_600_000

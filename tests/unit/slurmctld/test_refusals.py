@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.server.start import make_engine, new_header
 
 CONF = """\

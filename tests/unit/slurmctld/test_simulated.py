@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.processes.simulated import behaviour
+from slurmsim.slurmctld.base.simulated import behaviour
 
 
 @pytest.mark.parametrize(

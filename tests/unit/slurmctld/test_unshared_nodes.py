@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.server.start import make_engine, new_header
 from slurmsim.slurmctld.snapshot.image import restore, take
 

@@ -16,10 +16,10 @@ import pytest
 
 from slurmsim.config.load import make_cluster
 from slurmsim.policy import load_policy
+from slurmsim.slurmctld.base.people import People
+from slurmsim.slurmctld.base.simulated import behaviour
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history.header import new_header
-from slurmsim.slurmctld.processes.simulated import behaviour
-from slurmsim.slurmctld.server.people import People
 from slurmsim.slurmctld.server.start import make_engine
 from slurmsim.slurmctld.snapshot.graph import Kind
 from slurmsim.slurmctld.snapshot.kinds import KINDS

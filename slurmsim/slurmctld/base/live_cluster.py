@@ -17,22 +17,23 @@ from slurmsim.core.controller.controller import Controller
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.partition import Partition
 from slurmsim.errors import SubmitError
+from slurmsim.hostlist import compress
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.release_changes import since
 from slurmsim.releases import VERSIONS, row
 from slurmsim.sim.network import Behaviour
+from slurmsim.slurmctld.base import het_jobs
+from slurmsim.slurmctld.base.live_job import Array, LiveJob, Row
+from slurmsim.slurmctld.base.live_network import LiveNetwork
+from slurmsim.slurmctld.base.people import People, Person
+from slurmsim.slurmctld.base.raw_configuration import ConfFacts
+from slurmsim.slurmctld.base.simulated import is_real
+from slurmsim.slurmctld.base.step import Step
+from slurmsim.slurmctld.base.submit_request import array_tasks, job_number
 from slurmsim.slurmctld.database.association_database import Database
 from slurmsim.slurmctld.database.job_record import First, JobRecord
 from slurmsim.slurmctld.database.record_store import RecordStore
-from slurmsim.slurmctld.engine.live_job import Array, LiveJob, Row
-from slurmsim.slurmctld.engine.live_network import LiveNetwork
-from slurmsim.slurmctld.engine.raw_configuration import ConfFacts
-from slurmsim.slurmctld.processes.simulated import is_real
-from slurmsim.slurmctld.processes.step import Step
-from slurmsim.slurmctld.requests import het_jobs
-from slurmsim.slurmctld.requests.submit_request import array_tasks, job_number
-from slurmsim.slurmctld.server.people import People, Person
 from slurmsim.slurmd.script_runner import Executor
 from slurmsim.states import JobState
 
@@ -297,6 +298,11 @@ class LiveCluster:
     def rows_of(self, ids: Iterable[int]) -> Iterator[Row]:
         """Those of jobs with these ids, and of the tasks of arrays with them."""
         return self._as_rows(self.lives_of(ids))
+
+    def node_list(self, nodes: Iterable[int]) -> str:
+        """The nodes with these indices, as Slurm prints them."""
+        names = self.controller.state.table.names
+        return compress([names[i] for i in nodes])
 
     def lives_of(self, ids: Iterable[int]) -> list[LiveJob]:
         """The jobs with these ids, and the tasks of arrays with them."""

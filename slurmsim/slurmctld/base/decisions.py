@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.slurmctld.engine.live_job import TASK_BITS
+from slurmsim.slurmctld.base.live_job import TASK_BITS
 
 if TYPE_CHECKING:
     from slurmsim.core.placement.cluster_state import ClusterState

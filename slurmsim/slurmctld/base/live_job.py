@@ -14,8 +14,8 @@ from typing import Any
 
 from slurmsim.core.records.job import Job
 from slurmsim.numerals import ranges
-from slurmsim.slurmctld.processes.step import Step
-from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.base.people import Person
+from slurmsim.slurmctld.base.step import Step
 
 TASK_BITS = 32  # the core's ids of array tasks lie above any id that is shown
 
@@ -152,6 +152,11 @@ class LiveJob:
             return self.own_id
         assert self.array is not None
         return self.array.id
+
+    @property
+    def running_steps(self) -> list[Step]:
+        """Its steps that are not over."""
+        return [step for step in self.steps if step.end is None]
 
     @property
     def over(self) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slurmsim.slurmctld.engine.live_job import LiveJob
+    from slurmsim.slurmctld.base.live_job import LiveJob
 
 PURGE_S = 60
 NEVER = float("inf")

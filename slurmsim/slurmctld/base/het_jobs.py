@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from slurmsim.slurmctld.requests.submit_request import job_number
+from slurmsim.slurmctld.base.submit_request import job_number
 
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
-    from slurmsim.slurmctld.engine.live_job import LiveJob
+    from slurmsim.slurmctld.base.live_job import LiveJob
 
 NOT_WHOLE = ("Operation not permitted on individual component of heterogeneous job", 2108)
 NOT_LEADER = ("Job not heterogeneous job leader", 2107)

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 
 from slurmsim.path_patterns import filled
-from slurmsim.slurmctld.engine.live_job import LiveJob, Row
+from slurmsim.slurmctld.base.live_job import LiveJob, Row
 
 NO_TASK = 4_294_967_294
 

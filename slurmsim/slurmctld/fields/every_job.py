@@ -9,12 +9,12 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.json_text import loads
-from slurmsim.slurmctld.engine.live_job import LiveJob, Row
+from slurmsim.slurmctld.base.live_job import LiveJob, Row
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.fields.job_fields import FIELDS
-from slurmsim.slurmctld.server.people import Person
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 CHANGES: frozenset[str] = frozenset()
 SHOWN = (

@@ -9,9 +9,9 @@ from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import Action, AskSolver, Fact, Refused, Resized, StartAtOnce
 from slurmsim.sim.network import Behaviour, Network
 from slurmsim.sim.sources import Sources
-from slurmsim.slurmctld.engine.forgetting import Forgetting
-from slurmsim.slurmctld.engine.live_job import LiveJob
-from slurmsim.slurmctld.history.decisions import ended, requeued, resized, shaped, started, stopped
+from slurmsim.slurmctld.base.decisions import ended, requeued, resized, shaped, started, stopped
+from slurmsim.slurmctld.base.forgetting import Forgetting
+from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.states import JobState
 
 
@@ -42,7 +42,7 @@ class LiveNetwork(Network):
     entering, live
         Records by the core's id: of jobs the controller is being told of, and of all it has.
     decided
-        What was decided and has not been written down yet, in order (`slurmsim.slurmctld.history.decisions`).
+        What was decided and has not been written down yet, in order (`slurmsim.slurmctld.base.decisions`).
     followed
         Decisions are those of a journal: nothing is scheduled, no job ends by itself.
     streams
