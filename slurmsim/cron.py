@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 from slurmsim.numerals import ranges
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from slurmsim.light import dataclass, field
+from slurmsim.fast_imports import dataclass, field
 from slurmsim.numerals import is_number
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ number of a name is compressed on output; zero padding is significant. Fast enou
 from __future__ import annotations
 
 from slurmsim.errors import InputError
-from slurmsim.light import pattern
+from slurmsim.fast_imports import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slurmsim.light import pattern
+from slurmsim.fast_imports import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ and another from it on. They ask `since`, never for the release itself.
 
 from __future__ import annotations
 
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 
 
 class Change(NamedTuple):

@@ -51,7 +51,7 @@ MODULES = (
     "slurmsim/slurmctld/fields/job_fields.py",
     "slurmsim/slurmctld/requests/queries.py",
     "slurmsim/slurmctld/requests/refusals.py",
-    "slurmsim/slurmctld/requests/settled.py",
+    "slurmsim/slurmctld/requests/request_normalising.py",
     "slurmsim/slurmctld/requests/shapes.py",
     "slurmsim/slurmctld/requests/size_limits.py",
     "slurmsim/slurmctld/requests/submissions.py",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 
 FIRST, LAST = 40, 99
 """Minor numbers of the first and the last version of data_parser: `42` is v0.0.42."""

@@ -14,7 +14,7 @@ from processes import daemons, wait_until
 
 import slurmsim
 from slurmsim.live import daemon
-from slurmsim.slurmctld.processes import leftovers
+from slurmsim.slurmctld.processes import job_termination
 
 CONF = """\
 ClusterName=tux
@@ -177,10 +177,10 @@ def test_a_step_whose_srun_was_killed_is_over(programs: Path) -> None:
 
 
 def test_when_slurmd_looks() -> None:
-    assert [leftovers.seen_after(s, 30) for s in (0, 1, 9, 10, 11, 20, 21, 29, 30, 35)] == [
+    assert [job_termination.seen_after(s, 30) for s in (0, 1, 9, 10, 11, 20, 21, 29, 30, 35)] == [
         0, 2, 10, 11, 21, 21, 30, 30, 30, 35
     ]  # fmt: skip
-    assert [leftovers.seen_after(s, 5) for s in (0, 3, 4, 5)] == [0, 4, 5, 5]
+    assert [job_termination.seen_after(s, 5) for s in (0, 3, 4, 5)] == [0, 4, 5, 5]
 
 
 def test_a_script_that_is_signalled_says_so_once(

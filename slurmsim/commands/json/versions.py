@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slurmsim.commands.text.messages import Stop
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 from slurmsim.records.field import FIRST, LAST
 from slurmsim.releases import row
 

@@ -9,7 +9,7 @@ import os
 
 from slurmsim.commands.text.dashed_table import Head, heading, line
 from slurmsim.commands.text.messages import Stop
-from slurmsim.light import pattern
+from slurmsim.fast_imports import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

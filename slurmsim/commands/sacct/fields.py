@@ -12,7 +12,7 @@ from slurmsim.commands.text import array_text
 from slurmsim.commands.text.clock_text import long_clock
 from slurmsim.commands.text.dashed_table import DATE, NUMBER, TEXT
 from slurmsim.commands.text.units import quantity, thousands
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 

@@ -23,7 +23,7 @@ from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOpt
 from slurmsim.commands.text.values import leading_number
 from slurmsim.commands.text.widths import width_of
 from slurmsim.duration import DurationError, parse_time_limit
-from slurmsim.light import pattern
+from slurmsim.fast_imports import pattern
 from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slurmsim.commands.text.dashed_table import Style
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption
-from slurmsim.light import dataclass, field, pattern
+from slurmsim.fast_imports import dataclass, field, pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import os
 from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.sacctmgr.table import flag_names
 from slurmsim.commands.sacctmgr.words import Session, word_of
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from slurmsim.commands.text.dashed_table import DATE, NUMBER, TEXT
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 from slurmsim.releases import has
 
 DOUBLE = "double"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from slurmsim.colons import parts_of
+from slurmsim.colon_fields import parts_of
 from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS_SETTINGS, Settings
 from slurmsim.commands.sacctmgr.words import Session, word_of
-from slurmsim.light import pattern
+from slurmsim.fast_imports import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from slurmsim.commands.sacctmgr.table import tres_text
 from slurmsim.commands.sacctmgr.words import Session, Word, known_qos
 from slurmsim.commands.text.clock_text import long_clock
 from slurmsim.duration import DurationError, parse_time_limit
-from slurmsim.light import NamedTuple, pattern
+from slurmsim.fast_imports import NamedTuple, pattern
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 from slurmsim.tres import TresError, parse_tres

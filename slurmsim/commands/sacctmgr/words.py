@@ -11,7 +11,7 @@ from slurmsim.commands.text.dashed_table import Style
 from slurmsim.commands.text.database_away import database_away
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.values import leading_number
-from slurmsim.light import NamedTuple, dataclass, field, pattern
+from slurmsim.fast_imports import NamedTuple, dataclass, field, pattern
 from slurmsim.protocol import DENIED, Refusal, Unreachable
 
 TYPE_CHECKING = False

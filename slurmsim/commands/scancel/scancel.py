@@ -15,8 +15,8 @@ from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, Optio
 from slurmsim.commands.text.plugin_lines import plugin_lines
 from slurmsim.commands.text.release import release_of
 from slurmsim.commands.text.typed_hosts import typed_hosts
+from slurmsim.fast_imports import dataclass, field, pattern
 from slurmsim.hostlist import MAX_RANGE, HostlistError, expand
-from slurmsim.light import dataclass, field, pattern
 from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.states import COMPACT

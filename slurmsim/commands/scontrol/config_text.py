@@ -5,7 +5,7 @@ from __future__ import annotations
 from slurmsim.commands.scontrol import config_rows as table
 from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.values import INFINITE, minutes_of
-from slurmsim.light import pattern
+from slurmsim.fast_imports import pattern
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slurmsim.commands.scontrol.session import Session
-from slurmsim.light import pattern
+from slurmsim.fast_imports import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

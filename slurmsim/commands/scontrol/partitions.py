@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
+from slurmsim.commands.scontrol.keywords import tag_matches
 from slurmsim.commands.scontrol.session import NO_ERROR, Session
-from slurmsim.commands.scontrol.tags import tag_matches
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of
 from slurmsim.records.partition import PARTITION
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
+from slurmsim.commands.scontrol.keywords import tag_matches
 from slurmsim.commands.scontrol.session import NO_ERROR, Session
-from slurmsim.commands.scontrol.tags import tag_matches
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of, seconds_of
-from slurmsim.light import pattern
+from slurmsim.fast_imports import pattern
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 

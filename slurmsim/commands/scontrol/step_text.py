@@ -5,7 +5,7 @@ from __future__ import annotations
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.values import leading_number
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.job_values import NO_SIGN, ROWS, Abort, Request
 from slurmsim.commands.scontrol.jobs import INVALID_JOB, ask, job_ids
+from slurmsim.commands.scontrol.keywords import tag_matches
 from slurmsim.commands.scontrol.session import Session
-from slurmsim.commands.scontrol.tags import tag_matches
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of
 from slurmsim.release_changes import since
 

@@ -17,7 +17,7 @@ from slurmsim.commands.text.cluster_facts import Cluster
 from slurmsim.commands.text.messages import Messages, Stop
 from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.values import NO_VALUE, Context
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 from slurmsim.release_changes import CHANGES
 
 TYPE_CHECKING = False

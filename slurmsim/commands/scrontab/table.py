@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from slurmsim.commands.submit.batch_script import OWN_DIRECTIVE
 from slurmsim.cron import CronError, parse
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 from slurmsim.releases import row
 
 TYPE_CHECKING = False

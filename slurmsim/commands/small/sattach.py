@@ -10,7 +10,7 @@ from slurmsim.commands.io import run_command, text_of
 from slurmsim.commands.squeue.step_columns import SPECIAL_STEPS
 from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.release import release_of
-from slurmsim.light import pattern
+from slurmsim.fast_imports import pattern
 from slurmsim.protocol import Refusal, Unreachable
 
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.print_fields import fit, parse_letters
 from slurmsim.commands.text.release import release_of
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 

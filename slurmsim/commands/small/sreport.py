@@ -17,7 +17,7 @@ from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.release import release_of
-from slurmsim.light import dataclass, field
+from slurmsim.fast_imports import dataclass, field
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.release_changes import since
 

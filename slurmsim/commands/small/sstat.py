@@ -11,7 +11,7 @@ from slurmsim.commands.squeue.step_columns import SPECIAL_STEPS
 from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.release import release_of
 from slurmsim.commands.text.widths import width_of
-from slurmsim.light import pattern
+from slurmsim.fast_imports import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

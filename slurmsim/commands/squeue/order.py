@@ -10,7 +10,7 @@ from slurmsim.commands.squeue.columns import seconds_used
 from slurmsim.commands.squeue.rows import take
 from slurmsim.commands.text.job_state_text import state_code, state_text
 from slurmsim.commands.text.print_fields import each_once
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False

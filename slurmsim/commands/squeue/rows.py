@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from slurmsim.commands.text import array_text
 from slurmsim.commands.text.job_state_text import FLAGS
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 from slurmsim.protocol import alike
 
 TYPE_CHECKING = False

@@ -21,7 +21,7 @@ from slurmsim.commands.text.iterating import print_repeatedly
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.plugin_lines import plugin_lines
 from slurmsim.commands.text.release import release_of
-from slurmsim.light import pattern
+from slurmsim.fast_imports import pattern
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.release_changes import since
 

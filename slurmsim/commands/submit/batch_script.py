@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

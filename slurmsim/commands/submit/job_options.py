@@ -14,7 +14,7 @@ from slurmsim.commands.text import values
 from slurmsim.commands.text import values as v
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption
 from slurmsim.commands.text.values import BadValue, Context
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 from slurmsim.releases import has

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

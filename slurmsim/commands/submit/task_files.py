@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 from slurmsim.numerals import is_number
 from slurmsim.path_patterns import PATTERN
 

@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 
 from slurmsim.commands.submit.task_input import TaskInput
-from slurmsim.light import dataclass, field
+from slurmsim.fast_imports import dataclass, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ Mirrors print_fields.c (22.05). A cell's text is cut to its width and ends in ``
 
 from __future__ import annotations
 
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from slurmsim.fast_imports import pattern
 from slurmsim.hostlist import natural_key
-from slurmsim.light import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ Rendering is by column: the values of one column are turned into texts together,
 from __future__ import annotations
 
 from slurmsim.commands.text.widths import width_of
-from slurmsim.light import NamedTuple
+from slurmsim.fast_imports import NamedTuple
 from slurmsim.protocol import alike
 from slurmsim.releases import has
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 
-from slurmsim.colons import parts_of
+from slurmsim.colon_fields import parts_of
 from slurmsim.config.accounting.draft import ROOT, Draft, fail
 from slurmsim.config.findings import Place
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 
-from slurmsim.core.accounting.gauges import Gauge
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.core.accounting.limit_rules import Demand, Rule
+from slurmsim.core.accounting.limit_usage import Gauge
 from slurmsim.core.accounting.usage_counters import UsageCounters
 
 NAMES = ("", *sorted(LIMIT_REASONS))

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.accounting.associations import Ledger
-from slurmsim.core.accounting.gauges import (
+from slurmsim.core.accounting.limit_reasons import tres_reason
+from slurmsim.core.accounting.limit_usage import (
     Gauge,
     JobsRunning,
     JobsSubmitted,
@@ -19,7 +20,6 @@ from slurmsim.core.accounting.gauges import (
     TresInUse,
     WallUsed,
 )
-from slurmsim.core.accounting.limit_reasons import tres_reason
 from slurmsim.core.accounting.usage_counters import TrackedTres, UsageCounters
 
 UNLIMITED_MIN = 2**32  # minutes of a job without any limit

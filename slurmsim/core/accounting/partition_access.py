@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from slurmsim.core.accounting.accounts import bars_without_accounts
-from slurmsim.core.accounting.parts import AccountingParts
+from slurmsim.core.accounting.controller_accounting import AccountingParts
 from slurmsim.core.records.barred_partitions import Bar, Bars
 from slurmsim.errors import SubmitError
 from slurmsim.states import JobState, Reason

@@ -19,7 +19,7 @@ from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.parts import AccountingParts
+    from slurmsim.core.accounting.controller_accounting import AccountingParts
     from slurmsim.core.queue.recalculation import Recalculation
     from slurmsim.core.records.job import Job
     from slurmsim.core.state.controller_state import ControllerState

@@ -18,8 +18,8 @@ from slurmsim.model.submission import Submission
 from slurmsim.states import REFUSED, Reason
 
 if TYPE_CHECKING:
+    from slurmsim.core.accounting.controller_accounting import AccountingParts
     from slurmsim.core.accounting.limits import Limits
-    from slurmsim.core.accounting.parts import AccountingParts
     from slurmsim.core.controller.waiting import Waiting
     from slurmsim.core.queue.eligibility import Eligibility
     from slurmsim.core.queue.priority import Basic, Multifactor

@@ -28,8 +28,8 @@ from slurmsim.model.request import ResourceRequest
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
+    from slurmsim.core.accounting.controller_accounting import AccountingParts
     from slurmsim.core.accounting.partition_access import PartitionAccess
-    from slurmsim.core.accounting.parts import AccountingParts
     from slurmsim.core.controller.waiting import Waiting
     from slurmsim.core.occupancy.gang import Gang
     from slurmsim.core.occupancy.preempt_modes import PreemptModes

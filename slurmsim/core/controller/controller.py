@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from slurmsim.core.accounting.accounts import Accounts
 from slurmsim.core.accounting.associations import AssociationTree
+from slurmsim.core.accounting.controller_accounting import AccountingParts, UsageObserver
 from slurmsim.core.accounting.limits import Limits
 from slurmsim.core.accounting.partition_access import PartitionAccess
-from slurmsim.core.accounting.parts import AccountingParts, UsageObserver
 from slurmsim.core.controller.accounting_change import replace_accounting
 from slurmsim.core.controller.admission import Admission
 from slurmsim.core.controller.cluster_updates import ClusterUpdates
@@ -80,13 +80,13 @@ from slurmsim.core.reservations.licenses import Licenses
 from slurmsim.core.scheduling.at_submit import AtSubmit
 from slurmsim.core.scheduling.main_pass import WalkParts
 from slurmsim.core.scheduling.main_scheduler import MainScheduler
+from slurmsim.core.scheduling.malleable_decisions import MalleableDecisions
 from slurmsim.core.scheduling.may_start import StartTest
 from slurmsim.core.scheduling.pending_reason import PendingReasons
 from slurmsim.core.scheduling.policy_host import PolicyHost
 from slurmsim.core.scheduling.policy_view import View
 from slurmsim.core.scheduling.reserved_jobs import ReservedJobs
 from slurmsim.core.scheduling.solves import Solves
-from slurmsim.core.scheduling.wishes import Wishes
 from slurmsim.core.state.controller_state import ControllerState
 from slurmsim.errors import InvariantError
 from slurmsim.model.accounting import Accounting
@@ -231,8 +231,8 @@ class Controller:
         )  # fmt: skip
         self.solves = solves = Solves(state)
         self.view = View(state, test, self.eligibility.arrays, solves, self.watts)
-        wishes = Wishes(state, self.watts, self.reshaping)
-        self.host = PolicyHost(state, self.view, test, runs, self.resizes, solves, wishes)
+        malleable = MalleableDecisions(state, self.watts, self.reshaping)
+        self.host = PolicyHost(state, self.view, test, runs, self.resizes, solves, malleable)
         pending_reasons = PendingReasons(state, self.partition_limits, self.node_states, self.reservations.access)
         self.main = MainScheduler(
             WalkParts(state, test, runs, pending_reasons, waiting.dequeue, self.host.in_order, self.eligibility.arrays)

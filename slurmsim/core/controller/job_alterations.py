@@ -12,7 +12,7 @@ from slurmsim.errors import SubmitError
 from slurmsim.states import JobState, Reason, is_held
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.parts import AccountingParts
+    from slurmsim.core.accounting.controller_accounting import AccountingParts
     from slurmsim.core.controller.admission import Admission
     from slurmsim.core.controller.job_updates import JobUpdates
     from slurmsim.core.controller.waiting import Waiting

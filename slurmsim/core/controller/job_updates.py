@@ -26,7 +26,7 @@ from slurmsim.errors import SubmitError
 from slurmsim.states import JobState, Reason, is_held
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.parts import AccountingParts
+    from slurmsim.core.accounting.controller_accounting import AccountingParts
     from slurmsim.core.controller.waiting import Waiting
     from slurmsim.core.queue.eligibility import Eligibility
     from slurmsim.core.queue.found_cpus import FoundCpus

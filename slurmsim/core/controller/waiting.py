@@ -10,7 +10,7 @@ from slurmsim.core.state.interfaces import QueueWay, Standing
 from slurmsim.states import JobState, Reason, is_held
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.parts import AccountingParts
+    from slurmsim.core.accounting.controller_accounting import AccountingParts
     from slurmsim.core.queue.buffers import Buffers
     from slurmsim.core.queue.deadlines import Deadlines
     from slurmsim.core.queue.eligibility import Eligibility

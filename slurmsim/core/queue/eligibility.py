@@ -16,7 +16,7 @@ from slurmsim.errors import SubmitError
 from slurmsim.states import JobState, Reason, is_held
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.parts import AccountingParts
+    from slurmsim.core.accounting.controller_accounting import AccountingParts
     from slurmsim.core.state.controller_state import ControllerState
     from slurmsim.core.state.interfaces import QueueWay, RunWay
 

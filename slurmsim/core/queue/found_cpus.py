@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.parts import AccountingParts
+    from slurmsim.core.accounting.controller_accounting import AccountingParts
     from slurmsim.core.placement.compiled_request import CompiledRequest
     from slurmsim.core.queue.priority import Basic, Multifactor
     from slurmsim.core.records.job import Job

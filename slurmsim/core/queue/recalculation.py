@@ -17,7 +17,7 @@ from slurmsim.core.queue.priority import Multifactor
 from slurmsim.errors import InvariantError
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.parts import AccountingParts
+    from slurmsim.core.accounting.controller_accounting import AccountingParts
     from slurmsim.core.queue.found_cpus import FoundCpus
     from slurmsim.core.queue.priority import Basic
     from slurmsim.core.records.job import Job

@@ -12,7 +12,7 @@ from slurmsim.core.placement.cluster_state import compile_request
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.parts import AccountingParts
+    from slurmsim.core.accounting.controller_accounting import AccountingParts
     from slurmsim.core.records.job import Job
     from slurmsim.core.state.controller_state import ControllerState
 

@@ -15,8 +15,8 @@ from slurmsim.errors import SubmitError
 from slurmsim.states import Reason, deleted_reservation, shown_state
 
 if TYPE_CHECKING:
+    from slurmsim.core.accounting.controller_accounting import AccountingParts
     from slurmsim.core.accounting.partition_access import PartitionAccess
-    from slurmsim.core.accounting.parts import AccountingParts
     from slurmsim.core.queue.priority import Basic, Multifactor
     from slurmsim.core.state.controller_state import ControllerState
     from slurmsim.core.state.interfaces import QueueWay

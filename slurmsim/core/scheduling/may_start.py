@@ -28,7 +28,7 @@ from slurmsim.core.reservations.jobs import usable_at
 from slurmsim.states import NODES_REQUIRED_TEXT, Reason
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.parts import AccountingParts
+    from slurmsim.core.accounting.controller_accounting import AccountingParts
     from slurmsim.core.occupancy.completing import Completing
     from slurmsim.core.occupancy.preemption import Preemption
     from slurmsim.core.occupancy.suspension import Suspension

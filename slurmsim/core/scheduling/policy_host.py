@@ -10,11 +10,11 @@ from slurmsim.core.placement.layout import malformed
 from slurmsim.core.placement.units import units_of
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
+from slurmsim.core.scheduling.malleable_decisions import MalleableDecisions
 from slurmsim.core.scheduling.may_start import BACKFILL, BAR, DEADLINE, LIMITS, MAY, POLICY, StartTest, mute
 from slurmsim.core.scheduling.policy_view import View
 from slurmsim.core.scheduling.solves import Solves
 from slurmsim.core.scheduling.together import Refusal, Wanted, find_all
-from slurmsim.core.scheduling.wishes import Wishes
 from slurmsim.errors import PolicyError, SlurmSimError
 from slurmsim.policy import (
     Plan,
@@ -57,11 +57,11 @@ class PolicyHost:
 
     def __init__(
         self, state: ControllerState, view: View, test: StartTest, runs: RunWay, resizes: Resizes, solves: Solves,
-        wishes: Wishes | None = None,
+        malleable: MalleableDecisions | None = None,
     ) -> None:  # fmt: skip
         self.state, self.policy, self.view = state, state.policy, view
         self._test, self._runs, self._resizes = test, runs, resizes
-        self._wishes = wishes or Wishes(state, None, None)
+        self._malleable = malleable or MalleableDecisions(state, None, None)
         self._by = POLICY if state.event_driven else BACKFILL
         self.solves = solves
         self._late = False  # the policy acts on an answer, which may speak of jobs that do not wait any more
@@ -301,11 +301,11 @@ class PolicyHost:
         if kind is Resize:
             if not isinstance(decision.job, Job):
                 raise PolicyError(self.policy.name, f"resized {decision.job!r}, which is no job of the view")
-            if self._wishes.watts is not None:
-                return self._wishes.resize(decision)
+            if self._malleable.watts is not None:
+                return self._malleable.resize(decision)
             return self._resizes.to(decision.job, decision.n_nodes, decision.within)
         if kind is Reconfigure:
-            return self._wishes.reconfigure(decision)
+            return self._malleable.reconfigure(decision)
         if kind is WakeAt:
             self._check_time(decision, decision.time, self.state.now + 1)
             self.wake = decision.time if self.wake is None else min(self.wake, decision.time)
@@ -342,8 +342,8 @@ class PolicyHost:
             raise PolicyError(self.policy.name, f"started job {job.id}, which is not waiting in the queue")
         if decision.layout is not None:
             records = self._laid_out(decision, job, records)
-        if self._wishes.watts is not None or decision.nodes is not None or decision.cap is not None:
-            records = self._wishes.start(decision, job, records)
+        if self._malleable.watts is not None or decision.nodes is not None or decision.cap is not None:
+            records = self._malleable.start(decision, job, records)
         held: str | None = None
         for record in records:
             rule, text = test.refusal(record, self._by)

@@ -9,9 +9,9 @@ from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.errors import ConfigError
 from slurmsim.live.waiting.interval import interval
 from slurmsim.live.waiting.numbers import IN_LINE, ahead, facts
-from slurmsim.live.waiting.offers import Offers
 from slurmsim.live.waiting.onlooker import Onlooker
 from slurmsim.live.waiting.past import newest
+from slurmsim.live.waiting.trial_changes import Offers
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.states import JobState, is_held
 from slurmsim.why.rules import rule
@@ -35,7 +35,7 @@ def explain(folder: Path, job: str, now: int | None = None, *, offers: bool = Tr
         ``job``, ``name``, ``user``, ``state``, ``reason`` and its ``rule``, ``waited_s``; of one that waits ``facts``
         (`slurmsim.live.waiting.numbers`), ``ahead_n`` and the first of them (``ahead``), ``planned_start`` (None: no
         scheduler has planned it), ``policy`` (what that says itself, or nothing), ``starts_by_itself``, ``interval``
-        (`slurmsim.live.waiting.interval`) and ``offers`` (`slurmsim.live.waiting.offers`).
+        (`slurmsim.live.waiting.interval`) and ``offers`` (`slurmsim.live.waiting.trial_changes`).
 
     Raises
     ------

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from slurmsim.core.accounting.gauges import JobsRunning, TresInUse
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.core.accounting.limit_rules import Rule
+from slurmsim.core.accounting.limit_usage import JobsRunning, TresInUse
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.partition import Partition
 from slurmsim.slurmctld.base.live_job import LiveJob

@@ -12,8 +12,8 @@ from slurmsim.slurmctld.database.record_store import RecordStore
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history.carrying_over import adopt
 from slurmsim.slurmctld.history.header import JOURNAL
+from slurmsim.slurmctld.history.initial_engine import make_engine
 from slurmsim.slurmctld.history.journal import read
-from slurmsim.slurmctld.history.making import make_engine
 from slurmsim.slurmctld.history.reconfiguration import Configuration, read_configuration
 from slurmsim.slurmctld.history.replaying import replay
 from slurmsim.slurmctld.snapshot import file as snapshot_file

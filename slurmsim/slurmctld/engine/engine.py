@@ -29,7 +29,7 @@ from slurmsim.slurmctld.database.association_database import Database, engine_da
 from slurmsim.slurmctld.engine.kept_answers import KEPT, KeptAnswers, question
 from slurmsim.slurmctld.faults.registry import Faults
 from slurmsim.slurmctld.fields import every_job
-from slurmsim.slurmctld.processes import leftovers, script_ends, solver_answers, steps
+from slurmsim.slurmctld.processes import job_termination, script_ends, solver_answers, steps
 from slurmsim.slurmctld.processes.job_timers import JobTimers
 from slurmsim.slurmctld.processes.real_jobs import RealJobs
 from slurmsim.slurmctld.requests import (
@@ -39,6 +39,7 @@ from slurmsim.slurmctld.requests import (
     cancels,
     job_counts,
     jobs,
+    node_actions,
     nodes,
     partitions,
     priority_info,
@@ -46,7 +47,6 @@ from slurmsim.slurmctld.requests import (
     rereading,
     reservations,
     shows,
-    test_controls,
     usage_report,
 )
 from slurmsim.slurmctld.requests.crontabs import Crontabs
@@ -57,7 +57,7 @@ from slurmsim.states import JobState
 from slurmsim.workload import Streams
 
 REQUESTS = (
-    queries, cancels, test_controls, every_job, priority_info, usage_report, association_requests, steps, script_ends,
+    queries, cancels, node_actions, every_job, priority_info, usage_report, association_requests, steps, script_ends,
     solver_answers, allocations, jobs, nodes, partitions, rereading, reservations, shows,
     job_counts,
 )  # fmt: skip
@@ -194,7 +194,7 @@ class Engine(LiveCluster):
                 self.real.launch(live)
         elif live.core.alloc is not None:
             steps.over(self, live, live.core)
-            leftovers.left(self, live, live.core.restarts)
+            job_termination.left(self, live, live.core.restarts)
         if what == "ended":
             self.last_end = int(live.core.end_time or self.now)
             self.forgetting.over(live.core.id, self.last_end)
@@ -221,7 +221,7 @@ class Engine(LiveCluster):
             if run.state not in BY_THEMSELVES:  # a job that recurs, or is requeued for its exit code
                 self._kill_processes(live, run)
             steps.over(self, live, run)
-            leftovers.left(self, live, run.restarts)
+            job_termination.left(self, live, run.restarts)
             self.storage.requeued(run)
 
     def _resized(self, run: Job) -> None:
@@ -237,7 +237,7 @@ class Engine(LiveCluster):
     def _lasts(self, job: Job, state: str) -> int:
         """How long processes of `job` take to die at most; the end of real ones is told to us."""
         live = self.jobs.get(job.id)
-        return 0 if live is None or not self.dies_slowly else leftovers.lasts(self, live, state)
+        return 0 if live is None or not self.dies_slowly else job_termination.lasts(self, live, state)
 
     def _after_turn(self, now: int) -> None:
         """The first pass takes arrays apart whose tasks wait for the corresponding ones of another."""

@@ -28,7 +28,7 @@ from slurmsim.slurmctld.fields.dependencies import dependency_text
 from slurmsim.slurmctld.fields.gpu_fields import FIELDS as GPU_FIELDS
 from slurmsim.slurmctld.fields.gres_ids import gres_details
 from slurmsim.slurmctld.fields.job_details import DETAILS, allocated_at_once, never_ran, node_count, tasks_unknown
-from slurmsim.slurmctld.fields.looks import begins_to_accrue, last_evaluated, looked_last
+from slurmsim.slurmctld.fields.last_sched_eval import begins_to_accrue, last_evaluated, looked_last
 from slurmsim.slurmctld.fields.output_files import shown_file
 from slurmsim.states import JobState, Reason, is_held
 from slurmsim.tres import format_tres

@@ -24,8 +24,8 @@ from slurmsim.slurmctld.database.record_store import RecordStore
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history.header import JOURNAL
 from slurmsim.slurmctld.history.history import ACCOUNTING, SNAPSHOT, History
+from slurmsim.slurmctld.history.initial_engine import make_engine
 from slurmsim.slurmctld.history.journal import Journal
-from slurmsim.slurmctld.history.making import make_engine
 from slurmsim.slurmctld.history.reconfiguration import read_configuration
 from slurmsim.slurmctld.history.replaying import OURS
 from slurmsim.slurmctld.history.state_folder import StateFolder

@@ -19,9 +19,9 @@ from slurmsim.slurmctld.database.record_store import RecordStore
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history.carrying_over import adopt
 from slurmsim.slurmctld.history.header import JOURNAL
+from slurmsim.slurmctld.history.initial_engine import make_engine
 from slurmsim.slurmctld.history.journal import Journal, read
 from slurmsim.slurmctld.history.journal_file import FORMAT, Contents
-from slurmsim.slurmctld.history.making import make_engine
 from slurmsim.slurmctld.history.migration import migrated, replace_journal
 from slurmsim.slurmctld.history.noting import note_decisions, note_people
 from slurmsim.slurmctld.history.reconfiguration import RUNNING, Configuration, read_configuration, write_running

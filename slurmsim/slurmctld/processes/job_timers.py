@@ -18,7 +18,7 @@ from slurmsim.core.state.controller_state import LIMIT_SCAN_S
 from slurmsim.releases import row
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.step import Step
-from slurmsim.slurmctld.processes import leftovers, steps
+from slurmsim.slurmctld.processes import job_termination, steps
 from slurmsim.slurmctld.processes.signals import signal_jobs
 from slurmsim.states import JobState
 
@@ -109,17 +109,17 @@ class JobTimers:
         steps.post(self._cluster, live, {"kind": "signal", "step": step, "signal": int(signal.SIGKILL)})
         if step is None:
             for run in steps.killed(self._cluster, live):
-                self._at(self._cluster.now + leftovers.DEATH_S, self._kill_script, live.core.id, run)
+                self._at(self._cluster.now + job_termination.DEATH_S, self._kill_script, live.core.id, run)
 
     def clean_at(self, instant: int, live: LiveJob, run: int, nodes: Bitmap) -> None:
         """From that instant on these nodes of a run that was ended are clean."""
         if instant <= self._cluster.now:
-            leftovers.gone(self._cluster, live, run, nodes)
+            job_termination.gone(self._cluster, live, run, nodes)
         else:
             self._at(instant, self._clean, live, run, nodes)
 
     def _clean(self, timer: Timer) -> None:
-        leftovers.gone(self._cluster, *timer.value)
+        job_termination.gone(self._cluster, *timer.value)
 
     # -- scripts ----------------------------------------------------------------------------------------------------
 
@@ -128,7 +128,7 @@ class JobTimers:
         self._at(self._kill_wait(), self._kill_script, run.id, run.restarts)
 
     def _kill_script(self, timer: Timer) -> None:
-        leftovers.kill(self._cluster, *timer.value)
+        job_termination.kill(self._cluster, *timer.value)
 
 
 def _ahead(live: LiveJob) -> int:

@@ -23,7 +23,7 @@ from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.base.step import BATCH
 from slurmsim.slurmctld.base.submit_request import array_tasks
 from slurmsim.slurmctld.fields.output_files import file_name
-from slurmsim.slurmctld.processes import leftovers
+from slurmsim.slurmctld.processes import job_termination
 from slurmsim.slurmctld.processes.step_places import lay_out
 from slurmsim.slurmd.environment import batch_environment
 from slurmsim.slurmd.script_runner import Executor
@@ -181,7 +181,7 @@ class RealJobs:
             self.executor.signal(*key, signal.SIGCONT)
             self._wait(key, TOLD_S, partial(end, awake=True), partial(end, awake=True))
 
-        steps = leftovers.steps_of(live, run.restarts)
+        steps = job_termination.steps_of(live, run.restarts)
         if why == "REQUEUED" or steps:
             grace = (REQUEUE_GRACE_S if why == "REQUEUED" else 0) + (TOLD_S if steps else 0)
             self._wait(key, grace, go_on if steps else end, end)

@@ -12,7 +12,7 @@ from slurmsim.releases import row
 from slurmsim.slurmctld.base.live_cluster import LiveCluster
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.people import Person
-from slurmsim.slurmctld.processes import leftovers, steps
+from slurmsim.slurmctld.processes import job_termination, steps
 from slurmsim.slurmctld.processes.real_jobs import ended
 from slurmsim.states import JobState
 
@@ -42,7 +42,7 @@ def _ended(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> d
         core.exit_code = fact.exit_code
     cluster.network.tell(cluster.now, [fact])
     if core.restarts > run or core.state not in (JobState.RUNNING, JobState.SUSPENDED):
-        leftovers.look(cluster, live, run)
+        job_termination.look(cluster, live, run)
     if running and live.over:
         if unlaunched:
             core.reason = "JobLaunchFailure"

@@ -19,7 +19,7 @@ from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.base.step import BATCH, EXTERN, NO_STATUS, Step
 from slurmsim.slurmctld.base.submit_request import MOST_NAMES
-from slurmsim.slurmctld.processes import leftovers
+from slurmsim.slurmctld.processes import job_termination
 from slurmsim.slurmctld.processes.step_places import BUSY, Room, place_step, task_ids
 from slurmsim.states import JobState
 from slurmsim.tres import format_tres
@@ -169,7 +169,7 @@ def end(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> d
         if step.number == int(arguments["step_id"]) and (step.end is None or step.supposed):
             step.finish(cluster.now, int(arguments["status"]))
             if live.over or live.core.restarts > step.run:
-                leftovers.look(cluster, live, step.run)
+                job_termination.look(cluster, live, step.run)
     cluster.changed(live)
     return {}
 

@@ -13,7 +13,7 @@ from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.fields.job_fields import waits_for
-from slurmsim.slurmctld.fields.looks import looked_last
+from slurmsim.slurmctld.fields.last_sched_eval import looked_last
 from slurmsim.slurmctld.processes import steps
 from slurmsim.slurmctld.processes.signals import signal_jobs
 from slurmsim.slurmctld.requests import array_cancel, recurring

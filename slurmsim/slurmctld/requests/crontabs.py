@@ -16,7 +16,7 @@ from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.fields.job_fields import waits_for
-from slurmsim.slurmctld.fields.looks import looked_last
+from slurmsim.slurmctld.fields.last_sched_eval import looked_last
 from slurmsim.slurmctld.requests.recurring import recurs, stop, words
 from slurmsim.states import JobState
 

@@ -23,9 +23,9 @@ from slurmsim.slurmctld.requests import allocations, het_submission, size_limits
 from slurmsim.slurmctld.requests.applications import add_profile, check_cap
 from slurmsim.slurmctld.requests.refusals import check, lines, serving, takes_id
 from slurmsim.slurmctld.requests.rejected import keep_rejected
-from slurmsim.slurmctld.requests.settled import settled
+from slurmsim.slurmctld.requests.request_normalising import normalised_request
 from slurmsim.slurmctld.requests.statistics import Statistics
-from slurmsim.slurmctld.requests.test_only import will_run
+from slurmsim.slurmctld.requests.will_run import will_run
 
 Made = tuple[Submission, Behaviour, int | None]
 """What the core is told, what the job does once it runs, and the index of a task."""
@@ -113,7 +113,7 @@ class Submissions:
                 raise Refusal(DENIED)
             asked = {"group_id": person.gid, **asked}  # sbatch names its own
             person = cluster.people.by_name(asked["user_name"])
-        asked = settled(cluster, asked)
+        asked = normalised_request(cluster, asked)
         if cron is not None:
             asked = {**asked, **cron}
         check_cap(cluster, asked)
@@ -237,7 +237,7 @@ class Submissions:
         """
         cluster, network = self._cluster, self._cluster.network
         shown = cluster.next_id()
-        asked = settled(cluster, self._same.share(asked))
+        asked = normalised_request(cluster, self._same.share(asked))
         sub, behaviour = self._make(shown, asked, person)
         sub.time_limit_s, behaviour.run_time = time_limit_s, run_time
         live = LiveJob(asked, shown, person, cluster.take_place())

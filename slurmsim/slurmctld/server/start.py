@@ -9,7 +9,7 @@ from slurmsim.slurmctld.base.clock import REAL, Clock
 from slurmsim.slurmctld.history.compaction import Compaction
 from slurmsim.slurmctld.history.header import new_header
 from slurmsim.slurmctld.history.history import History
-from slurmsim.slurmctld.history.making import make_engine
+from slurmsim.slurmctld.history.initial_engine import make_engine
 from slurmsim.slurmctld.history.replaying import replay
 from slurmsim.slurmctld.history.starter import Progress
 from slurmsim.slurmctld.history.state_folder import StateFolder

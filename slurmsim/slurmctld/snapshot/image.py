@@ -11,9 +11,9 @@ from slurmsim.errors import InvariantError, WorkloadError
 from slurmsim.sim.network import Pending
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.snapshot import upgrades
+from slurmsim.slurmctld.snapshot.engine_state import parts
 from slurmsim.slurmctld.snapshot.graph import Decoder, Encoder, Special
 from slurmsim.slurmctld.snapshot.kinds import KINDS, SCHEMA
-from slurmsim.slurmctld.snapshot.parts import parts
 
 Tables = Iterator[dict[str, Any]]
 

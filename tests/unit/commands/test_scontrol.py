@@ -9,7 +9,7 @@ import pytest
 
 from slurmsim.commands.scontrol.job_text import mail_names
 from slurmsim.commands.scontrol.jobs import job_ids
-from slurmsim.commands.scontrol.tags import tag_matches
+from slurmsim.commands.scontrol.keywords import tag_matches
 from slurmsim.commands.text.host_list_text import encode
 
 

@@ -21,9 +21,9 @@ from slurmsim.slurmctld.base.simulated import behaviour
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history.header import new_header
 from slurmsim.slurmctld.server.start import make_engine
+from slurmsim.slurmctld.snapshot.engine_state import parts
 from slurmsim.slurmctld.snapshot.graph import Kind
 from slurmsim.slurmctld.snapshot.kinds import KINDS
-from slurmsim.slurmctld.snapshot.parts import parts
 
 TOP = Path(__file__).resolve().parents[4]
 KEPT = Path(__file__).with_name("kept.txt")

@@ -2,7 +2,7 @@
 
 `typing`, `re`, `json`, `socket` and `dataclasses` cost 9 to 19 ms of CPU each, as much as Python's own start. So what a
 command loads imports types only ``if TYPE_CHECKING``, a name it sets to False itself; type checkers know it, and take
-what stands here for the real thing. `tests/layering/test_light.py` says what commands may load.
+what stands here for the real thing. `tests/layering/test_command_imports.py` says what commands may load.
 """
 
 from __future__ import annotations

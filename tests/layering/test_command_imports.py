@@ -1,4 +1,4 @@
-"""Commands start fast: what takes longer to load than they have is loaded only where it is used (`slurmsim.light`)."""
+"""Commands start fast: they load what takes long only where they use it (`slurmsim.fast_imports`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import slurmsim
-from slurmsim import light, wire_json
+from slurmsim import fast_imports, wire_json
 from slurmsim.commands import MODULES
 
 HEAVY = frozenset({
@@ -29,7 +29,7 @@ def test_loads_nothing_heavy(name: str) -> None:
 
 
 def test_named_tuple() -> None:
-    class Pair(light.NamedTuple):
+    class Pair(fast_imports.NamedTuple):
         """Two."""
 
         first: int
@@ -43,10 +43,10 @@ def test_named_tuple() -> None:
 
 
 def test_dataclass() -> None:
-    @light.dataclass
+    @fast_imports.dataclass
     class Asked:
         release: str
-        words: list[str] = light.field(default_factory=list)
+        words: list[str] = fast_imports.field(default_factory=list)
         long: bool = False
 
     one, other = Asked("22.05"), Asked("22.05", ["a"])
@@ -61,7 +61,7 @@ def test_dataclass() -> None:
 
 
 def test_pattern() -> None:
-    words = light.pattern(r"(?a)(\d+)x")
+    words = fast_imports.pattern(r"(?a)(\d+)x")
     found = words.match("12x")
     assert found is not None and found[1] == "12" and words.sub("-", "1x2x") == "--" and words.fullmatch("1") is None
 

@@ -16,7 +16,7 @@ _OWN = (
 """What updates and tables of recurring jobs note on a request: nobody submits it."""
 
 
-def settled(cluster: LiveCluster, asked: dict[str, Any]) -> dict[str, Any]:
+def normalised_request(cluster: LiveCluster, asked: dict[str, Any]) -> dict[str, Any]:
     """The request as the controller takes it.
 
     A list of array tasks without an element is no array; a job that reboots its nodes has them to itself; a job that

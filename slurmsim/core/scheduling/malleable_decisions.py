@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
 
 
-class Wishes:
+class MalleableDecisions:
     """Reads such decisions. Raises PolicyError for what never could be right.
 
     Attributes
