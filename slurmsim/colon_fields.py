@@ -1,4 +1,4 @@
-"""Texts whose parts stand between colons: the lines of what ``sacctmgr dump`` writes."""
+"""Texts with colons between their parts: the lines of a ``sacctmgr dump`` file."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ else:
             return type(name, (made,), {"__slots__": (), **space})
 
     class NamedTuple(metaclass=_Named):
-        """A tuple whose members have names and perhaps defaults."""
+        """A tuple of members with names, and perhaps defaults."""
 
     class _Made:
         """A default that is made anew for each object."""

@@ -22,7 +22,7 @@ class Disagreement(ValueError):
 
 @dataclass
 class Counts:
-    """What a job asks for; None is what nobody said."""
+    """The counts a job asks for; None is a count it does not give."""
 
     tasks: int | None = None
     min_nodes: int | None = None

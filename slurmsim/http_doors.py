@@ -1,7 +1,8 @@
-"""Connections of an HTTP server of this machine: each user has a quota, and nobody is silent for long.
+"""Connections of an HTTP server of this machine: each user has a quota, and a silent client is cut off.
 
-The user at the other end is the kernel's to say: of a Unix socket by its credentials, of a TCP connection within this
-machine by the socket table. So a user who opens hundreds of connections, or sends half a head, keeps nobody else out.
+The kernel names the user at the other end: by the credentials of a Unix socket, or by the socket table for a TCP
+connection within this machine. A user who opens hundreds of connections, or sends half a head, does not keep other
+users out.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Files that users and strangers hand in: regular files of bounded size, opened once.
 
-A configuration may name a pipe nobody writes to, or a device that never ends. So a file is opened without waiting, its
-kind is asked of the descriptor (a path may be exchanged between two looks), and at most `most` bytes are read.
+A configuration may name a pipe without a writer, or a device that never ends. So a file is opened without waiting. Its
+kind is asked of the descriptor, since a path may be exchanged between two looks. At most `most` bytes are read.
 
-What is wrong is an OSError whose ``strerror`` says it in words, so every reader shows it as any other OSError.
+Each error is an OSError with a text in ``strerror``, so every reader shows it as any other OSError.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_TEXT = 64 * MIB
 MOST_LOG = 4096 * MIB
 """Bytes of a job log, unpacked."""
 VARIABLE = "SLURMSIM_INPUT_MIB"
-"""Environment variable: MiB every file may have at least, for those whose files are larger."""
+"""Environment variable that raises these limits: each file may have at least this many MiB."""
 _KINDS = (
     (stat.S_ISFIFO, "a named pipe"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"),
     (stat.S_ISSOCK, "a socket"),

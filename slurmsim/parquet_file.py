@@ -1,4 +1,4 @@
-"""Parquet files of strangers: regular files whose tables have a bounded size once they are unpacked."""
+"""Untrusted Parquet files: regular files, with a bound on the unpacked size of their tables."""
 
 from __future__ import annotations
 

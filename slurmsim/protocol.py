@@ -34,9 +34,9 @@ FAULTS = "faults"
 RECORDING = "recording"
 """The file in a cluster's folder that is there while commands have to ask which faults they meet."""
 CURRENT = "current"
-"""The small file in the user's state folder that names the cluster of those nobody told which."""
+"""The small file in the user's state folder that names the default cluster of commands."""
 HOME: str | None = None
-"""The cluster whose folder this program lies in; set by the programs of a cluster."""
+"""The cluster that has this program in its folder; set by the programs of a cluster."""
 
 
 class Unreachable(Exception):
@@ -56,7 +56,7 @@ class Unreachable(Exception):
 
 
 class TimedOut(Unreachable):
-    """Nobody answered in time: what was asked for may have been done."""
+    """No answer came in time; the request may have been carried out."""
 
     number = 5004
     """SLURM_PROTOCOL_SOCKET_IMPL_TIMEOUT."""
@@ -101,7 +101,7 @@ def pack(message: Mapping[str, Any]) -> bytes:
     text = wire_json.dumps(message)
     try:
         body = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # half a character that somebody made up
+    except UnicodeEncodeError:  # half of a surrogate pair, which UTF-8 has no bytes for
         body = text.encode("utf-8", "surrogatepass")
     return len(body).to_bytes(_LENGTH, "big") + body
 
@@ -117,7 +117,7 @@ def length_of(header: bytes) -> int:
 
 
 def state_folder(environ: Mapping[str, str]) -> str:
-    """Where clusters live when nobody says otherwise."""
+    """Return the default folder of clusters."""
     base = environ.get("XDG_STATE_HOME") or os.path.join(environ.get("HOME") or "/", ".local", "state")
     return os.path.join(base, "slurmsim")
 
@@ -162,7 +162,7 @@ class Client:
     folder
         The cluster's folder; its socket is in there.
     user
-        Whom to act as; only the cluster's owner may. None: oneself.
+        The user to act as; only the cluster's owner may name another user. None: the caller.
     asks
         `user` himself asks, by a token: the daemon judges him, not the owner who passes his request on.
     timeout_s

@@ -219,7 +219,7 @@ CHANGES: dict[str, Change] = {
     "nothing_modified_is_an_error": Change(
         "24.11",
         "sacctmgr",
-        "`modify` of accounts and users nobody knows is an error; it said `Nothing modified`.",
+        "`modify` of unknown accounts and users is an error; it said `Nothing modified`.",
     ),
     "modified_told_first": Change(
         "26.05", "sacctmgr", "`modify` of accounts and users says what it modifies before it is known to be allowed."
@@ -339,7 +339,7 @@ CHANGES: dict[str, Change] = {
         "26.05", "scontrol", "A partition's QOS must be known; without accounting, any was taken."
     ),
     "whom_a_reservation_is_for": Change(
-        "26.05", "scontrol", "A reservation for nobody is told that AllowedPartitions or a QOS would do as well."
+        "26.05", "scontrol", "The error of a reservation without users names AllowedPartitions and QOS, too."
     ),
     "no_watts_of_reservations": Change("24.11", "scontrol", "`show reservation` has no Watts."),
     "unknown_license_is_an_error": Change(
@@ -446,7 +446,7 @@ CHANGES: dict[str, Change] = {
         "24.11", "sbatch", "With `-n` and `--ntasks-per-node` the nodes follow from the tasks; one was asked for."
     ),
     "child_as_parent_is_told": Change(
-        "26.05", "sacctmgr", "An account whose parent would be itself, or one below it, is told so; it was skipped."
+        "26.05", "sacctmgr", "An account that would be below itself is an error of its own; it was skipped."
     ),
     "task_ids_in_brackets": Change("26.05", "scontrol", "Errors name tasks of an array in brackets, `5_[1,4]`."),
     "recurring_jobs": Change("24.11", "scrontab", "The command is there; Debian's packages of 22.05 have none."),

@@ -100,7 +100,7 @@ NODES_REQUIRED_TEXT = "Nodes required for job are DOWN, DRAINED or reserved for 
 
 
 def deleted_reservation(name: str) -> str:
-    """The reason of a job whose reservation is gone."""
+    """Return the reason of a job after its reservation was deleted."""
     return f"Reservation {name} was deleted"
 
 

@@ -1,7 +1,7 @@
-"""TOML files of users, read for policies and workloads, with what is wrong in one line that names file and field.
+"""TOML files of users, for policies and workloads; an error is one line that names file and field.
 
-Where a name is looked up can be said around whoever reads (`texts_from`): options of a policy in a slurm.conf name
-files beside it, and a live cluster reads them as they were when it began.
+A caller may choose where names are looked up (`texts_from`). The options of a policy in a slurm.conf name files beside
+it, and a live cluster reads these files as they were when it began.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def check_bundle(options: RunOptions, file: Path) -> None:
 
 
 def write_bundle(options: RunOptions, fit: Fit, file: Path) -> str:
-    """Write the bundle of `options`, whose replay has the grade `fit`; returns what was kept, for a reader.
+    """Write the bundle of `options`, their replay having the grade `fit`; return what was kept, as a text.
 
     Raises
     ------
@@ -161,7 +161,7 @@ Kept of the accounting data: the tree of accounts, shares, limits and QOS, names
 
 Users, accounts, QOS, partitions, nodes, features, types of GRES, licenses, reservations and switches have pseudonyms,
 the same in all files; names of GRES (gpu), the QOS normal and root stay. No path, host, address, comment, reason,
-submit line or job name is in it. Somebody who knows when a job of an unusual size was submitted can still find it.
+submit line or job name is in it. A reader who knows when a job of an unusual size was submitted can still find it.
 """
 
 

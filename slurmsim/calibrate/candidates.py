@@ -24,7 +24,7 @@ from slurmsim.replaying.options import Pairs
 from slurmsim.workload import Workload
 
 MOST_PARTITIONS = 4
-"""Partitions with the most jobs, whose limits are tried."""
+"""Limits are tried of so many partitions, those with the most jobs."""
 WEIGHTS = ("Age", "JobSize", "Partition", "Fairshare", "QOS", "Assoc")
 _OF_ACCOUNTS = ("Fairshare", "QOS", "Assoc")
 BACKFILL = {

@@ -74,7 +74,7 @@ class Causes:
 
     @property
     def explaining(self) -> list[Tried]:
-        """Those whose effect is clear."""
+        """The candidates with a clear effect."""
         return [one for one in self.tried if one.clear]
 
     @property

@@ -16,7 +16,7 @@ from slurmsim_workloads.sacct.clock import DumpClock
 BACK_S = 60
 """Submissions are said to run backwards where they do by more than this."""
 AROUND = 5
-"""Submissions on either side whose middle is compared: one requeued job, submitted again, is no clock."""
+"""Submissions on either side; their medians are compared, since one job requeued and submitted again is no clock."""
 HOUR, DAY = 3600, 86_400
 RHYTHM = 0.1
 """Length of the mean vector of the hours from which on a log has days and nights."""
@@ -56,7 +56,7 @@ def _zone(dump: DumpClock) -> Iterator[Remark]:
 
 
 def _order(workload: Workload) -> Iterator[Remark]:
-    """Records whose own times contradict each other."""
+    """Yield remarks on records with times that contradict each other."""
     submit, eligible, start, end = (workload.ints[name] for name in ("submit", "log_eligible", "log_start", "log_end"))
     for what, mask in (
         ("started before they were submitted", (start >= 0) & (start < submit)),

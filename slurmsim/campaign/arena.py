@@ -1,7 +1,7 @@
 """The arena: every installed policy on a fixed set of workloads, and a page of who was better at what.
 
-The sets, a quick and a full one, have a version. What is on a page of one set and version compares with pages of the
-same, whoever made them; a new workload, load, condition or seed makes a new version.
+The sets, a quick and a full one, have a version. Pages of one set and version can be compared, wherever they were made.
+A new workload, load, condition or seed makes a new version.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Leaderboard:
     boards
         A ranking over all workloads for each measure.
     losses
-        Each policy, best first, and where and to whom it loses.
+        For each policy, best first: the measures on which it loses, and the policies that beat it.
     """
 
     title: str
@@ -193,7 +193,7 @@ def html(found: Leaderboard) -> str:
 
 
 def _whole(frame: pd.DataFrame) -> pd.DataFrame:
-    """Without policies some of whose cells failed: nobody could be compared where they have none."""
+    """Return `frame` without policies that have failed cells: a cell counts only where every policy has it."""
     cells = frame.groupby("policy")["key"].transform("size")
     return frame[cells == cells.max()]
 
@@ -223,10 +223,10 @@ def _rows(board: Ranking) -> list[tuple[str, str, str, str]]:
 
 
 def _losses(row: Row, every: Sequence[Ranking]) -> str:
-    """To whom, and where."""
+    """Name the policies that beat this one, measure by measure."""
     said = []
     for ranking in every:
         for one in ranking.rows:
             if one.policy == row.policy and one.beaten_by:
                 said.append(f"{ranking.title}: to {', '.join(one.beaten_by)}")
-    return "; ".join(said) or "to nobody that a test could tell"
+    return "; ".join(said) or "to no policy that a test could tell"

@@ -54,7 +54,7 @@ class Row:
     Attributes
     ----------
     policy, rank
-        Its name, and its place: of equals, whom no test tells apart from the first of them, the same.
+        Its name, and its place; policies that no test tells apart from the first of them share a place.
     cells, jobs
         Its cells that have a counterpart of every other policy, and the jobs in them.
     refused, never_started, cancelled_waiting, dropped
@@ -253,7 +253,7 @@ def _turned(
 def _ranks(
     order: Sequence[str], complete: Mapping[str, bool], p: Mapping[tuple[str, str], float | None]
 ) -> dict[str, int]:
-    """Places in `order`; whoever no test tells apart from the first of those before shares its place.
+    """Return the places in `order`; policies that no test tells apart from the first of a place share that place.
 
     `p` has each pair both ways round.
     """

@@ -1,4 +1,4 @@
-"""Dask's workers in jobs of the Slurm whose commands are on PATH, by dask-jobqueue: one worker of one core a job.
+"""Dask's workers in jobs of the Slurm that has its commands on PATH, by dask-jobqueue: one worker of one core a job.
 
 What a site wants of such jobs (partition, account, time limit, memory) is said in Dask's own configuration,
 ``jobqueue.slurm``. A job that ends while there is work is followed by another. All that workers say goes through TLS.
@@ -31,7 +31,7 @@ class SlurmWorkers:
     workers
         How many; at least one.
     shared
-        An empty folder that workers see under the same name; keys for TLS go there, and whoever made it removes it.
+        An empty folder that workers see under the same name; keys for TLS go there, and the caller removes it.
     logs
         Folder for what the jobs print.
 
@@ -72,7 +72,10 @@ class SlurmWorkers:
         self.cluster.scale(jobs=self.workers)
 
     def _check_came(self, jobs: set[str]) -> None:
-        """All jobs have ended. Dask forgets one whose worker was there after a while; the others stay."""
+        """Raise SlurmSimError if all jobs have ended before their workers came.
+
+        Dask forgets an ended job after a while if its worker came; other jobs stay in its list.
+        """
         import dask
         from dask.utils import parse_timedelta
 

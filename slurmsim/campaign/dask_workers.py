@@ -1,7 +1,7 @@
 """The same tasks on Dask's workers: on this machine, in jobs of Slurm, or where a scheduler of Dask has some.
 
 Workers write results themselves, so they must see the folder of the sweep under the same name; nothing but a few
-numbers a cell goes through the scheduler. Dask starts a task anew whose worker dies, three times.
+numbers a cell goes through the scheduler. When a worker dies, Dask starts its task anew, three times.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def run_on_dask(
     Raises
     ------
     ConfigError
-        Nobody answers at the address, Slurm would refuse the jobs, or a worker has several threads.
+        No scheduler answers at the address, Slurm would refuse the jobs, or a worker has several threads.
     """
     import distributed
 
@@ -77,7 +77,7 @@ def run_on_dask(
         cluster = slurm.cluster if slurm is not None else local
         client = distributed.Client(cluster or address, timeout=WAIT_S)
     except OSError as error:
-        raise ConfigError(f"nobody answers at {address}: {' '.join(str(error).split())}", field="--dask",
+        raise ConfigError(f"no scheduler answers at {address}: {' '.join(str(error).split())}", field="--dask",
                           expected=_EXPECTED) from None  # fmt: skip
     try:
         yield from _work(client, iter(tasks), stopping, slurm)

@@ -22,8 +22,8 @@ SAMPLES = 20  # cells of a kind that are looked at
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """Cells to run, seconds of one process they need, and bytes they leave; `known` of them are like ones that ran.
-    `failing` says of cells whose jobs cannot be had which they are and why, one line for all of a workload, a window
-    and a setting."""
+    `failing` names the cells with a workload that cannot be read, and why: one line for all cells of a workload, a
+    window and a setting."""
 
     cells: int
     known: int

@@ -94,7 +94,7 @@ class Grid:
 
 
 def read_grid(source: str | Path | Mapping[str, Any], *, allow_code: bool = False) -> Grid:
-    """The grid in a TOML file, whose names of files are relative to it, or in a mapping of the same form.
+    """Return the grid in a mapping or in a TOML file; names of files in it are relative to the TOML file.
 
     A policy in a file may name code in its options only with `allow_code`; one in a mapping always may.
 
@@ -290,7 +290,7 @@ class _Reader:
         raise self.wrong(where, _shown(value), "a text")
 
     def check_code(self, grid: Grid) -> None:
-        """Raises ConfigError for a policy whose options name code."""
+        """Raise ConfigError for a policy that names code in its options."""
         for number, policy in enumerate(grid.policies, 1):
             try:
                 check_without_code(str(policy.options.get("policy", "")))

@@ -1,8 +1,8 @@
 """The key of a cell: a hash of everything its results depend on, and of nothing else.
 
 Files count by what is in them, never by their names, places or times; slurmsim by its version, its source and what of
-it is compiled; plug-ins by their source. Whoever makes a key has thereby read the cell's configuration and its policy,
-so most of what is wrong with a cell comes out before any runs.
+it is compiled; plug-ins by their source. To make a key, the cell's configuration and policy are read, so most errors of
+a cell come out before any cell runs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The tables of a campaign, from the results of its cells: a few rows at a time, in the order of keys.
 
-The same cells give the same bytes, whoever ran them in whatever order; what they took, where and when is in
+The same cells give the same bytes, on every machine and in every order. How long they took, where and when is in
 ``times.parquet``, which differs.
 """
 

@@ -81,7 +81,7 @@ class Store:
         return self.file(key).is_file() and (not per_job or self.jobs(key).is_file())
 
     def read(self, key: str) -> dict[str, Any]:
-        """Its ``figures`` and what it ``spent``. Raises OutputError when somebody has damaged the file."""
+        """Return the cell's ``figures`` and what it ``spent``. Raises OutputError for a damaged file."""
         try:
             found = loads(read_text(self.file(key)))
             return {"figures": dict(found["figures"]), "spent": dict(found["spent"])}

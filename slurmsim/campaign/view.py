@@ -29,7 +29,7 @@ _ALSO: Mapping[str, tuple[str, Callable[[float], str], str]] = {
     "unfair_share": (
         "unfair",
         lambda x: f"{100 * x:.1f} %",
-        "Unfair: jobs that started later than if nobody had come after them.",
+        "Unfair: jobs that started later than they would have if no job had come after them.",
     ),
     "mean_unfair_wait_s": ("later by", duration, "Later by: how much, over all jobs asked about."),
     "goodput": ("goodput", lambda x: f"{100 * x:.1f} %", "Goodput: the share of the machine for jobs that completed."),

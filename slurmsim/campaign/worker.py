@@ -1,4 +1,4 @@
-"""A worker process: takes tasks from a pipe and answers each, until nobody is there any more.
+"""A worker process: takes tasks from a pipe and answers each, until the other end is closed.
 
 It is a program of its own and not a fork, so that it works wherever it is started from (a notebook, a script without
 a main guard), and what a policy prints goes to the log of its cell.
@@ -25,7 +25,7 @@ from slurmsim.errors import SlurmSimError
 
 def main(descriptor: int) -> None:
     """Serve the pipe `descriptor` until its other end is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us says when to stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one says when to stop
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     pipe = Connection(descriptor)
     settled = False

@@ -87,9 +87,9 @@ class Peaks:
         self._known[kind] = max(peak, self._known.get(kind, 0))
 
     def fits(self, kind: str, running: Iterable[str]) -> bool:
-        """Whether one of `kind` may begin beside those of the kinds `running`; alone it always may.
+        """Return True if a cell of `kind` may begin beside cells of the kinds `running`; alone it always may.
 
-        A kind nobody has seen counts as its share of the memory there is, and as `LEAST` where that is less.
+        A kind that has not run yet counts as its share of the memory there is, and as `LEAST` where that is less.
         """
         others = list(running)
         if self.budget is None or not others:

@@ -142,6 +142,6 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _drop_stdout() -> None:
-    """Nobody reads it any more; the interpreter must not try to flush it again at exit."""
+    """Point stdout at the null device: its reader is gone, and the interpreter flushes it once more at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -9,8 +9,8 @@ from pathlib import Path
 from slurmsim.cli.sweep import add_running, finish
 
 DESCRIPTION = """Run installed policies on a fixed, versioned set of workloads and write a leaderboard: places with
-intervals for waits, slowdowns and use, and where each policy loses to whom. What has been run is not run again: a new
-policy costs its own cells. The set: docs/campaigns.md."""
+intervals for waits, slowdowns and use, and for each policy the policies that beat it, and where. A cell that has been
+run is not run again: a new policy costs its own cells. The set: docs/campaigns.md."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -37,7 +37,7 @@ def add_parser(subparsers: Any) -> None:
     add_groups(parser)
     parser.add_argument("--strict", action="store_true", help="refuse whatever the real daemons refuse")
     parser.add_argument("--release", choices=RELEASES, default=OLDEST,
-                        help=f"whose defaults hold (default {OLDEST}, newest {LATEST})")  # fmt: skip
+                        help=f"release that gives the defaults (default {OLDEST}, newest {LATEST})")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(func=run)
 

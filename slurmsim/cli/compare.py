@@ -11,8 +11,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "compare",
         help="compare runs: summaries, waits, queue, and job by job",
-        description="Compare runs with the first one: summaries side by side and, joined on the job id, whose start "
-        "moved most.",
+        description="Compare runs with the first one: summaries side by side and, joined on the job id, the jobs with "
+        "the largest moves of their start.",
     )
     parser.add_argument("dirs", metavar="DIR", type=Path, nargs="+", help="two or more folders that slurmsim run wrote")
     parser.add_argument("--out", metavar="OUT", type=Path, help="also write compare.html, compare.json and plots here")

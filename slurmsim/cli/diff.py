@@ -22,7 +22,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("old", type=Path, metavar="A.conf")
     parser.add_argument("new", type=Path, metavar="B.conf")
     parser.add_argument("--release", choices=RELEASES, default=OLDEST,
-                        help=f"whose defaults hold (default {OLDEST}, newest {LATEST})")  # fmt: skip
+                        help=f"release that gives the defaults (default {OLDEST}, newest {LATEST})")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(func=run)
 

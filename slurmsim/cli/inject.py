@@ -32,7 +32,8 @@ def add_parser(subparsers: Any) -> None:
         "slurmsim inject WHAT --help-settings lists those of one fault.",
     )  # fmt: skip
     inject.add_argument("what", nargs="?", metavar="WHAT", help="the fault")
-    inject.add_argument("settings", nargs="*", metavar="NAME=VALUE", help="whom it strikes, when, and how")
+    inject.add_argument("settings", nargs="*", metavar="NAME=VALUE",
+                        help="which commands, users or jobs it strikes, when, and how")  # fmt: skip
     inject.add_argument("--list", action="store_true", help="the faults there are, and how many they met")
     inject.add_argument("--remove", metavar="ID|all", help="end a fault, or all of them")
     inject.add_argument("--help-settings", action="store_true", help="what may be said of this fault")

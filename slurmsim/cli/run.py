@@ -92,8 +92,8 @@ def add_variants(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jitter", type=int, default=0, metavar="SECONDS",
                         help="move each submit time by up to this much, drawn by --seed (default 0)")  # fmt: skip
     parser.add_argument("--fair-start", type=int, default=0, metavar="N",
-                        help="ask of N jobs, drawn by --seed, when each had started if nobody had come after it: a "
-                        "run of its own for each (Sabin and Sadayappan 2005; default 0)")  # fmt: skip
+                        help="find for N jobs, drawn by --seed, when each would start if no job came after it: one "
+                        "more run for each (Sabin and Sadayappan 2005; default 0)")  # fmt: skip
 
 
 def _add_power(parser: argparse.ArgumentParser) -> None:

@@ -18,9 +18,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "why",
         help="explain a job's wait: which rule, who was ahead",
         description="Explain a job's wait. Without DIR, or with the folder of a live cluster: the rule that holds it "
-        "with its numbers, who is before it, its planned start, and what would start it now. With the folder of a run: "
-        "from its trace the reasons the job showed and for how long, who was first in line meanwhile, who started, and "
-        "whose end let it start.",
+        "with its numbers, the jobs before it, its planned start, and what would start it now. With the folder of a "
+        "run, from its trace: the reasons the job showed and for how long, the first job in line meanwhile, the jobs "
+        "that started, and the jobs that freed its nodes.",
     )
     parser.add_argument("dir", metavar="DIR", nargs="?", help="folder that slurmsim run wrote, or of a cluster")
     parser.add_argument("jobs", metavar="JOBID", nargs="+", help="job id, or ARRAY_TASK")

@@ -1,4 +1,4 @@
-"""An application by the PASS model: how long it takes on n nodes whose processors are capped at p watts."""
+"""An application by the PASS model: its run time on n nodes with processors capped at p watts."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Application:
         return _like(model.power(ghz, self.a, self.b, self.c))
 
     def time_s(self, nodes: ArrayLike, watts: ArrayLike) -> Any:
-        """Run time on `nodes` nodes whose processors are capped at `watts`; a cap above `p_high_w` changes nothing.
+        """Return the run time on `nodes` nodes with processors capped at `watts`; no cap works above `p_high_w`.
 
         Raises
         ------

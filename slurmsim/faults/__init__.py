@@ -1,6 +1,6 @@
-"""Faults on request: the rules somebody injects into a live cluster, as plain data.
+"""Faults on request: the rules that a user injects into a live cluster, as plain data.
 
-`kinds` is the table of what can go wrong, `rule` one injected rule with whom it strikes and how often, `draws` its
-seeded chance. The daemon decides by them (`slurmsim.slurmctld.faults`), commands carry out what it decided
+`kinds` is the table of what can go wrong. `rule` is one injected rule: what it strikes, and how often. `draws` is its
+seeded chance. The daemon decides by the rules (`slurmsim.slurmctld.faults`), and commands carry out its decisions
 (`slurmsim.commands.faulty`).
 """

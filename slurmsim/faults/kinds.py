@@ -1,4 +1,4 @@
-"""The table of faults: what can go wrong, whom it concerns, and what may be said of it."""
+"""The table of faults: what can go wrong, what it strikes (commands, jobs or nodes), and which settings it takes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Kind:
     about
         For people.
     parameters
-        What may be said beside whom it strikes and how often.
+        Its settings beside those of every fault (what it strikes, how often).
     commands
         The commands it can happen to; empty for all.
     """

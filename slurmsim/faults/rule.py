@@ -1,4 +1,4 @@
-"""One injected rule: what goes wrong, for whom, and when."""
+"""One injected rule: what goes wrong, for which commands, jobs or nodes, and when."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _APPLIES = {COMMAND: frozenset(WHOM), JOB: frozenset(WHOM) - {"command"}, NODES:
 
 @dataclass(slots=True)
 class FaultRule:
-    """A fault somebody asked for.
+    """One injected fault.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ def settings_of(what: str) -> dict[str, Parameter]:
 
 
 def make_rule(number_: int, what: str, given: Mapping[str, Any], now: int) -> FaultRule:
-    """The rule somebody asks for at `now`.
+    """Return the rule that `given` asks for, injected at `now`.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def make_rule(number_: int, what: str, given: Mapping[str, Any], now: int) -> Fa
 
 
 def _check_patterns(what: str, whom: Mapping[str, Any]) -> None:
-    """Raise ConfigError for patterns nobody can ever meet."""
+    """Raise ConfigError for a pattern that can never match."""
     _, kind = kind_of(what)
     for name in ("command", "user", "job"):
         if not all(pattern.strip() for pattern in whom[name].split(",")):

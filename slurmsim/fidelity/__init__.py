@@ -42,8 +42,8 @@ class Assessment:
     that ended up to five seconds before are still completing, which no recording shows.
     Freely: `launch_s` (what a job took beyond its work, mean; the one number the free replay is told), `free_order`,
     `free_nodes`, start differences, `drift_s` (median difference of the last tenth of the starts), `longest_chain` of
-    launches in the recording, mean latency of a launch recorded and replayed, and `explained`: the share of jobs whose
-    start difference is, to a second, the difference of the latencies added up along their chains.
+    launches in the recording, mean latency of a launch recorded and replayed, and `explained`: the share of jobs with a
+    start difference that is, to a second, the difference of the latencies added up along their chains.
     """
 
     recording: str

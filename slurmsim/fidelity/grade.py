@@ -29,7 +29,7 @@ class Fit:
     rank_correlation
         Spearman's rho between logged and replayed waits; None when all waits of one side are equal.
     close
-        Share of jobs whose replayed wait is within max(300 s, 25 %) of the logged one.
+        Share of jobs with a replayed wait within max(300 s, 25 %) of the logged one.
     verdict
         ``good``, ``fair``, ``poor``, or ``none`` when the log has too few starts to say.
     """

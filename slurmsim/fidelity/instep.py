@@ -71,7 +71,7 @@ class InStep:
 @dataclass(slots=True)
 class _Run:
     jobs: dict[int, Job] = field(default_factory=dict)
-    crossed: list[int] = field(default_factory=list)  # seconds whose pass ended in the next
+    crossed: list[int] = field(default_factory=list)  # seconds with a pass that ended in the next second
     nodes: dict[int, str] = field(default_factory=dict)
     held: dict[int, Allocation] = field(default_factory=dict)
     began: dict[int, int] = field(default_factory=dict)  # job -> second of its start

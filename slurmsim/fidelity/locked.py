@@ -131,7 +131,7 @@ class _Walk:
         self.ever_wanted: set[int] = set()
         self.placed: dict[int, Allocation] = {}  # what our latest pass gave a job, CPU for CPU
         self.freed: list[tuple[int, Bitmap]] = []  # when jobs ended lately, and their nodes
-        self.ahead: set[int] = set()  # jobs whose start a pass of ours made in the second before
+        self.ahead: set[int] = set()  # jobs that a pass of ours started in the second before
         self.shown: dict[int, list[tuple[int, str]]] = defaultdict(list)  # job -> (since when, our reason)
         self.interval = int(recording.cluster.scheduler_parameters.get("bf_interval") or 30)
 
@@ -194,7 +194,7 @@ class _Walk:
         return best
 
     def _late(self, recorded: dict[int, RecordedJob]) -> Iterator[Sequence[Bitmap]]:
-        """Which nodes may still be completing for each pass of this second: freed ones nobody has been started on.
+        """Yield the nodes that may still be completing in each pass of this second: freed, and without a new job.
 
         With several starts the nodes of the last of them may have come back between two passes.
         """

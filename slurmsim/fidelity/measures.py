@@ -37,7 +37,7 @@ class Launches:
     The latency of a start is the time since the fact that enabled it: the work's end in the last job to end on the
     nodes of the first job of that second's pass, or that job's submission if it came later. So it holds what that last
     job took beyond its work, and how long the pass took to come. `total` adds it up along the chain of launches that
-    led to a job (the launch of the job whose end enabled this start, and so on); `length` counts them.
+    led to a job (the launch of the job that enabled this start by its end, and so on); `length` counts them.
     """
 
     latency: IntArray  # (n_jobs,) seconds

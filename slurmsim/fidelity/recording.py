@@ -230,7 +230,7 @@ def _workload(jobs: tuple[RecordedJob, ...], asked: dict[str, dict[str, Any]], s
 
 
 def _reasons(recorded: dict[str, Any], ask: dict[str, Any]) -> tuple[tuple[int, str], ...]:
-    """What it waited for. The tasks of an array share a name, so that whose reason was seen is not known."""
+    """Return the reasons a job showed; none for tasks of an array, since they share a name and cannot be told apart."""
     seen = () if "array" in ask else recorded.get("reasons") or ()
     return tuple((int(when), str(reason)) for when, reason in seen)
 
@@ -259,7 +259,7 @@ def _begin(job: RecordedJob, after: int) -> int:
 
 
 def _array(text: str, ids: list[int], job_id: int) -> dict[str, int]:
-    """Whose task of an array a job is. The record of the array has the first id and is its last task to start."""
+    """Return the array and task of a job. The record of the array has the first id and is its last task to start."""
     indexes, _, limit = text.partition("%")
     tasks = [*ids[1:], ids[0]]
     found = {"array_job_id": ids[0], "array_task_id": int(expand(f"t[{indexes}]")[tasks.index(job_id)][1:])}

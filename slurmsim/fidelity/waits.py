@@ -40,7 +40,7 @@ def on(order: Ids, ids: Ids, values: Floats) -> Floats:
 
 
 def replay_waits(options: RunOptions) -> tuple[Ids, Floats]:
-    """Job ids and waits of one run, whose trace is not kept (its `out` is not used). Raises SlurmSimError."""
+    """Return job ids and waits of one run; its trace is not kept and its `out` not used. Raises SlurmSimError."""
     with tempfile.TemporaryDirectory(prefix="slurmsim-") as folder:
         made, _, interrupted = execute(prepare(replace(options, out=folder + "/run")), report=False)
         if interrupted:

@@ -45,7 +45,7 @@ _SHORT = {"user_name": "user", "job_state": "state", "state_reason": "reason", "
 
 
 class Record(dict[str, Any]):
-    """One job or node: a dictionary whose keys are attributes too."""
+    """One job or node: a dictionary with its keys as attributes, too."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -140,7 +140,7 @@ class Cluster:
         with self._life:
             if self._thread is not None and self._thread.is_alive():
                 return
-            self.client.close()  # of one that somebody else stopped
+            self.client.close()  # its daemon was stopped from outside
             prepared = prepare(self.folder, self.settings)
             server = None
             try:
@@ -169,7 +169,7 @@ class Cluster:
             if self._thread.is_alive():
                 raise OutputError(f"the daemon in {self.folder} does not end")
             self._thread = self._server = None
-            with self._line:  # the daemon hung up on whoever was talking
+            with self._line:  # the daemon has closed the connection, perhaps in the middle of a call
                 self.client.close()
 
     def _remove(self) -> None:
@@ -244,7 +244,7 @@ class Cluster:
         return int(self._call("clock", action="step", seconds=seconds_of(amount))["now"])
 
     def until_idle(self, limit: str | int = "366d") -> int:
-        """Step until nothing runs and nobody will start by himself, at most by `limit`; the present then.
+        """Step until no job runs and none will start on its own, at most by `limit`; return the present then.
 
         Scripts that really run are waited for; cluster time stands still meanwhile.
         """
@@ -320,7 +320,7 @@ class Cluster:
         what
             A kind of fault: ``"timeout"``, ``"OUT_OF_MEMORY"``, ``"flap"`` … (docs/faults.md).
         given
-            Whom it strikes (``command``, ``user``, ``job``: patterns), when (``every``, ``probability``, ``after``,
+            What it strikes (``command``, ``user``, ``job``: patterns), when (``every``, ``probability``, ``after``,
             ``times``, ``for_``, ``seed``), and what else its kind takes (``seconds=30``).
 
         Raises
@@ -351,7 +351,7 @@ class Cluster:
         return start_page(self.folder, may_change=control)
 
     def faults(self) -> list[Record]:
-        """The faults there are: ``id``, ``what``, ``parameters``, whom they strike, how often they ``met`` somebody."""
+        """Return the injected faults: ``id``, ``what``, ``parameters``, what they strike, how often they ``met`` it."""
         return [Record(one) for one in self._call("faults")["faults"]]
 
     def _rows(self, call: str, fields: Sequence[str]) -> list[Record]:

@@ -80,7 +80,7 @@ def prepare(folder: Path, settings: Settings) -> Prepared:
     Raises
     ------
     ConfigError, OutputError
-        Somebody runs there, or what is asked for is wrong or cannot be written.
+        A daemon runs there already, or what is asked for is wrong or cannot be written.
     """
     held = StateFolder.take(folder)
     try:
@@ -131,7 +131,7 @@ def start(folder: Path, prepared: Prepared, progress: Callable[[int, int], None]
         os.close(told)
         told = -1
         if _is_ready(daemon, news, progress):
-            daemon.returncode = 0  # it lives on; nobody waits for it
+            daemon.returncode = 0  # it lives on: no wait(), and no warning of Popen
             return [line for line in _said(log, before) if line.startswith(WARNING)]
         daemon.wait()
         said = _said(log, before)
@@ -152,7 +152,7 @@ def start(folder: Path, prepared: Prepared, progress: Callable[[int, int], None]
 
 @contextlib.contextmanager
 def _interrupted_later() -> Iterator[None]:
-    """A Ctrl-C inside counts at the end: while Popen is at work there is a process already that nobody could end."""
+    """Delay a Ctrl-C until the end of the block: while Popen is at work, its process exists but has no handle yet."""
     before = signal.getsignal(signal.SIGINT)
     if before is None or threading.current_thread() is not threading.main_thread():
         yield
@@ -254,7 +254,7 @@ def stop(folder: Path, *, force: bool = False) -> None:
 
 
 def remember(folder: Path) -> None:
-    """From now on this is the cluster of commands that nobody told which. Raises OutputError."""
+    """Make this the default cluster of commands. Raises OutputError."""
     base = Path(state_folder(os.environ))
     with contextlib.suppress(OSError):
         if (base / CURRENT).read_text("utf-8") == f"{folder}\n":  # also on a full disk

@@ -55,7 +55,7 @@ def write_programs(folder: Path) -> Path:
         part = place / f"{name}.part"
         part.write_text(text, "utf-8")
         part.chmod(0o755)
-        part.rename(place / name)  # whoever calls it meanwhile finds it whole
+        part.rename(place / name)  # a caller meanwhile finds the old or the new file, never half of one
     return place
 
 

@@ -208,7 +208,7 @@ def _accounting(path: str, folder: Path, name: str) -> str:
 
 
 def made_up_conf(settings: Settings) -> str:
-    """The slurm.conf of a cluster nobody has one for."""
+    """Return the slurm.conf of a cluster that was given none."""
     count = settings.nodes
     names = f"n[{1:0{len(str(count))}d}-{count}]" if count > 1 else "n1"
     gpus = f" Gres=gpu:{settings.gpus_per_node}" if settings.gpus_per_node else ""

@@ -124,7 +124,7 @@ class JobColumns:
         return len(self.submit)
 
     def in_state(self, *states: str) -> BoolArray:
-        """Rows whose state is one of `states`."""
+        """Return a mask of the rows that have one of `states`; (n,)."""
         wanted = np.fromiter((s in states for s in self.states), bool, len(self.states))
         return wanted[self.state_codes] if len(self) else np.zeros(0, bool)
 

@@ -19,7 +19,7 @@ NEEDED = ("submit", "start", "end", "cpus", "nodes", "state", "run_time_s")
 
 
 def by_user(trace: Trace) -> dict[str, float | None]:
-    """Figures over the users' mean bounded slowdowns ``x``, of users who finished a job; None where nobody has.
+    """Return figures over the users' mean bounded slowdowns ``x``, of users with a finished job; None without any.
 
     ``jain_users``: ``(sum x)² / (n sum x²)``, 1 where all fare alike, 1/n where one of n bears it all.
     ``users_slowdown_spread``: the 90th percentile of ``x`` over the 10th.

@@ -240,7 +240,7 @@ class Pack:
         return Loss(loss, loss)
 
     def started_users(self) -> Loss:
-        """Metric 4: the share of the users in the queue of whom nothing starts.
+        """Metric 4: the share of the users with jobs in the queue, but with no job that starts.
 
         Raw is the printed count, users of Z_start + users of Z_queue - users of Z, in which a user with jobs in both
         sets counts twice.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 RUNNING, BOOTING = "(it ran)", "(its nodes boot)"  # what stands in a timeline where no reason can
 
-_MARKS = ("SUBMIT", "REASON", "REQUEUE", "HOLD", "RELEASE")  # events whose reason a pending job shows from then on
+_MARKS = ("SUBMIT", "REASON", "REQUEUE", "HOLD", "RELEASE")  # events that set the reason a pending job shows
 _KINDS = (*_MARKS, "START", "READY", "END")
 _OTHER = len(_KINDS)  # kind of an event that `JobEvents` was asked for besides
 COLUMNS = ("time", "event", "job_id", "reason")

@@ -10,7 +10,7 @@ import numpy as np
 from slurmsim.states import REFUSED, JobState, Reason
 
 COLUMNS = ("start", "state", "reason")
-_BY_THE_CLUSTER = (Reason.DEPENDENCY_NEVER,)  # what a cancelled job says whose user did not cancel it
+_BY_THE_CLUSTER = (Reason.DEPENDENCY_NEVER,)  # reasons of cancelled jobs that their users did not cancel
 
 
 def unstarted(jobs: Any) -> dict[str, Any]:

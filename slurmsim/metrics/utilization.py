@@ -118,7 +118,7 @@ def utilization(
     allocated
         CPUs in use as a step series, counted instead of the jobs' last runs.
     down
-        CPUs of nodes that nobody could use, as a step series; they are not available.
+        CPUs of nodes that no job could use, as a step series; they are not available.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 Kinds:
 
-- ``text``, ``flag``; ``names`` (a comma list, whose attribute is a tuple),
+- ``text``, ``flag``; ``names`` (a comma list; the attribute is a tuple),
 - ``count`` (32 bits), ``small count`` (16 bits), ``node count``; ``limit``, ``node limit`` (a number, or without end),
 - ``minutes`` (without end, perhaps), ``minutes over`` (of a limit); the attribute is in seconds,
 - ``seconds``, ``memory`` (MiB),

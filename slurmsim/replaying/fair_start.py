@@ -1,4 +1,4 @@
-"""Fair start times: when a job would have started had nobody come after it.
+"""Fair start times: when a job would have started if no job had come after it.
 
 G. Sabin, P. Sadayappan, "Unfairness metrics for space-sharing parallel job schedulers", JSSPP 2005: a job that starts
 later than that was passed by to its harm. A policy decides by what has happened, so up to a job's submission the run of
@@ -35,7 +35,7 @@ class UntilStart(Simulation):
 
 
 def fair_start(prepared: Prepared, job_id: int) -> int | None:
-    """The second at which the job starts if nobody is submitted after it; None if it never does."""
+    """Return the second at which the job starts if no job is submitted after it; None if it never does."""
     ints = prepared.workload.ints
     own = ints["submit"][ints["job_id"] == job_id][0]
     come = prepared.workload.take(np.flatnonzero(ints["submit"] <= own))

@@ -13,7 +13,7 @@ from pathlib import Path
 from slurmsim.errors import ConfigError, OutputError
 
 MOST = 1000
-"""How many are kept unless somebody says so."""
+"""How many instances are kept by default."""
 
 Solver = Callable[[str, str], str]
 """(name, request) -> answer, both texts of JSON: `slurmsim.sim.solving.solve`."""

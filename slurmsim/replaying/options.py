@@ -1,7 +1,7 @@
 """What a run depends on: the options of ``slurmsim run``, which are the keywords of `slurmsim.run`.
 
-An option is declared here, and its words for the command line in `slurmsim.cli.run`. Between the two and `prepare`
-goes one object; nobody hands options on one by one.
+An option is declared here, and its words for the command line in `slurmsim.cli.run`. One object takes all options to
+`prepare`; no function hands them on one by one.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from slurmsim.workload import Workload
 
 
 def power_spec(options: RunOptions, policy: Policy, workload: Workload, cluster: ClusterSpec) -> PowerSpec | None:
-    """The watts of a run; None where nobody asks for them and no job has an application.
+    """Return the watts of a run; None where no option asks for them and no job has an application.
 
     Raises
     ------

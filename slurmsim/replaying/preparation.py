@@ -82,7 +82,7 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     check_options(options)
     overrides = list(options.set)
     if policy_name:
-        load_policy(policy_name)  # a name nobody has is told before anything is read
+        load_policy(policy_name)  # an unknown name ends the run before anything is read
         overrides.append(("SchedulerType", f"sched/{policy_name}"))
     findings: list[Finding] = []
     scheduler_line: tuple[str | None, int | None] = (None, None)

@@ -1,4 +1,4 @@
-"""Two or more runs side by side: their summaries, and job by job whose start moved."""
+"""Two or more runs side by side: their summaries, and job by job how far its start moved."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ def _movers(first: RunData, other: RunData, a: IntArray, b: IntArray, chosen: In
 
 
 def _unlike(first: Any, other: Any, a: IntArray, b: IntArray) -> int:
-    """Rows whose texts differ, both columns given as codes and the texts they point into."""
+    """Count the rows with different texts, both columns given as codes and the texts they point into."""
     number: dict[str, int] = {}
     ids = [
         np.array([number.setdefault(t, len(number)) for t in texts] or [0], np.int64)[codes[rows]]

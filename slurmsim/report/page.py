@@ -69,7 +69,7 @@ def figures(pictures: Iterable[tuple[str, bytes]]) -> list[str]:
 
 
 def drawings(pictures: Iterable[tuple[str, str]]) -> list[str]:
-    """Pictures, given as caption and SVG, whose texts are escaped."""
+    """Return figures of SVG pictures, given as caption and SVG; texts in the SVG must be escaped already."""
     return [_block("drawing", svg, caption) for caption, svg in pictures]
 
 

@@ -52,7 +52,7 @@ def shaped(read: Reader, shape: Any) -> Reader:
 class Body:
     """One body on its way: which release and version reads it, and what it warns about.
 
-    `qos` tells the names of QOS there are, once somebody asks.
+    `qos` returns the names of the known QOS; it is called when they are first needed.
     """
 
     release: str
@@ -193,7 +193,7 @@ def one_qos(body: Body, value: Any, path: str) -> str:
 
 
 def words(known: Mapping[str, str], *, stops: bool = True) -> Reader:
-    """A list of flags: what each is called here; `stops`: one nobody knows ends the request."""
+    """Make the reader of a list of flags; `known` has our word for each. `stops`: an unknown flag ends the request."""
     upper = {name.upper(): ours for name, ours in known.items()}
 
     def read(body: Body, value: Any, path: str) -> list[str]:
@@ -217,7 +217,7 @@ def words(known: Mapping[str, str], *, stops: bool = True) -> Reader:
 
 
 def tres(body: Body, value: Any, path: str) -> str:
-    """A list of TRES as sacctmgr is told it; kinds nobody knows are passed over, as in Slurm."""
+    """Read a list of TRES as the text sacctmgr takes; unknown kinds are passed over, as in Slurm."""
     parts = []
     for one in _listed(value):
         if not isinstance(one, dict) or not isinstance(one.get("type"), str):

@@ -87,7 +87,7 @@ class _Tree:
         self._constructor = yaml.constructor.SafeConstructor()
         self.value: Any = None
         self._open: list[list[Any] | dict[str, Any]] = []
-        self._keys: list[str | None] = []  # of each that is open, the key whose value comes next
+        self._keys: list[str | None] = []  # for each open mapping, the key of the value that comes next
         self._documents = 0
         for event in events:
             self._take(event)

@@ -1,4 +1,4 @@
-"""Documents that a command makes already: it runs in this process, as whoever asks."""
+"""Documents that a command makes already: the command runs in this process, as the user of the request."""
 
 from __future__ import annotations
 

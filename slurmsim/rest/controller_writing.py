@@ -98,7 +98,7 @@ def update_nodes(call: Call) -> Found:
 
 
 def _with_state(call: Call, rejected: Rejected) -> Rejected:
-    """A state nobody knows: from v0.0.41 on the request goes on without it, and is refused once more."""
+    """Return the refusal of an unknown state: from v0.0.41 on the request goes on without it and fails once more."""
     if not rejected.error["source"].startswith("#/state") or call.version <= 40:
         return rejected
     names = [name for one in (call.body.get("name") or ()) for name in _hosts(str(one))] or ["(null)"]

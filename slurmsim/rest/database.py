@@ -69,7 +69,7 @@ def _date(text: str) -> str:
 
 
 def job(call: Call) -> Found:
-    """One job, whoever's it is."""
+    """Return one job, of any user."""
     text = call.parts["job_id"]
     if not re.fullmatch(r"[0-9]{1,10}(?:[_+][0-9]{1,10})?", text):
         raise call.rejected_parameters("op_handler_job")
@@ -112,7 +112,7 @@ _OF_USERS = ("admin_level", "default_account", "default_wckey")
 
 
 def _only(call: Call, records: list[Record], part: str = "name") -> list[Record]:
-    """The record whose name stands in the path; all of them where none does."""
+    """Return the record that the path names; all records where it names none."""
     wanted = call.parts.get(part)
     return records if wanted is None else [one for one in records if str(one["name"]).lower() == wanted.lower()]
 

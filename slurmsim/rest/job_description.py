@@ -230,7 +230,7 @@ NOT_MODELLED = frozenset(
 
 
 def read(body: dict[str, Any]) -> tuple[Job, list[str], list[tuple[str, str]]]:
-    """The request, the names of fields that are not modelled, and names and types of fields nobody knows.
+    """Return the request, the names of fields that are not modelled, and names and types of unknown fields.
 
     Raises Wrong, with the field's name, for a value that cannot be read.
     """

@@ -32,9 +32,9 @@ UNAUTHORIZED = "Authentication failure"
 
 @dataclass(frozen=True)
 class Person:
-    """Who asks: `user` None is whoever runs the server; `by_token` says that he named himself by a token.
+    """The user of a request: `user` None is the user who runs the server; `by_token`: a token names the user.
 
-    One whose token is not `valid` is let in, and refused by slurmctld.
+    A user with a token that is not `valid` is let in, and refused by slurmctld.
     """
 
     user: str | None = None
@@ -72,7 +72,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Visit:
-    """A request whose head was judged: `answer` carries it out, given its body where it `takes_body`."""
+    """A request after its head was judged: `answer` carries it out, given its body where it `takes_body`."""
 
     answer: Callable[[bytes], Answer]
     takes_body: bool = False

@@ -1,8 +1,8 @@
 """Metrics for Prometheus: 26.05's own names below ``/metrics/``, and at ``/metrics`` those of an exporter.
 
-The names, their order and which labels they have are those that slurmctld of 26.05 was recorded with
-(MetricsType=metrics/openmetrics); values are in the units it tells, MiB where it says bytes. What nobody counts here is
-0, as in sdiag. The exporter is vpenso's prometheus-slurm-exporter, whose names dashboards know; every release has them.
+Names, order and labels are those of recordings of slurmctld 26.05 (MetricsType=metrics/openmetrics). Values are in the
+units it prints, MiB where it says bytes. What is not counted here is 0, as in sdiag. The exporter is vpenso's
+prometheus-slurm-exporter: dashboards know its names, and every release has them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The OpenAPI document of the paths of `routes` and the records of the tables; every word of it is ours.
 
-What is a table is described field by field, in each version with the fields it has; other parts of a document are
-objects whose members are not named.
+A table is described field by field, in each version with the fields it has there. Other parts of a document are
+objects without named members.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _BODIES: dict[str, Table] = {**database_tables.BODIES, **controller_writing.BODI
 _NUMERIC = frozenset({"number", "_minutes"})
 _TEXTUAL = frozenset({"text", "csv"})
 _DESCRIPTIONS = {
-    200: "What was asked for.", 401: "Nobody is known to ask.", 404: "There is no such thing.",
+    200: "What was asked for.", 401: "The user of the request is unknown.", 404: "There is no such thing.",
     "default": "What went wrong, in `errors`.",
 }  # fmt: skip
 

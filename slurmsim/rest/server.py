@@ -1,7 +1,7 @@
 """``slurmrestd``: the service behind Starlette and uvicorn, on a Unix socket or a port of this machine.
 
 It is a process of its own, run by any user of the cluster; it speaks the socket protocol and may do what its user may.
-Whoever acts for others by tokens is the cluster's owner, who alone can read the key.
+Only the cluster's owner can act for others by tokens, since no other user can read the key.
 """
 
 from __future__ import annotations

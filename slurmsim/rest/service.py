@@ -47,7 +47,7 @@ class Service:
     cluster
         Its name.
     user
-        Whom requests over the Unix socket act as; None: whoever runs this.
+        The user that requests over the Unix socket act as; None: the user who runs this.
     accounting
         Whether there is a database.
     authentication
@@ -57,7 +57,7 @@ class Service:
     versions
         Which data_parser versions are; None: all there are.
     user_of
-        Whose token it is; None for one that is not valid.
+        Returns the user of a token; None for a token that is not valid.
     host
         Where slurmctld runs, for who cannot be told by it.
     """
@@ -156,9 +156,9 @@ class Service:
             raise Failure(403, "Origin is another site")
 
     def _person(self, request: Request) -> Person:
-        """Who asks. Raises Failure.
+        """Return the user of a request. Raises Failure.
 
-        A token that is not valid is found out by slurmctld, not here: whoever has one is let in, and refused by it.
+        slurmctld finds out that a token is not valid, not this: the request is let in, and slurmctld refuses it.
         """
         headers = request.headers
         kind, _, bearer = headers.get("authorization", "").partition(" ")

@@ -29,7 +29,7 @@ def fields(call: Call, body: Any, source: str) -> dict[str, Any]:
 
 
 def description(call: Call, body: Any, source: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A job's fields as a request, and warnings of those nobody knows. Raises Rejected."""
+    """Return a job's fields as a request, and warnings of unknown fields. Raises Rejected."""
     try:
         job, refused, unknown = job_description.read(fields(call, body, source))
     except job_description.Wrong as wrong:

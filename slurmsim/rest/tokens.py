@@ -17,7 +17,7 @@ def load_key(folder: str) -> bytes:
 
 
 def user_of(token: str, key: bytes, now: float) -> str | None:
-    """Whose token it is; None for one that is not valid (any more).
+    """Return the user of `token`; None for a token that is not valid (any more).
 
     Parameters
     ----------
@@ -31,6 +31,6 @@ def user_of(token: str, key: bytes, now: float) -> str | None:
         )  # fmt: skip
         expires = float(claims["exp"])
     except (jwt.InvalidTokenError, ValueError, TypeError, OverflowError, RecursionError):
-        return None  # the head of a token is JSON that nobody has signed
+        return None  # the head of a token is read before its signature is checked: it may be any JSON
     user = claims["sun"]
     return user if isinstance(user, str) and user and expires > now else None

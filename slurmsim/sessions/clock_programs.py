@@ -1,6 +1,6 @@
 """``sleep``, ``timeout`` and ``date`` by a cluster's clock: what scripts find on PATH where a session is asked again.
 
-Run under the names of the ordinary programs, which whoever installs them puts on PATH before the real ones.
+Run under the names of the ordinary programs; the session's player puts them on PATH before the real ones.
 """
 
 from __future__ import annotations

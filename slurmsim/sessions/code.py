@@ -19,7 +19,7 @@ from slurmsim.sessions.session_file import Command, Session
 RUNNING = ("salloc", "sbcast", "srun")
 WRITING = {"scontrol": "write", "sacctmgr": "dump"}
 """Commands with a word that writes a file; it may be shortened."""
-EXPECTED = "--allow-code, if you trust whoever recorded it"
+EXPECTED = "--allow-code, if you trust the author of the recording"
 
 
 def check_no_code(session: Session, *, scripts: bool) -> None:

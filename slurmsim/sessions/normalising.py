@@ -21,7 +21,7 @@ VOLATILE: Patterns = (
 _MEASURED = (
     ("CPU load", r"CPULoad=\S+"), ("free memory", r"FreeMem=\S+"), ("process ids", r"SrunHost:Pid=\S+:\d+"),
     ("kernel", r"\bOS=Linux .*?SMP(?: PREEMPT_DYNAMIC)?"),
-    ("SLUID", r"\bs[0-9A-HJKMNP-TV-Z]{13}\b"),  # a random number and the machine's own clock, which nobody set
+    ("SLUID", r"\bs[0-9A-HJKMNP-TV-Z]{13}\b"),  # a random number and the machine's own clock
 )  # fmt: skip
 
 

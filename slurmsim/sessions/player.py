@@ -24,7 +24,7 @@ class Player:
     real
         Whether its scripts really run.
     alone
-        Nobody waits for its clock but its jobs and the commands that are asked: without any it may jump.
+        True if only the cluster's jobs and its commands wait for its clock: without any of them the clock may jump.
 
     Attributes
     ----------

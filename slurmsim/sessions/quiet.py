@@ -20,7 +20,7 @@ _HUNG = 30
 
 
 class Quiet:
-    """The processes that belong to one cluster: its daemon, and whoever has its folder in the environment.
+    """The processes that belong to one cluster: its daemon, and processes with its folder in their environment.
 
     Parameters
     ----------

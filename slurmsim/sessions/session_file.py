@@ -1,7 +1,7 @@
 """A recorded session as its file has it: what the cluster was made of, and every command with its answer.
 
-One JSON object a line; the first is the head. A last line that was cut off is left out, as are lines of commands whose
-end nobody saw.
+One JSON object a line; the first is the head. A last line that was cut off is left out, as are lines of commands
+without a recorded end.
 """
 
 from __future__ import annotations

@@ -92,8 +92,8 @@ def batch_environment(facts: Mapping[str, Any], submitted: Mapping[str, str], re
     ----------
     facts
         Of the job and its allocation, under the names of the table above, and: ``restarts``, ``shared`` (as it was
-        asked for), ``home``, ``spool`` (folder of the commands for a bare environment), ``simulated`` (whether the user
-        is played by somebody else). None or missing where it does not apply.
+        asked for), ``home``, ``spool`` (folder of the commands for a bare environment), ``simulated`` (whether the
+        script runs under another user's id). None or missing where it does not apply.
     submitted
         What ``--export`` let through.
     release

@@ -43,7 +43,7 @@ class Executor:
         self.folder = folder
         folder.mkdir(mode=0o700, exist_ok=True)
         self.spool = folder.parent / "spool"
-        self._starting: list[subprocess.Popen[bytes]] = []  # supervisors on their way to becoming nobody's children
+        self._starting: list[subprocess.Popen[bytes]] = []  # supervisors that have not detached from the daemon yet
         self._tried: dict[str, float] = {}  # run -> when a supervisor was started last
 
     def _place(self, core_id: int, restarts: int) -> Path:
@@ -151,7 +151,7 @@ class Executor:
             return False
 
     def never(self, core_id: int, restarts: int) -> bool:
-        """See to it that a run nobody has begun never begins; False when somebody has."""
+        """Keep a run that has not begun from ever beginning; return False if a supervisor has begun it."""
         try:
             return claim(str(self._place(core_id, restarts) / "supervisor"), "nobody 0")
         except OSError:
@@ -182,13 +182,13 @@ class Executor:
     def end_all(self) -> None:
         """KILL every run there is: nothing starts any more, and what runs is gone or going.
 
-        A supervisor that has not begun finds that somebody else looks after its run. One that has begun is about to
-        say which process it started.
+        A supervisor that has not begun finds its run taken and leaves. One that has begun is about to say which
+        process it started.
         """
         for run in self.runs():
             self.never(*run)
         for one in self._starting:
-            one.wait()  # until it is nobody's child
+            one.wait()  # until it has detached
         self._starting.clear()
         last = time.monotonic() + BEGIN_S
         for run in list(self.runs()):

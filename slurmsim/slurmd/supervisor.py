@@ -3,7 +3,7 @@
 Run as ``python -IS supervisor.py FOLDER``, on the standard library alone. It is no child of the daemon, so that jobs
 go on while the daemon is away. In FOLDER: ``spec.json`` (what to run), then ``pid`` (of the script, which leads a
 session and process group of its own), and at the end ``exit`` (its wait status). Before anything else it writes
-``supervisor``, unless somebody has: however often it is started, a script runs once.
+``supervisor``, unless another supervisor has: however often it is started, a script runs once.
 
 The daemon has made these files before, blank and of full size (`RECORD` bytes), and they are filled in place: what is
 to be said of a run that was begun needs no room on the disk.
@@ -45,7 +45,7 @@ def main(folder: str) -> None:
 
 
 def _leave(folder: str) -> None:
-    """Become nobody's child, in a session of one's own."""
+    """Detach from the daemon, in a session of one's own."""
     if os.fork():
         os._exit(0)
     os.setsid()
@@ -67,7 +67,7 @@ def _claim(folder: str) -> bool:
 
 
 def claim(path: str, text: str) -> bool:
-    """Fill a small file unless somebody has, or is about to."""
+    """Fill a small file, unless another process has filled it or is about to; return True if it was filled here."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -103,7 +103,7 @@ def _run(folder: str, spec: dict[str, Any]) -> tuple[int, int]:
 
 
 def _linger(group: int) -> None:
-    """What the script left behind is the daemon's to end: sruns may have tasks whose end takes time."""
+    """Wait for what the script left behind, which the daemon ends: tasks of sruns may take time to end."""
     last = time.monotonic() + LINGER_S
     with contextlib.suppress(ProcessLookupError, PermissionError):
         while time.monotonic() < last:

@@ -39,7 +39,7 @@ def rewrite(text: str) -> str:
 
 
 def _replaced(text: str, begin: str, table: str) -> str:
-    """`text` with its first table whose head begins with `begin` replaced."""
+    """Replace the first table of `text` that has a head beginning with `begin`."""
     return re.sub(rf"^{re.escape(begin)}.*\n(?:\|.*\n)*", lambda _: table, text, count=1, flags=re.MULTILINE)
 
 

@@ -136,7 +136,7 @@ class Trace:
     def ints_where(
         self, table: str, names: Sequence[str], column: str, value: str, null: int = NULL
     ) -> list[npt.NDArray[np.int64]]:
-        """Integer columns of the rows whose text column `column` is `value`.
+        """Return integer columns of the rows that have `value` in the text column `column`.
 
         Read a row group at a time, so the rows that do not match never are in memory together. Which rows match is
         remembered: a report asks for one column of them after another.

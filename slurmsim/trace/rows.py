@@ -61,9 +61,9 @@ class RowColumns:
         return True
 
     def arrays(self, *, written_next: bool = False) -> list[pa.Array]:
-        """What is in them as `columns.int_array` and `columns.text_array` make it, to the byte; they are empty then.
+        """Return the rows as `columns.int_array` and `columns.text_array` make them, to the byte; empty the columns.
 
-        `written_next`: nobody needs the arrays any more when the next rows come, which take their memory.
+        `written_next`: the caller needs the arrays only until the next rows come, which take their memory.
         """
         n = self.n
         of_integers, of_optional, of_texts = iter(self._integers), iter(self._valid), iter(self._codes)

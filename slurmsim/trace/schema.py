@@ -98,7 +98,7 @@ JOBS: Table = {
     "wait_s": Column("int64?", "s", "`start - submit`, seconds; null when it never started."),
     "scheduler": Column("text", "",
         "Who started it: `Main`, `Backfill`, the name of an event-driven policy, or `Reservation` for a job of a "
-        "reservation under such a policy; empty when nobody did."),
+        "reservation under such a policy; empty when it never started."),
     "held_since": Column("int64?", "time",
         "Since when it had the nodes of this row: its start; earlier where they had to boot first; later where it "
         "was resized. Null when it never started."),
@@ -108,7 +108,7 @@ JOBS: Table = {
     "licenses": Column("text", "", "Licenses it asked for and holds while it runs: `mat:2,flu:1`."),
     "layout": Column("text", "",
         "Units of the job on each node, in the order of `node_list`, coded as `cpus_per_node` is, where a policy laid "
-        "it out; every unit has the same demand. Empty where nobody did.", 4),
+        "it out; every unit has the same demand. Empty where no policy did.", 4),
     "arrived": Column("int64?", "time",
         "When its stream came to it: `submit`, or earlier where it then waited in the stream's buffer. Null for a job "
         "of no stream.", 4),
@@ -131,7 +131,7 @@ EVENTS: Table = {
         "`RESERVATION`."),
     "value": Column("int64?", "", "A number that belongs to the event: see below."),
     "scheduler": Column("text", "",
-        "Who decided: `Main`, `Backfill` or the name of a policy; empty for what nobody decided."),
+        "Who decided: `Main`, `Backfill` or the name of a policy; empty for an event without a decision."),
 }
 
 # What column `event` of EVENTS may say: when it is noted, and what `value` holds then.

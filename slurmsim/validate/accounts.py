@@ -11,7 +11,7 @@ from slurmsim.validate.runs import JobRuns
 
 
 def check_accounts(report: ValidationReport, jobs: Table, runs: JobRuns, cluster: ClusterFacts) -> None:
-    """Check ``partition_takes_job``, for runs whose manifest says whom partitions take."""
+    """Check ``partition_takes_job``, for runs with a manifest that lists who may use each partition."""
     listed = {name: p.takes for name, p in cluster.partitions.items() if p.takes}
     if not listed:
         return

@@ -45,7 +45,7 @@ class Texts:
         return self.values.index(value) if value in self.values else -1
 
     def mask(self, wanted: Iterable[str]) -> BoolArray:
-        """Rows whose text is one of `wanted`, shape (n_rows,)."""
+        """Return a mask of the rows that have one of the texts `wanted`, shape (n_rows,)."""
         chosen = frozenset(wanted)
         lookup = np.fromiter((v in chosen for v in self.values), bool, len(self.values))
         return lookup[self.codes] if len(lookup) else np.zeros(len(self.codes), bool)

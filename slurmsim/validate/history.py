@@ -226,9 +226,9 @@ def _check_texts(
 
 
 def raw_runs(jobs: Table, history: History | None) -> tuple[RawRuns, BoolArray]:
-    """All runs of all jobs, and the rows whose start and end are of one run.
+    """Return all runs of all jobs, and a mask of the rows that have start and end of one run.
 
-    Jobs that were never requeued have theirs in their row; those of the others are read from the events.
+    A job that was never requeued has its run in its row; the runs of other jobs are read from the events.
     """
     if history is None:
         return runs_from_rows(jobs), np.ones(jobs.n, bool)

@@ -59,7 +59,7 @@ class _Run:
 
 
 def validate_trace(folder: Path | str) -> ValidationReport:
-    """Judge the run whose trace is in `folder`, from its files alone.
+    """Judge the run that left its trace in `folder`, from its files alone.
 
     Raises
     ------
@@ -255,7 +255,7 @@ def _share(amount: int, unit: int) -> str:
 
 
 def _had(history: History | None, n: int, kind: str) -> BoolArray:
-    """Jobs with an event of this kind: whose limit was changed after submission, who were resized."""
+    """Return a mask of the jobs that have an event of this kind, such as a changed limit or a resize; (n,)."""
     return np.zeros(n, bool) if history is None else history.count(n, kind) > 0
 
 

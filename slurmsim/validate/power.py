@@ -1,6 +1,6 @@
 """Watts and joules, from the trace alone: no instant exceeds the budget, and every run is told of in phases.
 
-Only of runs that know of power, whose manifest says what nodes draw and what the budget is.
+Only runs with power in their manifest are judged: what nodes draw, and what the budget is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reservations and licenses: nobody else on reserved nodes, no license given out twice."""
+"""Reservations and licenses: no other job on reserved nodes, no license given out twice."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ def check_reservations(
     report: ValidationReport, events: Table | None, jobs: Table, runs: JobRuns, index: NodeIndex, edited: BoolArray,
     stopped_at: IntArray,
 ) -> None:  # fmt: skip
-    """Nobody starts on nodes others have reserved; nobody is there at the begin who could have been kept away.
+    """Check that no job starts on nodes reserved for other jobs, or could have been kept off them before the begin.
 
-    Jobs whose limit was edited (`edited`, by row of `jobs`) are not held to it, nor those that had been suspended by
-    then (`stopped_at`): the nodes of a suspended job may be reserved (_job_overlap, 22.05), and resumed there.
+    Jobs with an edited limit (`edited`, by row of `jobs`) are not held to it, nor jobs that had been suspended by then
+    (`stopped_at`): the nodes of a suspended job may be reserved (_job_overlap, 22.05), and the job resumed there.
     """
     if events is None or not jobs.has("reservation"):
         report.skip("reservations_kept", "no events table" if events is None else "no column reservation")
@@ -100,7 +100,7 @@ def check_reservations(
         meets = np.zeros(runs.n, bool)
         for first, last in span.nodes:
             meets[owner[(low <= last) & (high >= first)]] = True
-        # of runs before a requeue that are not recorded nobody knows the reservation
+        # the trace has no reservation for runs that ended in a requeue and were not recorded
         for run in np.flatnonzero(meets & runs.known & (begin < span.end) & (end > span.begin)).tolist():
             row = int(runs.row[run])
             own = [name for name in names[row].split(",") if name]

@@ -29,7 +29,7 @@ def check_rows(
     allowance_s
         How much longer than its limit a job may run; None when limits were not enforced.
     last_ran
-        Rows whose `start` and `end` are of one run: false for those requeued and not started again.
+        True for rows with `start` and `end` of one run: false for jobs that were requeued and not started again.
     away
         How long each was suspended, seconds.
     edited_at
@@ -145,10 +145,10 @@ def check_allocations(
     report: ValidationReport, jobs: Table, runs: JobRuns, cluster: ClusterFacts, edited: BoolArray,
     resized: BoolArray,
 ) -> None:  # fmt: skip
-    """What each run was given: nodes that exist, in its partition, as many as the row says and the job asked for.
+    """Check what each run was given: nodes that exist, in its partition, as many as the row says and the job asked for.
 
-    `edited` marks rows whose time limit an administrator changed: those may exceed the partition's; `resized` those of
-    jobs that had several sizes: those may have less than was asked for.
+    `edited` marks rows with a time limit that an administrator changed: they may exceed the partition's limit.
+    `resized` marks rows of jobs that had several sizes: they may have less than was asked for.
     """
     ids = jobs.ints["job_id"]
     check = report.new("known_nodes", runs.n)

@@ -51,7 +51,7 @@ class JobRuns:
     nodes
         Number of known nodes, (n_runs,).
     bad_nodes, bad_amounts
-        Run -> what is wrong with its node list; runs whose per-node texts are malformed or do not fit the nodes.
+        Run -> what is wrong with its node list; runs with per-node texts that are malformed or do not fit the nodes.
     known
         Whether amounts are recorded; where not, one CPU on each node is assumed and no memory or GRES.
     gres
@@ -61,7 +61,7 @@ class JobRuns:
     resized
         Runs that began by a resize.
     stopped, unchecked
-        Times of suspension, without CPUs; runs whose CPUs may be in use by others, too.
+        True for times of suspension, without CPUs; true for runs that may share their CPUs with other jobs.
     told
         Row of the events table that tells of the begin, by which what happens within one second is put in order.
     """

@@ -1,7 +1,7 @@
 """When jobs were suspended, from the events: run time without it, and runs cut where they stop and go on.
 
-A suspended job uses no CPU and keeps memory and GRES. After a resume by an administrator nobody has looked whether
-its CPUs are free, so from then on they are not judged.
+A suspended job uses no CPU and keeps memory and GRES. When an administrator resumes a job, Slurm does not test that its
+CPUs are free, so from then on its CPUs are not judged.
 """
 
 from __future__ import annotations

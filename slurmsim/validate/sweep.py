@@ -137,7 +137,7 @@ def sweep(
     O(v log v) in the number of node visits v, in memory bounded by `chunk`.
     """
     n_classes, n_times = int(node_class.max(initial=0)) + 1, len(runs.times)
-    # A run [t, t) holds nothing; and only resources of which somebody takes more than some node has need a look.
+    # A run [t, t) holds nothing. A resource needs a look only if some run takes more of it than some node has.
     some = runs.begin < runs.end if skip is None else (runs.begin < runs.end) & ~skip
     held = np.flatnonzero(some[runs.pieces.owner])
     tight = [bool(len(r.amount)) and int(r.amount.max()) > int(r.capacity.min()) for r in wanted]

@@ -29,7 +29,7 @@ class Line:
             except (OSError, EOFError, ValueError) as error:
                 self.close()
                 raise Unreachable(str(error), "receive") from None
-            except BaseException:  # given up: what comes now answers nobody
+            except BaseException:  # the caller has given up: the next answer would be taken for that of the next call
                 self.close()
                 raise
         if "refused" in answer:

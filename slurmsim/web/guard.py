@@ -1,7 +1,7 @@
-"""Who may see the page: whoever has its address with the token in it, from this machine, and no other page.
+"""Access to the page: a user of this machine who has its address with the token in it, and no other web page.
 
-The token is exchanged for a cookie that no script reads and no other site's request carries. A request whose Host is
-not ours (a name that was bound to this machine, for one) or whose Origin is not is turned away before anything else.
+The token is exchanged for a cookie that no script reads and no other site's request carries. A request with a foreign
+Host (a name that was bound to this machine, for one) or a foreign Origin is turned away before anything else.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Nodes:
         self.places = lru_cache(1 << 16)(self._places)
 
     def _places(self, hosts: str | None) -> tuple[tuple[int, int], ...]:
-        """Runs of neighbours in a hostlist, as (first, how many); names nobody knows are left out."""
+        """Return the runs of neighbours in a hostlist, as (first, how many), without unknown names."""
         found: list[tuple[int, int]] = []
         for at in sorted(self._at[name] for name in expand(hosts or "") if name in self._at):
             if found and sum(found[-1]) == at:

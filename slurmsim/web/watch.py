@@ -25,7 +25,7 @@ _FORGOTTEN_S = 240
 
 
 class Watch:
-    """What a cluster looks like, as long as somebody watches.
+    """The look of a cluster, kept up to date while any page is open.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Watch:
                 try:
                     yield await asyncio.wait_for(mine.get(), _ALIVE_S)
                 except TimeoutError:
-                    yield ""  # whoever has gone is noticed by writing
+                    yield ""  # only writing shows that a page has gone
         finally:
             self._pages.discard(mine)
             if not self._pages and self._task is not None:
@@ -89,7 +89,7 @@ class Watch:
         )  # fmt: skip
 
     async def _watch(self) -> None:
-        """Look whenever there is news, until nobody is left."""
+        """Look whenever there is news, until no page is left."""
         line, waiting = Line(self._folder), Line(self._folder)
         self._reset()
         self._seen = 0

@@ -93,7 +93,7 @@ class Study:
         size = abs(e.difference_s)
         word = "shorter" if e.difference_s < 0 else "longer"
         if e.low is None:
-            return f"Mean wait {size:,.0f} s {word}; without replicates nobody knows how much of that is chance."
+            return f"Mean wait {size:,.0f} s {word}; only replicates show how much of that is chance."
         band = f"{e.low:+,.0f} to {e.high:+,.0f} s, 95 % of {self.replicates} replicates and the log"
         if not e.clear:
             return f"No clear effect on the mean wait ({e.difference_s:+,.0f} s; {band})."

@@ -29,8 +29,8 @@ class Explanation:
     job
         The job's row of jobs.parquet, the columns that matter here; None for what never happened.
     spans
-        From submission to its (last) start, or to its end unstarted, or to the end of the trace, without gaps. A job
-        that was requeued has spans of `RUNNING` in it, one whose nodes had to boot ends in one of `BOOTING`.
+        From submission to its (last) start, or to its end unstarted, or to the end of the trace, without gaps. The
+        spans of a requeued job include `RUNNING`; the last span of a job is `BOOTING` if its nodes had to boot.
     started_before
         Jobs that started in its partitions while it stood in line, in number and CPU-seconds they then ran: in the
         order of the queue, and by backfill.

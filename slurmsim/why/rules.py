@@ -9,7 +9,7 @@ from slurmsim.metrics.timelines import BOOTING, RUNNING
 from slurmsim.states import NODES_REQUIRED_TEXT, Reason
 
 FIRST_IN_LINE = (Reason.RESOURCES, NODES_REQUIRED_TEXT)
-"""What a job shows that waits for nodes and for nobody before it."""
+"""Reasons of a job that waits for nodes, with no job before it in its line."""
 IN_LINE = (Reason.NONE, Reason.PRIORITY, *FIRST_IN_LINE)
 """What jobs show that stand in line."""
 

@@ -99,7 +99,7 @@ def _cause(cause: Cause, epoch: int, shown: int) -> str:
 
 def _some(others: Sequence[Other], shown: int) -> str:
     if not others:
-        return "nobody of the trace"
+        return "no job of the trace"
     rest = f" and {_count(len(others) - shown, 'other job')}" if len(others) > shown else ""
     return _names(others[:shown]) + rest
 

@@ -108,7 +108,7 @@ def _licenses(engine: Engine, core: Job) -> Iterator[Fact]:
 
 
 def _limits(engine: Engine, core: Job, reason: str) -> Iterator[Fact]:
-    """The limit that gives this reason, by the very rule: its number, what counts towards it, and whose it is."""
+    """Yield the limit behind this reason, by the core's own rule: its number, what counts towards it, its owner."""
     limits = engine.controller.accounting.limits
     if limits is None:
         return

@@ -30,7 +30,7 @@ class Onlooker:
     Raises
     ------
     OutputError
-        There is no cluster, its files are damaged, or of a release whose journal has to be migrated first.
+        There is no cluster, its files are damaged, or its journal is of an older release and must be migrated first.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -54,7 +54,7 @@ class Onlooker:
         self.engine.network.advance(max(now, self.engine.now))
 
     def fork(self) -> Engine:
-        """Another copy, as the cluster is; what is done to it concerns nobody."""
+        """Return another copy of the cluster as it is now; changes to the copy have no effect elsewhere."""
         again = self._make(self._configuration)
         restore(again, list(take(self.engine)))
         return again

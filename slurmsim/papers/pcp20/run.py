@@ -34,11 +34,11 @@ SCHEDULERS = {
 }  # fmt: skip
 """By the name in the tables; behind the dot the paper's letter for how durations are predicted."""
 SAVED_BY = {"eurora": "pcp19", "kit": "pcp20"}
-"""Whose run the instances are saved from: PCP'19's as in the paper, but not on the system on which it stalls."""
+"""The policy that the instances are saved from: PCP'19 as in the paper, but not on the system on which it stalls."""
 
 
 def schedulers(part: str) -> dict[str, str]:
-    """Those of a part on quality whose predictor its jobs have the fields for."""
+    """Return the schedulers of a part on quality, without predictors that need fields its jobs do not have."""
     without = _without(part.partition("-")[2])
     return {name: policy for name, policy in SCHEDULERS.items() if name.partition(".")[2] not in without}
 
@@ -156,7 +156,7 @@ def experiment(
     Parameters
     ----------
     data
-        Folder of the logs, with ``seeds/``; parts whose file is not there are left out, by name in `Result.left_out`.
+        Folder of the logs, with ``seeds/``; a part without its file is left out, and `Result.left_out` names it.
     workers
         Processes; several disturb each other's CPU times.
 

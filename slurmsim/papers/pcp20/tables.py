@@ -24,7 +24,7 @@ RATIO_TOLERANCE = 0.25
 
 
 def _claim(what: str, paper: str, ours: str, word: str) -> Claim:
-    """One whose ratio says nothing."""
+    """Return a claim without a ratio."""
     return Claim(what, paper, ours, "–", word)
 
 

@@ -199,7 +199,7 @@ def bases_table(found: Result) -> list[list[str]]:
 
 
 def _fed(found: Result, number: int, base: tuple[str, str]) -> dict[str, Any] | None:
-    """What the model is fed with for a bin; None where nobody waited."""
+    """Return the model's input for a bin; None where no job waited."""
     kept = found.moments("queue", "titan", f"bin{number}")
     between, independent = BASES[base]
     if kept is None or kept[between][0] < 1e-3:
@@ -211,7 +211,7 @@ def _fed(found: Result, number: int, base: tuple[str, str]) -> dict[str, Any] | 
 
 
 def curve(found: Result, number: int, base: tuple[str, str], targets: Any) -> Any:
-    """P(U > x) in a quarter for jobs of a bin; None where nobody waited."""
+    """Return P(U > x) in a quarter for jobs of a bin; None where no job waited."""
     fed = _fed(found, number, base)
     return None if fed is None else probability(targets, QUARTER_H, **fed)
 

@@ -555,7 +555,7 @@
     found.push(...inLine(job));
     if (col.overtook[job] > 0) found.push(element("p", {}, `It passed ${plural(col.overtook[job], "waiting job")} when it started.`));
     if (col.planned[job] >= 0) found.push(element("p", {}, `First planned for ${moment(col.planned[job])}.`));
-    found.push(element("p", { className: "muted" }, "The rest, and whose end let it start: ",
+    found.push(element("p", { className: "muted" }, "The rest, and the jobs that freed its nodes: ",
       element("code", {}, `slurmsim why ${/^[\w./-]+$/.test(run.folder) ? run.folder : "DIR"} ${jobName(job)}`)));
     return found;
   }

@@ -67,7 +67,7 @@ def test_addresses_that_are_refused(address: str) -> None:
 
 def test_nobody_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slurmsim.campaign.dask_workers.WAIT_S", "0.3s")
-    with pytest.raises(ConfigError, match="nobody answers at tcp"):
+    with pytest.raises(ConfigError, match="no scheduler answers at tcp"):
         slurmsim.sweep(GRID, out=tmp_path / "own", dask="tcp://127.0.0.1:9")
 
 

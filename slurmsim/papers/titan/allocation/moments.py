@@ -25,7 +25,7 @@ class Moments:
 
 
 def moments(name: str, pair: Pair) -> Moments:
-    """The two numbers of `pair`. Raises ConfigError, whose field is `name`."""
+    """Return the two numbers of `pair`. Raises ConfigError with the field `name`."""
     try:
         mean, sd = float(pair[0]), float(pair[1])
         right = len(pair) == 2
@@ -41,13 +41,13 @@ def moments(name: str, pair: Pair) -> Moments:
 
 
 def use_per_job(nodes: Moments, execution: Moments, variance: str = "corrected") -> Moments:
-    """Node-hours of a job whose nodes and hours are independent (equations 12 and 13).
+    """Return the node-hours of a job, its nodes and hours being independent (equations 12 and 13).
 
     Parameters
     ----------
     variance
-        ``corrected``: s_N^2 s_E^2 + m_N^2 s_E^2 + m_E^2 s_N^2; ``printed``: equation 13 as it stands, whose means lack
-        their squares.
+        ``corrected``: s_N^2 s_E^2 + m_N^2 s_E^2 + m_E^2 s_N^2; ``printed``: equation 13 as it stands, in which the
+        means lack their squares.
 
     Raises
     ------

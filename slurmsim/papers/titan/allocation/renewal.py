@@ -96,7 +96,7 @@ def _generating(wait: Moments, period: float, z: NDArray[np.complex128]) -> NDAr
 
 
 def _lattice(law: Moments, step: float, n: int) -> FloatArray:
-    """Probabilities of 0, step, 2 step, … for a gamma distribution of these moments, whose mean they keep; (n,).
+    """Return probabilities of 0, step, 2 step, … with the mean of a gamma distribution of these moments; (n,).
 
     With E(x) the mean of min(X, x), a cell has (2 E(kh) - E(kh - h) - E(kh + h)) / h.
     """

@@ -1,7 +1,7 @@
-"""Shapes nobody has run yet: jobs of an application on other numbers of nodes.
+"""Shapes that no job has had yet: jobs of an application on other numbers of nodes.
 
 Where a log says which application its jobs are of (`slurmsim.energy`), its jobs on n nodes take as long as the PASS
-model says, at full power. What they would wait nobody knows: waits are drawn from the log's jobs of such a size.
+model says, at full power. Their waits are unknown, so they are drawn from the log's jobs of such a size.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The project's jobs are drawn from those of its category and come as the scheme says; the log's own jobs are the load.
 So the waits that are seen include what the project does to the queue, which the log's waits do not. The formula is fed
-with them again, and whoever is among the best then is tried, until the best have all been (the paper's refinement).
+with them again, and its new best candidates are tried, until all of the best have been tried (the paper's refinement).
 """
 
 from __future__ import annotations

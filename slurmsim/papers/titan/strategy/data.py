@@ -51,7 +51,7 @@ class History:
     cpus_per_node
         What a node counts for in core-hours.
     n_nodes
-        Nodes of the machine; 0 where nobody says.
+        Nodes of the machine; 0 where the data do not say.
     file
         For messages.
     applied
