@@ -7,13 +7,11 @@ and another from it on. They ask `since`, never for the release itself.
 
 from __future__ import annotations
 
-from slurmsim.fast_imports import NamedTuple
 
+def Change(since: str, command: str, text: str) -> tuple[str, str, str]:
+    """One difference. (A plain tuple: all commands load this table, and a class of its own takes long to make.)
 
-class Change(NamedTuple):
-    """One difference. (No dataclass: most commands start without loading what makes these.)
-
-    Attributes
+    Parameters
     ----------
     since
         The first release that behaves so, of `slurmsim.releases.RELEASES`.
@@ -22,16 +20,13 @@ class Change(NamedTuple):
     text
         What is different from then on, a sentence.
     """
-
-    since: str
-    command: str
-    text: str
+    return since, command, text
 
 
 _SUBMITTING = "sbatch, srun, salloc"
 _DUMPING = "sacct, sacctmgr, sdiag, sshare"
 
-CHANGES: dict[str, Change] = {
+CHANGES: dict[str, tuple[str, str, str]] = {
     # -- nodes ------------------------------------------------------------------------------------------------------
     "cloud_nodes_shown": Change(
         "24.11",
@@ -461,4 +456,4 @@ def since(release: str, name: str) -> bool:
     >>> [since(release, "lineage_of_associations") for release in ("22.05", "24.11", "26.05")]
     [False, True, True]
     """
-    return release >= CHANGES[name].since
+    return release >= CHANGES[name][0]

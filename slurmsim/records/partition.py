@@ -12,7 +12,7 @@ Kinds:
 
 from __future__ import annotations
 
-from slurmsim.records.field import Field as F
+from slurmsim.records import Field as F
 
 PARTITION: tuple[F, ...] = (
     F("allow_alloc_nodes", "text", conf="AllocNodes", update="AllocNodes:6", json="nodes.allowed_allocation"),

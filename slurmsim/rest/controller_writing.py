@@ -12,7 +12,7 @@ from slurmsim.commands.scontrol.reservations import wrong_in
 from slurmsim.commands.scontrol.slurm_errors import texts as texts_of_errors
 from slurmsim.hostlist import HostlistError, compress, expand
 from slurmsim.protocol import INVALID_JOB, Refusal
-from slurmsim.records.field import Field
+from slurmsim.records import Field
 from slurmsim.records.partition import PARTITION
 from slurmsim.release_changes import since
 from slurmsim.rest.body import (

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from slurmsim.numerals import is_number
+from slurmsim.records.job import CARRIED
 
 Job = dict[str, Any]
 INFINITE = frozenset({"INFINITE", "UNLIMITED", "INFINITY"})
@@ -128,19 +129,20 @@ def _mail(value: Any) -> int:
     return mask
 
 
+_KINDS: dict[str, Callable[[Any], Any]] = {"text": text, "count": number, "flag": _flag}
 FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "account": ("account", text), "admin_comment": ("admin_comment", text), "argv": ("argv", _argv),
-    "array": ("array_inx", text), "begin_time": ("begin_time", number), "comment": ("comment", text),
+    "account": ("account", text), "argv": ("argv", _argv),
+    "array": ("array_inx", text), "begin_time": ("begin_time", number),
     "constraints": ("features", text), "contiguous": ("contiguous", _flag),
     "cores_per_socket": ("cores_per_socket", number), "cpus_per_task": ("cpus_per_task", number),
     "current_working_directory": ("work_dir", text), "deadline": ("deadline", number),
     "dependency": ("dependency", text), "environment": ("environment", _environment),
-    "excluded_nodes": ("exc_nodes", csv), "extra": ("extra", text), "hold": ("hold", _hold),
+    "excluded_nodes": ("exc_nodes", csv), "hold": ("hold", _hold),
     "licenses": ("licenses", text), "mail_type": ("mail_type", _mail), "mail_user": ("mail_user", text),
     "maximum_cpus": ("max_cpus", number), "maximum_nodes": ("max_nodes", number),
     "memory_per_cpu": ("", _memory(True)), "memory_per_node": ("", _memory(False)),
     "minimum_cpus": ("min_cpus", number), "minimum_nodes": ("min_nodes", number), "name": ("name", text),
-    "nice": ("nice", number), "nodes": ("", _nodes), "partition": ("partition", csv), "prefer": ("prefer", text),
+    "nice": ("nice", number), "nodes": ("", _nodes), "partition": ("partition", csv),
     "priority": ("priority", number), "qos": ("qos", text), "reboot": ("reboot", _flag),
     "required_nodes": ("req_nodes", csv), "requeue": ("requeue", _flag), "reservation": ("reservation", csv),
     "shared": ("shared", _shared), "sockets_per_node": ("sockets_per_node", number),
@@ -152,18 +154,18 @@ FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "tres_per_job": ("tres_per_job", text), "tres_per_node": ("tres_per_node", text),
     "tres_per_socket": ("tres_per_socket", text), "tres_per_task": ("tres_per_task", text),
     "wckey": ("wckey", text),
+    **{row.json: (row.name, _KINDS[row.kind]) for row in CARRIED if row.body},
 }  # fmt: skip
 """Field of the body -> the request's field ("": several) and how its value is read."""
 NOT_MODELLED = frozenset(
     [
+        *(row.json for row in CARRIED if row.body is False),
         "account_gather_frequency",
         "allocation_node_list",
         "allocation_node_port",
         "batch_features",
-        "burst_buffer",
         "clusters",
         "cluster_constraint",
-        "container",
         "container_id",
         "container_type",
         "core_specification",
@@ -185,13 +187,11 @@ NOT_MODELLED = frozenset(
         "kill_warning_delay",
         "kill_warning_flags",
         "kill_warning_signal",
-        "mcs_label",
         "memory_binding",
         "memory_binding_type",
         "memory_per_tres",
         "memory_update_delay",
         "memory_update_margin",
-        "network",
         "ntasks_per_tres",
         "oom_kill_step",
         "open_mode",
@@ -211,8 +211,6 @@ NOT_MODELLED = frozenset(
         "step_id",
         "tasks_per_board",
         "thread_specification",
-        "tres_bind",
-        "tres_freq",
         "user_id",
         "wait_all_nodes",
         "wait_for_switch",

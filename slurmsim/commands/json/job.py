@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from slurmsim.commands.json.sacct import exit_code
 from slurmsim.commands.json.versions import (
+    Field,
     always,
     at_least_zero,
     count,
@@ -15,6 +16,8 @@ from slurmsim.commands.json.versions import (
     words,
 )  # fmt: skip
 from slurmsim.numerals import is_number
+from slurmsim.records import merged
+from slurmsim.records.job import CARRIED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -183,14 +186,14 @@ def _gres(value: object) -> list[str]:
 
 
 F = field
-JOB = (
-    F("account", text), F("accrue_time", at_least_zero), F("admin_comment", text),
+_KINDS = {"text": text, "count": at_least_zero, "flag": truth}
+_OWN = (
+    F("account", text), F("accrue_time", at_least_zero),
     F("allocating_node", text, "alloc_node"), F("array_job_id", at_least_zero), F("array_task_id", number),
     F("array_max_tasks", at_least_zero), F("array_task_string", text, "array_task_str"),
     F("association_id", count, "assoc_id"), F("batch_features", text), F("batch_flag", truth), F("batch_host", text),
     F("flags", _flags_before_45, "job_flags", last=44), F("flags", list, "job_flags", first=45),
-    F("burst_buffer", text), F("burst_buffer_state", text), F("cluster", text),
-    F("cluster_features", text), F("command", text), F("comment", text), F("container", text),
+    F("burst_buffer_state", text), F("cluster", text), F("command", text),
     F("container_id", text), F("container_type", text, first=45), F("contiguous", truth),
     F("core_spec", _core_spec), F("thread_spec", _thread_spec, "core_spec"), F("cores_per_socket", number),
     F("billable_tres", _billing, "tres_alloc_str"), F("cpus_per_task", at_least_zero),
@@ -198,7 +201,7 @@ JOB = (
     F("cpu_frequency_governor", number, "cpu_freq_gov"), F("cpus_per_tres", text), F("cron", text, "crontab_spec"),
     F("deadline", at_least_zero), F("delay_boot", at_least_zero), F("dependency", text),
     F("derived_exit_code", _exit, "derived_ec"), F("eligible_time", at_least_zero), F("end_time", at_least_zero),
-    F("excluded_nodes", text, "exc_nodes"), F("exit_code", _exit), F("extra", text), F("failed_node", text),
+    F("excluded_nodes", text, "exc_nodes"), F("exit_code", _exit), F("failed_node", text),
     F("features", text), F("federation_origin", always("")), F("federation_siblings_active", always("")),
     F("federation_siblings_viable", always("")), F("gres_detail", _gres), F("group_id", count), F("group_name", text),
     F("het_job_id", at_least_zero), F("het_job_id_set", text), F("het_job_offset", at_least_zero),
@@ -210,14 +213,14 @@ JOB = (
     F("last_sched_evaluation", at_least_zero, "last_sched_eval"), F("licenses", text),
     F("licenses_allocated", text, "licenses_alloc", first=43), F("mail_type", _mail),
     F("mail_user", _mail_user, "mail_user", "user_name"), F("max_cpus", at_least_zero),
-    F("max_nodes", _most_nodes, "job_state", "max_nodes_asked"), F("mcs_label", text),
+    F("max_nodes", _most_nodes, "job_state", "max_nodes_asked"),
     F("memory_per_tres", text, "mem_per_tres"),
     F("memory_update_delay", always(0), first=45), F("memory_update_margin", always(0), first=45), F("name", text),
-    F("network", text), F("nodes", text), F("nice", count), F("tasks_per_core", limit, "ntasks_per_core"),
+    F("nodes", text), F("nice", count), F("tasks_per_core", limit, "ntasks_per_core"),
     F("tasks_per_tres", always({"set": True, "infinite": False, "number": 0})),
     F("tasks_per_node", at_least_zero, "ntasks_per_node"), F("tasks_per_socket", limit, "ntasks_per_socket"),
     F("tasks_per_board", always({"set": True, "infinite": False, "number": 0})), F("cpus", number, "num_cpus"),
-    F("node_count", number, "num_nodes"), F("tasks", number, "shown_tasks"), F("partition", text), F("prefer", text),
+    F("node_count", number, "num_nodes"), F("tasks", number, "shown_tasks"), F("partition", text),
     F("memory_per_cpu", _memory_a_cpu, "pn_min_memory", "mem_per_cpu"),
     F("memory_per_node", _memory, "pn_min_memory", "mem_per_cpu"),
     F("minimum_cpus_per_node", at_least_zero, "pn_min_cpus"),
@@ -241,10 +244,15 @@ JOB = (
     F("step_id", _step_id, "sluid", "job_id", first=44), F("submit_line", text, first=44),
     F("submit_time", at_least_zero), F("suspend_time", at_least_zero), F("system_comment", text),
     F("time_limit", _minutes), F("time_minimum", at_least_zero, "time_min"), F("threads_per_core", number),
-    F("tres_bind", text), F("tres_freq", text), F("tres_per_job", text), F("tres_per_node", text),
+    F("tres_per_job", text), F("tres_per_node", text),
     F("tres_per_socket", text), F("tres_per_task", text, "tres_per_task_shown"), F("tres_req_str", text),
     F("tres_alloc_str", text), F("user_id", count), F("user_name", text),
     F("maximum_switch_wait_time", count, "wait4switch"), F("wckey", text),
     F("current_working_directory", text, "work_dir"),
 )  # fmt: skip
+JOB = merged(
+    _OWN,
+    [(row.before, Field(row.json, _KINDS[row.kind], (row.name,), row.first, row.last)) for row in CARRIED if row.json],
+    lambda row: row.key,
+)
 """Key, how it is made of which of the daemon's fields, and its versions; in the order of the recordings."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slurmsim.commands.json.versions import Field, Number
-    from slurmsim.records.field import Field as Row
+    from slurmsim.records import Field as Row
 
 
 def _minutes(value: int | None) -> Number:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slurmsim.commands.text.messages import Stop
 from slurmsim.fast_imports import NamedTuple
-from slurmsim.records.field import FIRST, LAST
+from slurmsim.records import FIRST, LAST
 from slurmsim.releases import row
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slurmsim.commands.io import Io
-    from slurmsim.records.field import Field as Row
+    from slurmsim.records import Field as Row
 
     Record = dict[str, Any]
     Number = Record  # one that may be unset or without end: `set`, `infinite`, `number`

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from slurmsim.commands.scontrol.session import Session
-from slurmsim.fast_imports import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,10 +12,12 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Words = Sequence[str]
 _MOST = 1 << 24  # characters of a file
-_SUFFIX = pattern(r"\][^,\[]+(?:,|$)")  # text behind the last brackets of a name
+_SUFFIX = r"\][^,\[]+(?:,|$)"  # text behind the last brackets of a name
 
 
 def host_names(session: Session, value: str | None, words: Words) -> None:
+    import re  # no other entity needs it
+
     from slurmsim.commands.text.typed_hosts import typed_hosts
 
     text = value if value is not None else session.io.environ.get("SLURM_NODELIST")
@@ -24,7 +25,7 @@ def host_names(session: Session, value: str | None, words: Words) -> None:
         session.error("host list is empty")
         return
     try:
-        names = typed_hosts(text, session.error) if text and not _SUFFIX.search(text) else []
+        names = typed_hosts(text, session.error) if text and not re.search(_SUFFIX, text) else []
     except ValueError:
         names = []
     if text and not names:

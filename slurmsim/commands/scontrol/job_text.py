@@ -10,6 +10,7 @@ from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.job_state_text import state_text
 from slurmsim.commands.text.units import quantity
 from slurmsim.commands.text.values import MAIL_BITS, NO_VALUE, THREAD_FLAG
+from slurmsim.records.job import CARRIED
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
@@ -343,6 +344,12 @@ def _oom(row: Row, view: View) -> str | None:
     return f"OOMKillStep={row['oom_kill_step']}" if row["oom_kill_step"] is not None else None
 
 
+def _carried(after: str) -> list[tuple[str, str, Line]]:
+    """Lines that stand after that one, of what a job only carries."""
+    lines = [(row.name, row.line) for row in CARRIED if row.line and row.line.after == after]
+    return [(line.since, "", _optional(line.label, name, line.end)) for name, line in lines]
+
+
 LINES: tuple[tuple[str, str, Line], ...] = (
     ("", "", _identity), ("", "", _het_set), ("26.05", "", _sluid),
     ("", "", _owner), ("", "", _priority), ("", "", _state),
@@ -351,22 +358,21 @@ LINES: tuple[tuple[str, str, Line], ...] = (
     ("", "", _partition),
     ("", "", _asked_nodes), ("", "", _nodes), ("", "", _optional("BatchHost", "batch_host")), ("", "", _sizes),
     ("", "24.11", _tres), ("24.11", "", _tres_asked), ("24.11", "", _tres_given), ("", "", _layout), ("", "", _placed),
-    ("", "", _minima), ("", "", _features), ("", "", _optional("ClusterFeatures", "cluster_features")),
-    ("", "", _optional("Prefer", "prefer")), ("", "", _optional("Reservation", "resv_name")),
+    ("", "", _minima), ("", "", _features), *_carried("Features"),
+    ("", "", _optional("Reservation", "resv_name")),
     ("", "26.05", _sharing), ("26.05", "", _sharing_new), ("", "", _command),
     ("26.05", "", _plain("SubmitLine", "submit_line")), ("", "", _plain("WorkDir", "work_dir")),
-    ("", "", _optional("AdminComment", "admin_comment", " ")),
-    ("", "", _optional("SystemComment", "system_comment", " ")), ("", "", _optional("Comment", "comment", " ")),
-    ("24.11", "", _optional("Extra", "extra", " ")), ("", "", _file("StdErr", "shown_err")),
+    *_carried("WorkDir"), ("", "", _optional("SystemComment", "system_comment", " ")), *_carried("SystemComment"),
+    ("", "", _file("StdErr", "shown_err")),
     ("", "", _file("StdIn", "std_in")), ("", "", _file("StdOut", "shown_out")), ("", "", _switches),
-    ("", "", _optional("BurstBuffer", "burst_buffer")), ("", "", _cpu_frequency),
+    *_carried("Switches"), ("", "", _cpu_frequency),
     ("", "24.11", _power), ("", "", _flags),
     ("24.11", "", _oom), ("", "", _optional("CpusPerTres", "cpus_per_tres")),
-    ("", "", _optional("MemPerTres", "mem_per_tres")), ("", "", _optional("TresBind", "tres_bind")),
-    ("", "", _optional("TresFreq", "tres_freq")), ("", "", _optional("TresPerJob", "tres_per_job")),
+    ("", "", _optional("MemPerTres", "mem_per_tres")), *_carried("MemPerTres"),
+    ("", "", _optional("TresPerJob", "tres_per_job")),
     ("", "", _optional("TresPerNode", "tres_per_node")), ("", "", _optional("TresPerSocket", "tres_per_socket")),
     ("", "", _optional("TresPerTask", "tres_per_task_shown")), ("", "", _mail),
-    ("", "", _optional("Container", "container")),
+    *_carried("MailUser"),
 )  # fmt: skip
 """First release, first one without it, and the line; None leaves it out."""
 
@@ -381,11 +387,10 @@ FIELDS: tuple[str, ...] = (
     "sched_nodes", "batch_host", "num_nodes", "max_nodes_asked", "num_cpus", "max_cpus", "num_tasks", "tasks_unknown",
     "cpus_per_task", "cores_per_socket", "threads_per_core", "tres_req_str", "tres_alloc_str", "sockets_per_node",
     "ntasks_per_node", "ntasks_per_socket", "ntasks_per_core", "core_spec", "cpu_ids", "gres_total", "pn_min_cpus",
-    "mem_per_cpu", "pn_min_memory", "pn_min_tmp_disk", "features", "delay_boot", "cluster_features", "prefer",
-    "resv_name", "shared", "oversubscribe", "exclusive", "contiguous", "licenses", "licenses_alloc", "network",
-    "command", "argv_text", "submit_line", "work_dir", "admin_comment", "system_comment", "comment", "extra",
-    "shown_err", "std_in", "shown_out", "req_switch", "wait4switch", "burst_buffer", "power_flags", "bitflags",
-    "oom_kill_step", "cpus_per_tres", "mem_per_tres", "tres_bind", "tres_freq", "tres_per_job", "tres_per_node",
-    "tres_per_socket", "tres_per_task_shown", "mail_type", "mail_user", "cpu_freq_min", "cpu_freq_max", "cpu_freq_gov",
-    "container",
+    "mem_per_cpu", "pn_min_memory", "pn_min_tmp_disk", "features", "delay_boot", "resv_name", "shared", "oversubscribe",
+    "exclusive", "contiguous", "licenses", "licenses_alloc", "network", "command", "argv_text", "submit_line",
+    "work_dir", "system_comment", "shown_err", "std_in", "shown_out", "req_switch", "wait4switch", "power_flags",
+    "bitflags", "oom_kill_step", "cpus_per_tres", "mem_per_tres", "tres_per_job", "tres_per_node", "tres_per_socket",
+    "tres_per_task_shown", "mail_type", "mail_user", "cpu_freq_min", "cpu_freq_max", "cpu_freq_gov",
+    *(row.name for row in CARRIED if row.line),
 )  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.values import INFINITE, MAIL_BITS, NICE_LIMIT, leading_number, minutes_of, seconds_of
+from slurmsim.records import keywords
+from slurmsim.records.job import CARRIED
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -224,11 +226,12 @@ def _mem_per_node(request: Request, value: str, name: str) -> dict[str, Any]:
 
 if TYPE_CHECKING:
     Row = tuple[str, int, str, Reader, str]
+_CARRIED = {"text": _text, "count": _u32, "flag": _yes_or_no("a flag")}
+"""Kind -> the reader of what a job only carries."""
 ROWS: tuple[Row, ...] = (
     ("SiteFactor", 5, "", _nice, "site_factor"), ("ArrayTaskThrottle", 10, "", _throttle, "array_inx"),
-    ("Comment", 3, "", _text, "comment"), ("Clusters", 8, "", _text, "clusters"),
-    ("ClusterFeatures", 8, "", _text, "cluster_features"), ("DelayBoot", 5, "", _delay_boot, "delay_boot"),
-    ("Extra", 3, "24.11", _text, "extra"), ("TimeMin", 5, "", _time_min, "time_min"),
+    ("Clusters", 8, "", _text, "clusters"), ("DelayBoot", 5, "", _delay_boot, "delay_boot"),
+    ("TimeMin", 5, "", _time_min, "time_min"),
     ("Priority", 2, "", _priority, "priority"), ("Nice", 2, "", _nice, "nice"),
     ("CPUsPerTask", 9, "", _u16, "cpus_per_task"), ("CpusPerTres", 9, "", _text, "cpus_per_tres"),
     ("NumCPUs", 6, "", _cpus, "cpus"), ("NumTasks", 8, "", _u32, "num_tasks"), ("ReqProcs", 8, "", _u32, "num_tasks"),
@@ -245,16 +248,16 @@ ROWS: tuple[Row, ...] = (
     ("Shared", 2, "", _yes_or_no("OverSubscribe"), "shared"),
     ("Contiguous", 3, "", _yes_or_no("Contiguous"), "contiguous"), ("CoreSpec", 4, "", _core_spec(0), "core_spec"),
     ("MemPerTres", 5, "", _text, "mem_per_tres"), ("ThreadSpec", 4, "", _core_spec(0x8000), "core_spec"),
-    ("TresBind", 5, "", _text, "tres_bind"), ("TresFreq", 5, "", _text, "tres_freq"),
     ("TresPerJob", 8, "", _text, "tres_per_job"), ("TresPerNode", 8, "", _text, "tres_per_node"),
     ("TresPerSocket", 8, "", _text, "tres_per_socket"), ("TresPerTask", 8, "", _text, "tres_per_task"),
     ("ExcNodeList", 3, "", _text, "exc_nodes"), ("NodeList", 8, "", _node_list, "req_nodes"),
     ("ReqNodeList", 8, "", _node_list, "req_nodes"), ("Features", 1, "", _text, "features"),
-    ("Prefer", 3, "", _text, "prefer"), ("Gres", 2, "", _gres, "tres_per_node"), ("Account", 1, "", _text, "account"),
-    ("BurstBuffer", 1, "", _text, "burst_buffer"), ("Dependency", 1, "", _text, "dependency"),
+    ("Gres", 2, "", _gres, "tres_per_node"), ("Account", 1, "", _text, "account"),
+    ("Dependency", 1, "", _text, "dependency"),
     ("Licenses", 1, "", _text, "licenses"), ("EligibleTime", 2, "", _begin, "begin_time"),
     ("StartTime", 2, "", _begin, "begin_time"), ("EndTime", 2, "", _date, "end_time"),
     ("Reboot", 3, "", _yes_or_no("reboot"), "reboot"), ("Deadline", 3, "", _date, "deadline"),
-    ("WorkDir", 2, "", _text, "work_dir"), ("MCSLabel", 4, "26.05", _text, "mcs_label"),
+    ("WorkDir", 2, "", _text, "work_dir"),
     ("MailType", 5, "", _mail, "mail_type"), ("MailUser", 5, "", _text, "mail_user"),
+    *((name, least, first, _CARRIED[row.kind], row.name) for name, least, first, row in keywords(CARRIED)),
 )  # fmt: skip

@@ -6,14 +6,13 @@ from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.keywords import tag_matches
 from slurmsim.commands.scontrol.session import NO_ERROR, Session
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of
+from slurmsim.records import keywords
 from slurmsim.records.partition import PARTITION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
-
-    from slurmsim.records.field import Field
 
 
 if TYPE_CHECKING:
@@ -121,27 +120,17 @@ _READERS: dict[str, Reader] = {
 """Kind -> the reader of its values."""
 
 
-def keywords(rows: Iterable[Field] = PARTITION) -> list[tuple[str, int, Reader, str]]:
-    """Keyword, how much of it must be there, the reader of its value, and the field; the first that matches counts."""
-    found = []
-    for row in rows:
-        for word in row.update.split():
-            name, _, least = word.partition(":")
-            found.append((name, int(least), _READERS[row.kind], row.name))
-    return found
-
-
 def _read(session: Session, words: Words) -> dict[str, Any]:
     """The request. Raises _Wrong."""
     request: dict[str, Any] = {}
-    known = keywords()
+    known = keywords(PARTITION)
     for word in words:
         tag, equals, value = word.partition("=")
         if not equals:
             raise _bad(session, f"Invalid input: {word}  Request aborted")
-        for name, least, reader, field in known:
+        for name, least, _, row in known:
             if tag_matches(tag, name, least):
-                request[field] = reader(session, value, name, word)
+                request[row.name] = _READERS[row.kind](session, value, name, word)
                 break
         else:
             raise _bad(session, f"Update of this parameter is not supported: {word}\n", "Request aborted")

@@ -82,7 +82,7 @@ class _Call:
         self.chosen: set[str] = set()
 
     def run(self, argv: list[str]) -> int:
-        first = CHANGES["recurring_jobs"].since
+        first = CHANGES["recurring_jobs"][0]
         if self.release < first:
             self.say.fatal(f"there is none in release {self.release}: --slurm-version {first} or later has it")
         path = self._read(argv)

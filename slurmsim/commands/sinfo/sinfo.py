@@ -231,7 +231,7 @@ def _starred(layout: Layout, widths: dict[str, int]) -> Layout:
         elif spec.column is not None and "part:default" in spec.column.fields and width > 0:
             render = partial(_partition_in, partition_text, width)
             specs[at] = spec._replace(column=spec.column._replace(render=render))
-    return layout._replace(specs=tuple(specs))
+    return print_fields.Layout(layout.prefix, tuple(specs), layout.unknown)
 
 
 def _partition_in(text: Any, width: int, _: Any, name: str | None, default: object) -> str:

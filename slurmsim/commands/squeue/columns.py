@@ -11,6 +11,7 @@ from slurmsim.commands.text.clock_text import bounded_clock
 from slurmsim.commands.text.job_state_text import state_code, state_text
 from slurmsim.commands.text.print_fields import NULL, Column, Uncut
 from slurmsim.commands.text.units import quantity
+from slurmsim.records.job import CARRIED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -258,7 +259,6 @@ C = _column
 COLUMNS: tuple[Column, ...] = (
     C("ACCOUNT", "account", letter="a", names=("account",)),
     C("ACCRUE_TIME", "accrue_time", render=_date, names=("accruetime",)),
-    C("ADMIN_COMMENT", "admin_comment", names=("admin_comment",)),
     C("ALLOC_NODES", "alloc_node", names=("allocnodes",)),
     C("ALLOC_SID", "alloc_sid", render=_flag, names=("allocsid",)),
     C("ARRAY_JOB_ID", "array_job_id", "array_task_id", "array_task_str", "job_id", render=_array_job,
@@ -268,13 +268,9 @@ COLUMNS: tuple[Column, ...] = (
     C("BATCH_FLAG", "batch_flag", render=_flag, names=("batchflag",)),
     C("EXEC_HOST", "batch_flag", "batch_host", "alloc_node", render=_exec_host, letter="B", names=("batchhost",)),
     C("BOARDS_PER_NODE", "boards_per_node", render=_flag, names=("boardspernode",)),
-    C("BURST_BUFFER", "burst_buffer", names=("burstbuffer",)),
     C("BURST_BUFFER_STATE", "burst_buffer_state", names=("burstbufferstate",)),
     C("CLUSTER", "cluster", names=("cluster",)),
-    C("CLUSTER_FEATURES", "cluster_features", names=("clusterfeature",)),
     C("COMMAND", "command", letter="o", names=("command",)),
-    C("COMMENT", "comment", letter="k", names=("comment",)),
-    C("CONTAINER", "container", names=("container",)),
     C("CONTAINERID", "container_id", names=("containerid",), since="24.11"),
     C("CONTAINER_TYPE", "container_type", names=("containertype",), since="26.05"),
     C("CONTIGUOUS", "contiguous", render=_flag, letter="O", names=("contiguous",)),
@@ -308,14 +304,12 @@ COLUMNS: tuple[Column, ...] = (
     C("LICENSES_ALLOC", "licenses_alloc", names=("licensesalloc",), since="26.05"),
     C("MAX_CPUS", "max_cpus", "num_cpus", render=_or_this, names=("maxcpus",)),
     C("MAX_NODES", "max_nodes", "num_nodes", render=_or_this, names=("maxnodes",)),
-    C("MCSLABEL", "mcs_label", names=("mcslabel",)),
     C("MEM_PER_TRES", "mem_per_tres", render=_text_or_na, names=("mem-per-tres",)),
     C("MIN_CPUS", "pn_min_cpus", render=_count, letter="c", names=("mincpus",)),
     C("MIN_MEMORY", "pn_min_memory", render=_size, letter="m", names=("minmemory",)),
     C("TIME_MIN", "time_min", render=_minutes, names=("mintime",)),
     C("MIN_TMP_DISK", "pn_min_tmp_disk", render=_size, letter="d", names=("mintmpdisk",)),
     C("NAME", "name", letter="j", names=("name",)),
-    C("NETWORK", "network", names=("network",)),
     C("NICE", "nice", render=_flag, letter="y", names=("nice",)),
     C("NODELIST", "nodes", render=_nodes, letter="N", names=("nodelist",), uncut=True, header_uncut=True),
     C("NTASKS_PER_BOARD", "ntasks_per_board", render=_flag, names=("ntperboard",)),
@@ -332,7 +326,6 @@ COLUMNS: tuple[Column, ...] = (
     C("PARTITION", "partition", letter="P", names=("partition",)),
     C("PENDING_TIME", "start_time", "submit_time", render=_pending_time, names=("pendingtime",)),
     C("PREEMPT_TIME", "preempt_time", render=_date, names=("preempttime",)),
-    C("PREFER", "prefer", names=("prefer",)),
     C("PRIORITY", "priority", render=_fraction, letter="p", names=("priority",)),
     C("PRIORITY", "priority", letter="Q", names=("prioritylong",)),
     C("PROFILE", "profile", render=lambda _, profile: profile or "NotSet", names=("profile",)),
@@ -390,4 +383,6 @@ COLUMNS: tuple[Column, ...] = (
     C("WAIT4SWITCH", "wait4switch", render=_seconds, names=("wait4switch",)),
     C("WCKEY", "wckey", letter="w", names=("wckey",)),
     C("WORK_DIR", "work_dir", letter="Z", names=("workdir",)),
+    *(C(row.column.header, row.name, letter=row.column.letter, names=(row.column.name.lower(),))
+      for row in CARRIED if row.column),
 )  # fmt: skip

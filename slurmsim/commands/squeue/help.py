@@ -6,6 +6,7 @@ from slurmsim.commands.squeue import columns, step_columns
 from slurmsim.commands.text import help_text
 from slurmsim.commands.text.option_reader import Rows
 from slurmsim.commands.text.print_fields import by_name
+from slurmsim.records.job import CARRIED
 
 _WORDS = {
     "A": "jobs of these accounts", "a": "hidden partitions too", "r": "every task of an array on a line of its own",
@@ -53,7 +54,10 @@ def long_help(rows: Rows, release: str) -> str:
 
 def names(*, steps: bool, release: str) -> list[str]:
     """Names that -O takes for jobs or steps, spelt as Slurm's list has them."""
-    return help_text.names(_STEP_NAMES if steps else _JOB_NAMES, release)
+    if steps:
+        return help_text.names(_STEP_NAMES, release)
+    listed = help_text.names(_JOB_NAMES, release)
+    return listed + [row.column.name for row in CARRIED if row.column and row.column.name not in listed]
 
 
 def format_names(*, steps: bool, release: str) -> str:

@@ -14,8 +14,9 @@ from slurmsim.commands.text import values
 from slurmsim.commands.text import values as v
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption
 from slurmsim.commands.text.values import BadValue, Context
-from slurmsim.fast_imports import NamedTuple
 from slurmsim.numerals import is_number
+from slurmsim.records import merged
+from slurmsim.records.job import CARRIED
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
@@ -23,6 +24,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    from slurmsim.records import Field
+    from slurmsim.records import Option as Carried
 
 
 SUPPORTED = "supported"
@@ -40,7 +44,7 @@ if TYPE_CHECKING:
     Reader = Callable[[Any, str, Context], Any]
 
 
-class Option(NamedTuple):
+class Option:
     """One row.
 
     `read` turns the text into the value of `field`; a dict sets several fields at once. `hidden` options exist as
@@ -49,18 +53,17 @@ class Option(NamedTuple):
     all we know; `until` is the first without it).
     """
 
-    name: str
-    short: str | None
-    argument: str
-    commands: tuple[str, ...]
-    read: Reader
-    field: str
-    status: str
-    hidden: bool = False
-    part: bool = False
-    early: bool = False
-    since: str = ""
-    until: str = ""
+    __slots__ = (
+        "argument", "commands", "early", "field", "hidden", "name", "part", "read", "short", "since", "status", "until",
+    )  # fmt: skip
+
+    def __init__(
+        self, name: str, short: str | None, argument: str, commands: tuple[str, ...], read: Reader, field: str,
+        status: str, *, hidden: bool = False, part: bool = False, early: bool = False, since: str = "", until: str = "",
+    ) -> None:  # fmt: skip
+        self.name, self.short, self.argument, self.commands = name, short, argument, commands
+        self.read, self.field, self.status = read, field, status
+        self.hidden, self.part, self.early, self.since, self.until = hidden, part, early, since, until
 
     @property
     def key(self) -> str:
@@ -194,8 +197,18 @@ _GRES_FLAGS = values.choice(**{"disable-binding": "disable-binding", "enforce-bi
 _KILL_INVALID = values.choice(yes=True, no=False)
 _NO_KILL = values.choice(default=True, set=True, off=False, no=False)
 
+_CARRIED = {"text": (REQUIRED, v.string), "count": (REQUIRED, v.natural), "flag": (NO, v.switch)}
+"""Kind -> how an option takes its argument, and what reads it."""
+
+
+def _carried(row: Field, option: Carried) -> Option:
+    """The option of a field that a job only carries."""
+    argument, read = _CARRIED[row.kind]
+    return Option(option.name, None, argument, ALL, read, row.name, option.status, part=option.part, since=option.since)
+
+
 # fmt: off
-OPTIONS: tuple[Option, ...] = (
+_OPTIONS: tuple[Option, ...] = (
     Option("accel-bind", None, REQUIRED, RUN, v.string, "accel_bind", ACCEPTED, part=True),
     Option("account", "A", REQUIRED, ALL, v.string, "account", SUPPORTED),
     Option("acctg-freq", None, REQUIRED, ALL, layout.sampling, "acctg_freq", ACCEPTED),
@@ -208,16 +221,12 @@ OPTIONS: tuple[Option, ...] = (
     Option("bcast-exclude", None, REQUIRED, RUN, v.string, "bcast_exclude", REFUSED, part=True),
     Option("begin", "b", REQUIRED, ALL, v.moment, "begin_time", SUPPORTED),
     Option("bell", None, NO, ALLOC, v.switch, "bell", ACCEPTED),
-    Option("bb", None, REQUIRED, ALL, v.string, "burst_buffer", ACCEPTED, part=True),
     Option("bbf", None, REQUIRED, ALL, v.string, "burst_buffer_file", REFUSED),
-    Option("cluster-constraint", None, REQUIRED, ALL, v.string, "cluster_features", REFUSED),
     Option("chdir", "D", REQUIRED, ALL, v.directory, "work_dir", SUPPORTED),
     Option("cluster", None, REQUIRED, ALL, v.string, "clusters", SUPPORTED),
     Option("clusters", "M", REQUIRED, ALL, v.string, "clusters", SUPPORTED),
-    Option("comment", None, REQUIRED, ALL, v.string, "comment", SUPPORTED),
     Option("compress", None, OPTIONAL, RUN, v.string, "compress", REFUSED, part=True),
     Option("consolidate-segments", None, NO, ALL, v.switch, "consolidate_segments", ACCEPTED, part=True, since="26.05"),
-    Option("container", None, REQUIRED, ALL, v.string, "container", REFUSED),
     Option("container-id", None, REQUIRED, ALL, v.string, "container_id", REFUSED, since="24.11"),
     Option("container-type", None, REQUIRED, ALL, v.string, "container_type", REFUSED, since="26.05"),
     Option("context", None, REQUIRED, ALL, v.string, "req_context", REFUSED),
@@ -247,7 +256,6 @@ OPTIONS: tuple[Option, ...] = (
     Option("export-file", None, REQUIRED, BATCH, v.string, "export_file", SUPPORTED),
     Option("external", None, NO, BATCH, v.switch, "external", REFUSED, part=True, since="26.05"),
     Option("external-launcher", None, OPTIONAL, RUN, v.string, "external_launcher", REFUSED, since="24.11"),
-    Option("extra", None, REQUIRED, ALL, v.string, "extra", ACCEPTED, since="24.11"),
     Option("extra-node-info", "B", REQUIRED, ALL, layout.geometry, "extra_node_info", SUPPORTED, part=True),
     Option("get-user-env", None, OPTIONAL, BATCH_ALLOC, v.user_env, "get_user_env", ACCEPTED, until="24.11"),
     Option("get-user-env", None, OPTIONAL, BATCH, v.user_env, "get_user_env", ACCEPTED, since="24.11", until="26.05"),
@@ -282,7 +290,6 @@ OPTIONS: tuple[Option, ...] = (
     Option("mail-type", None, REQUIRED, ALL, v.mail_type, "mail_type", ACCEPTED, part=True),
     Option("mail-user", None, REQUIRED, ALL, v.string, "mail_user", ACCEPTED, part=True),
     Option("threads", "T", REQUIRED, RUN, v.positive, "threads", ACCEPTED),
-    Option("mcs-label", None, REQUIRED, ALL, v.string, "mcs_label", ACCEPTED),
     Option("mem", None, REQUIRED, ALL, v.memory, "mem", SUPPORTED),
     Option("mem-bind", None, REQUIRED, ALL, layout.memory_binding, "mem_bind", ACCEPTED, part=True),
     Option("mem-per-cpu", None, REQUIRED, ALL, v.memory, "mem_per_cpu", SUPPORTED, part=True),
@@ -292,7 +299,6 @@ OPTIONS: tuple[Option, ...] = (
     Option("mpi", None, REQUIRED, RUN, v.string, "mpi", ACCEPTED),
     Option("msg-timeout", None, REQUIRED, RUN, v.positive, "msg_timeout", ACCEPTED),
     Option("multi-prog", None, NO, RUN, v.switch, "multi_prog", SUPPORTED),
-    Option("network", None, REQUIRED, ALL, v.string, "network", ACCEPTED, part=True),
     Option("nice", None, OPTIONAL, ALL, v.nice, "nice", SUPPORTED),
     Option("no-allocate", "Z", NO, RUN, v.switch, "no_allocate", REFUSED),
     Option("no-bell", None, NO, ALLOC, v.switch, "no_bell", ACCEPTED),
@@ -318,7 +324,6 @@ OPTIONS: tuple[Option, ...] = (
     Option("parsable", None, NO, BATCH, v.switch, "parsable", SUPPORTED, until="26.05"),
     Option("parsable", None, NO, BATCH_RUN, v.switch, "parsable", SUPPORTED, since="26.05"),
     Option("partition", "p", REQUIRED, ALL, v.string, "partition", SUPPORTED, part=True),
-    Option("prefer", None, REQUIRED, ALL, v.string, "prefer", SUPPORTED),
     Option("preserve-env", "E", NO, RUN, v.switch, "preserve_env", ACCEPTED),
     Option("priority", None, REQUIRED, ALL, v.priority, "priority", SUPPORTED),
     Option("profile", None, REQUIRED, ALL, layout.profile, "profile", ACCEPTED),
@@ -358,7 +363,6 @@ OPTIONS: tuple[Option, ...] = (
     Option("time-min", None, REQUIRED, ALL, v.time_limit, "time_min", SUPPORTED),
     Option("tmp", None, REQUIRED, ALL, v.memory, "pn_min_tmp_disk", SUPPORTED, part=True),
     Option("treewidth", None, REQUIRED, RUN, v.string, "treewidth", REFUSED, since="24.11"),
-    Option("tres-bind", None, REQUIRED, ALL, v.string, "tres_bind", REFUSED, part=True, since="24.11"),
     Option("tres-per-task", None, REQUIRED, ALL, _tres_per_task, "tres_per_task", SUPPORTED, part=True, since="24.11"),
     Option("uid", None, REQUIRED, ALL, v.privileged, "user_id", SUPPORTED, until="24.11"),
     Option("uid", None, REQUIRED, BATCH, v.privileged, "user_id", SUPPORTED, since="24.11"),
@@ -379,6 +383,11 @@ OPTIONS: tuple[Option, ...] = (
     Option("power", None, REQUIRED, ALL, v.string, "power", ACCEPTED, part=True, until="24.11"),
 )
 # fmt: on
+OPTIONS: tuple[Option, ...] = merged(
+    _OPTIONS,
+    [(row.option.before, _carried(row, row.option)) for row in CARRIED if row.option],
+    lambda option: option.name,
+)
 
 
 def options_of(command: str, release: str) -> list[Option]:

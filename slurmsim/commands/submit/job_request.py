@@ -14,6 +14,7 @@ from slurmsim.commands.submit.layout_values import HINT_HELP, hint_settings
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.values import BadValue
 from slurmsim.gres_counts import Counts, Disagreement, agree, gres_items
+from slurmsim.records.job import CARRIED
 from slurmsim.release_changes import since
 from slurmsim.releases import row
 
@@ -34,16 +35,16 @@ _TOO_WIDE = {
 _LIST_RAISES_COUNT = {"22.05": True, "24.11": False}
 """Whether a node list asks for as many nodes even beside ``--nodes``."""
 _COPIED = (
-    "account", "array_inx", "begin_time", "burst_buffer", "clusters", "comment", "contiguous", "core_spec",
-    "cores_per_socket", "cpu_freq_gov", "cpu_freq_max", "cpu_freq_min", "cpus_per_gpu", "cpus_per_task", "deadline",
-    "delay_boot", "dependency", "distribution", "expedited_requeue", "extra", "features", "gpu_bind", "gpu_freq",
-    "gres_flags", "group_id", "job_size_str", "kill_on_invalid_dep", "licenses", "mail_type", "mail_user",
-    "mcs_label", "mem_bind", "mem_per_gpu", "name", "network", "nice", "ntasks_per_core", "ntasks_per_node",
-    "ntasks_per_socket", "oom_kill_step", "overcommit", "partition", "plane_size", "pn_min_tmp_disk", "power",
-    "prefer", "profile", "qos", "reboot", "req_switch", "requeue", "reservation", "segment_size", "shared",
-    "sockets_per_node", "spread_job", "std_err", "std_in", "std_out", "threads_per_core", "time_limit", "time_min",
-    "use_min_nodes", "wait4switch", "wait_all_nodes", "warn_flags", "warn_signal", "warn_time", "wckey", "work_dir",
-    "acctg_freq",
+    "account", "array_inx", "begin_time", "clusters", "contiguous", "core_spec", "cores_per_socket", "cpu_freq_gov",
+    "cpu_freq_max", "cpu_freq_min", "cpus_per_gpu", "cpus_per_task", "deadline", "delay_boot", "dependency",
+    "distribution", "expedited_requeue", "features", "gpu_bind", "gpu_freq", "gres_flags", "group_id", "job_size_str",
+    "kill_on_invalid_dep", "licenses", "mail_type", "mail_user", "mem_bind", "mem_per_gpu", "name", "nice",
+    "ntasks_per_core", "ntasks_per_node", "ntasks_per_socket", "oom_kill_step", "overcommit", "partition", "plane_size",
+    "pn_min_tmp_disk", "power", "profile", "qos", "reboot", "req_switch", "requeue", "reservation", "segment_size",
+    "shared", "sockets_per_node", "spread_job", "std_err", "std_in", "std_out", "threads_per_core", "time_limit",
+    "time_min", "use_min_nodes", "wait4switch", "wait_all_nodes", "warn_flags", "warn_signal", "warn_time", "wckey",
+    "work_dir", "acctg_freq",
+    *(row.name for row in CARRIED if row.option),
 )  # fmt: skip
 _GPU_SCOPES = (
     ("tres_per_job", "gpus"),

@@ -7,8 +7,6 @@ Slurm's option strings).
 
 from __future__ import annotations
 
-from slurmsim.fast_imports import NamedTuple
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,15 +17,16 @@ Rows = tuple[tuple[str, str, str, str, str], ...]
 """A command's options: long name, argument, key, first release, and the first one without it."""
 
 
-class LongOption(NamedTuple):
+class LongOption:
     """One row: long name (None: short only), how it takes an argument, and what stands for it (a letter is short too).
 
     Two rows with the same `key` and `argument` are one option with two names: an abbreviation of both is no riddle.
     """
 
-    name: str | None
-    argument: str
-    key: str
+    __slots__ = ("argument", "key", "name")
+
+    def __init__(self, name: str | None, argument: str, key: str) -> None:
+        self.name, self.argument, self.key = name, argument, key
 
 
 class OptionError(Exception):

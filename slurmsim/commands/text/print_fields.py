@@ -92,12 +92,13 @@ class Spec(NamedTuple):
     suffix: str
 
 
-class Layout(NamedTuple):
+class Layout:
     """A parsed format: text before everything, the columns, and the names that mean nothing."""
 
-    prefix: str
-    specs: tuple[Spec, ...]
-    unknown: tuple[str, ...]
+    __slots__ = ("prefix", "specs", "unknown")
+
+    def __init__(self, prefix: str, specs: tuple[Spec, ...], unknown: tuple[str, ...]) -> None:
+        self.prefix, self.specs, self.unknown = prefix, specs, unknown
 
     def fields(self) -> set[str]:
         """Record fields the columns need."""

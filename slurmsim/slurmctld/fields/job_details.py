@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 _RAN = (JobState.RUNNING, JobState.SUSPENDED)
 
 
-def _text(name: str) -> Callable[[Row, LiveCluster], Any]:
-    return lambda row, cluster: row.job.asked.get(name) or None
-
-
 def _plain(name: str) -> Callable[[Row, LiveCluster], Any]:
     return lambda row, cluster: row.job.asked.get(name)
 
@@ -245,21 +241,16 @@ DETAILS: dict[str, Callable[[Row, LiveCluster], Any]] = {
     "ntasks_per_core": _plain("ntasks_per_core"),
     "cpu_ids": _placed,
     "gres_total": lambda r, c: gres_totals(r.core, c) or None,
-    "cluster_features": _text("cluster_features"),
-    "prefer": _text("prefer"),
     "exclusive": _exclusive,
     "licenses_alloc": _licenses_given,
     "argv_text": _arguments,
     "submit_line": _submit_line,
     "system_comment": lambda r, c: None,
-    "extra": _text("extra"),
     "shown_err": _error_file,
     "req_switch": lambda r, c: r.job.asked.get("req_switch") or 0,
     "wait4switch": lambda r, c: r.job.asked.get("wait4switch") or 0,
     "bitflags": _bit_flags,
     "oom_kill_step": lambda r, c: r.job.asked.get("oom_kill_step"),
-    "tres_bind": _text("tres_bind"),
-    "tres_freq": _text("tres_freq"),
     "tres_per_task_shown": _per_task,
 }  # fmt: skip
 """Field -> its value for a row."""

@@ -17,6 +17,7 @@ from slurmsim.core.occupancy.completing import BY_THEMSELVES
 from slurmsim.core.queue.priority import Basic, Multifactor
 from slurmsim.core.records.job import AS_ASKED, ONE_YEAR_S
 from slurmsim.hostlist import compress
+from slurmsim.records.job import CARRIED
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.live_job import Array, LiveJob, Row, task_list
@@ -582,10 +583,8 @@ FIELDS: dict[str, Getter] = {
     "std_err": lambda r, c: _pattern(r, "std_err"),
     "shown_out": lambda r, c: shown_file(r, "std_out"),
     "std_in": lambda r, c: shown_file(r, "std_in"),
-    "comment": _text("comment"),
     "crontab_spec": _text("crontab_spec"),
     "cron_job": lambda r, c: bool(r.core.sub.cron),
-    "admin_comment": _text("admin_comment"),
     "wckey": _text("wckey"),
     "exit_code": _exit_code,
     "derived_ec": _derived,
@@ -598,7 +597,6 @@ FIELDS: dict[str, Getter] = {
     "resv_name": lambda r, c: r.core.reservation_name or r.core.sub.reservation or None,
     "alloc_node": _asked("alloc_node", "localhost"),
     "alloc_sid": _asked("alloc_sid", 0),
-    "network": _text("network"),
     "core_spec": _asked("core_spec"),
     "cpu_freq_min": _asked("cpu_freq_min"),
     "cpu_freq_max": _asked("cpu_freq_max"),
@@ -610,14 +608,11 @@ FIELDS: dict[str, Getter] = {
     "mail_user": lambda r, c: (
         r.job.asked.get("mail_user") or (r.job.person.name if r.job.asked.get("mail_type") else None)
     ),
-    "mcs_label": _text("mcs_label"),
     "delay_boot": _asked("delay_boot", 0),
     "preempt_time": lambda r, c: r.core.preempt_time or 0,
     "power_flags": lambda r, c: "LEVEL" if "level" in str(r.job.asked.get("power") or "").lower().split(",") else "",
     "reboot": _asked("reboot", 0),
     "cluster": lambda r, c: c.spec.name,
-    "burst_buffer": _text("burst_buffer"),
-    "container": _text("container"),
     "het_job_id": lambda r, c: 0 if r.core.sub.het is None else r.core.sub.het[0],
     "het_job_offset": lambda r, c: None if r.core.sub.het is None else r.core.id - r.core.sub.het[0],
     "het_job_id_set": lambda r, c: het_jobs.id_set(r.core),
@@ -626,6 +621,7 @@ FIELDS: dict[str, Getter] = {
         c.controller.state.cluster.cpus_per_node(r.core.alloc) if r.core.alloc is not None else None
     ),
     "gres_detail": lambda r, c: gres_details(r.core, c),
+    **{row.name: _text(row.name) if row.kind == "text" else _asked(row.name) for row in CARRIED},
     **GPU_FIELDS,
     **DETAILS,
     **DATA_PARSER_FIELDS,

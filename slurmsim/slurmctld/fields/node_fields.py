@@ -12,7 +12,7 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.partition import Partition
 from slurmsim.model.node import NodeSpec
 from slurmsim.numerals import is_number
-from slurmsim.records.field import Field
+from slurmsim.records import Field
 from slurmsim.records.partition import PARTITION
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.live_job import task_ranges

@@ -5,6 +5,7 @@ Fields the controller keeps without looking at them may be any plain value: the 
 
 from __future__ import annotations
 
+from slurmsim.records.job import CARRIED
 from slurmsim.slurmctld.requests.shapes import LINE, Absent, Digits, Either, Fields, Flag, ListOf, Shape, Text, Whole
 
 TEXT, FLAG = Text(), Flag()
@@ -21,12 +22,11 @@ PLAIN = Either((FLAG, Whole(-(1 << 63), (1 << 64) - 1), TEXT))
 MOST_WORDS = 1 << 16
 
 _TEXTS = (
-    "account", "acctg_freq", "admin_comment", "alloc_node", "burst_buffer", "cluster_features", "clusters", "command",
-    "comment", "container", "cpu_freq_gov", "cpu_freq_max", "cpu_freq_min", "cpus_per_tres", "dependency",
-    "distribution", "extra", "features", "gpu_bind", "gpu_freq", "job_size_str", "licenses", "mail_user", "mcs_label",
-    "mem_bind", "mem_per_tres", "name", "network", "open_mode", "partition", "prefer", "profile", "qos", "reservation",
-    "std_err", "std_in", "std_out", "submit_dir", "tres_bind", "tres_freq", "tres_per_job", "tres_per_node",
-    "tres_per_socket", "tres_per_task", "user_name", "warn_flags", "wckey", "work_dir",
+    "account", "acctg_freq", "alloc_node", "clusters", "command", "cpu_freq_gov", "cpu_freq_max", "cpu_freq_min",
+    "cpus_per_tres", "dependency", "distribution", "features", "gpu_bind", "gpu_freq", "job_size_str", "licenses",
+    "mail_user", "mem_bind", "mem_per_tres", "name", "open_mode", "partition", "profile", "qos", "reservation",
+    "std_err", "std_in", "std_out", "submit_dir", "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task",
+    "user_name", "warn_flags", "wckey", "work_dir",
 )  # fmt: skip
 _NUMBERS = (
     "alloc_sid", "cores_per_socket", "cpus_per_gpu", "cpus_per_task", "immediate", "kill_on_node_fail", "mail_type",
@@ -38,8 +38,10 @@ _FLAGS = (
     "allocate", "expedited_requeue", "held", "hold", "kill_on_invalid_dep", "mem_per_cpu", "overcommit",
     "reset_accrue_time", "spread_job", "use_min_nodes",
 )  # fmt: skip
+_CARRIED: dict[str, Shape] = {"text": TEXT, "count": NUMBER, "flag": FLAG}
 _JOB: dict[str, Shape] = {
     **dict.fromkeys(_TEXTS, TEXT), **dict.fromkeys(_NUMBERS, NUMBER), **dict.fromkeys(_FLAGS, FLAG),
+    **{row.name: _CARRIED[row.kind] for row in CARRIED},
     "argv": ListOf(TEXT, MOST_WORDS), "array_inx": Text(64 << 10), "begin_time": TIME,
     "contiguous": Either((FLAG, NUMBER)), "core_spec": Either((NUMBER, TEXT)), "deadline": TIME, "delay_boot": SIGNED,
     "end_time": TIME, "environment": Fields(others=TEXT, most=MOST_WORDS), "exc_nodes": LIST, "mem_per_gpu": MEMORY,

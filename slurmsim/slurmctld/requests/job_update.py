@@ -23,6 +23,7 @@ from slurmsim.core.records.messages import (
 )  # fmt: skip
 from slurmsim.errors import SubmitError
 from slurmsim.protocol import Refusal
+from slurmsim.records.job import CARRIED
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.submit_request import INFINITE, names_of
 from slurmsim.slurmctld.requests.job_change import (
@@ -258,7 +259,7 @@ def _small_things(u: Update) -> None:
         u.asked.pop("min_nodes")
     if u.runs and (u.get("min_nodes") or 0) > u.core.n_nodes:
         raise Refusal(NOT_SUPPORTED)
-    u.set("req_switch", "wait4switch", "comment", "extra")
+    u.set("req_switch", "wait4switch", *(row.name for row in CARRIED if row.update and not row.ruled))
     text = u.get("admin_comment")
     if text is not None:
         more = text[2:] if text.startswith("+=") else None

@@ -12,7 +12,7 @@ from slurmsim.hostlist import expand
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal
-from slurmsim.records.field import Field
+from slurmsim.records import Field
 from slurmsim.records.partition import PARTITION
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.submit_request import MOST_NAMES

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from slurmsim.records.field import Field
+from slurmsim.records import Field
 from slurmsim.records.partition import PARTITION
 from slurmsim.slurmctld.requests.job_shapes import (
     FLAG,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slurmsim.commands.submit.chosen_options import Chosen
-from slurmsim.commands.submit.job_options import ALL, OPTIONS, REFUSED, options_of
+from slurmsim.commands.submit.job_options import ALL, OPTIONS, REFUSED, Option, options_of
 from slurmsim.commands.submit.job_variables import variables_of
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.values import BadValue, Context
@@ -68,10 +68,11 @@ def test_what_cannot_be_read(words: list[str], said: str) -> None:
     assert str(caught.value) == said
 
 
-@pytest.mark.parametrize("row", [row for row in OPTIONS if row.status == REFUSED and "sbatch" in row.commands])
-def test_what_is_not_modelled_is_refused_by_name(row: object) -> None:
-    assert isinstance(row, tuple)
-    option = OPTIONS[OPTIONS.index(row)]
+_REFUSED = [row for row in OPTIONS if row.status == REFUSED and "sbatch" in row.commands]
+
+
+@pytest.mark.parametrize("option", _REFUSED, ids=lambda option: option.name)
+def test_what_is_not_modelled_is_refused_by_name(option: Option) -> None:
     release = option.since or "22.05"
     word = f"--{option.name}=1" if option.argument != NO else f"--{option.name}"
     with pytest.raises(OptionError, match=f"unrecognized option '--{option.name}'"):

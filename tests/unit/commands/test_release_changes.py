@@ -88,11 +88,11 @@ def test_changes_that_are_asked_for_are_those_of_the_catalogue() -> None:
 
 
 def test_rows_are_as_they_should_be() -> None:
-    for name, change in CHANGES.items():
+    for name, (first, command, text) in CHANGES.items():
         assert re.fullmatch(r"[a-z][a-z0-9_]*", name)
-        assert change.since in RELEASES[1:], name  # the first is what all others are compared with
-        assert change.command and change.text.endswith(".") and ". " not in change.text, name
-    assert len({change.text for change in CHANGES.values()}) == len(CHANGES)
+        assert first in RELEASES[1:], name  # the first is what all others are compared with
+        assert command and text.endswith(".") and ". " not in text, name
+    assert len({text for _, _, text in CHANGES.values()}) == len(CHANGES)
 
 
 def test_a_change_lasts() -> None:

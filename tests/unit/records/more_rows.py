@@ -7,20 +7,27 @@ import sys
 import tempfile
 from pathlib import Path
 
-from slurmsim.records import partition
-from slurmsim.records.field import Field
+from slurmsim.records import Column, Field, Line, Option, job, partition
 
 partition.PARTITION += (Field("colour", "text", conf="Colour", update="Colour:3", json="looks.colour"),)
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "commands"))
+job.CARRIED += (
+    Field("mood", "text", update="Mood:3", json="mood", before="memory_per_tres", option=Option("mood", "mpi"),
+          column=Column("MOOD", "Mood"), line=Line("Mood", "SystemComment")),
+)  # fmt: skip
+TESTS = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(TESTS / "unit" / "commands"), str(TESTS / "docs")]
 
+import coverage_tables  # noqa: E402
 from engine_client import Cluster  # noqa: E402
 
 from slurmsim.commands.json import partition as document  # noqa: E402
 from slurmsim.config.line_options import PARTITION_KEYS  # noqa: E402
 from slurmsim.config.option import Option, Status  # noqa: E402
-from slurmsim.rest import controller_writing, openapi, routes  # noqa: E402
+from slurmsim.rest import controller_writing, job_description, openapi, routes  # noqa: E402
 from slurmsim.slurmctld.requests import request_shapes  # noqa: E402
 from slurmsim.slurmctld.requests.shapes import Malformed  # noqa: E402
+from slurmsim.slurmctld.server.start import make_engine  # noqa: E402
+from slurmsim.slurmctld.snapshot.image import restore, take  # noqa: E402
 
 CONF = """\
 ClusterName=tux
@@ -51,5 +58,28 @@ def of_partition() -> dict[str, object]:
     return found
 
 
+def of_job() -> dict[str, object]:
+    """Where the new option of sbatch is met."""
+    found: dict[str, object] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        cluster = Cluster(Path(folder), CONF.replace(" Colour=blue", ""), release="26.05")
+        cluster.run("sbatch --hold --mood=good --wrap true", "alice")
+        found["asked"] = cluster.journal[-1][4]["job"]["mood"]
+        found["set"] = cluster.run("scontrol update jobid=1 moo=bad", "alice")
+        tables = json.loads(json.dumps([*take(cluster.engine)]))
+        cluster.engine = make_engine(cluster.header, Path(folder))
+        restore(cluster.engine, tables)
+        found["text"] = "\n   Mood=bad\n" in cluster.text("scontrol show job 1")
+        found["column"] = cluster.text("squeue -O Mood:8").split()
+        found["listed"] = "Mood" in cluster.text("squeue --helpFormat")
+        found["document"] = json.loads(cluster.text("squeue --json"))["jobs"][0]["mood"]
+    schemas = openapi.specification("26.05", routes.PLUGINS, [45])["components"]["schemas"]
+    found["described"] = [schemas[f"v0.0.45_{name}"]["properties"]["mood"] for name in ("job", "job_description")]
+    found["body"] = job_description.read({"mood": "bad"})[0]
+    page = coverage_tables.text()
+    found["page"] = ["`--mood`" in page, "`mood`" in page]
+    return found
+
+
 if __name__ == "__main__":
-    print(json.dumps({"partition": of_partition()}))
+    print(json.dumps({"partition": of_partition(), "job": of_job()}))

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import subprocess
-import sys
-from pathlib import Path
 
 from slurmsim.commands.json import partition as document
 from slurmsim.commands.scontrol import partitions as scontrol
@@ -16,8 +12,6 @@ from slurmsim.records.partition import PARTITION
 from slurmsim.rest import controller_writing
 from slurmsim.slurmctld.fields import node_fields
 from slurmsim.slurmctld.requests import request_shapes
-
-HERE = Path(__file__).parent
 
 
 def test_names_are_given_once() -> None:
@@ -47,10 +41,9 @@ def test_a_partition_tells_every_row_but_the_keyword_for_two() -> None:
     assert {row.name for row in PARTITION} - node_fields.PARTITION_FIELDS.keys() == {"priority"}
 
 
-def test_a_new_field_is_a_row() -> None:
+def test_a_new_field_is_a_row(more_rows: dict[str, object]) -> None:
     """It is read from slurm.conf, set by scontrol and by REST, checked, kept, told and described."""
-    done = subprocess.run([sys.executable, str(HERE / "more_rows.py")], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["partition"] == {
+    assert more_rows["partition"] == {
         "read": {"colour": "blue"}, "set": [0, "", ""], "then": {"colour": "red"}, "replayed": {"colour": "red"},
         "refused": "'partition'.'colour': expected a text of 0 to 1048576 characters", "body": True,
         "described": {"type": "object", "properties": {"colour": {"type": "string"}}},
