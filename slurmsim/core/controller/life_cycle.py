@@ -260,7 +260,7 @@ class LifeCycle(RunWay):
         assert job.alloc is not None
         run = copy(job)
         run.state, run.reason, run.end_time = state, reason, self.state.now
-        run.suspended_s = self.suspension.seconds(job)
+        run.suspended_s = job.stood_still_s(self.state.now)
         self.state.actions += [Kill(job), Requeued(run)]
         nodes = self.state.cluster.node_list(job.alloc)
         held = job.reason if is_held(job.reason) else ""

@@ -148,7 +148,7 @@ class Suspension:
             self.state.table.release(held)
         self.state.parked.pop(job.id, None)
         self._unchecked.discard(job.id)
-        job.suspended_s = self.seconds(job)
+        job.suspended_s = job.stood_still_s(self.state.now)
         job.suspended_at = None
         self.state.usage.change(job, +1, 0, cpus_only=True)  # its CPUs were counted out already
         self.state.usage.change(job, -1, 0)
@@ -201,10 +201,6 @@ class Suspension:
         return self.state.table.counted(alloc) if alloc.mask & ~self.state.table.idle else alloc
 
     # -- questions --------------------------------------------------------------------------------------------------
-
-    def seconds(self, job: Job) -> int:
-        """How long the present run of `job` has been suspended so far."""
-        return job.suspended_s + (self.state.now - job.suspended_at if job.suspended_at is not None else 0)
 
     @property
     def crowded(self) -> Bitmap:

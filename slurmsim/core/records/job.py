@@ -134,6 +134,10 @@ class Job:
             return end
         return min(end, start + self.suspended_s + self.expected_s)
 
+    def stood_still_s(self, now: int) -> int:
+        """Seconds its present run has been suspended by `now`."""
+        return self.suspended_s + (now - self.suspended_at if self.suspended_at is not None else 0)
+
     @property
     def asked(self) -> tuple[tuple[str, int], ...]:
         """Amounts it asks for in the first of its partitions, whatever it was given: nodes, CPUs, memory, GRES."""

@@ -110,9 +110,7 @@ def _eligible(core: Job) -> int | None:
 
 
 def _suspended(cluster: LiveCluster, core: Job, over: bool) -> int:
-    if over or not core.suspended_at:
-        return int(core.suspended_s)
-    return int(cluster.controller.suspension.seconds(core))
+    return int(core.suspended_s if over else core.stood_still_s(cluster.now))
 
 
 def _limit(core: Job, started: bool) -> int | None:

@@ -550,7 +550,7 @@ FIELDS: dict[str, Getter] = {
     "deadline": lambda r, c: r.core.deadline or 0,
     "pre_sus_time": lambda r, c: r.job.ran_before_suspension,
     "suspend_time": lambda r, c: r.job.suspended_or_resumed,
-    "suspended_s": lambda r, c: c.controller.suspension.seconds(r.core) if r.core.suspended_at else r.core.suspended_s,
+    "suspended_s": lambda r, c: r.core.stood_still_s(c.now),
     "last_sched_eval": lambda r, c: r.core.start_time or _last_of_its_array(r) or last_evaluated(r.job, c),
     "scheduler": _scheduler,
     "nodes": _nodes,

@@ -83,11 +83,8 @@ def flags(i: int, cluster: LiveCluster) -> list[str]:
     controller, states, bit = cluster.controller, cluster.controller.node_states, 1 << i
     power = controller.power
     # the flags come with the look every few seconds, not with the reservation
-    begun = [
-        r
-        for r in controller.state.reserved.all
-        if r.full and r.began and r.covers(controller.state.now, controller.state.now + 1)
-    ]
+    now = cluster.now
+    begun = [r for r in controller.state.reserved.all if r.full and r.began and r.covers(now, now + 1)]
     reserved = functools.reduce(operator.or_, (r.nodes for r in begun), 0)
     maintained = functools.reduce(operator.or_, (r.nodes for r in begun if "MAINT" in r.flags), 0)
     found: list[tuple[str, Bitmap]] = [

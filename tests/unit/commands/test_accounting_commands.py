@@ -405,3 +405,14 @@ def test_the_heading_of_wckeys(tmp_path: Path) -> None:
         place = tmp_path / release
         place.mkdir()
         assert Cluster(place, release=release).text("sacctmgr -P list wckey").startswith("WCKey|Cluster|User")
+
+
+@pytest.mark.parametrize("later", [1, 45, 7200])
+def test_a_job_is_suspended_until_now(cluster: Cluster, later: int) -> None:
+    """The time was that of the last event, and so another one in a cluster that went on from its snapshot."""
+    job = cluster.submit(seconds=300)
+    cluster.now += 100
+    cluster.text(f"scontrol suspend {job}")
+    cluster.now += later
+    seconds = f"{later // 3600:02}:{later // 60 % 60:02}:{later % 60:02}"
+    assert cluster.text(f"sacct -XnP -j {job} -o state,suspended").strip() == f"SUSPENDED|{seconds}"
