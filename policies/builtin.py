@@ -30,8 +30,8 @@ class Builtin(Policy):
         self._start_time = self._estimated = start_time
 
     def next_time(self, view: SlurmView, now: int, changed: bool) -> int | None:
-        """The next estimates, while there is a job they have not seen."""
-        if not view.untried:
+        """The next estimates, while there is a job they have not seen and something has changed since the last ones."""
+        if not (changed and view.untried):
             return None
         at = max(now, self._estimated + 1)
         return at + (self._start_time - at) % self._interval

@@ -6,9 +6,10 @@ knows when that is. The rule has two parts:
 1. Nothing goes on (`_goes_on`): no job runs or is completing; no arrival, cancel, node event, boot, solver or
    stream is due; no begin time, deadline, core timer or reservation is to come; no job waits for usage to go down
    that could start with nothing used.
-2. It has been so for long enough (`_settled_s`) that each periodic work has been done twice: full passes, cycles of
-   backfill, turns of a gang, runs of the priority thread; and that ages have reached PriorityMaxAge. Then the
-   controller is where it was a period before, and stays there.
+2. It has been so for long enough that each periodic work has been done twice: full passes, cycles of backfill, turns
+   of a gang, runs of the priority thread. Ages must also have reached PriorityMaxAge, if any job could start now if it
+   were the first: ages decide the order, and no order starts a job that has no place alone. Then the controller is
+   where it was a period before, and stays there.
 
 Two things never come to rest by themselves, so they get a month (`STUCK_S`): failures that are drawn without an end,
 unless all nodes are up and have been so for the time above; and a policy that asks to be called at times of its own.
@@ -60,7 +61,7 @@ class EndOfRun:
         self._hoped = self._last_end  # when a job ran, or was to begin, that was not
         self._since: int | None = None  # when what went on was over
         self._up_since: int | None = None  # the same, with all nodes up
-        self._settled_s = _settled_s(controller)
+        self._period_s, self._ages_s = _period_s(controller), _ages_s(controller)
 
     def turned(self, now: int) -> None:
         """The controller has had its turn."""
@@ -96,7 +97,7 @@ class EndOfRun:
         going |= {job_id for _, job_id in state.begin_heap if job_id in state.jobs}
         if going - self._worn:
             self._hoped = now
-        if now - max(self._last_end, self._hoped) <= self._settled_s:
+        if now - max(self._last_end, self._hoped) <= self._period_s + self._ages_s:
             return False
         if self._outside(but_for=self._follow):
             self.job_ended(now)
@@ -114,12 +115,17 @@ class EndOfRun:
         if now - self._since > STUCK_S:
             return True
         since = self._since if self.drawn is None else self._up_since
-        return since is not None and now - since > self._settled_s and not self._calls_itself(now)
+        if since is None or now - since <= self._period_s:
+            return False
+        settled_s = self._period_s
+        if self._ages_s and self._controller.host.any_has_place():
+            settled_s += self._ages_s
+        return now - since > settled_s and not self._calls_itself(now, settled_s)
 
-    def _calls_itself(self, now: int) -> bool:
-        """Whether the policy asks to be called later than periodic work is done."""
+    def _calls_itself(self, now: int, settled_s: int) -> bool:
+        """Return True if the policy asks to be called later than in `settled_s` seconds."""
         at = self._controller.host.next_time(now)
-        return at is not None and at > now + self._settled_s
+        return at is not None and at > now + settled_s
 
     def _goes_on(self, now: int) -> bool:
         c = self._controller
@@ -149,11 +155,15 @@ class EndOfRun:
         return parts.book is not None and any_waits(jobs, parts.limits, parts.book)
 
 
-def _settled_s(controller: Controller) -> int:
-    """Seconds in which each periodic work of an unchanged cluster has been done twice, and ages have grown up."""
+def _period_s(controller: Controller) -> int:
+    """Seconds in which each periodic work of an unchanged cluster has been done twice."""
     main, policy = controller.main, controller.state.policy
     interval = getattr(policy, "interval", 0)
     turn = controller.gang.slice_s if controller.gang is not None else 0
-    longest = max(main.interval, main.delay, int(interval or 0), controller.recalculation.period_s or 0, turn)
-    ages = getattr(controller.priority, "max_age", 0) if getattr(controller.priority, "w_age", 0) else 0
-    return 2 * longest + int(ages)
+    return 2 * max(main.interval, main.delay, int(interval or 0), controller.recalculation.period_s or 0, turn)
+
+
+def _ages_s(controller: Controller) -> int:
+    """Seconds after which the ages of waiting jobs change no priority any more."""
+    plugin = controller.priority
+    return int(getattr(plugin, "max_age", 0)) if getattr(plugin, "w_age", 0) else 0

@@ -164,3 +164,62 @@ def test_a_run_waits_for_the_reset_that_lifts_a_fair_share_over_its_threshold(
     found = starts(simulation, counted)[2]
     assert found is None if start is None else found is not None and start <= found <= start + 600
     assert simulation.env.now < 2 * DAY
+
+
+def test_estimates_that_find_nothing_new_are_not_made_again(tmp_path: Path) -> None:
+    """A daily reservation keeps the run going for eight days; builtin was called every 30 s of them.
+
+    Job 1 waits for a dead node. It asks for whole nodes of two kinds, so the CPUs it would get depend on its nodes.
+    Jobs 2 to 4 are more than bf_max_job_test looks at.
+    """
+    conf = ENDLESS.replace("WeightAge=1000\n", "WeightJobSize=100\nSchedulerParameters=bf_max_job_test=1\n")
+    conf = conf.replace("cons_tres", "linear").replace("SelectTypeParameters=CR_Core\n", "")
+    conf += "NodeName=n3 CPUs=4 CoresPerSocket=4\nPartitionName=z Nodes=n[1-3]\n"
+    jobs = "".join(f"{job},5,10,3,600,ann,a,z\n" for job in (1, 2, 3, 4))
+    daily = (
+        '[[reservation]]\nname = "r"\nstart = 1000\nduration = 60\nnodes = "n1"\nusers = ["carol"]\nflags = ["DAILY"]\n'
+    )
+    files = {"slurm.conf": conf, "jobs.csv": JOBS.strip() + ",partition\n" + jobs, "resv.toml": daily,
+             "events.csv": DOWN}  # fmt: skip
+    world = EndingWorld(files, {"policy": "builtin", "reservations": "resv.toml", "node_events": "events.csv"})
+    simulation, counted = world.play(tmp_path, 500)
+    assert set(starts(simulation, counted).values()) == {None}
+    assert simulation.env.now > 7 * DAY
+
+
+MONTHS = "PriorityMaxAge=60-0\nPriorityCalcPeriod=60\nSchedulerParameters=bf_max_job_test=1\n"
+DRAINED = "time,action,nodes,until,reason,command\n5,drain,n[1-2],,x,\n"
+DOWN = "time,action,nodes,until,reason,command\n5,down,n2,,x,\n"
+
+
+@pytest.mark.parametrize("policy", ["backfill", "builtin", "easy"])
+@pytest.mark.parametrize(("events", "limits", "nodes"), [
+    (DRAINED, "", 1), (DOWN, "", 2), (DOWN, "MaxTRESMinsPerJob=cpu=1", 1),
+], ids=["drained", "too few", "a limit"])  # fmt: skip
+def test_ages_of_jobs_without_a_place_are_not_waited_for(
+    tmp_path: Path, policy: str, events: str, limits: str, nodes: int
+) -> None:
+    """Ages grow for 60 days, which was a turn a minute for 30 days; the order of these jobs changes nothing."""
+    job = f"{nodes},600,ann,a"
+    files = {"slurm.conf": ENDLESS + MONTHS + "AccountingStorageEnforce=associations,limits\n", "events.csv": events,
+             "jobs.csv": f"{JOBS}1,5,10,{job}\n2,10,10,{job}\n3,3000,10,{job}\n",
+             "acc.txt": f"add account a {limits}\nadd user ann Account=a\n"}  # fmt: skip
+    world = EndingWorld(files, {"policy": policy, "accounting": "acc.txt", "node_events": "events.csv"})
+    simulation, counted = world.play(tmp_path, 2000)
+    assert set(starts(simulation, counted).values()) == {None}
+    assert simulation.env.now < DAY
+
+
+@pytest.mark.parametrize("policy", ["builtin", "fcfs"])  # of builtin no priorities were worked out while nothing ran
+def test_the_age_that_lets_a_job_start_is_waited_for(tmp_path: Path, policy: str) -> None:
+    """Job 1 waits for a dead node, and job 2 behind it.
+
+    Job 2 is the smaller one, but a day younger, which counts until job 1 is a week old.
+    """
+    conf = ENDLESS + "PriorityWeightJobSize=200\nPriorityFavorSmall=YES\nPriorityCalcPeriod=60\n"
+    jobs = f"1,5,10,2,600,ann,a\n2,{DAY},10,1,600,ann,a\n"
+    files = {"slurm.conf": conf, "jobs.csv": JOBS + jobs, "events.csv": DOWN}
+    world = EndingWorld(files, {"policy": policy, "node_events": "events.csv"})
+    found = starts(*world.play(tmp_path, BUDGET))
+    assert found[1] is None
+    assert found[2] is not None and 7 * DAY < found[2] < 8 * DAY

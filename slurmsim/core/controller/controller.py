@@ -365,7 +365,7 @@ class Controller:
             soonest = min(soonest, due)
         if (due := self.deadlines.next_time()) is not None:
             soonest = min(soonest, due)
-        if (due := self.recalculation.wake_at()) is not None:
+        if (due := self.recalculation.wake_at(self.host.any_has_place)) is not None:
             soonest = min(soonest, due)
         if limits is not None and state.running and (due := limits.enforcement.next_scan) is not None:
             soonest = min(soonest, due)

@@ -122,11 +122,14 @@ class Recalculation:
         if self.is_due(now):
             self.run(now)
 
-    def wake_at(self) -> int | None:
-        """When the controller must be woken for a run, None when it makes no difference before the next fact."""
+    def wake_at(self, any_has_place: Callable[[], bool]) -> int | None:
+        """When the controller must be woken for a run, None when it makes no difference before the next fact.
+
+        `any_has_place` says whether a job could start now if it were the first: without one, with nothing running and
+        nothing new to look at, another order of the queue starts nothing either.
+        """
         state = self.state
-        # with nothing running and nothing new to look at, another order of the queue starts nothing either
-        moves = state.queue.jobs and (state.running or state.suspended or state.triggers.dirty)
+        moves = state.queue.jobs and (state.running or state.suspended or state.triggers.dirty or any_has_place())
         if state.period_wanted or (self.period_s and (moves or (self.on_shares and state.jobs))):
             return max(self.next_at, state.now + 1)
         return None

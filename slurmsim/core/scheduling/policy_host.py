@@ -95,6 +95,20 @@ class PolicyHost:
             else None
         )
 
+    def any_has_place(self) -> bool:
+        """Return True if any job in the queue could start now if it were the first.
+
+        Time limits and reservations to come are left out: it may be True although no job could start, never the
+        other way round.
+        """
+        test, limits = self._test, self._test.accounting.limits
+        return any(
+            test.looked_at(record)
+            and (limits is None or limits.after(record, None) is None)
+            and self.view.fits(record.job)
+            for record in self.view.records()
+        )
+
     def is_due(self, now: int) -> bool:
         """Whether the policy is to be called at `now`, whatever else happens then."""
         at = self.next_time(now)
