@@ -123,6 +123,43 @@ FOUND = {
             {"job_id": 47, "submit": 11, "run_time": 300, "partition": "z", "exclusive": 1},
         ),
     ),
+    # who starts beside others in a gang was not asked for watts: nobody knew yet which of them would run
+    "a start of a gang under a budget": World(
+        951054,
+        (
+            "SelectType=select/cons_tres", "SelectTypeParameters=CR_CPU_Memory", "PreemptType=preempt/partition_prio",
+            "PreemptMode=SUSPEND,GANG", "PriorityType=priority/multifactor", "PriorityWeightQOS=10000",
+            "NodeName=n[1-12] CoresPerSocket=2 ThreadsPerCore=2 RealMemory=1000",
+            "PartitionName=p Nodes=ALL Default=YES OverSubscribe=YES",
+        ),
+        (
+            {"job_id": 1, "submit": 1000, "time_limit": 60},
+            {"job_id": 5, "submit": 1171, "nodes_max": 7},
+            {"job_id": 6, "submit": 1176, "run_time": 30},
+            {"job_id": 9, "submit": 1197, "time_limit": 60, "tasks": 4, "mem_per_cpu": 10},
+            {"job_id": 10, "submit": 1197, "deadline": 5197},
+            {"job_id": 17, "submit": 1213, "time_limit": 300, "qos": "high"},
+            {"job_id": 18, "submit": 1213, "time_limit": 300},
+            {"job_id": 20, "submit": 1333, "time_limit": 300, "mem_per_cpu": 250},
+            {"job_id": 31, "submit": 1610, "time_limit": 600, "mem_per_node": 500},
+        ),
+        accounts=("add qos high Priority=100",),
+        events=(("1012", "down", "n12", "", "x", ""), ("1076", "drain", "n8", "", "x", "")),
+        watts=("time,watts", "1000,240"),
+        options={"power_budget": "@watts.csv", "idle_w": "10"},
+        release="24.11",
+    ),
+    # builtin made estimates every 30 s of the eight days for which an unused daily reservation keeps the run going
+    "estimates beside a daily reservation": World(
+        920025,
+        ("AccountingStorageEnforce=limits", "NodeName=n[1-6]", "PartitionName=p"),
+        ({"job_id": 1, "submit": 0, "user": "eve", "partition": "p"},),
+        reservations=(
+            '[[reservation]]\nname = "r1"\nstart = 1580\nduration = "00:01:00"\nnodes = "ALL"\naccounts = ["a"]\n'
+            "flags = ['DAILY']",
+        ),
+        options={"policy": "builtin"},
+    ),
 }  # fmt: skip
 
 

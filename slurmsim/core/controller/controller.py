@@ -287,6 +287,8 @@ class Controller:
             state.actions = before + state.actions
         if self.preemption is not None:
             self.main.follow_up()
+        if self.shortage is not None and self.gang is not None:
+            self.shortage.take()
         return state.actions
 
     def _recalculate_and_plan(self, now: int) -> None:

@@ -1,6 +1,7 @@
 """When there are fewer watts than jobs draw: caps down, then sizes, then jobs are suspended, the least weighty first.
 
-A budget falls, a suspended job is resumed, or nodes boot. It is the last resort of the core, whatever the policy is; a
+A budget falls, a suspended job is resumed, or nodes boot. Or a job starts beside others that the gang scheduler may
+stop: which of them run is known only after the start. It is the last resort of the core, whatever the policy is; a
 policy that watches its budget meets it only when that falls. Weight is priority, then how long a job has run.
 """
 
@@ -39,17 +40,22 @@ class Shortage:
 
     def settle(self) -> None:
         """Take what is too much, or give back what there is room for."""
-        if not self.watts.limited and not self._took:
+        if not (self.watts.limited or self._took) or self.take():
             return
-        budget = self.watts.budget_mw
-        if budget is not None and self.watts.total_mw > budget:
-            self._took = True
-            self._lower_caps(budget)
-            self._shrink(budget)
-            self._suspend(budget)
-        elif self._took:
+        if self._took:
             self._give_back()
             self._took = any(shape.by_budget or shape.lowered for shape in self.watts.shapes.values())
+
+    def take(self) -> bool:
+        """Take what is too much; return True if anything is."""
+        budget = self.watts.budget_mw
+        if budget is None or self.watts.total_mw <= budget:
+            return False
+        self._took = True
+        self._lower_caps(budget)
+        self._shrink(budget)
+        self._suspend(budget)
+        return True
 
     def _running(self) -> list[Job]:
         """Least weight first."""
