@@ -31,6 +31,8 @@ class PartitionFacts:
         Its jobs may have CPUs that jobs of other such partitions have.
     exclusive
         A job has its nodes to itself (OverSubscribe=EXCLUSIVE).
+    cpus_per_node
+        How many CPUs of a node its jobs may have together (MaxCPUsPerNode), None for all.
     takes
         Lists of accounts and QOS by `TAKES`, those that count.
     """
@@ -40,6 +42,7 @@ class PartitionFacts:
     jobs_per_cpu: int
     shares_cpus: bool
     exclusive: bool
+    cpus_per_node: int | None = None
     takes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -156,16 +159,20 @@ class _Reader:
             raise self.wrong(f"{field}.nodes", str(error), "a hostlist") from None
         except KeyError as error:
             raise self.wrong(f"{field}.nodes", f"unknown node {error.args[0]}", "nodes of cluster.nodes") from None
-        limited = spec.get("max_time_s") is not None
         jobs_per_cpu = max(1, self.get(spec, "jobs_per_cpu", f"{field}.jobs_per_cpu", int, 1))
         return PartitionFacts(
             member,
-            self.get(spec, "max_time_s", f"{field}.max_time_s", int, 0) if limited else None,
+            self.limit(spec, "max_time_s", field),
             jobs_per_cpu,
             self.get(spec, "shares_cpus", f"{field}.shares_cpus", bool, jobs_per_cpu > 1),
             self.get(spec, "exclusive", f"{field}.exclusive", bool, False),
+            self.limit(spec, "cpus_per_node", field),
             {key: self.names(spec[key], f"{field}.{key}") for key in TAKES if key in spec},
         )
+
+    def limit(self, spec: Mapping[str, Any], key: str, field: str) -> int | None:
+        """A whole number, None for no limit."""
+        return None if spec.get(key) is None else int(self.get(spec, key, f"{field}.{key}", int, 0))
 
     def names(self, value: Any, field: str) -> tuple[str, ...]:
         """A list of names."""

@@ -264,9 +264,8 @@ def _rounded(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, given: 
     mine, spare = [], []  # of each node, CPUs the run has and CPUs that are free beside them
     for k in np.flatnonzero(pieces.owner == run):
         amount, nodes = int(pieces.amounts[CPUS][k]), slice(pieces.low[k], pieces.high[k] + 1)
-        free = np.maximum(cluster.cpus[nodes] - _others(runs, run, nodes) - amount, 0)
-        mine.append(np.full(len(free), amount, np.int64))
-        spare.append(free)
+        mine.append(np.full(nodes.stop - nodes.start, amount, np.int64))
+        spare.append(np.maximum(_free(runs, cluster, run, nodes) - amount, 0))
     has, left = np.concatenate(mine), np.concatenate(spare)
     sizes = (size for size in range(2, int(has.min()) + 1) if asked % size == 0)
     return any(
@@ -274,13 +273,29 @@ def _rounded(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, given: 
     )
 
 
-def _others(runs: JobRuns, run: int, nodes: slice) -> IntArray:
-    """CPUs of each of `nodes` that other runs have when `run` starts, (n_nodes,); of one instant those told before."""
+def _free(runs: JobRuns, cluster: ClusterFacts, run: int, nodes: slice) -> IntArray:
+    """CPUs of each of `nodes` that `run` may have when it starts, (n_nodes,)."""
+    free = cluster.cpus[nodes] - _others(runs, run, nodes)
+    code = runs.partition.codes[run]
+    facts = cluster.partitions.get(runs.partition.values[code])
+    if facts is None or facts.cpus_per_node is None:
+        return free
+    return np.minimum(free, facts.cpus_per_node - _others(runs, run, nodes, runs.partition.codes == code))
+
+
+def _others(runs: JobRuns, run: int, nodes: slice, among: BoolArray | None = None) -> IntArray:
+    """CPUs of each of `nodes` that other runs have when `run` starts, (n_nodes,); of one instant those told before.
+
+    `among` are the runs that count, (n_runs,); None for all.
+    """
     pieces, begin = runs.pieces, runs.begin[run]
     before = (runs.begin < begin) | ((runs.begin == begin) & (runs.told < runs.told[run]))
-    there = (before & (runs.end > begin))[pieces.owner] & (pieces.low < nodes.stop) & (pieces.high >= nodes.start)
+    there = before & (runs.end > begin)
+    if among is not None:
+        there &= among
+    touching = there[pieces.owner] & (pieces.low < nodes.stop) & (pieces.high >= nodes.start)
     used = np.zeros(nodes.stop - nodes.start, np.int64)
-    for k in np.flatnonzero(there):
+    for k in np.flatnonzero(touching):
         low, high = max(pieces.low[k], nodes.start), min(pieces.high[k] + 1, nodes.stop)
         used[low - nodes.start : high - nodes.start] += pieces.amounts[CPUS][k]
     return used

@@ -123,6 +123,26 @@ FOUND = {
             {"job_id": 47, "submit": 11, "run_time": 300, "partition": "z", "exclusive": 1},
         ),
     ),
+    # the second count knew LLN=YES of a partition only: with CR_LLN, too, slurmctld gives the least loaded nodes
+    "--contiguous where the least loaded nodes come first": World(
+        940102,
+        (
+            "SelectType=select/cons_tres", "SelectTypeParameters=CR_Core_Memory,CR_LLN",
+            "NodeName=n[1-4] RealMemory=900", "PartitionName=p Nodes=ALL Default=YES",
+        ),
+        (
+            {"job_id": 1, "submit": 0, "run_time": 300, "node_list": "n2", "mem_per_node": 9},
+            {"job_id": 2, "submit": 0, "run_time": 300, "node_list": "n3", "mem_per_node": 9},
+            {"job_id": 3, "submit": 9, "run_time": 300, "nodes": 2, "contiguous": 1, "mem_per_node": 9},
+        ),
+    ),
+    # the second count held the size after a lost node against what was asked for
+    "a job that goes on without a lost node": World(
+        940131,
+        ("NodeName=n[1-3]", "PartitionName=p Nodes=ALL Default=YES"),
+        ({"job_id": 1, "submit": 0, "run_time": 300, "nodes": 3, "contiguous": 1, "options": "--no-kill"},),
+        events=(("60", "down", "n2", "", "x", ""),),
+    ),
     # who starts beside others in a gang was not asked for watts: nobody knew yet which of them would run
     "a start of a gang under a budget": World(
         951054,
@@ -247,3 +267,32 @@ def test_seven_tasks_of_two_cpus(parameters: str, tmp_path: Path) -> None:
     assert ran.folder is not None and not findings
     rows = {row["job_id"]: row for row in pq.read_table(ran.folder / "jobs.parquet").to_pylist()}
     assert rows[9]["cpus_per_node"] == expected
+
+
+AT_MOST_FOUR = {
+    "1 CPU taken": ({"tasks": 5, "cpus_per_task": 2}, 1, "3,4,2"),
+    "3 CPUs taken": ({"tasks": 5, "cpus_per_task": 2}, 3, "4(x2),2"),
+    "tasks of 3": ({"tasks": 4, "cpus_per_task": 3}, 1, "3(x4)"),
+}
+
+
+@pytest.mark.parametrize("name", AT_MOST_FOUR)
+def test_tasks_of_several_cpus_under_max_cpus_per_node(name: str, tmp_path: Path) -> None:
+    """As slurmctld 22.05.8 showed them (four nodes of 8 CPUs, MaxCPUsPerNode=4, a job of so many CPUs before it)."""
+    job, before, expected = AT_MOST_FOUR[name]
+    world = World(
+        920162,
+        (
+            "SelectType=select/cons_tres", "SelectTypeParameters=CR_Core_Memory", "DefMemPerNode=500",
+            "NodeName=n[1-4] CoresPerSocket=8 RealMemory=4000",
+            "PartitionName=p Nodes=ALL Default=YES MaxCPUsPerNode=4",
+        ),
+        (
+            {"job_id": 1, "submit": 0, "run_time": 300, "tasks": before},
+            {"job_id": 2, "submit": 5, "run_time": 300, **job},
+        ),
+    )  # fmt: skip
+    ran, findings = judge(world, tmp_path / "w")
+    assert ran.folder is not None and not findings
+    rows = {row["job_id"]: row for row in pq.read_table(ran.folder / "jobs.parquet").to_pylist()}
+    assert rows[2]["cpus_per_node"] == expected

@@ -135,6 +135,27 @@ def test_the_second_count_finds(table: str, change: Change, kinds: set[str], tmp
     assert kinds <= {kind for kind, _ in count(PLAIN, ran.folder)}
 
 
+def test_the_second_count_knows_what_whole_tasks_leave(tmp_path: Path) -> None:
+    """3, 4 and 2 CPUs are right for 5 tasks of 2 where n1 has 3 left (slurmctld 22.05.8); nothing less is."""
+    nodes = "NodeName=n[1-4] CPUs=8 CoresPerSocket=8 RealMemory=1000 Gres=gpu:2"
+    conf = (*PLAIN.conf[:-2], nodes, f"{PLAIN.conf[-1]} MaxCPUsPerNode=4")
+    job = {"submit": 0, "run_time": 50, "time_limit": 60, "mem_per_node": 9}
+    jobs = ({"job_id": 1, **job, "tasks": 1}, {"job_id": 2, **job, "tasks": 5, "cpus_per_task": 2},
+            {"job_id": 3, **job, "tasks": 2})  # fmt: skip
+    world = replace(PLAIN, conf=conf, jobs=jobs)
+    ran = run(world, world.write(tmp_path / "world"), tmp_path / "out")
+    assert ran.folder is not None and count(world, ran.folder) == []
+    path = ran.folder / "jobs.parquet"
+    found = pq.read_table(path)
+    told = {(2, "3,4,2"): True, (2, "2,2,2"): False, (2, "3,4,1"): False, (2, "1,4,4"): False, (3, "1"): False}
+    for (job_id, cpus), right in told.items():
+        rows = sorted(found.to_pylist(), key=lambda row: row["job_id"])
+        counts = [int(word) for word in cpus.split(",")]
+        rows[job_id - 1] |= {"cpus_per_node": cpus, "cpus": sum(counts)}
+        pq.write_table(pa.Table.from_pylist(rows, found.schema), path)
+        assert (count(world, ran.folder) == []) is right, (job_id, cpus)
+
+
 def test_a_difference_is_named(tmp_path: Path) -> None:
     """Runs with and without kernels are compared cell by cell."""
     files = PLAIN.write(tmp_path / "world")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -10,19 +11,22 @@ from wild.world import Row, World
 
 Trouble = tuple[str, str]
 Nodes = dict[str, tuple[int, int, dict[str, int]]]
+Held = dict[str, list[tuple[dict[str, Any], int]]]  # node -> rows that have it, and how many of its CPUs
 CHOOSING = ("parm", "equipartition")
 
 
 def unmet(world: World, runs: Iterable[dict[str, Any]], nodes: Nodes, facts: dict[str, Any]) -> Iterator[Trouble]:
     """Runs that got something else than their job asked for."""
     asked = {int(job["job_id"]): job for job in world.jobs}
-    features = _features(world)
+    features, runs = _features(world), list(runs)
+    held, cut = _held(runs), {(row["job_id"], row["end"]) for row in runs if row["state"] == "RESIZING"}
     for row in runs:
         job = asked.get(row["job_id"])
         if job is None:
             yield "request", f"job {row['job_id']} is in no workload"
             continue
-        for what in _unmet(world, job, row, nodes, facts):
+        smaller = (row["job_id"], row["held_since"]) in cut
+        for what in _unmet(world, job, row, nodes, facts, held, smaller=smaller):
             yield "request", f"job {row['job_id']} started at {row['start']}: {what}"
         constraint = str(job.get("constraint", ""))
         if constraint in ("a", "b", "a&b"):
@@ -32,13 +36,23 @@ def unmet(world: World, runs: Iterable[dict[str, Any]], nodes: Nodes, facts: dic
                     yield "request", f"job {row['job_id']}: {name} has not {constraint}"
 
 
-def _unmet(world: World, job: Row, row: dict[str, Any], nodes: Nodes, facts: dict[str, Any]) -> Iterator[str]:
+def _unmet(
+    world: World, job: Row, row: dict[str, Any], nodes: Nodes, facts: dict[str, Any], held: Held, *, smaller: bool
+) -> Iterator[str]:
     names = expand(row["node_list"])
     cpus = unrun(row["cpus_per_node"], len(names))
     yield from _places(world, job, row, names, facts)
     if world.policy.partition(":")[0] in CHOOSING and "app" in job:
         return
+    if smaller:
+        if "--no-kill" not in str(job.get("options")):
+            yield f"another size from {row['held_since']} on"
+        return
     yield from _size(job, row, names, cpus, nodes, whole=facts["cluster"]["whole_nodes"])
+    tasks = int(job.get("tasks", 0)) or int(job.get("nodes", 1)) * int(job.get("tasks_per_node", 1))
+    missing = tasks * _each(job) - sum(cpus)
+    if missing > 0 and not _rounded(world, row, cpus, nodes, held, each=_each(job), missing=missing):
+        yield f"{cpus} CPUs, it asked for {tasks} tasks of {_each(job)}"
     yield from _gpus(job, row, names)
     if facts["cluster"]["memory_tracked"]:
         memory = unrun(row["mem_per_node_mib"], len(names))
@@ -47,6 +61,53 @@ def _unmet(world: World, job: Row, row: dict[str, Any], nodes: Nodes, facts: dic
             yield f"{min(memory)} MiB on a node, it asked for {per_node}"
         if per_cpu > 0 and "tasks" in job and sum(memory) < per_cpu * int(job["tasks"]) * _each(job):
             yield f"{sum(memory)} MiB, it asked for {per_cpu} a CPU and has {sum(cpus)}"
+
+
+def _held(runs: Iterable[dict[str, Any]]) -> Held:
+    found: Held = defaultdict(list)
+    for row in runs:
+        names = expand(row["node_list"])
+        for name, n in zip(names, unrun(row["cpus_per_node"], len(names)), strict=False):
+            found[name].append((row, n))
+    return found
+
+
+def _rounded(
+    world: World, row: dict[str, Any], cpus: list[int], nodes: Nodes, held: Held, *, each: int, missing: int
+) -> bool:
+    """Whether slurmctld counts the `missing` CPUs and does not hand them out, as they make no whole task.
+
+    It counts all that is free of a node, and gives it all or whole tasks. Of a node that jobs share the trace does not
+    tell what is free: there a node may lack a part of a task. 22.05.8, nodes of 8 CPUs, MaxCPUsPerNode=4, a job has one
+    CPU of n1: ``sbatch -n5 -c2`` gets 3, 4 and 2 CPUs.
+    """
+    partition = next(p for p in map(pairs, world.conf) if p.get("PartitionName") == row["partition"])
+    gang = any(line.startswith("PreemptMode=") and "GANG" in line for line in world.conf)
+    if gang or partition.get("OverSubscribe", "").startswith(("FORCE", "YES")):
+        return missing <= len(cpus) * (each - 1)
+    names, most = expand(row["node_list"]), int(partition.get("MaxCPUsPerNode", 1 << 30))
+    counted = 0
+    for name, n in zip(names, cpus, strict=False):
+        # others of the same second came before it, or after
+        least, left = (_left(row, held[name], nodes[name][0], most, last) - n for last in (0, -1))
+        if n % each and least > 0:
+            return False
+        counted += 0 if n % each else max(0, min(left, each - 1))
+    return counted >= missing
+
+
+def _left(row: dict[str, Any], held: list[tuple[dict[str, Any], int]], cpus: int, most: int, last: int) -> int:
+    """CPUs of a node that `row` may have when it starts, beside those that began `last` seconds from then or before."""
+    at = row["start"]
+    there = [(other, n) for other, n in held if other is not row and _has(other, at, at + last)]
+    mine = sum(n for other, n in there if other["partition"] == row["partition"])
+    return min(cpus - sum(n for _, n in there), most - mine)
+
+
+def _has(other: dict[str, Any], at: int, last: int) -> bool:
+    """Whether `other`, which began at `last` or before, has its nodes at `at`."""
+    began = other["start"] if other["held_since"] is None else other["held_since"]
+    return bool(began <= last and (other["end"] is None or other["end"] > at))
 
 
 def _each(job: Row) -> int:
@@ -67,13 +128,26 @@ def _places(world: World, job: Row, row: dict[str, Any], names: list[str], facts
     if row["start"] < max(int(job["submit"]), int(job.get("begin", 0))):
         yield "before it was submitted or may begin"
     # Slurm 22.05.8 gives `--contiguous -N1-4` n[01,03-04] where n02 is busy: only a fixed number lies side by side.
-    # With LLN=YES the least loaded nodes come first even so: `--contiguous -N4` got n[1,3-5].
-    lines = map(pairs, world.conf)
-    lln = any(line.get("LLN") == "YES" for line in lines if line.get("PartitionName") == row["partition"])
-    if job.get("contiguous") and job.get("nodes_max", job.get("nodes", 0)) == job.get("nodes") and not lln:
+    # A job on fewer nodes, after one was lost (--no-kill), keeps the others wherever they are.
+    fixed = job.get("nodes_max", job.get("nodes", 0)) == job.get("nodes") == len(names)
+    if job.get("contiguous") and fixed and not _least_loaded(world, row["partition"]):
         numbers = sorted(int(name[1:]) for name in names)
         if numbers[-1] - numbers[0] != len(numbers) - 1:
             yield f"{row['node_list']} are not side by side"
+
+
+def _least_loaded(world: World, partition: str) -> bool:
+    """Whether the least loaded nodes come first, be they side by side or not, in spite of --contiguous.
+
+    22.05.8, other jobs on n2 and n4: with LLN=YES ``--contiguous -N4`` got n[1,3-5]; with CR_LLN and a job on n6
+    besides n[1,3,5,7], without it n[1-4].
+    """
+    for line in map(pairs, world.conf):
+        if "CR_LLN" in line.get("SelectTypeParameters", ""):
+            return True
+        if line.get("PartitionName") == partition:
+            return line.get("LLN") == "YES"
+    return False
 
 
 def _size(
@@ -83,10 +157,6 @@ def _size(
     most = int(job.get("nodes_max", job.get("nodes", 1 << 30)))
     if not least <= len(names) <= most:
         yield f"{len(names)} nodes, it asked for {least} to {most}"
-    tasks = int(job.get("tasks", 0)) or int(job.get("nodes", 1)) * int(job.get("tasks_per_node", 1))
-    # slurmctld counts a node's odd CPUs, and hands out whole tasks of them
-    if sum(cpus) + len(names) * (_each(job) - 1) < tasks * _each(job):
-        yield f"{sum(cpus)} CPUs, it asked for {tasks} tasks of {_each(job)}"
     if (job.get("exclusive") or whole) and cpus != [nodes[name][0] for name in names]:
         yield f"{cpus} CPUs, it asked for whole nodes"
     if row["nodes"] != len(names) or row["cpus"] != sum(cpus):

@@ -552,6 +552,24 @@ def test_all_that_is_free_of_a_node_and_whole_tasks_meet_a_request(start: int, r
 
 
 @pytest.mark.parametrize(
+    ("most", "others", "right"),
+    [(4, "p", True), (5, "p", False), (None, "p", False), (3, "q", True), (4, "q", False)],
+)
+def test_what_is_free_of_a_node_ends_at_max_cpus_per_node(most: int | None, others: str, right: bool) -> None:
+    """22.05.8, MaxCPUsPerNode=4, another job has one CPU of n1: 5 tasks of 2 CPUs get 3, 4 and 2."""
+    columns = {
+        "job_id": [1, 2], "submit": [0, 0], "start": [0, 1], "end": [9, 9], "node_list": ["n1", "n[1-3]"],
+        "nodes": [1, 3], "cpus_per_node": ["1", "3,4,2"], "cpus": [1, 9], "req_cpus": [1, 10],
+        "partition": [others, "p"],
+    }  # fmt: skip
+    parts = {"p": {"nodes": "n[1-3]", "cpus_per_node": most}, "q": {"nodes": "n1"}}
+    report = validate_schedule(columns, cluster={"nodes": [["n[1-3]", 8, 8000, {}]], "partitions": parts})
+    assert report.valid is right
+    if not right:
+        assert report.check("request_met").examples == ["job 2 got 9 cpus, it asked for 10"]
+
+
+@pytest.mark.parametrize(
     ("cpus", "valid"), [((4, 4, 4, 4, 0), True), ((4, 4, 4, 4, 1), False), ((4, 4, 0, 0, 1), False)]
 )
 def test_partitions_that_share_cpus_share_them_with_each_other(cpus: tuple[int, ...], valid: bool) -> None:
