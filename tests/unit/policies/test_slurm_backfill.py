@@ -137,3 +137,19 @@ def test_cycles_rarer_than_full_passes_come_every_bf_interval(interval: int, sta
     world.sbatch("-J c -N1 -t 5", 300, at=2)
     world.until(4000)
     assert (world.start("c"), world["c"].scheduler) == (start, "Backfill")
+
+
+def test_cycles_keep_their_own_second_where_full_passes_have_another() -> None:
+    """Recorded of 22.05.8 with bf_interval=60 and 16 nodes, 8 here; second 0 is slurmctld's start, 08:00:02.7.
+
+    Full passes came at 08:01:03, 02:03, 03:03, 04:03 …; the head was submitted at 02:44, and backfill's cycles came at
+    02:44, 03:44, 04:44 … 17:44. `x` had ended at 17:12, and `c` was started by Backfill at 17:44. Cycles that wait for
+    the next full pass would have started it at 18:03.
+    """
+    world = World(simple(8, more="SchedulerParameters=bf_interval=60"), "backfill")
+    world.sbatch("-J a -N7 -t 60", 3000, at=18)
+    world.sbatch("-J x -N1 -t 60", 1001, at=29)
+    world.sbatch("-J head -N8 -t 10", 60, at=162)
+    world.sbatch("-J c -N1 -t 5", 300, at=174)
+    world.until(1200)
+    assert (world.start("c"), world["c"].scheduler) == (17 * 60 + 44 - 2, "Backfill")
