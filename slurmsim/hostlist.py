@@ -22,7 +22,6 @@ MAX_RANGE = 1 << 16
 
 _DIGITS = pattern(r"\d+")
 _RANGE = pattern(r"(?a)(\d+)(?:-(\d+))?")
-_TAIL = pattern(r"(?s)(.*?)(\d*)")
 _MAX_DIGITS = 18  # of a number in brackets: more do not fit Slurm's 64-bit range either
 
 
@@ -82,8 +81,7 @@ def compress(names: Iterable[str]) -> str:
     numbers: dict[str, list[str]] = {}
     bare: set[str] = set()
     for name in set(names):
-        match = _TAIL.fullmatch(name)
-        prefix, digits = match.groups() if match else (name, "")
+        prefix, digits = numbered(name)
         if not digits or len(digits) > _MAX_DIGITS:
             bare.add(name)
         else:
@@ -94,6 +92,16 @@ def compress(names: Iterable[str]) -> str:
         text = digits_of[0] if len(digits_of) == 1 else f"[{','.join(_ranges(digits_of))}]"
         parts.append((natural_key(prefix), True, prefix + text))
     return ",".join(part[2] for part in sorted(parts))
+
+
+def numbered(name: str) -> tuple[str, str]:
+    """What a name begins with, and the digits of the number that it ends with, "" for none.
+
+    >>> numbered("n01"), numbered("7"), numbered("head")
+    (('n', '01'), ('', '7'), ('head', ''))
+    """
+    prefix = name.rstrip("0123456789")
+    return prefix, name[len(prefix) :]
 
 
 def natural_key(name: str) -> str:

@@ -29,7 +29,7 @@ _OF_POLICY = re.compile(r"^[ \t]*SchedulerType[ \t]*=[ \t]*\S*?[:,]file=([^,\s#]
 _STORAGE = re.compile(r"^[ \t]*AccountingStorageType[ \t]*=", re.IGNORECASE | re.MULTILINE)
 _MAX_DEPTH = 10
 _MODE = 0o644  # whatever the umask: a folder others may write to is not used again
-_STEP = re.compile(r"(?:(\d+(?:\.\d+)?)([smhd]?))+", re.ASCII)
+_STEP = re.compile(r"(?=.)(?:\d+(?:\.\d+)?[smhd])*(?:\d+(?:\.\d+)?)?", re.ASCII)
 _PART = re.compile(r"(\d+(?:\.\d+)?)([smhd]?)", re.ASCII)
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 

@@ -17,7 +17,6 @@ from slurmsim import hostlist
 from slurmsim.metrics.columns import IntArray
 from slurmsim.numerals import is_number
 
-_TAIL = re.compile(r"(.*?)(\d*)\Z", re.DOTALL)
 _PADDED = re.compile(r"(?<!\d)(0\d+)")
 _NATURAL = re.compile(r"(\d+)")
 
@@ -49,9 +48,7 @@ def _item_spans(item: str) -> list[Span]:
 
 
 def _single(name: str) -> Span:
-    match = _TAIL.match(name)
-    assert match is not None
-    prefix, digits = match.groups()
+    prefix, digits = hostlist.numbered(name)
     return (prefix, int(digits), int(digits)) if digits else (name, -1, -1)
 
 

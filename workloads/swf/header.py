@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from slurmsim.workload import WorkloadHeader
 
-_FIELD = re.compile(r"([A-Za-z][A-Za-z0-9_ ]*?)\s*:\s*(.*)")
+_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_ ]*")
 _NUMBER = re.compile(r"-?\d{1,18}")
 _NAMED = re.compile(r"(\d{1,18})\s*[:,]?\s+(\S+)")
 
@@ -21,8 +21,9 @@ def parse_header(comments: Iterable[str]) -> WorkloadHeader:
     header = WorkloadHeader()
     last = ""
     for comment in comments:
-        if match := _FIELD.fullmatch(comment):
-            last, value = match[1], match[2].strip()
+        key, colon, value = comment.partition(":")
+        if colon and _KEY.fullmatch(key.rstrip()):
+            last, value = key.rstrip(), value.strip()
             header.fields[last] = f"{header.fields[last]}\n{value}" if last in header.fields else value
         elif comment and last:
             header.fields[last] += "\n" + comment

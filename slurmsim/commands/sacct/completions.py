@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slurmsim.commands.sacct.words import Asked
 
 DEFAULT = "jobid,uid,jobname,partition,nnodes,nodelist,state,end"
-_word = pattern(r"(\w+)=(.*?)(?= \w+=|\s*$)")
+_key = pattern(r"(?:^| )(\w+)=")
 _UNKNOWN = ("ArrayJobId", "ArrayTaskId")
 """What sacct reads in a line, and tells that it does not know it."""
 _KEYS = {
@@ -58,13 +58,20 @@ def _jobs(asked: Asked, io: Io) -> Iterator[dict[str, str]]:
     except FileNotFoundError:  # nothing has ended yet
         return
     for text in lines:
-        job = dict(_word.findall(text))
+        job = _fields(text)
         if ids and job["JobId"] not in ids:
             continue
         for key in _UNKNOWN:
             if key in job:
                 io.error(f"sacct: error: Unknown type {key}: {job[key]}")
         yield job
+
+
+def _fields(text: str) -> dict[str, str]:
+    """The ``Key=value`` of a line, whose values may hold blanks."""
+    keys = list(_key.finditer(text))
+    ends = [following.start() for following in keys[1:]] + [len(text.rstrip())]
+    return {key[1]: text[key.end() : end] for key, end in zip(keys, ends, strict=False)}
 
 
 def _wanted(job: dict[str, str], asked: Asked) -> bool:

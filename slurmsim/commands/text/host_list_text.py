@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from slurmsim.fast_imports import pattern
-from slurmsim.hostlist import natural_key
+from slurmsim.hostlist import natural_key, numbered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-_NUMBERED = pattern(r"(?as)(.*?)(\d+)")
 _Range = tuple[int, int, int]  # low, high, digits
 
 
@@ -23,17 +21,17 @@ def encode(names: Iterable[str], ordered: bool = False) -> str:
     given = sorted(names, key=_place) if ordered else list(names)
     groups: list[tuple[str, list[_Range]]] = []  # no ranges: a plain name
     for name in given:
-        match = _NUMBERED.fullmatch(name)
-        if match is None:
+        prefix, text = numbered(name)
+        if not text:
             groups.append((name, []))
             continue
-        number, width = int(match[2]), len(match[2])
-        if not groups or groups[-1][0] != match[1] or not groups[-1][1]:
-            groups.append((match[1], [(number, number, width)]))
+        number, width = int(text), len(text)
+        if not groups or groups[-1][0] != prefix or not groups[-1][1]:
+            groups.append((prefix, [(number, number, width)]))
             continue
         ranges = groups[-1][1]
         low, high, digits = ranges[-1]
-        if number == high + 1 and str(number).zfill(digits) == match[2]:
+        if number == high + 1 and str(number).zfill(digits) == text:
             ranges[-1] = (low, number, digits)
         else:
             ranges.append((number, number, width))
@@ -46,8 +44,8 @@ def _place(name: str) -> tuple[str, int, str]:
     >>> sorted(["n10", "n9", "n08", "a"], key=_place)
     ['a', 'n9', 'n08', 'n10']
     """
-    match = _NUMBERED.fullmatch(name)
-    return (natural_key(name), 0, "") if match is None else (natural_key(match[1]), len(match[2]), match[2])
+    prefix, digits = numbered(name)
+    return natural_key(prefix), len(digits), digits
 
 
 def _shown(prefix: str, ranges: list[_Range]) -> str:

@@ -10,7 +10,6 @@ modify user where name=alice set qos+=high DefaultQOS=high
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 
 from slurmsim.config.accounting.draft import ROOT, Draft, Item, Key, fail
@@ -25,7 +24,6 @@ _ASIDE = ("coordinators", "wckeys", "tres", "resources")  # without effect on a 
 _KEYS = ("accounts", "clusters", "defaultaccount", "description", "fairshare", "names", "organization", "parent",
          "partitions", "users")  # fmt: skip
 _LEAST = 3  # letters of a word that is shortened
-_SETTING = re.compile(r"([^=+]+?)\s*([+-]?)=(.*)", re.DOTALL)
 Setting = tuple[str, str, str]  # key, operator, value
 _SELECTORS = ("name", "names", "account", "accounts", "acct", "user", "users", "cluster", "clusters", "partition",
               "partitions")  # fmt: skip
@@ -93,16 +91,24 @@ def _split(words: list[str], place: Place, *, changes: bool) -> tuple[list[Setti
         if lower in ("set", "where"):
             into = 1 if lower == "set" else 0
             continue
-        match = _SETTING.fullmatch(word)
-        if match is not None:
-            whole = match[1] if match[1].lower() in _SELECTORS else _whole(match[1], _KEYS)
-            key = match[1] if whole == match[1].lower() else whole
-            parts[into].append((key, match[2], match[3]))
+        setting = _setting(word)
+        if setting is not None:
+            name, operator, value = setting
+            whole = name if name.lower() in _SELECTORS else _whole(name, _KEYS)
+            parts[into].append((name if whole == name.lower() else whole, operator, value))
         elif into == 0:
             parts[0].append(("name", "", word))
         else:
             fail(place, word, "a setting without a value", "KEY=VALUE")
     return parts[0], parts[1]
+
+
+def _setting(word: str) -> Setting | None:
+    """The parts of ``KEY=VALUE``, ``KEY+=VALUE`` or ``KEY-=VALUE``; None for another word."""
+    key, equals, value = word.partition("=")
+    operator = key[-1] if key[1:].endswith(("+", "-")) else ""
+    key = key.removesuffix(operator)
+    return (key.rstrip(), operator, value) if equals and key and "+" not in key else None
 
 
 def _names_of(settings: list[Setting], keys: tuple[str, ...], *, lower: bool = True) -> list[str]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from slurmsim.core.records.node_table import Allocation
-
-_SPLIT = re.compile(r"^(.*?)(\d+)$")
+from slurmsim.hostlist import numbered
 
 
 class NodeNamer:
@@ -24,8 +22,7 @@ class NodeNamer:
         ladder: list[int] = []
         current = 0
         for i, name in enumerate(names):
-            match = _SPLIT.match(name)
-            prefix, digits = (match[1], match[2]) if match else (name, "")
+            prefix, digits = numbered(name)
             if i and not (
                 digits
                 and prefix == self.prefix[-1]

@@ -22,8 +22,8 @@ from slurmsim.states import JobState
 DEFAULT_S = 60
 NEVER_S = 1 << 30
 """Longer than any KillWait."""
-_DIRECTIVE = re.compile(r"^\s*#SLURMSIM\s", re.MULTILINE)
-_LINE = re.compile(r"^\s*#SLURMSIM\s+(.*)$", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^[^\S\n]*#SLURMSIM\s", re.MULTILINE)
+_LINE = re.compile(r"^[^\S\n]*#SLURMSIM\s+(.*)$", re.MULTILINE)
 _SLEEP = re.compile(r"(?:srun\s+(?:-\S+\s+)*)?sleep\s+([\d.]+|inf(?:inity)?)([smhd]?)\s*", re.ASCII)
 _EXIT = re.compile(r"exit\s+(\d{1,18})\s*", re.ASCII)
 _EXIT_OF_TASK = re.compile(

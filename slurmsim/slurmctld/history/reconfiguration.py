@@ -29,7 +29,7 @@ from slurmsim.toml_file import Texts, read_toml, texts_from
 
 RUNNING = "conf.running"
 """Folder of the files a cluster runs under, written where those beside it say something else."""
-_HOST = re.compile(r"^\s*SlurmctldHost\s*=\s*([^\s(]+)(?:\(([^)\s]+)\))?", re.MULTILINE | re.IGNORECASE)
+_HOST = re.compile(r"^[ \t]*SlurmctldHost[ \t]*=[ \t]*([^\s(]+)(?:\(([^)\s]+)\))?", re.MULTILINE | re.IGNORECASE)
 
 
 @dataclass(slots=True)
