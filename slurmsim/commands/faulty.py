@@ -55,7 +55,7 @@ class FaultyClient(Client):
         self._named: list[dict[str, Any]] = []  # jobs that have been asked about
 
     def meet(self, **about: Any) -> None:
-        """Ask the daemon what this call meets, now that it begins or names a job. Whoever is away says so later."""
+        """Ask the daemon which faults this call meets, as it begins or names a job; errors show in the call itself."""
         try:
             answer = super().call("meet_faults", command=self._command, **about)
         except (Refusal, Unreachable):
@@ -69,7 +69,7 @@ class FaultyClient(Client):
 
     @property
     def hurts_output(self) -> bool:
-        """Whether somebody has to look at the output, or may have to."""
+        """True if a fault may change the output, so that it is kept back."""
         return self.jobs_too or any(what in self.effects for what in _OF_OUTPUT)
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class Kept:
         return found
 
     def flush(self) -> None:
-        """Nothing: it is let go by whoever looks at it."""
+        """Do nothing: the output is kept until `take`."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -171,7 +171,7 @@ def _job_of(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shifted(value: Any, at: int, seconds: int) -> Any:
-    """An answer whose instants since `at` are shown later by so many seconds."""
+    """Return an answer with its instants since `at` moved later by so many seconds."""
     if isinstance(value, list):
         return [_shifted(one, at, seconds) for one in value]
     if not isinstance(value, dict):

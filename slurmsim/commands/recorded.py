@@ -55,7 +55,7 @@ class Recording:
     Parameters
     ----------
     io
-        Its world; whose streams are replaced until `close`.
+        Its world; the streams in it are replaced until `close`.
     number, began
         Its place in the recording, and the cluster's second.
     """
@@ -218,7 +218,7 @@ class Tee:
 
 
 def _pass_on(streams: dict[int, tuple[int, int]], done: int, told: int) -> None:
-    """Until nobody writes any more; what came until `done` is closed, and shortly after, is told."""
+    """Pass streams on until all their writers have closed them; tell what came until `done` closed or shortly after."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGUSR1):
         signal.signal(number, signal.SIG_IGN)
     kept = {fd: io.BytesIO() for fd, _ in streams.values()}
@@ -255,7 +255,7 @@ def _one(reader: int, fd: int, to: int, kept: dict[int, io.BytesIO]) -> bool:
     with suppress(OSError):
         _all(to, data)
         return bool(data)
-    os.close(reader)  # nobody reads it: let the command know
+    os.close(reader)  # its reader is gone: the command gets SIGPIPE
     return False
 
 

@@ -1,4 +1,4 @@
-"""What surrounds a document of data_parser, from Slurm 24.11 on: who asked what of whom, errors and warnings."""
+"""The frame of a data_parser document, from Slurm 24.11 on: client, command, plug-in, cluster, errors and warnings."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def _allocated(rows: list[list[Any]] | None, nodes: str) -> Record:
 
 
 def _alone(exclusive: str) -> list[str]:
-    """Whom it shares its nodes with, where nobody or few, up to v0.0.41."""
+    """Return the word for a job that does not share its nodes, or not with all jobs; up to v0.0.41."""
     return {"NODE": ["true"], "USER": ["user"], "MCS": ["mcs"], "TOPO": ["topo"]}.get(exclusive, [])
 
 

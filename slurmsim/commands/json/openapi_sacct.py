@@ -48,7 +48,7 @@ def tres_list(counts: dict[str, int | None], none: Any) -> list[Record]:
 
 
 def with_energy(job: Record, unknown: int | None) -> dict[str, int | None]:
-    """What a job has, with energy also where nobody measured it."""
+    """Return the TRES a job has, with energy also where it was not measured."""
     counts: dict[str, int | None] = dict(job["tres_alloc"])
     return {**counts, "energy": counts.get("energy", unknown)} if counts else {}
 

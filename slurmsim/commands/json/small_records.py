@@ -58,7 +58,7 @@ def _array(job: int | None, task: int | None) -> Record:
 
 
 def _frequency(step: int, low: int | None, high: int | None, governor: int | None) -> Record:
-    unset = 0 if step >= 0xFFFFFFF0 else None  # nobody asks for a batch step's
+    unset = 0 if step >= 0xFFFFFFF0 else None  # no option sets the frequency of a batch step
     values = (unset if value is None else value for value in (low, high, governor))
     return {"frequency": dict(zip(("min", "max", "governor"), map(number, values), strict=True))}
 

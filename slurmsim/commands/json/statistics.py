@@ -1,4 +1,4 @@
-"""``sdiag --json`` of Slurm 24.11 and 26.05; what nobody counts is 0."""
+"""``sdiag --json`` of Slurm 24.11 and 26.05; counters that are not kept are 0."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def placed(
 
 
 def nested(flat: Record) -> Record:
-    """A record whose keys are places, as a document has it.
+    """Return a flat record as nested objects; its keys are paths with dots.
 
     >>> nested({"name": "a", "maximums.nodes": 1, "maximums.time": 2})
     {'name': 'a', 'maximums': {'nodes': 1, 'time': 2}}
@@ -150,7 +150,7 @@ def words(value: str | None) -> list[str]:
 
 
 class Always:
-    """Makes what depends on nothing; nobody changes it."""
+    """A maker that always returns the same value, which must not be changed."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Record = Mapping[str, Any]
 if TYPE_CHECKING:
     Maker = Callable[["Show", Record], str | None]
-_NEVER = 0xFFFFFFFE  # what stands for the start of a job that never did, and for an exit status nobody knows
+_NEVER = 0xFFFFFFFE  # stands for the start of a job that never started, and for an unknown exit status
 
 
 class Show(NamedTuple):

@@ -360,7 +360,7 @@ class Reader:
         self.cond["qos"] = found
 
     def owners(self) -> None:
-        """Whose jobs: the caller's, unless jobs, nodes or users are named, or root asks."""
+        """Choose the users: the caller alone, unless jobs, nodes or users are named, or root asks."""
         everybody = self.all_users or (not self.users and bool(self.asked.steps or self.cond.get("nodes")))
         if not self.users and int(self.me["uid"]) == 0:
             everybody = True

@@ -34,7 +34,7 @@ _AT_A_TIME = 500
 _RULE = "-" * 80
 _HELP = """\
 sacct [OPTION]
-  -a, -u USERS, -A ACCOUNTS, -g GROUPS   whose jobs
+  -a, -u USERS, -A ACCOUNTS, -g GROUPS   jobs of all users, or of these
   -j JOBS[.STEP], --name NAMES           which jobs
   -S TIME, -E TIME, -s STATES            when, and in what states then
   -r PARTITIONS, -q QOS, -N NODES, -i N-M, -k MIN, -K MAX
@@ -101,7 +101,7 @@ def load(asked: Asked, io: Io) -> list[dict[str, Any]]:
     """The jobs, complete and in sacct's order. Raises Stop, Unreachable."""
     jobs: list[dict[str, Any]] = []
     after: int | None = 0
-    while after is not None:  # so many at a time that nobody else waits long
+    while after is not None:  # in parts, so that other clients do not wait long
         try:
             answer = io.client.call("accounting_jobs", **asked.cond, after=after, most=_AT_A_TIME)
         except Refusal as error:  # numbered by slurmdbd, else of the storage as a whole

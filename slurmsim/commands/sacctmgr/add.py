@@ -210,7 +210,7 @@ def _add_user(session: Session, words: list[str]) -> None:
 def _new_associations(
     session: Session, arguments: Mapping[str, Any], cluster: str
 ) -> tuple[list[str], list[tuple[str, str, str]]] | None:
-    """Names of new users, and (user, account, partition) of what they get; None when somebody changed their mind."""
+    """Return names of new users and (user, account, partition) of their associations; None if the caller says no."""
     known_users = {r["user"] for r in session.list("user")}
     known_accounts = {r["account"] for r in session.list("account")}
     known = {(r["user"], r["account"], r["partition"] or "") for r in session.list("association")}

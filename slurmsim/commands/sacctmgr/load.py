@@ -1,8 +1,8 @@
-"""sacctmgr load: a text that ``dump`` wrote, or somebody by hand, is made true of the cluster.
+"""sacctmgr load: change the database to what a file says, written by ``dump`` or by hand.
 
-Mirrors load_sacctmgr_cfg_file of file_functions.c (22.05; later rows from 24.11 and 26.05). What is there already is
-compared, and each change told as its line is read; what is new is shown in tables at the end, and then all of it is
-one change of the database. With ``clean`` the cluster's associations are deleted first, whatever becomes of the rest.
+Mirrors load_sacctmgr_cfg_file of file_functions.c (22.05; later rows from 24.11 and 26.05). A record that exists is
+compared, and each change is printed as its line is read. New records are shown in tables at the end, and then all of
+them are one change of the database. ``clean`` deletes the cluster's associations first, even if the rest fails.
 """
 
 from __future__ import annotations

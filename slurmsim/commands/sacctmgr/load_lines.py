@@ -27,7 +27,7 @@ class Unreadable(Exception):
 
 
 class Line:
-    """One line: its number, `kind` (None for one nobody knows), the name in quotes, and the rest.
+    """One line: its number, `kind` (None for an unknown one), the name in quotes, and the rest.
 
     Attributes
     ----------

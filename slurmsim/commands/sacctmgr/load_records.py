@@ -136,7 +136,7 @@ class Changes:
         if facts is not None and default and default != old:
             self._tell("Changed Default Account", "User", name, f"{old or '(null)':>8} -> {default}")
             facts["default_account"] = default
-        first = facts is None and known is None  # whose first account is the default one
+        first = facts is None and known is None  # a new user: its first account is the default one
         if default and not (first and default == account):
             self._of_users.append({"action": "default_if_there", "object": name, "account": default})
         if level and level != ("None" if facts is None else facts["admin_level"]):

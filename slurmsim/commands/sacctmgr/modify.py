@@ -1,4 +1,4 @@
-"""sacctmgr modify: whom it would change is shown, asked about, and then told to the database.
+"""sacctmgr modify: show the records it would change, ask, and then tell the database.
 
 Mirrors account_functions.c, user_functions.c and qos_functions.c of sacctmgr (22.05).
 """
@@ -55,7 +55,7 @@ def modify(session: Session, words: list[str]) -> None:
 
 
 def _read(session: Session, words: list[str], where: Take, set_: Take) -> tuple[int, int]:
-    """What was conditioned and what was set, each a sum of USER and ASSOC; complains about words nobody knows."""
+    """Return which kinds have conditions and which have settings (sums of USER and ASSOC); report unknown words."""
     conditions = settings = 0
     setting = False
     for text in words:

@@ -130,9 +130,10 @@ class Settings:
         self.shown: dict[str, str] = {}
 
     def take(self, session: Session, word: Word) -> bool:
-        """Take a word that is a setting; False for any other, and for an association's whose value cannot be read.
+        """Take a word that is a setting; return False for any other word, and for an unreadable one of an association.
 
-        (Those the caller calls unknown besides; of a QOS they are passed over. A default QOS counts as given.)
+        The caller reports that one as an unknown word, too. An unreadable setting of a QOS is passed over. A default
+        QOS that cannot be read counts as given.
         """
         row = next((s for s in self.table if matches(word.name, _names(s, session))), None)
         if row is None or not word.equals:

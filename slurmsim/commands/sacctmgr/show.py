@@ -335,7 +335,7 @@ def _empty(text: str, kind: str = "cluster") -> Callable[[Session, list[str]], N
 
 
 def show_stats(session: Session, words: list[str]) -> None:
-    """Statistics of slurmdbd, which nobody is here: it was never asked for anything. Not for everybody."""
+    """Print the statistics of slurmdbd, for administrators only. No slurmdbd runs here, so all counters are 0."""
     if not _has_privilege(session):
         session.io.error(
             "sacctmgr: accounting_storage/slurmdbd: acct_storage_p_get_stats: RC:2002 Your user doesn't have privilege "

@@ -110,7 +110,7 @@ def columns(session: Session, text: str | list[str], *, tree: bool = False) -> l
 
 
 def table(session: Session, fields: list[F], rows: Iterable[Mapping[str, Any]], getters: Mapping[str, Getter]) -> None:
-    """Print rows; a field nobody knows here is empty."""
+    """Print rows; a field without a getter is empty."""
     heads = [Head(f.heading, f.width, f.kind if f.kind != DOUBLE else NUMBER) for f in fields]
     out = [heading(heads, session.style)]
     dates = Dates(session.io.environ, int(session.io.now()), unset="Unknown")
@@ -165,7 +165,7 @@ class Asked:
 
 
 def selected(records: Iterable[dict[str, Any]], cond: Mapping[str, Any], pairs: Mapping[str, str]) -> list[Any]:
-    """Records whose values are among those asked for."""
+    """Return the records that have one of the asked values in each field."""
     found = []
     for record in records:
         if all(not cond.get(key) or str(record.get(name) or "").lower() in [str(v).lower() for v in cond[key]]

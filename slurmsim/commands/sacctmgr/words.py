@@ -96,7 +96,7 @@ class Session:
         return found
 
     def ask(self, warning: str) -> bool:
-        """Whether to go on (commit_check); nobody answering means no."""
+        """Ask whether to go on (commit_check); no answer in time means no."""
         if self.immediate:
             return True
         io = self.io

@@ -227,9 +227,10 @@ def _send_ids(asked: Asked, ids: Sequence[str], io: Io) -> int:
 
 
 def _send_all(asked: Asked, chosen: Iterable[tuple[str, int | None]], io: Io) -> list[int]:
-    """Ask for all; who is told to try again later does not keep the others, as by the threads of scancel.c.
+    """Cancel all jobs or steps of `chosen`; return their exit codes.
 
-    For jobs, or for steps of the job beside them; their exit codes, 0 for what nobody needs to hear of.
+    A job that has to be tried again later does not delay the others, as with the threads of scancel.c. An error that is
+    not worth a message gives 0.
     """
     codes: list[int] = []
     later: list[tuple[int, str, int | None]] = []
@@ -294,7 +295,7 @@ def _not_now(asked: Asked, wrong: Refusal | Unreachable | None, io: Io) -> bool:
 
 
 def _said(asked: Asked, word: str, job_id: int | None, wrong: Refusal | Unreachable | None, io: Io) -> int:
-    """Say what went wrong, if somebody needs to hear of it; the exit code."""
+    """Print what went wrong, if it is worth a message; return the exit code."""
     if wrong is None:
         return 0
     base, _, step = word.partition(".")

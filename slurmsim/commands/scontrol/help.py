@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _WORDS = {
     "abort": "stop the daemon at once", "all": "show hidden partitions too, from now on",
-    "cancel_reboot": "NODES: do not reboot them after all", "completing": "jobs whose processes are not gone yet",
+    "cancel_reboot": "NODES: do not reboot them after all", "completing": "jobs with processes that are not gone yet",
     "cluster": "NAME: ask another cluster; there is one", "create": "ENTITY...: a node, partition or reservation",
     "details": "show more of jobs and nodes, from now on", "errnumstr": "NUMBER: the text of an error number",
     "exit": "end the session", "getaddrs": "NODES: their addresses", "help": "this text",

@@ -262,7 +262,7 @@ def _exact(action: Callable[[Session], None], form: str = "keyword:{}") -> Handl
 
 
 def _module(module: str, function: str) -> Handler:
-    """A keyword whose work is in another module, loaded when it is needed."""
+    """Return the handler of a keyword that another module carries out, loaded when it is needed."""
 
     def handler(session: Session, words: Words) -> None:
         from importlib import import_module

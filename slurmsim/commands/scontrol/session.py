@@ -35,7 +35,7 @@ class Session:
     quiet
         1 with ``-Q``, -1 with ``-v``.
     acting_uid
-        ``-u``: whom an update of a job is for.
+        ``-u``: the user that an update of a job acts for.
     code
         Exit code so far.
     leave

@@ -146,7 +146,7 @@ def _steps(session: Session, value: str | None, words: Words) -> None:
 
 
 def completing(session: Session, words: Words) -> None:
-    """``completing``: jobs whose processes are not gone yet, and where."""
+    """Show ``completing``: jobs with processes that are not gone yet, and where."""
     if len(words) > 1:
         session.fail(f"too many arguments for keyword:{words[0]}")
         return

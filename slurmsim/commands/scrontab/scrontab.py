@@ -42,7 +42,7 @@ _NEW = """# Recurring jobs: times and a command a line.
 #SCRON --time=1
 # 0 5 * * * /my/script
 """
-"""What somebody without a table begins to edit."""
+"""The text that a user without a table begins to edit."""
 
 
 class _Refused(NamedTuple):
@@ -78,7 +78,7 @@ class _Call:
         self.io, self.say = io, say
         self.cluster = Cluster(io)
         self.release = self.cluster.release
-        self.whose: dict[str, str] = {}  # whose table it is, where that is said, as requests say it
+        self.whose: dict[str, str] = {}  # the owner of the table if -u names one, as requests have it
         self.chosen: set[str] = set()
 
     def run(self, argv: list[str]) -> int:
@@ -129,7 +129,7 @@ class _Call:
         self.whose = {"user": str(known)}
 
     def _person(self) -> tuple[str, str]:
-        """Name and home of whose table it is."""
+        """Return name and home of the table's owner."""
         known = self.io.client.call("users", names=[self.whose.get("user", str(self.cluster.uid))])
         home = None if self.whose else self.io.environ.get("HOME")
         return str(known["names"][0]), str(home or known["homes"][0] or "/")

@@ -33,7 +33,7 @@ class Show:
     cluster
         The cluster's name if it was asked for by name.
     exclusive
-        How a partition whose jobs have their nodes to themselves shares them.
+        The word for the sharing of a partition with exclusive nodes.
     mixed_fails
         A node that fails is FAILING also with jobs on a part of it.
     """

@@ -210,7 +210,7 @@ def _told(key: str, release: str) -> str:
 
 
 def _node_names(text: str, io: Io) -> list[str]:
-    """The names in a node list; a name with a bracket too many or too few is one that nobody has. Raises Stop."""
+    """Return the names in a node list; a text with a missing bracket is one name that no node has. Raises Stop."""
     from slurmsim.commands.text.typed_hosts import typed_hosts
     from slurmsim.hostlist import BadRange, HostlistError
 

@@ -1,6 +1,6 @@
 """sdiag: what the controller has been doing.
 
-Mirrors sdiag 22.05 (later lines from 24.11 and 26.05). Counters that nobody keeps here are 0.
+Mirrors sdiag 22.05 (later lines from 24.11 and 26.05). Counters that are not kept here are 0.
 """
 
 from __future__ import annotations

@@ -281,7 +281,7 @@ def _take_states(asked: Asked, io: Io, text: str) -> None:
 
 
 def _read_words(asked: Asked, io: Io, words: Sequence[str]) -> None:
-    """What follows the options: the ids of a -j or -s whose value was not glued on."""
+    """Read the words after the options: the ids of a -j or -s without a value of its own."""
     rest = list(words)
     if rest and (asked.jobs or asked.steps):
         asked.given["j" if asked.jobs else "s"] = rest[0]

@@ -116,7 +116,7 @@ def _folded(words: list[str] | None) -> frozenset[str] | None:
 
 
 def _my_id(io: Io) -> int:
-    """Who asks; nobody while the daemon is away, which is told when the jobs are loaded."""
+    """Return the uid of the caller; -1 while the daemon is away, which is reported when the jobs are loaded."""
     try:
         return int(io.client.call("hello")["uid"])
     except Unreachable:
@@ -143,7 +143,7 @@ def _user_ids(asked: Asked, io: Io) -> frozenset[int] | None:
 
 
 def _known_nodes(asked: Asked, io: Io) -> frozenset[str] | None:
-    """The nodes of -w by their names; a host's name will do. Raises Stop at one nobody knows."""
+    """Return the nodes of -w by their names; the name of a node's host will do. Raises Stop at an unknown one."""
     if asked.nodes is None:
         return None
     from slurmsim.commands.text.typed_hosts import typed_hosts  # rarely wanted

@@ -200,7 +200,7 @@ def error_code(io: Io, say: Messages) -> int:
 def said(say: Messages, failure: int, do: Callable[[], Any], who: str | None = None) -> Any:
     """The result of `do`; its complaints about options are said as Slurm does, and end the command.
 
-    `who` is the name before an option nobody knows; the command's own if it is not given.
+    `who` is the name printed before an unknown option; by default the command's own.
 
     Raises
     ------

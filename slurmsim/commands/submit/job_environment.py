@@ -148,7 +148,7 @@ def resource_limits(asked: str | None) -> dict[str, int]:
     Raises
     ------
     ValueError
-        Naming a limit nobody knows.
+        Naming an unknown limit.
     """
     import resource  # only here
 

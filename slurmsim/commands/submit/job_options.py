@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SUPPORTED = "supported"
 """The option does here what it does in Slurm, as far as the request goes."""
 ACCEPTED = "accepted"
-"""Checked and kept, without effect: as on a cluster whose plugins or hardware do nothing with it."""
+"""Checked and kept, without effect: as on a cluster without the plugins or hardware that would use it."""
 REFUSED = "refused"
 """Slurm knows it, we do not model it: refused by name, like an option that does not exist."""
 

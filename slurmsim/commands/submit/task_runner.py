@@ -1,7 +1,7 @@
 """A step's tasks as processes of this machine: started, fed, listened to, signalled and waited for.
 
 Each task leads a process group. Where nothing has to be added to what they write, tasks write to its own output;
-with labels, or several readers of one input, srun passes bytes on. A small watcher ends tasks whose srun was killed.
+with labels, or several readers of one input, srun passes bytes on. If srun is killed, a small watcher ends its tasks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What commands that ask the database say when nobody answers there.
+"""What commands that ask the database say when it does not answer.
 
-Mirrors slurm_persist_conn_open and its callers (22.05). The address is that of a slurmdbd nobody has moved.
+Mirrors slurm_persist_conn_open and its callers (22.05). The address is the default one of slurmdbd.
 """
 
 from __future__ import annotations

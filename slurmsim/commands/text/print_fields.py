@@ -78,7 +78,7 @@ class Column(NamedTuple):
 
 
 class Uncut(str):
-    """A text that is not cut although its column is one whose texts are: node lists where reasons may stand."""
+    """A text that is not cut, though its column cuts other texts: a node list in a column that also shows reasons."""
 
     __slots__ = ()
 

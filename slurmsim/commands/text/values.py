@@ -306,7 +306,7 @@ def warning_signal(text: str, option: str, context: Context) -> dict[str, Any]:
 
 
 def mail_type(text: str, option: str, context: Context) -> int:
-    """Bits of the events to mail; words nobody knows count only when there is no other."""
+    """Return the bits of the events to mail; unknown words count only when there is no known one."""
     bits = 0
     for word in filter(None, text.split(",")):
         name = word.upper()

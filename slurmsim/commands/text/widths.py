@@ -1,4 +1,4 @@
-"""Widths of columns as users type them: ints of 32 bits, as in Slurm, whose commands break at widths of gigabytes."""
+"""Widths of columns as users type them: ints of 32 bits, as in Slurm. Its commands break at widths of gigabytes."""
 
 from __future__ import annotations
 
