@@ -14,17 +14,19 @@ from pathlib import Path
 
 from wild.generator import wild_world
 from wild.judging import Finding, judge
+from wild.running import STEP
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One world: what became of its run, what is wrong, and seconds of the CPU."""
+    """One world: what became of its run, what is wrong, seconds of the CPU, and turns of the scheduler."""
 
     seed: int
     about: str
     how: str
     findings: tuple[Finding, ...]
     cpu_s: float
+    turns: int = 0
 
 
 @dataclass(slots=True)
@@ -36,18 +38,20 @@ class Summary:
     bad: list[int] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     cpu_s: float = 0.0
+    most_turns: int = 0
 
     def __str__(self) -> str:
         worlds = self.how.total()
         return (
             f"{worlds} worlds {dict(self.how)}, {len(self.bad)} with findings {dict(self.kinds)}, "
-            f"{self.cpu_s / max(1, worlds):.2f} CPU s a world"
+            f"{self.cpu_s / max(1, worlds):.2f} CPU s and fewer than {self.most_turns + STEP} turns a world"
         )
 
     def add(self, verdict: Verdict) -> None:
         """Take one world in."""
         self.how[verdict.how] += 1
         self.cpu_s += verdict.cpu_s
+        self.most_turns = max(self.most_turns, verdict.turns)
         self.kinds.update({finding.kind for finding in verdict.findings})
         if verdict.findings:
             self.bad.append(verdict.seed)
@@ -87,4 +91,4 @@ def _verdict(seed: int, keep: Path | None) -> Verdict:
         if findings and keep is not None:
             shutil.copytree(folder / "world", keep / str(seed), dirs_exist_ok=True)
     about = f"{world.policy}, {world.release}"
-    return Verdict(seed, about, ran.how, tuple(findings), time.process_time() - began)
+    return Verdict(seed, about, ran.how, tuple(findings), time.process_time() - began, ran.turns)

@@ -7,7 +7,7 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from wild.world import World
 
 MOST_TURNS = 20_000  # of the scheduler; worlds of 60 jobs need some hundreds, gangs some thousands
 MOST_CPU_S = 60.0
+STEP = 256  # turns after which a run says how far it is
 TABLES = ("jobs.parquet", "requeued.parquet", "events.parquet", "usage.parquet", "phases.parquet")
 ON_BACKFILL = ("backfill", "base=backfill")
 
@@ -31,11 +32,15 @@ class Endless(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What became of a run: ``ran``, ``refused`` (one line says why), ``traceback`` or ``endless``."""
+    """What became of a run: ``ran``, ``refused`` (one line says why), ``traceback`` or ``endless``.
+
+    `turns` of the scheduler are counted by the `STEP`: there are fewer than one `STEP` more.
+    """
 
     how: str
     said: str = ""
     folder: Path | None = None
+    turns: int = field(default=0, compare=False)
 
 
 def run(world: World, files: Path, out: Path, *, plain: bool = False) -> Ran:
@@ -74,14 +79,14 @@ def _run(world: World, options: Any, out: Path) -> Ran:
 
     def progress(simulation: Simulation) -> None:
         nonlocal turns
-        turns += 256
+        turns += STEP
         if turns > MOST_TURNS:
             raise Endless(
                 f"{turns} turns at {int(simulation.env.now)}, {simulation.n_done} of {simulation.n_jobs} ended"
             )
 
     folder, _, _ = execute(prepared, report=False, progress=progress)
-    return Ran("ran", "", folder)
+    return Ran("ran", "", folder, turns)
 
 
 @contextmanager
