@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from slurmsim.errors import WorkloadError
-from slurmsim.fidelity.free import launch_latency, replay_freely
-from slurmsim.fidelity.instep import replay_in_step
-from slurmsim.fidelity.locked import replay_locked
+from slurmsim.fidelity.free import Free, launch_latency, replay_freely
+from slurmsim.fidelity.instep import InStep, replay_in_step
+from slurmsim.fidelity.locked import Locked, replay_locked
 from slurmsim.fidelity.measures import NEVER, launches, share_in_order, share_of_nodes, starts
 from slurmsim.fidelity.recording import Recording, read_recording
 
@@ -128,14 +128,17 @@ def assess(recording: Path, workload: Path | None = None, accounting: Path | Non
 def compare(recording: Recording) -> Assessment:
     """Replay `recording` in all three ways and measure."""
     step = replay_in_step(recording)
+    return measure(step, replay_locked(step.recording, step.held), replay_freely(step.recording))
+
+
+def measure(step: InStep, locked: Locked, free: Free) -> Assessment:
+    """The three replays of one recording beside what was recorded."""
     recording = step.recording
-    locked = replay_locked(recording, step.held)
     jobs, epoch = recording.jobs, recording.epoch
     ids = [j.id for j in jobs]
     submit, start, end = (np.array([getattr(j, name) for j in jobs], np.int64) for name in ("submit", "start", "end"))
     lists = [j.nodes for j in jobs]
     stepped = starts(ids, {k: j.start_time for k, j in step.jobs.items()}, epoch)
-    free = replay_freely(recording)
     freely = starts(ids, {k: j.start_time for k, j in free.jobs.items()}, epoch)
     free_lists = [free.nodes.get(i, "") for i in ids]
     ran = freely != NEVER

@@ -92,8 +92,8 @@ SLOW = pytest.mark.slow
     [
         ("lublin_256", 256, 10_000, "97156.0", "590.05"),
         ("KTH-SP2-1996-2", 100, 28_481, "6834.6", "92.69"),
-        ("SDSC-SP2-pyss-easy", 128, 54_006, "20570.9", "87.81"),
-        ("CTC-SP2-pyss-easy", 338, 77_199, "13943.0", "48.84"),
+        pytest.param("SDSC-SP2-pyss-easy", 128, 54_006, "20570.9", "87.81", marks=SLOW),
+        pytest.param("CTC-SP2-pyss-easy", 338, 77_199, "13943.0", "48.84", marks=SLOW),
         pytest.param("SDSC-BLUE-pyss-easy", 1_152, 232_542, "7870.1", "37.41", marks=SLOW),
         pytest.param("ALCF-Theta-2022", 4_360, 23_911, "43817.7", "115.84", marks=SLOW),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,10 @@ from unseen import kept
 
 from slurmsim.cli import main
 from slurmsim.errors import WorkloadError
-from slurmsim.fidelity import Assessment, assess, read_recording
-from slurmsim.fidelity.free import launch_latency, replay_freely
-from slurmsim.fidelity.instep import _after_the_turn, _explain, orders, replay_in_step
-from slurmsim.fidelity.locked import replay_locked
+from slurmsim.fidelity import Assessment, assess, measure, read_recording
+from slurmsim.fidelity.free import Free, launch_latency, replay_freely
+from slurmsim.fidelity.instep import InStep, _after_the_turn, _explain, orders, replay_in_step
+from slurmsim.fidelity.locked import Locked, replay_locked
 from slurmsim.fidelity.measures import NEVER, launches, share_in_order, share_of_nodes
 from slurmsim.fidelity.recording import Recording
 from slurmsim.fidelity.repeats import Repeats, compare_repeats
@@ -38,6 +39,32 @@ RECORDED = sorted(
 UNEXPLAINED = {"grid.builtin.run3": 2, "mixed.backfill.run3": 2, "mixed.backfill.26.05": 3}
 MISSED = {"grid.builtin.run3": 1, "mixed.backfill.26.05": 1}
 
+# The night replays what takes longest, and further runs of the jobs and the slurm.conf that are replayed here.
+LONG = ("mixed.backfill.26.05",)
+IN_TURN = [pytest.param(name, marks=[pytest.mark.slow] if name in LONG or ".run" in name else []) for name in RECORDED]
+
+
+@cache
+def stepped(name: str) -> InStep:
+    """The bundled recording in step, replayed once for all tests."""
+    return replay_in_step(read_recording(BUNDLED / f"{name}.json"))
+
+
+@cache
+def locked_replay(name: str) -> Locked:
+    step = stepped(name)
+    return replay_locked(step.recording, step.held)
+
+
+@cache
+def free_replay(name: str) -> Free:
+    return replay_freely(stepped(name).recording)
+
+
+def assessed(name: str) -> Assessment:
+    """As `assess` does it."""
+    return measure(stepped(name), locked_replay(name), free_replay(name))
+
 
 def demand(found: Assessment) -> None:
     demand_locked(found)
@@ -54,7 +81,7 @@ def demand_locked(found: Assessment) -> None:
 
 @pytest.mark.parametrize("name", DEMANDED)
 def test_demanded_recordings(name: str) -> None:
-    found = assess(BUNDLED / f"{name}.json")
+    found = assessed(name)
     demand(found)
     assert found.nodes == 1.0
     assert found.unexplained == 0
@@ -67,13 +94,13 @@ def test_demanded_recordings(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMON)
 def test_the_schedule_real_slurm_mostly_makes_is_made_freely(name: str) -> None:
-    found = assess(BUNDLED / f"{name}.json")
+    found = assessed(name)
     assert (found.free_order, found.free_nodes) == (1.0, 1.0)
 
 
 def test_times_agree_where_a_launch_costs_less_than_a_second() -> None:
     """22 launches in a row, 2,000 s: nowhere more than a second or three off."""
-    found = assess(BUNDLED / "mixed.builtin.run3.json")
+    found = assessed("mixed.builtin.run3")
     assert found.median_start_diff_s == 0
     assert found.max_start_diff_s <= 3
     assert found.longest_chain > 20
@@ -83,6 +110,7 @@ def recordings_of(name: str) -> list[Path]:
     return [BUNDLED / f"{name}.json", *sorted(BUNDLED.glob(f"{name}.run*.json"))]
 
 
+@cache
 def repeated(name: str) -> Repeats:
     (found,) = compare_repeats(read_recording(path) for path in recordings_of(name))
     return found
@@ -132,21 +160,21 @@ def test_killed_jobs_last_as_recorded() -> None:
 
 @pytest.mark.parametrize("name", MORE)
 def test_more_recordings_in_step(name: str) -> None:
-    found = assess(BUNDLED / f"{name}.json")
+    found = assessed(name)
     assert (found.order, found.nodes, found.unexplained) == (1.0, 1.0, 0)
     demand_locked(found)
 
 
 def test_cpus_that_no_recording_names_are_found_out_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether job 76 had ended when job 57 got n[04,12,23-24] shows a second later, in what n04 has left."""
+    step = stepped("puzzle.fairshare")
     recording = read_recording(BUNDLED / "puzzle.fairshare.json")
-    step = replay_in_step(recording)
     assert step.unexplained == []
     assert 613 in step.reordered
     assert step.nodes == {j.id: j.nodes for j in recording.jobs}
     cpus = dict(zip(step.held[57].indices().tolist(), np.asarray(step.held[57].cpus).tolist(), strict=True))
     assert cpus == {3: 4, 11: 8, 22: 8, 23: 4}  # counted from n01; as real Slurm says of this case
-    locked = replay_locked(step.recording, step.held)
+    locked = locked_replay("puzzle.fairshare")
     assert (locked.on_nodes, locked.missed) == (len(recording.jobs), [])
     # the CPUs of the usual order do not do: neither in step nor, with nobody telling better, locked
     assert replay_locked(step.recording).on_nodes < 100
@@ -156,7 +184,7 @@ def test_cpus_that_no_recording_names_are_found_out_later(monkeypatch: pytest.Mo
 
 def test_what_jobs_had_of_nodes_is_told_as_far_as_all_is_explained() -> None:
     """After a wrong decision jobs meet other ones on their nodes, so that what they have there is not what was."""
-    step = replay_in_step(read_recording(BUNDLED / "mixed.backfill.run3.json"))
+    step = stepped("mixed.backfill.run3")
     first = min(step.unexplained)
     assert step.held.keys() == {j.id for j in step.recording.jobs if j.start < first}
     assert 0 < len(step.held) < len(step.recording.jobs)
@@ -231,14 +259,14 @@ def test_a_log_is_graded_against_its_own_starts(tmp_path: Path, capsys: pytest.C
     assert [line.split()[0] for line in capsys.readouterr().out.split("\n\n")] == ["recording", "log"]
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("name", IN_TURN)
 def test_every_recording_in_step_and_locked(name: str) -> None:
-    step = replay_in_step(read_recording(BUNDLED / f"{name}.json"))
+    step = stepped(name)
     jobs = step.recording.jobs
     assert len(step.unexplained) <= UNEXPLAINED.get(name, 0)
     if name not in UNEXPLAINED:
         assert share_of_nodes([j.nodes for j in jobs], [step.nodes.get(j.id, "") for j in jobs]) == 1.0
-    locked = replay_locked(step.recording, step.held)
+    locked = locked_replay(name)
     assert locked.starts == len(jobs)
     assert locked.starts - locked.on_nodes <= MISSED.get(name, 0)
     assert locked.share_in_time >= 0.97

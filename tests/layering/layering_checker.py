@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -74,20 +75,18 @@ def imports(module: Module, known: Mapping[str, Module]) -> Iterator[Import]:
 @cache
 def _import_nodes(module: Module) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
     """The import statements of `module`, and whether they are lazy."""
-    lazy = _lazy_nodes(module.tree)
-    nodes = ast.walk(module.tree)
-    return [(node, id(node) in lazy) for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    return [(node, lazy) for node, lazy in _statements(module.tree) if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
-def _lazy_nodes(tree: ast.Module) -> set[int]:
-    """Identities of the nodes inside functions and inside ``if TYPE_CHECKING``."""
-    inside: set[int] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or (
-            isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
-        ):
-            inside.update(id(inner) for statement in node.body for inner in ast.walk(statement))
-    return inside
+def _statements(node: ast.AST, lazy: bool = False) -> Iterator[tuple[ast.AST, bool]]:
+    """Everything in the blocks below `node`; lazy inside functions and inside ``if TYPE_CHECKING``."""
+    lazy = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        typing = block == "body" and isinstance(node, ast.If) and _dotted(node.test).endswith("TYPE_CHECKING")
+        for child in getattr(node, block, ()):
+            inside = lazy or typing
+            yield child, inside
+            yield from _statements(child, inside)
 
 
 def layer_of(name: str, layers: Mapping[str, Layer]) -> str | None:
@@ -108,6 +107,7 @@ def layer_of(name: str, layers: Mapping[str, Layer]) -> str | None:
 def check(modules: Mapping[str, Module], layers: Mapping[str, Layer]) -> list[str]:
     """Every violation as one line, in order of module and line; empty when the tree obeys `layers`."""
     problems = []
+    ours = {name.partition(".")[0] for name in modules}
     for module in modules.values():
         layer = layer_of(module.name, layers)
         if layer is None:
@@ -115,7 +115,7 @@ def check(modules: Mapping[str, Module], layers: Mapping[str, Layer]) -> list[st
             continue
         rule = layers[layer]
         for item in imports(module, modules):
-            if problem := _arrow(item, layer, rule, modules, layers):
+            if problem := _arrow(item, layer, rule, ours, layers):
                 problems.append(problem)
         problems += _unseeded(module)
         if rule.sealed:
@@ -123,12 +123,10 @@ def check(modules: Mapping[str, Module], layers: Mapping[str, Layer]) -> list[st
     return problems + cycles(modules)
 
 
-def _arrow(
-    item: Import, layer: str, rule: Layer, modules: Mapping[str, Module], layers: Mapping[str, Layer]
-) -> str | None:
+def _arrow(item: Import, layer: str, rule: Layer, ours: Set[str], layers: Mapping[str, Layer]) -> str | None:
     where = f"{item.importer}:{item.line}"
     top = item.target.partition(".")[0]
-    if any(name.partition(".")[0] == top for name in modules):
+    if top in ours:
         other = layer_of(item.target, layers)
         if other is None:
             return f"{where}: imports {item.target}, which belongs to no layer"
@@ -159,6 +157,8 @@ def _touches_world(module: Module, layer: str) -> Iterator[str]:
 
 def _unseeded(module: Module) -> Iterator[str]:
     """Uses of the global random state, of an unseeded generator, or imports of such functions."""
+    if not re.search("[rR]andom|default_rng|SeedSequence", module.path.read_text(encoding="utf-8")):
+        return  # most modules: to walk all nodes takes longer than to read the file
     names = {"random": "random", "np.random": "numpy.random", "numpy.random": "numpy.random"}
     for node in ast.walk(module.tree):
         where = f"{module.name}:{getattr(node, 'lineno', 0)}"

@@ -23,7 +23,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from kernel_switch import kernels
 from random_worlds import read_conf
-from unit.kernel_forms import FORMS
+from unit.kernel_forms import AVAILABLE
 
 from slurmsim import compiled
 from slurmsim.core.controller.controller import Controller
@@ -39,41 +39,38 @@ ON_ATOMS, ON_NODES = "backfill:atoms=1", "backfill:atoms=0"
 pytestmark = pytest.mark.skipif(compiled(), reason="compiled code keeps its own kernels: pure Python compares them")
 
 
-def same(world: World, form: str, *, first: str = ON_ATOMS, second: str = ON_NODES, release: str = "22.05") -> None:
-    """A run with the kernels and one without decide the same, down to the last event."""
+def same(world: World, *, first: str = ON_ATOMS, second: str = ON_NODES, release: str = "22.05") -> None:
+    """Runs with each form of the kernels and one without decide the same, down to the last event."""
     cluster = dataclasses.replace(read_conf(world.lines), release=release)
-    with kernels(form):
-        usual = drive(world, first, cluster=cluster)
-    with kernels(form, shares_wanted=False):
+    with kernels("python", shares_wanted=False):
         other = drive(world, second, cluster=cluster)
-    assert usual.starts == other.starts
-    assert usual.events == other.events
+    for form in AVAILABLE:
+        with kernels(form):
+            usual = drive(world, first, cluster=cluster)
+        assert usual.starts == other.starts, form
+        assert usual.events == other.events, form
 
 
-@FORMS
 @given(seed=st.integers(0, 10**9), everything=st.booleans())
-def test_planning_on_atoms(form: str, seed: int, everything: bool) -> None:
+def test_planning_on_atoms(seed: int, everything: bool) -> None:
     more = ",plan_all=1" if everything else ""
-    same(busy_world(seed), form, first=ON_ATOMS + more, second=ON_NODES + more)
+    same(busy_world(seed), first=ON_ATOMS + more, second=ON_NODES + more)
 
 
-@FORMS
 @given(seed=st.integers(0, 10**9), shared=st.booleans())
-def test_planning_arrays(form: str, seed: int, shared: bool) -> None:
-    same(with_arrays(shared_world(seed) if shared else busy_world(seed), seed), form)
+def test_planning_arrays(seed: int, shared: bool) -> None:
+    same(with_arrays(shared_world(seed) if shared else busy_world(seed), seed))
 
 
-@FORMS
 @example(seed=65533, arrays=False, everything=False)  # whoever has the nodes goes this very second
 @example(seed=6864471, arrays=True, everything=False)  # one who may take more nodes is barred at the end of the queue
 @given(seed=st.integers(0, 10**9), arrays=st.booleans(), everything=st.booleans())
-def test_planning_on_atoms_beside_limits(form: str, seed: int, arrays: bool, everything: bool) -> None:
+def test_planning_on_atoms_beside_limits(seed: int, arrays: bool, everything: bool) -> None:
     world = busy_world(seed, limited=True)
     more = ",plan_all=1" if everything else ""
-    same(with_arrays(world, seed) if arrays else world, form, first=ON_ATOMS + more, second=ON_NODES + more)
+    same(with_arrays(world, seed) if arrays else world, first=ON_ATOMS + more, second=ON_NODES + more)
 
 
-@FORMS
 @pytest.mark.parametrize(
     "beside",
     [
@@ -91,7 +88,7 @@ def test_planning_on_atoms_beside_limits(form: str, seed: int, arrays: bool, eve
     everything=st.booleans(),
 )  # fmt: skip
 def test_planning_on_atoms_beside(
-    beside: tuple[Any, ...], form: str, seed: int, kind: str, arrays: bool, everything: bool
+    beside: tuple[Any, ...], seed: int, kind: str, arrays: bool, everything: bool
 ) -> None:
     world = shared_world(seed) if kind == "shares" else busy_world(seed, limited=kind == "limited")
     if arrays:
@@ -99,30 +96,26 @@ def test_planning_on_atoms_beside(
     for more in beside:
         world = more(world, seed)
     options = ",plan_all=1" if everything else ""
-    same(world, form, first=ON_ATOMS + options, second=ON_NODES + options)
+    same(world, first=ON_ATOMS + options, second=ON_NODES + options)
 
 
-@FORMS
 @given(world=worlds(parameters=BACKFILL), release=st.sampled_from(RELEASES))
-def test_planning_anywhere(form: str, world: World, release: str) -> None:
-    same(world, form, release=release)
+def test_planning_anywhere(world: World, release: str) -> None:
+    same(world, release=release)
 
 
-@FORMS
 @given(seed=st.integers(0, 10**9), release=st.sampled_from(RELEASES))
-def test_placing_shares(form: str, seed: int, release: str) -> None:
-    same(shared_world(seed), form, release=release)
+def test_placing_shares(seed: int, release: str) -> None:
+    same(shared_world(seed), release=release)
 
 
-@FORMS
 @pytest.mark.parametrize("policy", ["easy", "conservative"])
 @given(world=worlds(parameters=("", "pack_serial_at_end")))
-def test_placing_shares_by_other_policies(policy: str, form: str, world: World) -> None:
-    same(world, form, first=policy, second=policy)
+def test_placing_shares_by_other_policies(policy: str, world: World) -> None:
+    same(world, first=policy, second=policy)
 
 
-@FORMS
-def test_a_search_that_ends_for_want_of_a_moment_to_try_next(form: str) -> None:
+def test_a_search_that_ends_for_want_of_a_moment_to_try_next() -> None:
     """Job 4, held by its QOS, has a plan until those of 6 to 8 take nodes away three times before any come free."""
     jobs = [  # comes at, nodes, minutes, QOS, nice
         (0, 5, 60, "", 0), (0, 1, 66, "q", 0), (0, 2, 72, "", 0), (100, 5, 2, "q", 0), (150, 9, 10, "", -1),
@@ -142,7 +135,7 @@ def test_a_search_that_ends_for_want_of_a_moment_to_try_next(form: str) -> None:
     ]  # fmt: skip
     people = (Association("root"), Association("a", parent="root"), Association("a", user="u", is_default=True))
     accounting = Accounting(people, (Qos("normal"), Qos("q", limits=Limits(grp_tres={"node": 5}))))
-    same(World(lines, facts, runs, accounting), form)
+    same(World(lines, facts, runs, accounting))
 
 
 def test_plans_go_with_their_cycle() -> None:

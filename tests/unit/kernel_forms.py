@@ -12,6 +12,8 @@ from slurmsim.kernel import MODULES, compiled, load
 NEEDS_EXTENSIONS = pytest.mark.skipif(not all(map(compiled, MODULES)), reason="the kernels are not compiled")
 FORMS = pytest.mark.parametrize("form", ["python", pytest.param("extension", marks=NEEDS_EXTENSIONS)])
 
+AVAILABLE = ("python", "extension") if all(map(compiled, MODULES)) else ("python",)
+
 
 def kernel(name: str, form: str) -> Any:
     """The kernel of that name in that form."""
