@@ -1,7 +1,7 @@
 """The daemon as a process: ``python -m slurmsim.slurmctld FOLDER HEADER LOCK PIPE``.
 
-HEADER is JSON, null to go on with what is there. LOCK and PIPE are the descriptors whoever starts it hands on: the
-folder's lock, and where to tell how far the start is.
+HEADER is JSON, null to go on with what is there. LOCK and PIPE are descriptors that the starting process hands on: the
+folder's lock, and a pipe for the progress of the start.
 """
 
 from __future__ import annotations

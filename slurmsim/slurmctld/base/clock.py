@@ -19,8 +19,8 @@ class Clock:
     start
         First instant, seconds since the epoch; None: the present.
     mode
-        ``"real"`` (the machine's time of day), ``"running"`` (at `rate`), ``"frozen"`` or ``"fast"`` (stands still for
-        whoever is in between events; the server jumps from event to event).
+        ``"real"`` (the machine's time of day), ``"running"`` (at `rate`), ``"frozen"`` or ``"fast"`` (stands still
+        between events; the server jumps from event to event).
     rate
         Cluster seconds a real second.
     source, day

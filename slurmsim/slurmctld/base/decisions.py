@@ -26,7 +26,7 @@ Decision = list[Any]
 
 
 def submitted(now: int, sub: Submission) -> Decision:
-    """A stream submits `sub`, whose name says which of its jobs it is."""
+    """Return the entry of a job that a stream submits; the name of `sub` says which job of the stream it is."""
     return [now, "submit", sub.job_id, 0, sub.name]
 
 
@@ -62,7 +62,7 @@ def resized(now: int, job: Job, state: ClusterState) -> Decision:
 
 
 def shaped(now: int, job: Job, nodes: int, cap_mw: int, lost_s: float) -> Decision:
-    """`job`, whose watts are known, has so many nodes and that cap, and stands still for `lost_s` seconds."""
+    """Return the entry of a job with known watts: its nodes, its cap, and the `lost_s` seconds it stands still."""
     return [now, "shape", job.id, job.restarts, nodes, cap_mw, lost_s]
 
 

@@ -1,4 +1,4 @@
-"""An end that no rule of scheduling brings about: one that is recorded, or that somebody asked for."""
+"""The end of a job without a rule of scheduling: an end from the journal, or one that an injected fault asks for."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Forgetting:
     min_job_age
         MinJobAge; 0: nothing is ever forgotten.
     forget
-        Told of jobs whose time has come.
+        Called with the jobs that are due.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Forgetting:
 
     @property
     def next(self) -> float:
-        """When somebody may have to be forgotten next; infinity for never."""
+        """The next time at which a job may have to be forgotten; infinity for never."""
         return self._due[0][0] if self._due else NEVER
 
     def over(self, core_id: int, end: int) -> None:
@@ -58,7 +58,7 @@ class Forgetting:
         heapify(self._due)
 
     def at(self, now: int) -> None:
-        """Forget those whose time has come."""
+        """Forget the jobs that are due at `now`."""
         going: dict[int, LiveJob] = {}
         last: list[LiveJob] = []
         while self._due and self._due[0][0] <= now:

@@ -89,7 +89,7 @@ class Processes(Protocol):
 
 
 def _nobody(live: LiveJob) -> None:
-    """Nobody listens yet."""
+    """Do nothing: no client listens yet."""
 
 
 class LiveCluster:
@@ -119,7 +119,7 @@ class LiveCluster:
     real
         The same of jobs that really run; None until the journal has been replayed.
     changed
-        Told of jobs whose clients may be waiting for news.
+        Called with a job when its clients may be waiting for news of it.
     node_texts, partition_texts, reservation_texts
         What scontrol changes and no scheduler needs: of nodes by index, of the others by name.
     crontabs
@@ -203,7 +203,7 @@ class LiveCluster:
 
     @property
     def place(self) -> int:
-        """The place in the job table of whoever comes next."""
+        """The place of the next job in the job table."""
         return self._order
 
     def take_place(self) -> int:
@@ -250,7 +250,7 @@ class LiveCluster:
         self._shown[live.id] = live
 
     def drop(self, live: LiveJob) -> None:
-        """Nobody will see this task again: it goes without ever having had a record."""
+        """Drop a task that never had a record of its own; no client will see it again."""
         del self.jobs[live.core.id]
         self.network.live.pop(live.core.id, None)
         self.storage.dropped(live)
@@ -358,9 +358,9 @@ class LiveCluster:
     # -- nodes --------------------------------------------------------------------------------------------------------
 
     def planned_nodes(self) -> Bitmap:
-        """Nodes that backfill's last cycle kept for somebody whose turn is to come, and that nobody has taken since.
+        """Return the nodes that backfill's last cycle planned for pending jobs and that no job has taken since.
 
-        It marks idle nodes only; since 24.11 those with idle CPUs, too.
+        Only idle nodes are marked; since 24.11 nodes with idle CPUs, too.
         """
         if self._planned is None:  # once a request, not once a node
             host, table = self.controller.host, self.controller.state.table
@@ -381,7 +381,7 @@ class LiveCluster:
         return known[1]
 
     def note_idle(self, core: Job) -> None:
-        """The nodes a job leaves to nobody were last busy now (node_ptr->last_busy)."""
+        """Note now as the last busy time of nodes that are idle without this job (node_ptr->last_busy)."""
         if core.alloc is not None:
             idle = self.controller.state.table.idle
             for i in core.alloc.indices().tolist():

@@ -84,7 +84,7 @@ class LiveJob:
     held_with
         The reason it was last held with, which slurmdbd goes on to tell; empty: it never was.
     mail
-        Messages to whoever looks after its tasks.
+        Messages to the sruns that look after its tasks.
     entered_after
         Passes of the main scheduler before it was submitted or released, and when backfill had come last.
     edited_at, resized_at
@@ -167,8 +167,8 @@ class LiveJob:
 class Row:
     """A job, or the tasks of an array that are still one record; `job` is the first of them, `core` the core's job.
 
-    It lives for one request; `reason` is what that has found it to wait for, and `start` when it starts, both None
-    until somebody asks.
+    It lives for one request. `reason` is what it waits for, and `start` when it starts; both are None until they are
+    first computed.
     """
 
     __slots__ = ("core", "job", "reason", "start", "tasks")

@@ -56,7 +56,7 @@ class LiveNetwork(Network):
     ) -> None:  # fmt: skip
         self._forgetting = forgetting
         super().__init__(*arguments, **options)
-        # told of every job that starts or ends, whose processes are to go, and of each run that ends in a requeue
+        # called for each job that starts or ends, for each job that is killed, and for each run that ends in a requeue
         self._moved, self._killed, self._ran, self._changed_size = moved, killed, ran, changed_size
         self._boots, self._turn_over = boots, turned
         self.n_told = 0
@@ -103,7 +103,7 @@ class LiveNetwork(Network):
     # -- decisions of a journal -------------------------------------------------------------------------------------
 
     def follow(self) -> None:
-        """From now on whoever carries a journal out says what starts and ends, by `act`."""
+        """From now on only the journal says, by `act`, which jobs start and end."""
         self.followed = True
         self.controller.state.enforce_limits = False
 
@@ -188,7 +188,7 @@ class LiveNetwork(Network):
         self._shaped(job)
 
     def _shaped(self, job: Job) -> None:
-        """Note nodes and cap of a job whose watts are known, and how long it stands still."""
+        """Note nodes and cap of a job with known watts, and how long it stands still."""
         if self._watts is not None and job.id in self._watts.shapes:
             shape = self._watts.shapes[job.id]
             self.decided.append(shaped(int(self.env.now), job, shape.nodes, shape.cap_mw, shape.lost_s))

@@ -1,7 +1,7 @@
 """Users and groups of a cluster: the machine's, those it was given, and simulated ones by name.
 
-A simulated user gets a uid when the cluster first hears the name: one that nobody else has, here or on the machine. It
-is part of the cluster's state (`new` is written to the journal, the rest is in snapshots), so the user keeps it.
+A simulated user gets a uid when the cluster first hears the name: one that no other user has, here or on the machine.
+The uid is part of the cluster's state (`new` is written to the journal, the rest is in snapshots), so it stays.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class People:
         self.new: list[Person] = []
 
     def by_name(self, name: str) -> Person:
-        """The user called `name`; one nobody knows gets a uid of his own, and keeps it."""
+        """Return the user called `name`; an unknown name becomes a new user with a uid that stays."""
         found = self._by_name.get(name)
         if found is None:
             found = _of_machine(name)
@@ -76,7 +76,7 @@ class People:
         if found is None:
             try:
                 found = self._by_uid[uid] = _person(pwd.getpwuid(uid))
-            except (KeyError, OverflowError):  # nobody: anybody may ask for any number, so none is kept
+            except (KeyError, OverflowError):  # not kept: a client may ask for any number
                 return Person(str(uid), uid, str(uid), uid, "/")
         return found
 
@@ -136,7 +136,7 @@ class People:
         self._by_uid.setdefault(person.uid, person)
 
     def _free_uid(self, name: str) -> int:
-        """A uid and gid that nobody has, here or on the machine."""
+        """Return a number that no user and no group has, here or on the machine."""
         gids = {person.gid for person in self._by_name.values()}
         found = next(uid for uid in self._places(name) if not (uid in self._by_uid or uid in gids or _is_taken(uid)))
         self._is_full |= found >= FURTHER

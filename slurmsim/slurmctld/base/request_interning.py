@@ -7,7 +7,7 @@ from typing import Any
 MOST = 20_000
 """Parts remembered; then all are forgotten, which costs memory only."""
 MOST_CHARACTERS = 16 << 20
-"""And how long they may be together: scripts, environments, names, whoever's jobs they were."""
+"""And how long they may be together: scripts, environments, names, of the jobs of all users."""
 _MAPS = ("environment", "rlimits")
 
 

@@ -11,7 +11,7 @@ from slurmsim.states import JobState
 BATCH, EXTERN, INTERACTIVE = 0xFFFFFFFB, 0xFFFFFFFC, 0xFFFFFFFA
 """Numbers of the steps that have names; srun's count from 0."""
 NO_STATUS = 0xFFFFFFFE
-"""The wait status of a step whose end nobody could tell."""
+"""The wait status of a step with an unknown end."""
 NAMES = {BATCH: "batch", EXTERN: "extern", INTERACTIVE: "interactive"}
 ENDED = (JobState.CANCELLED, JobState.TIMEOUT)
 """Jobs that were ended, with all their steps."""

@@ -1,7 +1,7 @@
 """One row of accounting: a run of a job and its steps, as slurmdbd keeps them.
 
-A row is made from the job itself when somebody asks, and kept for good when slurmctld forgets the job, when a run ends
-in a requeue, or when the job is resized. Mirrors as_mysql_job.c (job start and completion, 22.05).
+A row is made from the job itself when a client asks. It is kept for good when slurmctld forgets the job, when a run
+ends in a requeue, or when the job is resized. Mirrors as_mysql_job.c (job start and completion, 22.05).
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def _resv_id(cluster: LiveCluster, core: Job) -> int:
 
 
 def step_row(cluster: LiveCluster, record: JobRecord, step: Step) -> dict[str, Any]:
-    """A step as slurmdbd tells of it; one nobody saw end ended with its job."""
+    """Return the row of a step as slurmdbd shows it; a step without a known end ended with its job."""
     over = step.end is not None
     state = str(step.state) if over or not record.end else record.state
     if not over and record.state == JobState.SUSPENDED:

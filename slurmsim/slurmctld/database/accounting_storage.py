@@ -1,7 +1,7 @@
 """Accounting: a row of every run of every job, also of those slurmctld has forgotten.
 
-Rows of jobs slurmctld has are made when somebody asks; earlier runs of theirs are kept beside them, as their steps may
-still be told of. When a job is forgotten all its rows go to the `RecordStore`.
+Rows of jobs that slurmctld still has are made when a client asks. Rows of their earlier runs are kept beside them, as
+news of their steps may still come. When a job is forgotten all its rows go to the `RecordStore`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Storage:
     Attributes
     ----------
     store
-        Rows of jobs that slurmctld has forgotten; in memory until whoever knows about files gives it another.
+        Rows of jobs that slurmctld has forgotten; in memory until the daemon puts a store on the disk in its place.
     earlier
         Rows of runs that are over of jobs it has, by the core's id.
     enabled
@@ -280,7 +280,7 @@ class Storage:
         for leader, offset in cond.get("components") or ():
             het = self._het(int(leader) + int(offset))
             if het is None or het[0] != int(leader):
-                jobs.append([-1, None])  # nobody
+                jobs.append([-1, None])  # no job has this number
             else:
                 jobs += [[het[0] + k, None] for k in (range(het[2]) if kind == "yes" else (het[1],))]
         return {**cond, "jobs": jobs} if jobs else cond

@@ -91,7 +91,7 @@ class Change(ABC):
             raise Refusal(DENIED, 2002)
 
     def need_coordinator(self, accounts: Iterable[str]) -> None:
-        """Whoever is no operator must coordinate all these accounts, or ones above them."""
+        """Refuse a user who is no operator and does not coordinate all these accounts, or accounts above them."""
         if self.db.is_admin(self.person):
             return
         for account in accounts:
@@ -242,12 +242,12 @@ class Change(ABC):
                 f"Please re-parent {parent} before using it as a parent."
             ]
         for key in self.told_of(keys):
-            if parent is not None and key[0] in ("root", parent):  # nobody is a parent of himself
+            if parent is not None and key[0] in ("root", parent):  # an account is no parent of itself
                 continue
             moves = parent is not None and parent != self.parent(key)
             if parent is not None and not moves and len(settings) == 1:
                 continue
-            found.append(self.text(key))  # whose child it was
+            found.append(self.text(key))  # the text names its old parent
             if moves and since(self.cluster.release, "moved_accounts_tell_users"):
                 users = sorted(one for one in self.draft.associations if one[0] == key[0] and one[1])
                 found += [self.text(one) for one in users]
@@ -266,13 +266,13 @@ class Change(ABC):
         return found
 
     def _for_himself(self, cond: Mapping[str, Any]) -> bool:
-        """Whether somebody without rights names himself alone: his default QOS he may choose (as_mysql_assoc.c)."""
+        """Return True if a user without rights names only himself: he may set his default QOS (as_mysql_assoc.c)."""
         if self.db.is_admin(self.person) or cond.get("users") != [self.person.name]:
             return False
         return not any(self.person.name in facts.coordinators for facts in self.accounts.values())
 
     def _below(self, keys: Sequence[Key], parent: str) -> str | None:
-        """The first of the accounts `keys`, if `parent` is that one or below it; the others nobody looks at."""
+        """Return the first of the accounts `keys` if `parent` is this account or below it; others are not tested."""
         first = next((key[0] for key in self.told_of(keys) if key[0] != "root"), None)
         at = parent
         while at != first:

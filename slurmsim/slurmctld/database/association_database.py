@@ -40,7 +40,7 @@ class UserFacts:
 
 @dataclass(slots=True)
 class Transaction:
-    """One change: when, what, by whom, to what."""
+    """One change: its time, its action, its user, and the record it changed."""
 
     id: int
     time: int

@@ -130,7 +130,7 @@ def association(db: Database, key: Key, span: tuple[int, int] = (0, 0), *, own: 
 
 
 def _not_enforced(item: Item) -> dict[str, int]:
-    """MaxTRESRunMins of an association, which the database keeps and nobody enforces."""
+    """Return MaxTRESRunMins of an association, which the database keeps and slurmctld does not enforce."""
     text = item.aside.get("maxtresrunmins") or ""
     return {name: count for name, count in parse_tres(text).items() if count is not None} if text else {}
 

@@ -1,8 +1,8 @@
 """JobCompType=jobcomp/filetxt: a line for every run that ended, in a file of the cluster's folder.
 
 The file is ``var/log/NAME`` there, NAME being the last part of JobCompLoc: a slurm.conf may be that of a real cluster,
-whose own log is none of our business. A restart goes on behind what it had when the state was taken up, and writes the
-rest anew with the journal, so that it always tells what the journal tells. Mirrors jobcomp_filetxt.c (22.05).
+and the log of that cluster must not be written to. A restart cuts the file to its length in the restored state, and
+writes the rest anew with the journal, so the file always agrees with the journal. Mirrors jobcomp_filetxt.c (22.05).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class CompletionLog:
     Parameters
     ----------
     cluster
-        Whose name and TRES are shown.
+        The cluster; its name and TRES are shown.
     path
         The file.
 
@@ -58,7 +58,7 @@ class CompletionLog:
         for folder in (self._path.parent.parent, self._path.parent):
             folder.mkdir(mode=0o755, exist_ok=True)
         fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
-        self.written = min(self.written, os.fstat(fd).st_size)  # somebody may have removed it
+        self.written = min(self.written, os.fstat(fd).st_size)  # the file may have been removed meanwhile
         os.ftruncate(fd, self.written)
         os.lseek(fd, self.written, os.SEEK_SET)
         return os.fdopen(fd, "wb", buffering=0)

@@ -1,7 +1,7 @@
-"""Whom a change of an account is told to: those below it who have no value of their own of what was set.
+"""The associations that inherit a change of an account: those below it without a value of their own of what was set.
 
-Mirrors _modify_unset_users of as_mysql_assoc.c: 22.05 tells users alone and in the order of its nested sets; 24.11
-tells accounts as well but looks no further than the children; 26.05 does look.
+Mirrors _modify_unset_users of as_mysql_assoc.c. 22.05 names users alone, in the order of its nested sets. 24.11 names
+accounts as well but looks no further than the children; 26.05 looks at all below.
 """
 
 from __future__ import annotations

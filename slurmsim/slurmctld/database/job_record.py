@@ -52,7 +52,7 @@ class JobRecord:
     resv_name: str | None
     resv_id: int
     restarts: int
-    asked: Any  # the request: texts nobody changes
+    asked: Any  # the request; its texts are never changed
     admin_comment: str | None
     comment: str | None
     first_cpus: int

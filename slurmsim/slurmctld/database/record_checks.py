@@ -2,8 +2,8 @@
 
 SQLite notices a damaged page, and no damaged text. The sum of a row takes in its number and all its columns, byte for
 byte. Rows that do not fit are moved to the table `aside`, scripts to `script_aside`: whatever is left of them is still
-there, and no query meets them. A file whose pages are damaged is left as it is under another name; the rows that can
-still be read from it go into a new one.
+there, and no query meets them. A file with damaged pages is left as it is under another name; the rows that can still
+be read from it go into a new one.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def delete_account(change: Change, arguments: Arguments) -> list[str]:
 
 
 def delete_wckey(change: Change, arguments: Arguments) -> list[str]:
-    """The WCKeys of a name, whoever's they are."""
+    """Delete the WCKeys of a name, of all users."""
     change.need_operator()
     gone = [key for key in change.wckeys if key[0] == arguments["object"]]
     for key in gone:

@@ -169,7 +169,7 @@ def _held(value: Any) -> Any:
 
 
 def _numbers(numbers: Iterable[int]) -> str:
-    """A list of whole numbers for ``IN``; those no column can hold are nobody's."""
+    """Return whole numbers as a list for ``IN``, without numbers that no column can hold."""
     return ",".join(str(number) for number in sorted(numbers) if -_MOST <= number <= _MOST)
 
 

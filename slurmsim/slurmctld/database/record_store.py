@@ -131,7 +131,7 @@ class RecordStore:
             except sqlite3.Error as error:
                 raise OutputError(f"{self.path}: cannot write the rows of ended jobs: {error}") from None
             if busy:
-                raise OutputError(f"{self.path}: cannot write the rows of ended jobs: somebody else reads them")
+                raise OutputError(f"{self.path}: cannot write the rows of ended jobs: another process reads them")
         return self._last
 
     def rewind(self, mark: int) -> list[str]:

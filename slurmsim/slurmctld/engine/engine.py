@@ -240,7 +240,7 @@ class Engine(LiveCluster):
         return 0 if live is None or not self.dies_slowly else job_termination.lasts(self, live, state)
 
     def _after_turn(self, now: int) -> None:
-        """The first pass takes arrays apart whose tasks wait for the corresponding ones of another."""
+        """Split arrays in the first pass if their tasks wait for the corresponding tasks of another array."""
         self.controller.state.events.clear()  # there is no trace
         if self.controller.watts is not None:
             self.controller.watts.phases.clear()

@@ -12,7 +12,7 @@ from slurmsim import wire_json
 from slurmsim.slurmctld.base.people import Person
 
 KEPT = frozenset({"jobs", "nodes", "partitions"})
-"""Requests whose answers are kept: those that ask for columns."""
+"""Requests for columns; only their answers are kept."""
 ROOM = 500_000
 """Values kept at most; about 60 bytes each."""
 _BESIDE = 100  # values that an answer weighs beside its own
@@ -22,7 +22,7 @@ State = tuple[int, int]
 
 
 class KeptAnswers:
-    """Of one engine. Whoever gets an answer leaves it as it is."""
+    """The kept answers of one engine. The caller must not change an answer it gets."""
 
     def __init__(self) -> None:
         self._state: State = (-1, -1)
@@ -41,7 +41,7 @@ class KeptAnswers:
         return self._found.get(question)
 
     def keep(self, question: str, answer: dict[str, Any]) -> None:
-        """Keep the answer to a question that nobody has asked in this state, if there is room."""
+        """Keep the answer to a question that is new in this state, if there is room."""
         columns, alike = answer["columns"], answer.get("alike", ())
         size = sum(map(len, columns.values())) + len(columns) + len(alike) + _BESIDE + len(question) // _CHARACTERS
         if size <= self._room:

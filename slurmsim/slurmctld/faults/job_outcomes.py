@@ -1,4 +1,4 @@
-"""What becomes of jobs because somebody asked for it: each happens as the controller itself would let it happen."""
+"""Ends of jobs that an injected rule asks for: each happens as the controller itself would let it happen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes that go down and come back, take no more jobs, or boot slowly, because somebody asked for it."""
+"""Nodes that go down and come back, take no more jobs, or boot slowly, because an injected rule asks for it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NodeTroubles:
     Parameters
     ----------
     cluster
-        Whose nodes.
+        The cluster of the nodes.
     rules
         The rules there are, by id.
     """
