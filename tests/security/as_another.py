@@ -12,6 +12,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,6 +102,19 @@ def goes_on_as(uid: int, run: Callable[[], Iterator[None]]) -> Iterator[None]:
         assert said == b"there", said.decode()
         yield
     os.waitpid(child, 0)
+
+
+def theirs(path: Path, text: str | bytes) -> Path:
+    """A file that the other user writes, for all to read."""
+    data = text.encode() if isinstance(text, str) else text
+
+    def write() -> None:
+        path.write_bytes(data)
+        path.chmod(0o644)
+
+    as_another(write)
+    assert path.stat().st_uid == OTHER
+    return path
 
 
 def refusal(act: Callable[[], Any]) -> str:

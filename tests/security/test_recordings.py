@@ -5,20 +5,17 @@ Row "a recorded session" of docs/security.md.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from as_another import OTHER, as_another, theirs
+from asking import ask, opened
 
 import slurmsim
 from slurmsim.cli import main
 from slurmsim.live.cluster import Cluster
-from slurmsim.protocol import Client
 from slurmsim.sessions.session_file import read
-from slurmsim.slurmctld.server import connections
-
-STRANGER = 4242
 
 
 def kept(c: Cluster, number: int, **more: Any) -> dict[str, Any]:
@@ -27,29 +24,23 @@ def kept(c: Cluster, number: int, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("jobs", ["simulate", "run"])
-def test_what_others_wrote_does_not_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], jobs: str
-) -> None:
+def test_what_others_wrote_does_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], jobs: str) -> None:
     left = tmp_path / "left"
     (tmp_path / "evil.py").write_text(f"open({str(left)!r}, 'w')\n")
-    peer = [os.getuid()]
-    monkeypatch.setattr(connections, "_peer", lambda _: peer[0])
     path = tmp_path / "session.rec"
     with slurmsim.cluster(nodes=1, frozen=True, jobs="simulate") as c:
         assert main(["record", "--state", str(c.folder), str(path)]) == 0
         c.run(["squeue", "-h"], check=True)
-        peer[0] = STRANGER
-        client = Client(str(c.folder))
-        for number, (words, more) in enumerate((
+        calls = [{"argv": words, "rc": 0, "seconds": 0.1, "kept": kept(c, number, **more)}
+                 for number, (words, more) in enumerate((
             (["srun", "touch", str(left)], {}), (["salloc", "touch", str(left)], {}),
             (["sbatch", "x.sh"], {"files": {"x.sh": f"#!/bin/sh\ntouch {left}\n"}}),
             (["scontrol"], {"stdin": f"write config {left}\n"}), (["scontrol", "write", "config", str(left)], {}),
             (["sacctmgr", "dump", "cluster", f"File={left}"], {}), (["scrontab", "-"], {"stdin": "* * * * * id\n"}),
             (["squeue"], {"environ": {"PYTHONPATH": str(tmp_path), "LD_PRELOAD": "/tmp/evil.so", "SQUEUE_ALL": "1"}}),
-        ), 10):  # fmt: skip
-            client.call("log_call", argv=words, rc=0, seconds=0.1, kept=kept(c, number, **more))
-        client.close()
-        peer[0] = os.getuid()
+        ), 10)]  # fmt: skip
+        opened(c.folder)
+        as_another(lambda: [ask(c.folder, "log_call", **call) for call in calls])
         assert main(["record", "--stop", "--state", str(c.folder)]) == 0
     session = read(path)
     assert [one.of_other for one in session.commands] == [False] + [True] * 8
@@ -59,11 +50,6 @@ def test_what_others_wrote_does_not_run(
     assert not left.exists()
 
 
-def test_a_recording_of_another_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    if os.getuid() != 0:
-        pytest.skip("NOT TESTED: a recording of another user: only root can make one")
-    path = tmp_path / "theirs.rec"
-    path.write_text("{}\n")
-    os.chown(path, STRANGER, STRANGER)
-    assert main(["replay", str(path)]) == 2
-    assert "belongs to uid 4242, and what it says would run as you" in capsys.readouterr().err
+def test_a_recording_of_another_is_refused(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(theirs(place / "theirs.rec", "{}\n"))]) == 2
+    assert f"belongs to uid {OTHER}, and what it says would run as you" in capsys.readouterr().err

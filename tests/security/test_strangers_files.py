@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from as_another import OTHER, as_another
+from as_another import OTHER, as_another, theirs
 
 import slurmsim
 from slurmsim.cli import main
@@ -27,19 +27,6 @@ from slurmsim.slurmctld.history.copies import make
 from slurmsim.slurmctld.history.state_folder import StateFolder
 
 CONF = "ClusterName=c\nSlurmctldHost=h\n{more}NodeName=n1 CPUs=2\nPartitionName=p Nodes=ALL Default=YES\n"
-
-
-def theirs(path: Path, text: str | bytes) -> Path:
-    """A file that the other user writes, for all to read."""
-    data = text.encode() if isinstance(text, str) else text
-
-    def write() -> None:
-        path.write_bytes(data)
-        path.chmod(0o644)
-
-    as_another(write)
-    assert path.stat().st_uid == OTHER
-    return path
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -105,16 +92,19 @@ def test_configurations_and_logs_are_data(
 
 
 def test_a_folder_with_a_strangers_journal_is_refused(place: Path) -> None:
-    """A cluster the other user has made, and a journal of the other user in a folder of the owner."""
+    """A folder that the other user made, and a journal of that user which the owner has moved to a folder."""
     with slurmsim.cluster(nodes=1, frozen=True, folder=place / "c") as c:
         c.run(["sbatch", "-o", "/dev/null", "--wrap", f"touch {place / 'ran'}"], check=True)
     journal = place / "c" / "journal"
-    for path in (journal, place / "c"):
-        os.chown(path, OTHER, OTHER)
-        with pytest.raises(ConfigError, match=rf"{path}: it belongs to .*, not to") as refusal:
-            StateFolder.take(place / "c")
+    mine = journal.read_bytes()
+    theirs(place / "moved", mine).rename(journal)
+    as_another((place / "made").mkdir)
+    for folder, named in ((place / "c", journal), (place / "made", place / "made")):
+        with pytest.raises(ConfigError, match=rf"{named}: it belongs to .*, not to") as refusal:
+            StateFolder.take(folder)
         assert "\n" not in str(refusal.value)
-        os.chown(path, os.getuid(), -1)
+    journal.unlink()
+    journal.write_bytes(mine)
     StateFolder.take(place / "c").close()
 
 
