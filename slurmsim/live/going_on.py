@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +17,35 @@ from slurmsim.slurmctld.history.journal_file import read_contents
 
 _MOST_HEADER = 1 << 24  # bytes
 
-# By option: what it says in the header of a journal, and in which files of the folder.
-_SAYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "--conf": ((), CONF_FILES), "--nodes": ((), CONF_FILES), "--cpus-per-node": ((), CONF_FILES),
-    "--gpus-per-node": ((), CONF_FILES), "--accounting": (("accounting",), ()), "--no-accounting": (("storage",), ()),
-    "--user": (("users",), ()), "--operator": (("operators",), ()), "--streams": (("streams",), (STREAMS,)),
-    "--slurm-version": (("release",), ()), "--power": (("power",), (BUDGET,)), "--clock": (("mode",), ()),
-    "--frozen": (("mode",), ()), "--fast": (("mode",), ()), "--rate": (("mode", "rate"), ()),
-    "--start": (("start",), ()), "--jobs": (("jobs",), ()),
-}  # fmt: skip
 
-_FIELDS = {
-    "conf": "--conf", "nodes": "--nodes", "cpus_per_node": "--cpus-per-node", "gpus_per_node": "--gpus-per-node",
-    "accounting": "--accounting", "storage": "--no-accounting", "users": "--user", "operators": "--operator",
-    "streams": "--streams", "release": "--slurm-version", "power": "--power", "mode": "--clock", "rate": "--rate",
-    "start": "--start", "jobs": "--jobs",
-}  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """What an option says: the field of `Settings`, keys of a journal's header, and files of the cluster's folder."""
+
+    field: str
+    keys: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+_OPTIONS: Mapping[str, _Option] = {
+    "--conf": _Option("conf", files=CONF_FILES),
+    "--nodes": _Option("nodes", files=CONF_FILES),
+    "--cpus-per-node": _Option("cpus_per_node", files=CONF_FILES),
+    "--gpus-per-node": _Option("gpus_per_node", files=CONF_FILES),
+    "--accounting": _Option("accounting", ("accounting",)),
+    "--no-accounting": _Option("storage", ("storage",)),
+    "--user": _Option("users", ("users",)),
+    "--operator": _Option("operators", ("operators",)),
+    "--streams": _Option("streams", ("streams",), (STREAMS,)),
+    "--slurm-version": _Option("release", ("release",)),
+    "--power": _Option("power", ("power",), (BUDGET,)),
+    "--clock": _Option("mode", ("mode",)),
+    "--frozen": _Option("mode", ("mode",)),
+    "--fast": _Option("mode", ("mode",)),
+    "--rate": _Option("rate", ("mode", "rate")),
+    "--start": _Option("start", ("start",)),
+    "--jobs": _Option("jobs", ("jobs",)),
+}
 
 
 def check_going_on(folder: Path, settings: Settings, given: Collection[str]) -> None:
@@ -65,12 +78,13 @@ def check_going_on(folder: Path, settings: Settings, given: Collection[str]) -> 
         made = {str(path.relative_to(scratch)) for path in Path(scratch).rglob("*") if path.is_file()}
         included = made.difference(CONF_FILES, asked["accounting"], (STREAMS, BUDGET))
         for option in given:
-            keys, files = _SAYS.get(option, _SAYS["--power"])
+            says = _OPTIONS.get(option, _OPTIONS["--power"])
+            files = says.files
             if option == "--accounting":
                 files = tuple(asked["accounting"])
             elif files == CONF_FILES:
                 files = (*files, *sorted(included))
-            alike = all(_holds(header.get(key), asked[key]) for key in keys)
+            alike = all(_holds(header.get(key), asked[key]) for key in says.keys)
             if not (alike and all(_text(folder / name) == _text(Path(scratch) / name) for name in files)):
                 way = ", or --reconfigure, which takes the new files" if option == "--conf" else ""
                 raise ConfigError(
@@ -82,7 +96,10 @@ def check_going_on(folder: Path, settings: Settings, given: Collection[str]) -> 
 def given_in(settings: Settings) -> list[str]:
     """The options that `settings` has other than their defaults, for `check_going_on`."""
     plain = Settings()
-    return [option for name, option in _FIELDS.items() if getattr(settings, name) != getattr(plain, name)]
+    by_field: dict[str, str] = {}
+    for option, says in _OPTIONS.items():
+        by_field.setdefault(says.field, option)  # --clock stands for --frozen and --fast, too
+    return [option for name, option in by_field.items() if getattr(settings, name) != getattr(plain, name)]
 
 
 def replace_conf(folder: Path, source: Path, release: str) -> dict[str, bytes | None]:
