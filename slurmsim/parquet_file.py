@@ -46,6 +46,12 @@ def _texts(schema: pq.ParquetSchema) -> list[str]:
 
 
 def unpacked_bytes(about: pq.FileMetaData) -> int:
-    """Bytes its table takes at least: what the file says, and a number a cell, which a run of equal ones hides."""
-    told = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
+    """A bound of the bytes of its table: what the file says, and a number a cell, which a run of equal ones hides.
+
+    A text that is encoded as what differs from the text before (DELTA_BYTE_ARRAY) may be as long as all of them.
+    """
+    told = 0
+    for group in map(about.row_group, range(about.num_row_groups)):
+        for chunk in map(group.column, range(group.num_columns)):
+            told += chunk.total_uncompressed_size * (chunk.num_values if "DELTA_BYTE_ARRAY" in chunk.encodings else 1)
     return max(told, about.num_rows * about.num_columns * _CELL)

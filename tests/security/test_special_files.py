@@ -219,3 +219,17 @@ def test_a_text_that_many_rows_share_is_held_once(tmp_path: Path) -> None:
         assert parquet.read().nbytes < 10 << 20
     found = read_workload(file).texts["name"]
     assert len(found.codes) == n and {len(text) for text in found.values} <= {0, 1 << 20}
+
+
+def test_texts_that_differ_from_the_text_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With DELTA_BYTE_ARRAY a row that repeats a long text takes no bytes in the file, but its length in memory."""
+    n = 1_000
+    file = tmp_path / "log.parquet"
+    numbers = {name: pa.array(range(1, n + 1), pa.int64()) for name in ("job_id", "submit", "run_time")}
+    table = pa.table({**numbers, "name": ["x" * 100_000] * n})
+    pq.write_table(table, file, use_dictionary=False, column_encoding={
+        "name": "DELTA_BYTE_ARRAY", **dict.fromkeys(numbers, "PLAIN")})  # fmt: skip
+    assert file.stat().st_size < 200_000 and parquet_file.unpacked_bytes(pq.read_metadata(file)) >= table.nbytes
+    monkeypatch.setattr(parquet_file, "MOST_TABLE", 8 << 20)
+    with pytest.raises(WorkloadError, match="unpacks to more than 8 MiB"):
+        read_workload(file)
