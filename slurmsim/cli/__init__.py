@@ -30,6 +30,7 @@ COMMANDS = (
     "generate",
     "policies",
     "predictors",
+    "new",
     "fidelity",
     "why",
     "calibrate",

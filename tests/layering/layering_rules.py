@@ -72,6 +72,8 @@ LAYERS: dict[str, Layer] = {
     ),
     # Before everything else, in the package's own __init__.
     "safe path": Layer(("slurmsim.safe_path",)),
+    # First files of something new: texts, written out.
+    "scaffold": Layer(("slurmsim.scaffold",), _set("vocabulary")),
     "bitmap": Layer(("slurmsim.bitmap",), _set("vocabulary kernel"), _set("numpy"), sealed=True),
     # Files of users that policies and workloads name, and what installed packages offer.
     "user files": Layer(("slurmsim.toml_file", "slurmsim.installed", "slurmsim.input_file"), _set("vocabulary")),

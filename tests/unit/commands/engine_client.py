@@ -77,7 +77,7 @@ class Cluster:
     def run(self, command: str, user: str = "root", **environ: str) -> tuple[int, str, str]:
         """One command: its exit code, output and errors."""
         program, *words = shlex.split(command)
-        module = import_module(MODULES[program])
+        module = import_module(MODULES.get(program) or f"slurmsim.commands.small.{program}")
         out, error = streams.StringIO(), streams.StringIO()
         environment = {"SLURMSIM_USER": user, "USER": user, **environ}
         client: Any = _Client(self, PEOPLE[user])

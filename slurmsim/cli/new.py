@@ -1,0 +1,31 @@
+"""``slurmsim new``: the first files of a policy, a reader of job logs or a command of Slurm."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from slurmsim.scaffold import KINDS, write
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the subcommand."""
+    parser = subparsers.add_parser(
+        "new",
+        help="write the first files of a policy, a reader of job logs or a command of Slurm",
+        description="Write small files that work, with their first test. "
+        + " ".join(f"{name}: {kind.summary}." for name, kind in KINDS.items()),
+    )
+    parser.add_argument("kind", choices=KINDS, help="what it is")
+    parser.add_argument("name", metavar="NAME", help="what it is called: lower-case letters, digits and _")
+    parser.add_argument("--folder", type=Path, default=Path(), metavar="FOLDER",
+                        help="where the package is made, or the checkout (default: the present folder)")  # fmt: skip
+    parser.set_defaults(func=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the files; 0."""
+    files, then = write(args.kind, args.name, args.folder)
+    print(*(f"wrote {path}" for path in files), "", "Next:", *(f"  {line}" for line in then), sep="\n")
+    return 0
