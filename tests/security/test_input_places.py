@@ -32,6 +32,7 @@ PLACES = {
     "slurmsim/papers/": OWN,
     "slurmsim/protocol.py": OWN,
     "slurmsim/report/web/assets.py": PACKAGE,
+    "slurmsim/scaffold/": PACKAGE,
     "slurmsim/sessions/quiet.py": PROC,
     "slurmsim/slurmctld/": OWN,
     "slurmsim/slurmd/": "a job's files, opened as the job's owner",
