@@ -296,3 +296,27 @@ def test_tasks_of_several_cpus_under_max_cpus_per_node(name: str, tmp_path: Path
     assert ran.folder is not None and not findings
     rows = {row["job_id"]: row for row in pq.read_table(ran.folder / "jobs.parquet").to_pylist()}
     assert rows[2]["cpus_per_node"] == expected
+
+
+SIDE_BY_SIDE = {
+    "-N2 -n4": ({"nodes": 2, "tasks": 4}, "n[3-4]", "n[1,3]"),
+    "-N2": ({"nodes": 2}, "n[3-4]", "n[1-2]"),
+    "-N3": ({"nodes": 3}, "n[1-3]", "n[1-3]"),
+}
+
+
+@pytest.mark.parametrize("name", SIDE_BY_SIDE)
+def test_nodes_side_by_side_of_several_weights(name: str, tmp_path: Path) -> None:
+    """``sbatch --contiguous`` with select/linear, then with select/cons_tres, as slurmctld 22.05.8 showed them."""
+    job, *expected = SIDE_BY_SIDE[name]
+    found = []
+    for plugin, unit in (("select/linear", "CR_Memory"), ("select/cons_tres", "CR_Core_Memory")):
+        conf = (
+            f"SelectType={plugin}", f"SelectTypeParameters={unit}", "NodeName=n[1-2] RealMemory=1000 Weight=5",
+            "NodeName=n[3-4] CPUs=4 CoresPerSocket=4 RealMemory=1000 Weight=1", "PartitionName=p Nodes=ALL Default=YES",
+        )  # fmt: skip
+        row = {"job_id": 1, "submit": 0, "run_time": 60, "contiguous": 1, "mem_per_node": 100, **job}
+        ran, _ = judge(World(960594, conf, (row,)), tmp_path / unit)
+        assert ran.folder is not None
+        found += [row["node_list"] for row in pq.read_table(ran.folder / "jobs.parquet").to_pylist()]
+    assert found == expected

@@ -385,6 +385,8 @@ class Placer:
             required = found
         if self.first_node_serves and ask.max_nodes == 1:
             taken = self._take_first(request, ask, idx, cpus, weights, required)
+        elif request.contiguous and self.table.unit == "node":
+            taken = self._take_lightest(request, ask, idx, cpus, weights, required, later)
         else:
             taken = self._take(request, ask, idx, cpus, weights, required, later)
         if taken is None:
@@ -408,6 +410,21 @@ class Placer:
                 taken = self._take(request, ask, idx[one], cpus[one], weights[one], required, False)
                 if taken is not None:
                     return taken
+        return None
+
+    def _take_lightest(
+        self, request: CompiledRequest, ask: Ask, idx: IntArray, cpus: IntArray, weights: IntArray,
+        required: set[int], later: bool,
+    ) -> dict[int, int] | None:  # fmt: skip
+        """As `_take`, of the lightest nodes that serve: select/linear is asked with ever heavier ones beside them.
+
+        Other plugins are given all nodes at once, and look for those side by side before they look at weights.
+        """
+        for weight in np.unique(weights):
+            light = weights <= weight
+            taken = self._take(request, ask, idx[light], cpus[light], weights[light], required, later)
+            if taken is not None:
+                return taken
         return None
 
     def _take(

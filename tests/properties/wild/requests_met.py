@@ -45,7 +45,7 @@ def _unmet(
     if world.policy.partition(":")[0] in CHOOSING and "app" in job:
         return
     if smaller:
-        if "--no-kill" not in str(job.get("options")):
+        if "--no-kill" not in str(job.get("options")) and not job.get("malleable"):  # a budget shrinks those
             yield f"another size from {row['held_since']} on"
         return
     yield from _size(job, row, names, cpus, nodes, whole=facts["cluster"]["whole_nodes"])
