@@ -88,8 +88,9 @@ class Field:
     conf
         Key of its line in slurm.conf; "" where none gives it.
     update
-        Keywords of ``scontrol create`` and ``update``, each with the least number of its letters and the first release
-        that has it: ``OverSubscribe:5 Shared:2``, ``Extra:3:24.11``; "" where it cannot be set.
+        Keywords of ``scontrol create`` and ``update``, each with the least number of its letters, the first release
+        that has it and the first without it: ``OverSubscribe:5 Shared:2``, ``Extra:3:24.11``, ``Watts:1::24.11``; ""
+        where it cannot be set.
     json
         Its place in the documents of data_parser, ``maximums.nodes``; "" where it is only a part of other places.
     first, last
@@ -127,18 +128,22 @@ class Field:
         return bool(self.update) and not self.attribute and self.kind in ("text", "flag")
 
 
-def keywords(rows: Iterable[Field]) -> list[tuple[str, int, str, Field]]:
-    """Each keyword of ``scontrol update``, the least number of its letters, its first release, and its row.
+class Keyword:
+    """A keyword of ``scontrol update``, the least number of its letters, its releases, and its row."""
 
-    >>> keywords([Field("extra", "text", update="Extra:3:24.11")])[0][:3]
-    ('Extra', 3, '24.11')
+    __slots__ = ("least", "name", "row", "since", "until")
+
+    def __init__(self, row: Field, name: str, least: str, since: str = "", until: str = "") -> None:
+        self.row, self.name, self.least, self.since, self.until = row, name, int(least), since, until
+
+
+def keywords(rows: Iterable[Field]) -> list[Keyword]:
+    """The keywords of a noun, in the order of its rows.
+
+    >>> [(word.name, word.least, word.since) for word in keywords([Field("extra", "text", update="Extra:3:24.11")])]
+    [('Extra', 3, '24.11')]
     """
-    found = []
-    for row in rows:
-        for word in row.update.split():
-            name, least, *since = word.split(":")
-            found.append((name, int(least), since[0] if since else "", row))
-    return found
+    return [Keyword(row, *word.split(":")) for row in rows for word in row.update.split()]
 
 
 def merged(table: Iterable[T], more: Iterable[tuple[str, T]], name: Callable[[T], str]) -> tuple[T, ...]:

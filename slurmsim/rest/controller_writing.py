@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.commands.json import partition
@@ -14,6 +14,7 @@ from slurmsim.hostlist import HostlistError, compress, expand
 from slurmsim.protocol import INVALID_JOB, Refusal
 from slurmsim.records import Field
 from slurmsim.records.partition import PARTITION
+from slurmsim.records.reservation import RESERVATION
 from slurmsim.release_changes import since
 from slurmsim.rest.body import (
     Body,
@@ -60,14 +61,13 @@ _FLAGS = {
         "NO_HOLD_JOBS_AFTER_END",
     )
 }  # fmt: skip
-_RESERVATION: Table = {
-    "accounts": Row(texts), "burst_buffer": Row(text), "comment": Row(text), "core_count": Row(number),
-    "duration": Row(number), "end_time": Row(number), "features": Row(text), "flags": Row(words(_FLAGS, stops=False)),
-    "groups": Row(texts), "licenses": Row(texts), "max_start_delay": Row(number), "name": Row(text),
-    "node_count": Row(number), "node_list": Row(texts), "partition": Row(text),
-    "purge_completed": within({"time": Row(number)}, "RESERVATION_DESC_MSG"), "start_time": Row(number),
-    "tres": _ANY, "users": Row(texts),
+_OF_RESERVATIONS: dict[str, Row] = {
+    "text": Row(text), **dict.fromkeys(("names", "words", "node list"), Row(texts)),
+    **dict.fromkeys(("counts", "minutes", "delay", "time"), Row(number)), "flags": Row(words(_FLAGS, stops=False)),
+    "purge": within({"time": Row(number)}, "RESERVATION_DESC_MSG"), "tres": _ANY,
 }  # fmt: skip
+_BODY = {row.json or row.name: row for row in RESERVATION if row.body and (row.update or row.kind == "purge")}
+_RESERVATION: Table = {key: _OF_RESERVATIONS[row.kind] for key, row in _BODY.items()}
 
 
 # -- nodes ------------------------------------------------------------------------------------------------------------
@@ -176,44 +176,33 @@ def _names(call: Call) -> set[str]:
 def _request(found: Record) -> Record:
     """What the daemon is asked."""
     request: Record = {"flags": [f"+{one.removesuffix('_END')}" for one in found.get("flags") or ()]}
-    for key in ("name", "features", "partition", "burst_buffer", "comment"):
-        if found.get(key):
-            request[key] = found[key]
-    for key in ("accounts", "groups", "users", "licenses", "node_list"):
-        if found.get(key):
-            request[key] = ",".join(found[key])
-    for key in ("start_time", "end_time", "duration", "max_start_delay"):
-        if found.get(key) is not None:
-            request[key] = 0xFFFFFFFF if found[key] == -1 else int(found[key])
-    for theirs, ours in (("node_count", "node_cnt"), ("core_count", "core_cnt")):
-        if found.get(theirs) is not None:
-            request[ours] = [int(found[theirs])]
-    purged = (found.get("purge_completed") or {}).get("time")
-    if purged is not None:
-        request["purge_comp"] = int(purged)
+    for key, row in _BODY.items():
+        value = found.get(key)
+        if row.kind == "text" and value:
+            request[row.name] = value
+        elif row.kind in ("names", "words", "node list") and value:
+            request[row.name] = ",".join(value)
+        elif row.kind in ("time", "minutes", "delay") and value is not None:
+            request[row.name] = 0xFFFFFFFF if value == -1 else int(value)
+        elif row.kind == "counts" and value is not None:
+            request[row.name] = [int(value)]
+        elif row.kind == "purge" and value and value.get("time") is not None:
+            request[row.name] = int(value["time"])
     return request
 
 
 def _described(found: Record) -> Record:
     """The reservation as the request describes it; an instant that is not given is the number that means so."""
+    return {key: _DESCRIBED[row.kind](found.get(key)) for key, row in _BODY.items()}
 
-    def counted(key: str) -> Record:
-        return unset(found.get(key))
 
-    def instant(key: str) -> Record:
-        value = found.get(key)
-        return unset(0xFFFFFFFE if value is None else value)
-
-    return {
-        "accounts": found.get("accounts") or [], "burst_buffer": found.get("burst_buffer") or "",
-        "comment": found.get("comment") or "", "core_count": counted("core_count"), "duration": counted("duration"),
-        "end_time": instant("end_time"), "features": found.get("features") or "", "flags": found.get("flags") or [],
-        "groups": found.get("groups") or [], "licenses": found.get("licenses") or [],
-        "max_start_delay": counted("max_start_delay"), "name": found["name"], "node_count": counted("node_count"),
-        "node_list": found.get("node_list") or [], "partition": found.get("partition") or "",
-        "purge_completed": {"time": unset((found.get("purge_completed") or {}).get("time"))},
-        "start_time": instant("start_time"), "tres": [], "users": found.get("users") or [],
-    }  # fmt: skip
+_DESCRIBED: dict[str, Callable[[Any], Any]] = {
+    "text": lambda value: value or "", **dict.fromkeys(("counts", "minutes", "delay"), unset),
+    **dict.fromkeys(("names", "words", "node list", "flags"), lambda value: value or []), "tres": lambda value: [],
+    "time": lambda value: unset(0xFFFFFFFE if value is None else value),
+    "purge": lambda value: {"time": unset((value or {}).get("time"))},
+}  # fmt: skip
+"""Kind -> how its value is told, given what the body has."""
 
 
 # -- partitions -------------------------------------------------------------------------------------------------------

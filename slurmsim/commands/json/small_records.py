@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from slurmsim.commands.json.versions import always, at_least_zero, count, field, limit, number, text, words
+from slurmsim.commands.json.versions import always, at_least_zero, count, field, limit, number, placed, text, words
 from slurmsim.commands.scontrol.step_text import STEP_NAMES
+from slurmsim.records import reservation as records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,14 +32,18 @@ def _purge(told: str | None) -> Record:
     return {"time": number(300)}
 
 
-RESERVATION = (
-    F("accounts", text), F("burst_buffer", always("")), F("core_count", count, "core_cnt"),
-    F("core_specializations", _specializations, "core_spec"), F("end_time", at_least_zero), F("features", text),
-    F("flags", _resv_flags, "flag_text"), F("groups", text), F("licenses", text), F("max_start_delay", count),
-    F("name", text), F("node_count", count, "node_cnt"), F("node_list", text), F("partition", text),
-    F("purge_completed", _purge, "flag_text"), F("start_time", at_least_zero), F("watts", always({}), last=44),
-    F("tres", text, "tres_str"), F("users", text),
-)  # fmt: skip
+_KINDS = {
+    **dict.fromkeys(("text", "names", "words", "node list", "told"), text), **dict.fromkeys(("counts", "delay"), count),
+    "time": at_least_zero,
+}  # fmt: skip
+_COMPOSED = {
+    "burst_buffer": (F("burst_buffer", always("")),),
+    "core_specializations": (F("core_specializations", _specializations, "core_spec"),),
+    "flags": (F("flags", _resv_flags, "flag_text"),),
+    "purge_completed": (F("purge_completed", _purge, "flag_text"),),
+    "watts": (F("watts", always({}), last=44),),
+}  # fmt: skip
+RESERVATION = placed(records.RESERVATION, _KINDS, _COMPOSED)
 
 
 def _free(total: int, used: int) -> int:

@@ -259,5 +259,5 @@ ROWS: tuple[Row, ...] = (
     ("Reboot", 3, "", _yes_or_no("reboot"), "reboot"), ("Deadline", 3, "", _date, "deadline"),
     ("WorkDir", 2, "", _text, "work_dir"),
     ("MailType", 5, "", _mail, "mail_type"), ("MailUser", 5, "", _text, "mail_user"),
-    *((name, least, first, _CARRIED[row.kind], row.name) for name, least, first, row in keywords(CARRIED)),
+    *((word.name, word.least, word.since, _CARRIED[word.row.kind], word.row.name) for word in keywords(CARRIED)),
 )  # fmt: skip

@@ -306,8 +306,3 @@ _RESERVATION: tuple[tuple[str, str, Line], ...] = (
     )),
     ("24.11", "", lambda row, s, d: f"Comment={row['comment']}" if row["comment"] else None),
 )  # fmt: skip
-
-RESERVATION_FIELDS: tuple[str, ...] = (
-    "name", "start_time", "end_time", "node_list", "node_cnt", "core_cnt", "features", "partition", "flag_text",
-    "core_spec", "tres_str", "users", "groups", "accounts", "licenses", "max_start_delay", "comment",
-)  # fmt: skip

@@ -128,9 +128,10 @@ def _read(session: Session, words: Words) -> dict[str, Any]:
         tag, equals, value = word.partition("=")
         if not equals:
             raise _bad(session, f"Invalid input: {word}  Request aborted")
-        for name, least, _, row in known:
-            if tag_matches(tag, name, least):
-                request[row.name] = _READERS[row.kind](session, value, name, word)
+        for keyword in known:
+            if tag_matches(tag, keyword.name, keyword.least):
+                row = keyword.row
+                request[row.name] = _READERS[row.kind](session, value, keyword.name, word)
                 break
         else:
             raise _bad(session, f"Update of this parameter is not supported: {word}\n", "Request aborted")

@@ -8,6 +8,8 @@ from slurmsim.commands.scontrol.session import NO_ERROR, Session
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of, seconds_of
 from slurmsim.fast_imports import pattern
+from slurmsim.records import keywords
+from slurmsim.records.reservation import RESERVATION
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
@@ -15,6 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
+
+    from slurmsim.records import Field
 
 
 if TYPE_CHECKING:
@@ -24,19 +28,6 @@ _NOTE = (
     "Note, unless nodes are directly requested a reservation must exist in a single partition.\n"
     "If no partition is requested the default partition is assumed.\n"
 )
-# name, how much of it must be there, field; the first row that matches counts
-_ROWS: tuple[tuple[str, int, str], ...] = (
-    ("Accounts", 1, "accounts"), ("Flags", 2, "flags"), ("Groups", 1, "groups"), ("Users", 1, "users"),
-    ("ReservationName", 1, "name"), ("BurstBuffer", 2, "burst_buffer"), ("StartTime", 2, "start_time"),
-    ("EndTime", 1, "end_time"), ("Duration", 1, "duration"), ("MaxStartDelay", 2, "max_start_delay"),
-    ("NodeCnt", 5, "node_cnt"), ("NodeCount", 5, "node_cnt"), ("CoreCnt", 5, "core_cnt"), ("CoreCount", 5, "core_cnt"),
-    ("CPUCnt", 5, "core_cnt"), ("CPUCount", 5, "core_cnt"), ("Nodes", 5, "node_list"), ("Features", 2, "features"),
-    ("Licenses", 2, "licenses"), ("PartitionName", 1, "partition"), ("TRES", 1, "tres"), ("Watts", 1, "watts"),
-    ("Comment", 3, "comment"),
-)  # fmt: skip
-_LATER = {"comment": "24.11"}
-_GONE = {"watts": "24.11"}
-_LISTS = ("accounts", "groups", "users")
 # word, how much of it must be there, name, what may not be taken away
 _FLAGS: tuple[tuple[str, int, str, bool], ...] = (
     ("Maintenance", 3, "MAINT", True), ("Overlap", 1, "OVERLAP", False), ("Flex", 1, "FLEX", True),
@@ -138,55 +129,52 @@ def _read(session: Session, words: Words, tail: str) -> dict[str, Any]:
             if tag.lower().startswith("res"):
                 continue
             raise _bad(session, f"Unknown parameter {word}.  {tail}")
-        signed = (*_LISTS, "flags", "duration", *_nodes_too(session.release))
-        if sign and field not in signed:
+        nodes_too = field.kind == "node list" and since(session.release, "nodes_of_reservations_signed")
+        if sign and field.kind not in ("names", "flags", "minutes") and not nodes_too:
             raise _bad(session, f"The +=/-= notation is not supported when updating {tag[:-1]}.  {tail}")
         _set(session, request, field, value, sign, word, tail)
     return request
 
 
-def _nodes_too(release: str) -> tuple[str, ...]:
-    return ("node_list",) if since(release, "nodes_of_reservations_signed") else ()
-
-
-def _field(tag: str, release: str) -> str | None:
-    for name, least, field in _ROWS:
-        if has(release, _LATER.get(field, ""), _GONE.get(field, "")) and tag_matches(tag, name, least):
-            return field
+def _field(tag: str, release: str) -> Field | None:
+    for word in keywords(RESERVATION):
+        if has(release, word.since, word.until) and tag_matches(tag, word.name, word.least):
+            return word.row
     return None
 
 
-def _set(session: Session, request: dict[str, Any], field: str, value: str, sign: str, word: str, tail: str) -> None:
+def _set(session: Session, request: dict[str, Any], row: Field, value: str, sign: str, word: str, tail: str) -> None:
     """Note one value."""
-    match field:
-        case "accounts" | "groups" | "users":
+    field = row.name
+    match row.kind:
+        case "names":
             if field in request:
                 raise _bad(session, f"Parameter {word} specified more than once")
             request[field] = ",".join(sign + one for one in value.split(",")) if sign else value
-        case "node_list" if sign:
+        case "node list" if sign:
             request[field] = ",".join(sign + one for one in _BETWEEN.split(value))
         case "flags":
             request["flags"] += _flags(session, request, value, sign, tail)
-        case "start_time" | "end_time":
+        case "time":
             try:
                 request[field] = parse_date(value, session.now)
             except BadDate as bad:
                 session.io.error(bad.line)
                 what = "start" if field == "start_time" else "end"
                 raise _bad(session, f"Invalid {what} time {word}.  {tail}") from None
-        case "duration":
+        case "minutes":
             minutes = minutes_of(value)
             if minutes is None or (minutes < 0 and minutes != INFINITE):
                 raise _bad(session, f"Invalid duration {word}.  {tail}")
             request[field] = minutes
             if sign:
                 request["duration_sign"] = sign
-        case "max_start_delay":
+        case "delay":
             seconds = seconds_of(value)
             if seconds is None or seconds < 0:
                 raise _bad(session, f"Invalid duration {word}.  {tail}")
             request[field] = seconds
-        case "node_cnt" | "core_cnt":
+        case "counts":
             request[field] = _counts(session, field, value)
         case "tres":
             _tres(session, request, value)

@@ -212,9 +212,11 @@ def _partitions(session: Session, value: str | None, words: Words) -> None:
 
 
 def _reservations(session: Session, value: str | None, words: Words) -> None:
-    from slurmsim.commands.scontrol.node_text import RESERVATION_FIELDS, reservation_text
+    from slurmsim.commands.scontrol.node_text import reservation_text
+    from slurmsim.records.reservation import RESERVATION
 
-    _named(session, value, "reservations", list(RESERVATION_FIELDS), "slurm_load_reservations error", "Reservation",
+    shown = [row.name for row in RESERVATION if row.shown]
+    _named(session, value, "reservations", shown, "slurm_load_reservations error", "Reservation",
            "No reservations in the system", lambda row, dates: reservation_text(row, session, dates))  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from slurmsim.records import Field
 from slurmsim.records.partition import PARTITION
+from slurmsim.records.reservation import RESERVATION
 from slurmsim.slurmctld.requests.job_shapes import (
     FLAG,
     JOB,
@@ -28,6 +29,7 @@ from slurmsim.slurmctld.requests.job_shapes import (
     UPDATE,
 )
 from slurmsim.slurmctld.requests.shapes import (
+    Absent,
     AnyObject,
     Either,
     Fields,
@@ -106,9 +108,10 @@ _ONE_CHANGE = Tagged("action", {
 _MANY = _fields("changes", changes=ListOf(_ONE_CHANGE, 1 << 20))
 _ACCOUNT_CHANGE = Tagged("action", {**_ONE_CHANGE.kinds, "many": _MANY})
 _OF_KINDS: dict[str, Shape] = {
-    **dict.fromkeys(("text", "names", "node list", "modes"), LIST), "flag": FLAG, "memory": MEMORY,
+    **dict.fromkeys(("text", "names", "words", "node list", "modes"), LIST), "flag": FLAG, "memory": MEMORY,
     **dict.fromkeys(("count", "small count", "priority", "node count", "limit", "node limit"), NUMBER),
-    **dict.fromkeys(("minutes", "minutes over"), NUMBER),
+    **dict.fromkeys(("minutes", "minutes over", "delay"), NUMBER), "time": TIME, "counts": ListOf(NUMBER, 1000),
+    "flags": ListOf(Text(100, 2), 1000), "tres": Absent(),  # a command says its parts
     "share": Row((OneOf(("NO", "EXCLUSIVE", "YES", "FORCE")), NUMBER)),
     "state": OneOf(("INACTIVE", "DOWN", "UP", "DRAIN")),
 }  # fmt: skip
@@ -120,15 +123,7 @@ def settable(rows: Iterable[Field]) -> Fields:
 
 
 _PARTITION = settable(PARTITION)
-_RESERVATION = Fields(
-    {
-        **dict.fromkeys(("name", "accounts", "groups", "users", "node_list", "partition", "features", "licenses",
-                         "comment", "burst_buffer", "watts"), LIST),
-        "start_time": TIME, "end_time": TIME, "duration": NUMBER, "duration_sign": OneOf(("+", "-")),
-        "flags": ListOf(Text(100, 2), 1000), "node_cnt": ListOf(NUMBER, 1000), "core_cnt": ListOf(NUMBER, 1000),
-        "max_start_delay": NUMBER, "purge_comp": NUMBER,
-    },
-)  # fmt: skip
+_RESERVATION = Fields({**settable(RESERVATION).known, "duration_sign": OneOf(("+", "-")), "purge_comp": NUMBER})
 _KINDS = ("association", "cluster", "tres", "user", "event", "account", "qos", "transaction", "reservation", "problem",
           "wckey")  # fmt: skip
 _NODE_TEXTS = ("comment", "extra", "node_addr", "node_hostname", "features", "features_act", "cpu_bind", "gres",

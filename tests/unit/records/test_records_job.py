@@ -43,8 +43,9 @@ def test_a_new_option_is_a_row(more_rows: dict[str, object]) -> None:
 
 
 def test_keywords_are_read_from_the_rows() -> None:
-    row = Field("over_subscribe", "text", update="OverSubscribe:5 Shared:2:24.11")
-    assert keywords([row]) == [("OverSubscribe", 5, "", row), ("Shared", 2, "24.11", row)]
+    row = Field("over_subscribe", "text", update="OverSubscribe:5 Shared:2:24.11:26.05")
+    found = [(word.name, word.least, word.since, word.until, word.row) for word in keywords([row])]
+    assert found == [("OverSubscribe", 5, "", "", row), ("Shared", 2, "24.11", "26.05", row)]
 
 
 def test_rows_stand_before_those_they_name() -> None:

@@ -1,0 +1,37 @@
+"""The fields of an advance reservation, in the order of their names in documents.
+
+Kinds are ``text``; ``names`` (of accounts, groups, users), ``words`` and ``node list`` (comma lists); ``counts`` (of
+nodes or cores, one for each core size asked for); ``time``, ``minutes``, ``delay`` (seconds), ``flags`` and ``purge``
+(the seconds of one flag). ``tres`` stands for several fields, and ``told`` is worked out by the daemon.
+"""
+
+from __future__ import annotations
+
+from slurmsim.records import Field as F
+
+RESERVATION: tuple[F, ...] = (
+    F("accounts", "names", update="Accounts:1", json="accounts"),
+    F("burst_buffer", "text", update="BurstBuffer:2", json="burst_buffer", shown=False),
+    F("comment", "text", update="Comment:3:24.11"),
+    F("core_cnt", "counts", update="CoreCnt:5 CoreCount:5 CPUCnt:5 CPUCount:5", json="core_count"),
+    F("core_spec", "told", json="core_specializations"),
+    F("duration", "minutes", update="Duration:1", shown=False),
+    F("end_time", "time", update="EndTime:1", json="end_time"),
+    F("features", "text", update="Features:2", json="features"),
+    F("flags", "flags", update="Flags:2", json="flags", shown=False),
+    F("flag_text", "told"),
+    F("groups", "names", update="Groups:1", json="groups"),
+    F("licenses", "words", update="Licenses:2", json="licenses"),
+    F("max_start_delay", "delay", update="MaxStartDelay:2", json="max_start_delay"),
+    F("name", "text", update="ReservationName:1", json="name"),
+    F("node_cnt", "counts", update="NodeCnt:5 NodeCount:5", json="node_count"),
+    F("node_list", "node list", update="Nodes:5", json="node_list"),
+    F("partition", "text", update="PartitionName:1", json="partition"),
+    F("purge_comp", "purge", json="purge_completed", shown=False),
+    F("start_time", "time", update="StartTime:2", json="start_time"),
+    F("watts", "text", update="Watts:1::24.11", json="watts", last=44, body=None, shown=False),
+    F("tres", "tres", update="TRES:1", shown=False),
+    F("tres_str", "told", json="tres"),
+    F("users", "names", update="Users:1", json="users"),
+)
+"""All of them."""
