@@ -20,7 +20,7 @@ FIRST, LAST = 40, 99
 
 
 class Option:
-    """A long option of sbatch, srun and salloc whose value is sent as it was read.
+    """A long option of sbatch, srun and salloc; its value is sent as it was read.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def test_an_oracle_is_refused_with_one_line(tmp_path: Path, capfd: pytest.Captur
     conf.write_text(CONF.format(policy="easy:predictor=real"), "utf-8")
     assert main(["up", "--state", str(tmp_path / "c"), "--conf", str(conf), "--frozen"]) != 0
     (line,) = capfd.readouterr().err.splitlines()
-    assert "predictor real knows real run times, which nobody knows in a live cluster" in line
+    assert "predictor real needs real run times, which a live cluster does not know" in line
     with (
         pytest.raises(ConfigError, match="predictor real knows real run times"),
         slurmsim.cluster(conf=conf, frozen=True),

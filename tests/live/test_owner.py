@@ -176,7 +176,7 @@ def test_a_daemon_nobody_waits_for_ends(folder: Path, pipe: Path) -> None:
     assert daemons(folder)  # it cannot know yet
     go_on(pipe)
     wait_until(lambda: not daemons(folder))
-    assert "whoever started this daemon has gone away" in (folder / "log").read_text()
+    assert "the process that started this daemon has gone away" in (folder / "log").read_text()
 
 
 def test_one_that_does_nothing_is_given_up(folder: Path, pipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:

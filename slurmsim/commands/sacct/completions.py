@@ -68,7 +68,7 @@ def _jobs(asked: Asked, io: Io) -> Iterator[dict[str, str]]:
 
 
 def _fields(text: str) -> dict[str, str]:
-    """The ``Key=value`` of a line, whose values may hold blanks."""
+    """Return the ``Key=value`` pairs of a line; a value may hold blanks."""
     keys = list(_key.finditer(text))
     ends = [following.start() for following in keys[1:]] + [len(text.rstrip())]
     return {key[1]: text[key.end() : end] for key, end in zip(keys, ends, strict=False)}

@@ -1,7 +1,7 @@
 """Which CPUs of a node a running job has, for ``show job -d``.
 
-The scheduler counts CPUs; the numbers are given out here when somebody first looks: the lowest free cores, one socket
-after the other for a job whose tasks are distributed over sockets, as slurmctld does by default.
+The scheduler counts CPUs; the numbers are given out here when a client first looks: the lowest free cores, or those of
+one socket after the other for a job with tasks distributed over sockets, as slurmctld does by default.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def _give_out(running: list[Job], node: int, cluster: LiveCluster) -> None:
 
 
 def cores_kept(r: Reservation, cluster: LiveCluster) -> dict[str, list[int]]:
-    """Numbers of the cores of `r`, by its nodes' numbers as text.
+    """Return the numbers of the cores of `r`, by its nodes' numbers as text.
 
-    Those nobody has when it begins, in 24.11 those idle now if they are enough: the lowest, and since 24.11, where they
-    are looked for as for a job, those of one socket after the other.
+    They are free when the reservation begins; in 24.11 they are idle now, if there are enough of these. The lowest are
+    chosen; since 24.11, where cores are looked for as for a job, those of one socket after the other.
     """
     running = [entry[2] for entry in cluster.controller.state.running]
     now = {(job.id, job.restarts) for job in running}

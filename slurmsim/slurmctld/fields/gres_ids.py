@@ -1,6 +1,6 @@
 """Which devices of a node a running job has: ``gpu:a:2(IDX:0-1)``.
 
-The scheduler counts devices; the numbers are given out here when somebody first looks, the lowest free ones of a type,
+The scheduler counts devices; the numbers are given out here when a client first looks, the lowest free ones of a type,
 job by job in the order of their starts. A node numbers the devices of one name through, type after type.
 Mirrors gres_ctld_job_build_details (gres_ctld.c) and _node_gres_used (gres.c), 22.05.
 """

@@ -116,11 +116,12 @@ _WALLS = (
 
 
 def untried(row: Row, cluster: LiveCluster) -> bool:
-    """Whether nobody has looked for nodes, which says how many there will be (node_cnt_wag), and tasks alone tell.
+    """Return True if no pass has looked for nodes (node_cnt_wag), so that only tasks say how many there will be.
 
-    Jobs that came held are not tried, nor are those whose reservation has not begun; those over a limit of jobs or of
-    wall time (acct_policy_job_runnable_pre_select), of a user no partition lets in, or that came with an account or QOS
-    no partition takes are told so before. What was found is forgotten with an update of what the job asks for.
+    A pass does not look for nodes for these jobs: jobs that came held; jobs with a reservation that has not begun; jobs
+    over a limit of jobs or of wall time (acct_policy_job_runnable_pre_select); jobs of a user that no partition lets
+    in; jobs that came with an account or QOS that no partition takes. What was found is forgotten with an update of
+    what the job asks for.
     """
     core, request = row.core, row.core.sub.request
     held = core.sub.hold and not core.priority
@@ -135,7 +136,10 @@ def untried(row: Row, cluster: LiveCluster) -> bool:
 
 
 def tasks_unknown(row: Row, cluster: LiveCluster) -> bool:
-    """Without a word on tasks: one a node while it waits, and nobody can say if it never ran (pack_job)."""
+    """Return True if a job never ran and gave no number of tasks: its tasks are then unknown (pack_job).
+
+    While it waits it is shown with one task a node.
+    """
     told = row.job.asked.get("num_tasks") or row.core.sub.request.tasks_per_node
     return not told and never_ran(row.core)
 

@@ -97,7 +97,7 @@ def _shown_start(row: Row, cluster: LiveCluster) -> int:
 
 
 def _planned_start(row: Row, cluster: LiveCluster) -> int | None:
-    """Of an array that of the last task planned in 22.05, whose record it is written to for each task anew."""
+    """Return the planned start; of an array in 22.05 that of its last planned task, since all write to one record."""
     if row.tasks and not since(cluster.release, "arrays_start_with_their_first"):
         found = (task.core.planned_start for task in reversed(row.tasks) if task.core.planned_start is not None)
         return next((int(start) for start in found), None)
@@ -117,14 +117,14 @@ def _eligible(r: Row, cluster: LiveCluster) -> int:
     if r.core.id in cluster.controller.state.queue.unasked and r.core.never_asked:
         return 0
     if r.job.entered_after == cluster.looks and (r.core.eligible_time or 0) > r.core.submit_time:
-        return 0  # what kept it out is over, and nobody has asked
+        return 0  # what kept it out is over, and no pass has asked yet
     if r.core.reason == Reason.DEPENDENCY and (r.core.begin or 0) < cluster.now and r.core.eligible_time is None:
         return 0  # its begin time passed while it waited for others (job_independent)
     return r.core.eligible_time or eligible_behind(r) or r.core.begin or 0
 
 
 def eligible_behind(row: Row) -> int:
-    """Since when the record of an array may start whose last place a task with a record of its own will take; else 0.
+    """Return since when an array's record may start if a task with its own record will take the last place; else 0.
 
     Until that task runs a pass finds room for both (job_array_start_test counts what runs).
     """
@@ -463,7 +463,7 @@ def _priority(row: Row, cluster: LiveCluster) -> int:
 def _tasks(row: Row, cluster: LiveCluster) -> int:
     """Its tasks, named or so many a node; else one on each node it asks for, and once it has nodes on each of those.
 
-    NO_VAL where nobody can say any more.
+    NO_VAL where they are not known any more.
     """
     if tasks_unknown(row, cluster):
         return _NO_VAL

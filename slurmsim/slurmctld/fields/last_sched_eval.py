@@ -1,4 +1,4 @@
-"""Who looked at a waiting job last, and what shows only once somebody has."""
+"""The scheduler that looked at a pending job last, when it did, and what a job shows only after that."""
 
 from __future__ import annotations
 

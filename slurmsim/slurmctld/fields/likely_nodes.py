@@ -10,9 +10,9 @@ from slurmsim.states import JobState
 
 
 def guess(controller: Controller, jobs: list[Job]) -> None:
-    """Note it on a job, or on the tasks of an array, that just came.
+    """Note the likely number of nodes on a job, or on the tasks of an array, that just came.
 
-    Nobody looks for a job whose nodes, by name, are down or reserved for others (_pick_best_nodes).
+    Slurm does not look for nodes if the job names nodes that are down or reserved for others (_pick_best_nodes).
     """
     job = jobs[0]
     request = job.request

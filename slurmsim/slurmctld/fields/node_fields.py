@@ -166,7 +166,7 @@ def kept(i: int, cluster: LiveCluster, field: str) -> Any:
 
 
 def is_future(cluster: LiveCluster, i: int) -> bool:
-    """Whether ``state=future`` has put the node away: it is down, and nobody is shown it until it is resumed."""
+    """Return True if ``state=future`` has put the node away: it is down, and not shown until it is resumed."""
     return bool(kept(i, cluster, "future"))
 
 
@@ -365,7 +365,7 @@ _WORKED_OUT: dict[str, PartitionGetter] = {
     "cluster": lambda p, c: c.spec.name,
     "tres_fmt_str": _partition_tres,
 }
-"""Fields for which the cluster is asked, or whose attribute is not told as its kind is."""
+"""Fields that need the cluster, or that are not shown as the kind of their attribute is."""
 
 
 def partition_getters(rows: Iterable[Field] = PARTITION) -> dict[str, PartitionGetter]:

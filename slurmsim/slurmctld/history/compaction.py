@@ -65,7 +65,7 @@ class Compaction:
     Parameters
     ----------
     history
-        Whose journal.
+        The journal's.
     """
 
     def __init__(self, history: History) -> None:

@@ -1,7 +1,7 @@
 """A whole cluster in one file, and a cluster made of such a file: the same past, a future of its own.
 
-The file is a snapshot (`slurmsim.slurmctld.snapshot.file`) whose first line also has what the cluster is made of, the
-texts of its configuration among it; the rows of ended jobs come behind the engine's tables. Nothing of it is code.
+The file is a snapshot (`slurmsim.slurmctld.snapshot.file`). Its first line also has what the cluster is made of, the
+texts of its configuration among it. The rows of ended jobs come behind the engine's tables. Nothing of it is code.
 
 Scripts do not run in a copy: their processes belong to the first cluster. What they would do is modelled, see
 `slurmsim.slurmctld.processes.standing_in`.
@@ -40,7 +40,7 @@ _MODE = 0o644
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What was made: the instant, and how many jobs ran whose processes are not part of it."""
+    """What was made: the instant, and the number of running jobs with real processes, which are not part of it."""
 
     now: int
     n_real: int
@@ -95,7 +95,7 @@ def make(path: Path, folder: Path, *, mode: str | None = None, rate: float | Non
                             expected="a file that slurmsim snapshot made")  # fmt: skip
     header = dict(about["cluster"])
     if int(header["owner"]) != os.geteuid():
-        raise ConfigError(f"made by uid {header['owner']}, whose the cluster would be", file=str(path),
+        raise ConfigError(f"made by uid {header['owner']}, who would own the cluster", file=str(path),
                           expected="a file of one's own")  # fmt: skip
     held = StateFolder.take(folder)
     try:

@@ -139,7 +139,7 @@ class History:
             restore(engine, tables)
 
     def _check_owner(self, header: Mapping[str, Any]) -> None:
-        if int(header["owner"]) != os.geteuid():  # a copy of somebody else's folder: he would own a daemon of ours
+        if int(header["owner"]) != os.geteuid():  # a copy of another user's folder: that user would own our daemon
             raise OutputError(f"{self.folder}: the cluster was made by uid {header['owner']}, who is not who starts it")
 
     def _begin_rows(self, engine: Engine, mark: int) -> None:

@@ -43,7 +43,7 @@ def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configur
     engine.conf, engine.host = conf.facts, conf.host
     if header["conf"]:
         engine.conf_path = str(folder / str(header["conf"]))
-    stored = str(header.get("storage") or engine.conf.scalar("AccountingStorageType"))  # else nobody forbade it
+    stored = str(header.get("storage") or engine.conf.scalar("AccountingStorageType"))  # else slurm.conf decides
     engine.storage.enabled = stored.lower().removeprefix("accounting_storage/") != "none"
     engine.storage.completed = completion_log(engine, folder)
     if header.get("streams"):
@@ -56,7 +56,7 @@ def _policy(scheduler_type: str, conf: Path, files: Carried) -> Policy:
     """The policy a configuration names, with its options. Raises ConfigError for one that would need an oracle."""
     policy = configured_policy(scheduler_type, texts_of(files, conf))
     if (predictor := policy.predictor) is not None and predictor.oracle:
-        raise ConfigError(f"predictor {predictor.name} knows real run times, which nobody knows in a live cluster",
+        raise ConfigError(f"predictor {predictor.name} needs real run times, which a live cluster does not know",
                           field="SchedulerType", expected="a predictor that is no oracle")  # fmt: skip
     return policy
 
@@ -64,7 +64,7 @@ def _policy(scheduler_type: str, conf: Path, files: Carried) -> Policy:
 def _power(
     header: Mapping[str, Any], policy: Policy, n_nodes: int, texts: Mapping[str, str]
 ) -> PowerSpec | None:  # fmt: skip
-    """What is known of watts; None where nobody asks for them. A budget that is no number is one of `texts`.
+    """Return the model of power; None where no option and no policy asks for it. A budget may be a file of `texts`.
 
     Raises ConfigError for options that cannot be, and where scripts really run.
     """

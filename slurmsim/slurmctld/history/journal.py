@@ -4,8 +4,8 @@ One line an entry: CRC-32 in hex, the entry's number, JSON, with blanks between.
 CRC goes on from the CRC of the line before it, so that no line fits at another place or into another journal. The first
 line is the header: format, writer, a random name, the configuration, and the number of the last entry it stands on.
 
-Entries may go to the disk beside our work (`write`): `confirmed` says up to which number they have, and whoever acts on
-an entry waits for that.
+Entries may go to the disk beside our work (`write`). `confirmed` says up to which number they have gone; before it acts
+on an entry, the server waits for that.
 
 Room on the disk is taken before a request is carried out, so a full disk refuses requests and loses none: behind the
 last line the file holds zeros, which reading takes for its end. The small file `journal.mark` beside it says which
@@ -64,7 +64,7 @@ class Journal:
     told
         Called by a thread when something that `write` began is on the disk; without it `write` waits for that.
     failure
-        Why what was appended has been lost; whoever appended it empties this.
+        Why the appended entries have been lost; the caller that appended them empties this.
     """
 
     def __init__(self, path: Path) -> None:
@@ -131,7 +131,7 @@ class Journal:
     def open(self, found: Contents | None = None) -> Contents:
         """Open for appending; what has been written so far, `found` where it has been read already.
 
-        A torn last line that nobody was told of is cut off.
+        A torn last line that was never acknowledged is cut off.
 
         Raises
         ------
@@ -334,7 +334,7 @@ class Journal:
 
 
 def read(path: Path) -> Contents:
-    """What is in the journal at `path`, which somebody may be writing. Raises OutputError."""
+    """Return what is in the journal at `path`; its daemon may be writing it. Raises OutputError."""
     try:
         data = whole_file(path)
     except OSError as error:

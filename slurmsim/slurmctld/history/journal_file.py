@@ -1,7 +1,7 @@
 """What a journal's bytes say: header and entries, where they end, and what is wrong with them.
 
-Reading tells apart a clean end, a torn last line (nobody was told of it), a tail that was cut, a line that came twice,
-is missing, stands at another's place or is damaged, and a header that is torn or of another format. It changes nothing.
+Reading tells apart a clean end, a torn last line (never acknowledged), a tail that was cut, a line that came twice, is
+missing, stands at another's place or is damaged, and a header that is torn or of another format. It changes nothing.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def whole_file(path: Path) -> bytes:
 
 
 def written_mark(name: str, last: int) -> bytes:
-    """The mark of a journal of that name whose entries up to `last` are on the disk."""
+    """Return the mark of a journal of that name with all entries up to `last` on the disk."""
     text = b"%s %020d" % (name.encode(), last)
     return (b"%08x %s\n" % (zlib.crc32(text), text)).ljust(MARK_BYTES)
 
@@ -112,8 +112,8 @@ def read_contents(data: bytes, path: str, mark: bytes = b"") -> Contents:
             return _read_format1(data, path)
     line = _LINE.fullmatch(first) if end >= 0 else None
     if line is None or not isinstance(header, dict) or int(line[1], 16) != zlib.crc32(first[9:]):
-        return Contents(problem=f"{path}: line 1: the header is torn or damaged, nothing is known of the cluster whose "
-                                "entries follow; a copy of the file is needed")  # fmt: skip
+        return Contents(problem=f"{path}: line 1: the header is torn or damaged, and without it the entries cannot be "
+                                "read; a copy of the file is needed")  # fmt: skip
     found = Contents(header, head=end + 1, good=end + 1, crc=int(line[1], 16), last=int(line[2]))
     _read_entries(data, found)
     _judge(data, path, found, acknowledged(mark, str(header.get("id", ""))))
@@ -186,7 +186,7 @@ def _judge(data: bytes, path: str, found: Contents, told: int) -> None:
 
 
 def _named(where: str, expected: int, number: int | None, later: list[int], told: int) -> str:
-    """What is wrong with the first bad line, which has that number; empty for a torn end that nobody was told of."""
+    """Return what is wrong with the first bad line, which has that number; "" for a torn, unacknowledged end."""
     if number is not None and number < expected:
         return f"{where}: damaged in the middle: number {expected} was expected, number {number} came once more"
     if number is not None and number > expected and not (later and later[0] == expected + 1):

@@ -28,7 +28,7 @@ def note_decisions(engine: Engine, journal: Journal, *, durable: bool = False) -
         journal.reserve(len(text))
         journal.append_text(text, durable=durable or (engine.real is not None and engine.real.starting))
         made.clear()
-    engine.controller.state.events.clear()  # the same for whoever records a simulation; nobody does here
+    engine.controller.state.events.clear()  # these events are for a trace, and a live cluster has none
 
 
 def note_people(engine: Engine, journal: Journal, kept: int) -> None:

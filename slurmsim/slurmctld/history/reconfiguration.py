@@ -165,7 +165,7 @@ def write_running(folder: Path, texts: Mapping[str, str]) -> None:
     try:
         for name, text in texts.items():
             if Path(name).is_absolute() or ".." in Path(name).parts:
-                continue  # somebody else's
+                continue  # a file outside the folder
             target = folder / RUNNING / name
             target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             target.write_text(text, "utf-8")

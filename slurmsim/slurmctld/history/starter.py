@@ -1,7 +1,7 @@
-"""Who started a daemon and waits for it, at the other end of a pipe.
+"""The process that started a daemon and waits for it, at the other end of a pipe.
 
-Lines: ``DONE TOTAL`` while the journal is carried out again, ``ready`` at the end. Whoever gives up closes the pipe, or
-dies: a daemon nobody waits for any more before it is ready ends, too.
+Lines: ``DONE TOTAL`` while the journal is carried out again, ``ready`` at the end. When the starting process gives up,
+it closes the pipe or dies. If that happens before the daemon is ready, the daemon ends, too.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ class Starter:
         self._descriptor = descriptor
 
     def progress(self, done: int, total: int) -> None:
-        """Tell how far the start is. Raises OutputError: nobody waits any more."""
+        """Tell how far the start is. Raises OutputError if the starting process has gone."""
         self._write(b"%d %d" % (done, total))
 
     def ready(self) -> None:
-        """Tell that the daemon answers, the last thing to say. Raises OutputError: nobody waits any more."""
+        """Tell that the daemon answers, as the last line. Raises OutputError if the starting process has gone."""
         self._write(READY)
         os.close(self._descriptor)
-        self._descriptor = -1  # its number is soon somebody else's
+        self._descriptor = -1  # another file will soon have this number
 
     def _write(self, text: bytes) -> None:
         try:
             os.write(self._descriptor, text + b"\n")
         except BrokenPipeError:
-            raise OutputError("whoever started this daemon has gone away before it was ready") from None
+            raise OutputError("the process that started this daemon has gone away before it was ready") from None
 
 
 def watched(entries: Sequence[Any], progress: Progress | None) -> Iterator[Any]:

@@ -1,12 +1,13 @@
 """The folder of one cluster: it has one owner, and one daemon at a time.
 
-Whoever uses a folder takes its lock first (flock on the file `LOCK`) and keeps it until the end: `slurmsim up` takes
-it, makes the folder ready and hands it on to the daemon it starts; a cluster within a Python process takes it itself.
-The kernel gives the lock back however its holder ends. No other process has the descriptor: it closes when a program is
-started, and in children that only fork. The file stays: if it were removed, two could hold locks on two files.
+A process that uses a folder takes its lock first (flock on the file `LOCK`) and keeps it until the end. `slurmsim up`
+takes it, makes the folder ready and hands it on to the daemon it starts; a cluster within a Python process takes it
+itself. The kernel gives the lock back however its holder ends. No other process has the descriptor: it closes when a
+program is started, and in children that only fork. The file stays: if it were removed, two processes could hold locks
+on two files.
 
-What is in the folder is obeyed (scripts run, files are written), so it is used only if nobody else could have put it
-there: folder and contents belong to whoever starts the daemon, others may not write to them, and none is a link.
+What is in the folder is obeyed (scripts run, files are written), so no other user may have put it there. Folder and
+contents must belong to the user who starts the daemon, other users may not write to them, and none may be a link.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _held: weakref.WeakSet[StateFolder] = weakref.WeakSet()
 
 
 class StateFolder:
-    """A folder whose lock this process has; made by `take` or `adopt`.
+    """A folder locked by this process; made by `take` or `adopt`.
 
     Attributes
     ----------
@@ -63,7 +64,7 @@ class StateFolder:
         Raises
         ------
         ConfigError
-            Somebody runs there, or the folder is not to be trusted.
+            A cluster runs there, or the folder is not to be trusted.
         OutputError
             It cannot be made or used.
         """
@@ -129,7 +130,7 @@ class StateFolder:
         with suppress(FileNotFoundError):
             os.unlink(SOCKET, dir_fd=self._folder)
         found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        os.fchmod(found.fileno(), 0o600)  # the file is made with this mode: nobody can come in between
+        os.fchmod(found.fileno(), 0o600)  # bind makes the file with this mode: at no moment can another user connect
         found.bind(f"/proc/self/fd/{self._folder}/{SOCKET}")  # a path of any length, and of this folder
         made = os.stat(SOCKET, dir_fd=self._folder, follow_symlinks=False)
         self._bound = made.st_dev, made.st_ino
@@ -147,7 +148,7 @@ class StateFolder:
             self._bound = None
 
     def close(self) -> None:
-        """Give the folder back; whoever was handed the lock's descriptor keeps it."""
+        """Give the folder back; a process that was handed the lock's descriptor keeps it."""
         if self._is_open:
             self._is_open = False
             os.close(self.lock)
@@ -159,7 +160,7 @@ class StateFolder:
 
 
 def holder(path: Path) -> int | None:
-    """The process that has the folder at `path`, None for nobody; 0 when it does not say who it is."""
+    """Return the process that has the folder at `path`: None if no process has it, 0 for one that gives no number."""
     try:
         lock = os.open(path / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -199,7 +200,7 @@ def _taken(path: Path, pid: int) -> ConfigError:
     return ConfigError(f"a cluster is running there{who}", file=str(path), expected="slurmsim down first")
 
 
-# -- whose it is ----------------------------------------------------------------------------------------------------
+# -- owner and modes ------------------------------------------------------------------------------------------------
 
 
 def _check(found: os.stat_result, path: Path, forbidden: int) -> None:
@@ -216,7 +217,7 @@ def _check(found: os.stat_result, path: Path, forbidden: int) -> None:
 
 
 def _check_within(folder: int, path: Path, names: tuple[str, ...], forbidden: int) -> None:
-    """The same for what is in a folder and below; whom the folder does not let in cannot write there."""
+    """Check what is in a folder and below in the same way; users that the folder keeps out cannot write there."""
     mode = os.fstat(folder).st_mode
     for who in (0o010, 0o001):
         if not mode & who:

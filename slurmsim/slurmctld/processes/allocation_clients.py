@@ -17,15 +17,15 @@ RETURN_S = 60.0  # and after a restart of the daemon
 class Holders:
     """Which connections look after which allocation.
 
-    Who gives an allocation back says so. Of a client that is gone otherwise (KILL) slurmctld learns only when it has
-    something to tell: that the job which waited has started. A job that runs already goes on to its time limit.
+    A client that gives an allocation back says so. If it is gone otherwise (KILL), slurmctld learns that only when it
+    has something to tell: that the pending job has started. A job that runs already goes on to its time limit.
 
     Parameters
     ----------
     cluster
-        Whose allocations they are.
+        The cluster of the allocations.
     missed
-        Told the shown id of a job whose client went while it waited.
+        Called with the shown id of a job if its client went while the job was pending.
     """
 
     def __init__(self, cluster: LiveCluster, missed: Callable[[int], None]) -> None:
@@ -41,7 +41,7 @@ class Holders:
         """A connection waits for a job it holds; `held` is what it holds so far."""
         arguments = message.get("args") or {}
         job_id = arguments.get("job_id")
-        # only calls that are for the job's own user: an allocation goes with whoever holds it
+        # only calls of the job's own user: an allocation ends with its holder
         if arguments.get("hold") and message.get("call") in _HOLD and isinstance(job_id, int):
             self._hold(job_id, held)
 

@@ -1,8 +1,8 @@
-"""What an ended run has left: its script, and steps whose srun looks after tasks that take time to die.
+"""What an ended run has left: its script, and steps with tasks that take time to die.
 
 Mirrors slurmd's _rpc_terminate_job and _pause_for_job_completion (req.c, 22.05): all that is left of a job gets CONT
-and TERM, and KILL when KillWait is over. Whether it is gone slurmd looks a few times within the first second, then
-every second, and from the eleventh on every ten; at what it sees the node is clean.
+and TERM, and KILL when KillWait is over. slurmd looks whether it is gone: a few times within the first second, then
+every second, and from the eleventh on every ten. When it finds nothing the node is clean.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_job import LiveJob
 
 DEATH_S = 5
-"""Seconds after KILL at which processes count as gone though nobody has said so."""
+"""Seconds after KILL at which processes count as gone without a message."""
 _EVERY_SECOND_S, _SELDOM_S = 11, 10
 
 
@@ -56,7 +56,7 @@ def _runs(cluster: LiveCluster, live: LiveJob) -> bool:
 
 
 def steps_of(live: LiveJob, run: int) -> list[Step]:
-    """The steps of that run whose tasks are left, as far as their srun has told."""
+    """Return the steps of that run that have tasks left, as far as their srun has told."""
     return [step for step in live.steps if step.run == run and step.asked and (step.end is None or step.supposed)]
 
 
@@ -69,9 +69,9 @@ def left(cluster: LiveCluster, live: LiveJob, run: int) -> None:
 
 
 def look(cluster: LiveCluster, live: LiveJob, run: int) -> None:
-    """Something of a run that was ended is gone: slurmd sees which nodes are clean.
+    """Find the clean nodes of an ended run, as slurmd does, now that a process of it is gone.
 
-    What a script that really ran has left behind it, and nobody looks after, goes with the last of its steps.
+    The processes that a real script left behind are killed after the last of its steps.
     """
     busy = _nodes(live, run)
     if not busy and cluster.real is not None and _runs(cluster, live):

@@ -77,7 +77,7 @@ class JobTimers:
     # -- clients that are gone ----------------------------------------------------------------------------------------
 
     def miss_client(self, live: LiveJob) -> None:
-        """Nobody takes the message that a job has started: when slurmctld has tried for a while, the job fails."""
+        """Fail the job after a while: no client takes the message that it has started, and slurmctld goes on trying."""
         after = row(UNTOLD_S, self._cluster.release)
         self._at(self._cluster.now + after, self._client_missed, live, live.core.restarts)
 

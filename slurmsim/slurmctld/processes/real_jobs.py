@@ -62,14 +62,14 @@ class RealJobs:
         self.cluster, self.executor, self._reserve = cluster, executor, reserve
         self._waiting: list[LiveJob] = []
         self._ending: list[Callable[[], None]] = []
-        self._noticed: set[Run] = set()  # in whose output is said how they were ended
+        self._noticed: set[Run] = set()  # runs with a notice of their end in their output
         self._later: dict[Run, tuple[asyncio.TimerHandle, Callable[[], None]]] = {}  # what waits to be told to end
         executor.forget_unborn()
-        self._begun: set[Run] = set(executor.runs())  # whose end has not been told
-        self._told: set[Run] = set()  # whose end the journal has, or will have with its next sync
+        self._begun: set[Run] = set(executor.runs())  # runs that have not been told to have ended
+        self._told: set[Run] = set()  # runs with their end in the journal, now or with its next sync
         with suppress(OutputError):  # none to be had: ends are recorded when there is
             reserve(self.room)
-        self._left = dict.fromkeys(self._begun, 0.0)  # of an earlier daemon -> when it is killed if nobody wants it
+        self._left = dict.fromkeys(self._begun, 0.0)  # runs of an earlier daemon -> when an unwanted one is killed
 
     @property
     def room(self) -> int:
@@ -192,7 +192,7 @@ class RealJobs:
         """Do `then` in so many real seconds; `at_once` what is to be done if the clock is moved before."""
         try:
             loop = asyncio.get_running_loop()
-        except RuntimeError:  # the daemon is starting: nobody waits for an answer
+        except RuntimeError:  # the daemon is starting: no client waits for an answer
             at_once()
             return
         self._later[run] = loop.call_later(seconds, then), at_once
@@ -217,7 +217,7 @@ class RealJobs:
         self.executor.signal(core.id, core.restarts, number, script_only=script_only)
 
     def end_now(self) -> None:
-        """Somebody moves the clock: what waits for its moment to be told to end has had it."""
+        """End at once what waits for its moment to be ended, because the clock is moved."""
         ending, self._ending = self._ending, []
         for end in ending:
             end()
@@ -236,7 +236,7 @@ class RealJobs:
         return self.cluster.controller.state.table.names[int(core.alloc.indices()[0])]
 
     def news(self) -> list[dict[str, int]]:
-        """Runs that ended while nobody was listening, as arguments of the call ``ended``."""
+        """Return the runs that ended while no daemon was listening, as arguments of the call ``ended``."""
         found = []
         for run in list(self.executor.runs()):
             if run in self._told:
@@ -251,9 +251,9 @@ class RealJobs:
         return found + self.unborn()
 
     def unborn(self) -> list[dict[str, int]]:
-        """Runs that were ended before their script was started, as arguments of ``ended``: as TERM would have ended it.
+        """Return the runs that were ended before their script began, as arguments of ``ended``: as if ended by TERM.
 
-        None of them has a folder, and nobody else would tell that their nodes are clean.
+        They have no folder, and only this tells that their nodes are clean.
         """
         waiting = {(live.core.id, live.core.restarts) for live in self._waiting}
         found = []
@@ -272,7 +272,7 @@ class RealJobs:
         return live is not None and not live.over and live.core.restarts <= restarts
 
     def _end(self, run: Run) -> None:
-        """See to the end of a run whose job is over: another daemon may have been killed before it could."""
+        """End a run of a job that is over: another daemon may have been killed before it could."""
         if self.executor.lost(*run) or self.executor.never(*run):
             self._forget(run)
         elif run in self._left:

@@ -1,8 +1,8 @@
 """The process that solves for a live cluster: one request a line on standard input, one answer a line on what was
 standard output.
 
-It is no child that was forked: solvers bring threads, and load slowly. It ends as soon as nobody can write to it any
-more, in the middle of a solve too: who would have read the answer is gone.
+It is a program of its own and not a fork: solvers bring threads, and load slowly. It ends as soon as its standard input
+is closed, in the middle of a solve too: the daemon that would have read the answer is gone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What jobs do in a copy of a cluster whose scripts really ran: nothing runs there, so it is modelled.
+"""What jobs do in the copy of a cluster that really ran its scripts: nothing runs in the copy, so it is modelled.
 
-A script of nothing but sleeps and an exit lasts as long as it says, from when it began. Any other lasts to its time
-limit, which is all the scheduler knows of it as well, and succeeds. An allocation has nobody who would give it back.
+A script of nothing but sleeps and an exit lasts as long as it says, from when it began. Any other script lasts to its
+time limit, which is all the scheduler knows of it as well, and succeeds. An allocation has no client to give it back.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _RUNS = frozenset({JobState.RUNNING, JobState.SUSPENDED})
 
 
 def stand_in(cluster: LiveCluster) -> int:
-    """Have every job of `cluster` simulated from now on; how many of them run whose processes are elsewhere."""
+    """Have every job of `cluster` simulated from now on; return how many of them have processes elsewhere."""
     n = 0
     for live in cluster.jobs.values():
         if live.over or not live.is_known:

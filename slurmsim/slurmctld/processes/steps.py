@@ -206,7 +206,7 @@ def over(cluster: LiveCluster, live: LiveJob, run: Job) -> None:
                 if run.state == JobState.OUT_OF_MEMORY:
                     step.state = JobState.OUT_OF_MEMORY
             elif run.state == JobState.NODE_FAIL and cluster.controller.node_states.down >> step.nodes[0] & 1:
-                step.finish(cluster.now, NO_STATUS)  # nobody is left there to tell how it ended
+                step.finish(cluster.now, NO_STATUS)  # the node is gone and cannot tell how it ended
             elif not (cluster.runs_jobs and is_real(live.asked)):
                 step.finish(cluster.now, TERMINATED)
         elif step.number == EXTERN:
@@ -220,7 +220,7 @@ def over(cluster: LiveCluster, live: LiveJob, run: Job) -> None:
 
 
 def killed(cluster: LiveCluster, live: LiveJob) -> list[int]:
-    """KillWait is over for steps of ended runs: their tasks got KILL, whoever may tell of it. Which runs those are."""
+    """End the steps of ended runs by KILL, now that KillWait is over; return these runs. A message may still come."""
     found = [step for step in live.running_steps if step.asked and (live.over or live.core.restarts > step.run)]
     for step in found:
         step.finish(cluster.now, int(signal.SIGKILL))
@@ -258,7 +258,7 @@ def send(cluster: LiveCluster, live: LiveJob, number: int) -> None:
 
 
 def post(cluster: LiveCluster, live: LiveJob, message: dict[str, Any]) -> None:
-    """Leave a message for whoever looks after tasks of this job."""
+    """Leave a message for the sruns that look after tasks of this job."""
     live.mail.append(message)
     cluster.changed(live)
 
@@ -354,7 +354,7 @@ def listed(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]
 
     With ``job_id`` (and ``step_id``) those of one job.
 
-    Raises Refusal for a job that nobody knows.
+    Raises Refusal for an unknown job.
     """
     jobs: Sequence[LiveJob] = list(cluster.jobs.values())
     if arguments.get("job_id") is not None:
