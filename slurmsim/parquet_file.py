@@ -54,4 +54,4 @@ def unpacked_bytes(about: pq.FileMetaData) -> int:
     for group in map(about.row_group, range(about.num_row_groups)):
         for chunk in map(group.column, range(group.num_columns)):
             told += chunk.total_uncompressed_size * (chunk.num_values if "DELTA_BYTE_ARRAY" in chunk.encodings else 1)
-    return max(told, about.num_rows * about.num_columns * _CELL)
+    return max(told, int(about.num_rows * about.num_columns * _CELL))

@@ -127,7 +127,7 @@ class TextColumn:
         return cls(codes, list(index))
 
     def __getitem__(self, i: int) -> str:
-        return self.values[self.codes[i]]
+        return str(self.values[self.codes[i]])
 
     def used(self) -> list[int]:
         """The codes that occur, ascending (as `np.unique`, which sorts, and loads masked arrays first: 8 ms)."""

@@ -107,7 +107,7 @@ def first_in_a_loop(job: IntColumn, depends: IntColumn) -> int | None:
     endless = np.flatnonzero(jump[:n] != n)
     if not len(endless):
         return None
-    on_loop = set(jump[endless].tolist())  # 2^k >= n steps end on the loop itself
+    on_loop: set[int] = set(jump[endless].tolist())  # 2^k >= n steps end on the loop itself
     for start in sorted(on_loop):
         node = int(target[start])
         while node not in on_loop:

@@ -291,7 +291,8 @@ def _int_column(column: pa.ChunkedArray, name: str, path: Path) -> IntColumn:
             row = int(np.argmax(whole.is_null().to_numpy()))
             raise WorkloadError(f"row {row} is empty", file=str(path), field=name, expected="a whole number")
         whole = whole.fill_null(INT_COLUMNS[name][1])
-    return whole.to_numpy().copy()
+    found: IntColumn = whole.to_numpy().copy()
+    return found
 
 
 def _text_column(column: pa.ChunkedArray, name: str, path: Path) -> TextColumn:

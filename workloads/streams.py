@@ -210,7 +210,7 @@ def _limit(file: str, where: str, row: Mapping[str, Any]) -> tuple[int | None, b
 
 
 def _number(file: str, where: str, row: Mapping[str, Any], key: str, default: float | None) -> float | None:
-    value = row.get(key, default)
+    value: float | None = row.get(key, default)
     if value is not None and (type(value) not in (int, float) or not 0 < value < MOST):
         raise ConfigError(f"{value!r}", file=file, field=where + key, expected="a number, more than 0")
     return value

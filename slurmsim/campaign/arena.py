@@ -195,7 +195,8 @@ def html(found: Leaderboard) -> str:
 def _whole(frame: pd.DataFrame) -> pd.DataFrame:
     """Return `frame` without policies that have failed cells: a cell counts only where every policy has it."""
     cells = frame.groupby("policy")["key"].transform("size")
-    return frame[cells == cells.max()]
+    whole: pd.DataFrame = frame[cells == cells.max()]
+    return whole
 
 
 def _missing(frame: pd.DataFrame) -> list[str]:

@@ -94,11 +94,11 @@ class SlurmWorkers:
 def _cluster(shared: Path, logs: Path) -> Any:
     try:
         import dask
-        import dask_jobqueue
+        from dask_jobqueue.slurm import SLURMCluster
     except ImportError:
         raise ConfigError("dask-jobqueue is not installed", field="--dask", expected=how_to_install("dask")) from None
     said = dask.config.get("jobqueue.slurm", {})
-    return dask_jobqueue.SLURMCluster(
+    return SLURMCluster(
         cores=1, processes=1, memory=_memory(said), job_cpu=1, protocol="tls://", security=_security(shared),
         log_directory=said.get("log-directory") or str(logs),
         local_directory=said.get("local-directory") or str(shared),

@@ -34,8 +34,9 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Replay and compare. Raises ConfigError or WorkloadError; returns 0."""
     from slurmsim.errors import ConfigError
-    from slurmsim.fidelity import assess, read_recording
+    from slurmsim.fidelity import assess
     from slurmsim.fidelity.log import assess_log
+    from slurmsim.fidelity.recording import read_recording
     from slurmsim.fidelity.repeats import compare_repeats
 
     workload = Path(args.workload) if args.workload else None

@@ -144,7 +144,8 @@ def _definition(cell: Any, work: Work) -> dict[str, Any]:
         name: _digest(value) for name, value in fields.items() if isinstance(value, str) and os.path.isfile(value)
     }
     sources = [__version__, own_digest(), packages_digest("slurmsim_policies", __package__), *_sources(work)]
-    return json.loads(json.dumps({**fields, "content": content, "slurmsim": sources}))
+    found: dict[str, Any] = json.loads(json.dumps({**fields, "content": content, "slurmsim": sources}))
+    return found
 
 
 def _sources(work: Work) -> list[str]:

@@ -28,7 +28,8 @@ def class_codes(asked: npt.NDArray[np.int64], limit: npt.NDArray[np.int64], cpus
     """Index into `CLASSES` of jobs that asked for so many CPUs and seconds, on a cluster of `cpus`."""
     long = (limit > SHORT_S) | (limit == NULL)
     wide = asked > max(1.0, NARROW * cpus)
-    return (2 * long + wide).astype(np.int64)
+    found: npt.NDArray[np.int64] = (2 * long + wide).astype(np.int64)
+    return found
 
 
 def by_class(trace: Trace, cpus: int) -> dict[str, float | int | None]:

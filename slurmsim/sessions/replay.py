@@ -67,7 +67,10 @@ def _settings(session: Session, changes: Changes, folder: Path) -> Settings:
         path.write_text(text, "utf-8", "surrogateescape")
     made = session.made_of
     try:
-        named = lambda name: str(folder / Path(name).name)  # noqa: E731
+
+        def named(name: str) -> str:
+            return str(folder / Path(name).name)
+
         return Settings(
             conf=changes.conf or named(str(made["conf"])), accounting=tuple(map(named, made["accounting"])),
             mode="frozen", start=int(made["start"]), jobs=changes.jobs or str(made["jobs"]), users=dict(made["users"]),

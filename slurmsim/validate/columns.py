@@ -24,7 +24,8 @@ NULL: int = int(np.iinfo(np.int64).min)
 def distinct(values: IntArray) -> IntArray:
     """The different values, ascending; several times faster than the hashing `numpy.unique` on long arrays."""
     ordered = np.sort(values)
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    found: IntArray = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    return found
 
 
 Fields = Mapping[str, Column]
@@ -151,7 +152,8 @@ def _ints(column: Any, kind: str, file: str, name: str) -> IntArray:
         if not kind.endswith("?"):
             raise WorkloadError(f"{column.null_count} nulls", file=file, field=name, expected="a value in each row")
         column = column.cast(pa.int64()).fill_null(NULL)
-    return column.to_numpy().astype(np.int64, copy=False)
+    found: IntArray = column.to_numpy().astype(np.int64, copy=False)
+    return found
 
 
 def _texts(column: Any, file: str, name: str) -> Texts:

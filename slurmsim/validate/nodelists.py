@@ -57,9 +57,10 @@ class _Numbered:
         """Which ranges are one run of the node table; widths count the digits, because n1 is not n01."""
         a, b = np.minimum(low, len(self.index) - 1), np.minimum(high, len(self.index) - 1)
         known = (a == low) & (b == high) & (self.index[a] >= 0) & (self.index[b] >= 0)
-        return (
+        found: IntArray = (
             known & (low <= high) & (self.width[a] == low_width) & (self.width[b] == high_width) & (self.first[b] <= a)
         )
+        return found
 
 
 @dataclass(slots=True)

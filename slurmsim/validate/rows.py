@@ -280,7 +280,8 @@ def _free(runs: JobRuns, cluster: ClusterFacts, run: int, nodes: slice) -> IntAr
     facts = cluster.partitions.get(runs.partition.values[code])
     if facts is None or facts.cpus_per_node is None:
         return free
-    return np.minimum(free, facts.cpus_per_node - _others(runs, run, nodes, runs.partition.codes == code))
+    most: IntArray = np.minimum(free, facts.cpus_per_node - _others(runs, run, nodes, runs.partition.codes == code))
+    return most
 
 
 def _others(runs: JobRuns, run: int, nodes: slice, among: BoolArray | None = None) -> IntArray:

@@ -80,7 +80,7 @@ class Jobs:
 
     def text(self, name: str, row: int) -> str:
         codes, values = self.texts[name]
-        return values[codes[row]]
+        return str(values[codes[row]])
 
     def describe(self, row: int) -> dict[str, Any]:
         found: dict[str, Any] = {name: int(column[row]) for name, column in self.ints.items()}

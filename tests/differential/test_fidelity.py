@@ -14,12 +14,12 @@ from unseen import kept
 
 from slurmsim.cli import main
 from slurmsim.errors import WorkloadError
-from slurmsim.fidelity import Assessment, assess, measure, read_recording
+from slurmsim.fidelity import Assessment, assess, measure
 from slurmsim.fidelity.free import Free, launch_latency, replay_freely
 from slurmsim.fidelity.instep import InStep, _after_the_turn, _explain, orders, replay_in_step
 from slurmsim.fidelity.locked import Locked, replay_locked
 from slurmsim.fidelity.measures import NEVER, launches, share_in_order, share_of_nodes
-from slurmsim.fidelity.recording import Recording
+from slurmsim.fidelity.recording import Recording, read_recording
 from slurmsim.fidelity.repeats import Repeats, compare_repeats
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -52,7 +52,8 @@ class Cycle:
     def clock(self, operational: Floats) -> Floats:
         """Clock seconds at which so many operational seconds have passed."""
         periods, rest = np.divmod(operational, self.period)
-        return periods * self.period + np.interp(rest, self._done, self._edges)
+        found: Floats = periods * self.period + np.interp(rest, self._done, self._edges)
+        return found
 
 
 def stretch_to_load(clock: Callable[[float], Floats], work: float, capacity: float, load: float) -> float:
@@ -144,12 +145,14 @@ def sessions(rng: np.random.Generator, n: int, mean_length: float, concurrent: i
 def weighted(rng: np.random.Generator, n: int, weights: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """`n` draws from 0 … len(weights)-1 with probability proportional to their weights."""
     cdf = np.cumsum(np.asarray(weights, np.float64))
-    return np.searchsorted(cdf, rng.random(n) * cdf[-1], side="right").clip(0, len(cdf) - 1)
+    found: npt.NDArray[np.int64] = np.searchsorted(cdf, rng.random(n) * cdf[-1], side="right").clip(0, len(cdf) - 1)
+    return found
 
 
 def log_uniform(u: Floats, low: npt.NDArray[Any], high: npt.NDArray[Any]) -> IntColumn:
     """Integers in [low, high], uniform in the logarithm for `u` uniform in [0, 1)."""
-    return np.floor(low * ((high + 1) / low) ** u).clip(low, high).astype(np.int64)
+    found: IntColumn = np.floor(low * ((high + 1) / low) ** u).clip(low, high).astype(np.int64)
+    return found
 
 
 def zipf(rng: np.random.Generator, n: int, items: int, exponent: float) -> npt.NDArray[np.int64]:
@@ -205,6 +208,6 @@ def time_limits(
     if model == "uniform":
         return np.maximum(np.minimum(round_up(wished), longest), run_time)
     values = np.append(POPULAR_LIMITS_S[longest > POPULAR_LIMITS_S], longest)
-    limit = values[np.searchsorted(values, wished).clip(0, len(values) - 1)]
+    limit: IntColumn = values[np.searchsorted(values, wished).clip(0, len(values) - 1)]
     limit[rng.random(len(run_time)) < at_most] = longest
     return limit

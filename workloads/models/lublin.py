@@ -201,7 +201,8 @@ def day_weights(kind: JobKind) -> Floats:
     weights[(i - 1) % SLOTS] = mass
     if not np.all(weights > 0):
         raise ConfigError("leaves hours of the day without any arrivals", field="anum", expected="a wider gamma")
-    return weights / weights.sum()
+    found: Floats = weights / weights.sum()
+    return found
 
 
 def _redraw(draw: Callable[[npt.NDArray[np.int64]], Floats], n: int, most: float, field: str) -> Floats:

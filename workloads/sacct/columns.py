@@ -166,7 +166,8 @@ class Columns:
         seconds = local.fill_null(0).to_numpy(False)
         if self.zone is not None and has_local.any():
             seconds = local_to_unix(seconds, self.zone)
-        return np.where(has_local, seconds, unix)
+        told: IntColumn = np.where(has_local, seconds, unix)
+        return told
 
     def _refuse_times(self, rows: Mask, name: str, texts: pa.Array) -> None:
         self.refuse(rows, name, lambda row: f"{texts[row].as_py()!r} is not a time", _TIME_HINT)

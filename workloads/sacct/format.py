@@ -27,9 +27,10 @@ from slurmsim_workloads.options import Option, check_options
 from slurmsim_workloads.quality import Ledger
 from slurmsim_workloads.sacct import fields
 from slurmsim_workloads.sacct.columns import Columns, IntColumn, Mask, time_zone
-from slurmsim_workloads.sacct.dump import Dump, looks_like_dump, read_dump
+from slurmsim_workloads.sacct.dump import looks_like_dump, read_dump
 from slurmsim_workloads.sacct.ids import JobIds
 from slurmsim_workloads.sacct.request import Request
+from slurmsim_workloads.sacct.table import Dump
 
 TIMEOUT_SLACK_S = 86_400
 TIMEOUT_EARLY_S = 60

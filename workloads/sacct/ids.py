@@ -181,4 +181,5 @@ def _numbers(column: object) -> IntColumn:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return pc.if_else(pc.equal(column, ""), "-1", column).cast(pa.int64()).to_numpy(False).copy()
+    found: IntColumn = pc.if_else(pc.equal(column, ""), "-1", column).cast(pa.int64()).to_numpy(False).copy()
+    return found

@@ -123,7 +123,7 @@ def _step_cpus(step: Record) -> int:
 
 def _planned(show: Show, job: Record) -> int | None:
     """Seconds between being eligible and starting, so far."""
-    eligible = job["eligible"]
+    eligible: int = job["eligible"]
     if not eligible:
         return 0
     if job["start"] is None:  # it never started

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slurmsim.commands.io import Io
-    from slurmsim.commands.sacct.options import Asked
+    from slurmsim.commands.sacct.words import Asked
 
 
 _AT_A_TIME = 500

@@ -73,7 +73,7 @@ def _priority(job: Record) -> float:
     if job["direct"]:
         return float(job["direct"])
     value = sum(job[key] for key in ("age", "assoc", "fairshare", "size", "partition", "qos", "site")) - job["nice"]
-    return max(value + sum(job["tres"].values()), 1.0)
+    return float(max(value + sum(job["tres"].values()), 1.0))
 
 
 def _factor(key: str, header: str, normal: bool) -> Column:

@@ -263,4 +263,4 @@ def _is_of(table: Table, row: int, asked: JobId) -> bool:
     array = table["array_job_id"][row]
     if asked.task is None:
         return asked.job in (array, table["job_id"][row])
-    return asked.task == table["array_task_id"][row] and asked.job == array
+    return bool(asked.task == table["array_task_id"][row] and asked.job == array)

@@ -138,7 +138,10 @@ class Launch:
     def _files(self, life: StepLife, task: Task, streams: list[Target], source: int) -> list[int]:
         """Descriptors of one task's streams; below 0 a pipe through srun (-2 - where it ends up)."""
         given, chosen, number = streams[0], life.chosen, task.number - life.first_task
-        null = lambda: self._open(os.devnull, os.O_RDWR, "")  # noqa: E731
+
+        def null() -> int:
+            return self._open(os.devnull, os.O_RDWR, "")
+
         if given.kind == EACH and given.name is not None:
             files = [self._open(self._path(life, given.name, task), os.O_RDONLY, "stdin")]
         elif given.kind == ONE and number != given.task:

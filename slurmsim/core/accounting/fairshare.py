@@ -277,7 +277,8 @@ class Classic:
         own = norm / part / (siblings / of_parent)
         logs = log(ratio)
         k = 1.0 if logs * log(own) >= 0 else 1 / (1 + (5.0 * logs) ** 2)
-        return ratio * own**k * part
+        found: float = ratio * own**k * part
+        return found
 
 
 def _top_down(shares: ShareTree) -> list[int]:

@@ -271,7 +271,8 @@ def untouched(table: NodeTable, free_gres: IntArray, idx: IntArray) -> npt.NDArr
     A job that takes nodes whole takes all their GRES, whatever it asked for. So it starts on no others, also beside
     suspended jobs, which keep theirs (_verify_node_state, job_test.c).
     """
-    return (free_gres[:, idx] == table.gres[:, idx]).all(axis=0)
+    found: npt.NDArray[np.bool_] = (free_gres[:, idx] == table.gres[:, idx]).all(axis=0)
+    return found
 
 
 def all_of(free_gres: IntArray, idx: IntArray) -> tuple[tuple[int, IntArray], ...]:

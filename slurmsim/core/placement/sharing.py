@@ -54,7 +54,7 @@ def takes_turns(cluster: ClusterSpec) -> bool:
 
 def preempts_by_tier(cluster: ClusterSpec) -> bool:
     """Whether the configuration preempts by tiers of partitions."""
-    return cluster.option("PreemptType") == "preempt/partition_prio"
+    return bool(cluster.option("PreemptType") == "preempt/partition_prio")
 
 
 class SharedCores:

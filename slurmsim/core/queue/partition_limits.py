@@ -138,7 +138,7 @@ class PartitionLimits:
         What it did not say is the least any of them gives.
         """
         least = min(p.spec.min_nodes for p in job.partitions)
-        return max(request.asked.min_nodes, least, 1) < int(request.part_min_nodes)
+        return int(max(request.asked.min_nodes, least, 1)) < int(request.part_min_nodes)
 
     def keeps_out(self, job: Job, partition: Partition, request: Any, *, shortened: bool = False) -> str | None:
         """What keeps `job` from ever starting there as things are: a partition limit, or a bar; None for nothing."""

@@ -251,7 +251,7 @@ class PolicyHost:
     def in_order(self, records: list[Record]) -> list[Record]:
         """`records` as the policy wants the main scheduler to walk them; the very list if as they are."""
         try:
-            wanted: Any = self.policy.order(self._given, cast("list[Any]", records), self.state.now)
+            wanted: Sequence[Any] = self.policy.order(self._given, cast("list[Any]", records), self.state.now)
         except Exception as error:
             raise self._broken(error) from error
         if wanted is records:

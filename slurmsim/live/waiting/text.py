@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -105,7 +105,7 @@ def _partition(fact: Fact) -> str:
             f"{fact['min_nodes']:,} to {most} of nodes (it asks for {fact['nodes']:,}).")  # fmt: skip
 
 
-_SENTENCES = {
+_SENTENCES: dict[str, Callable[[dict[str, Any]], str]] = {
     "limit": _limit,
     "nodes": _nodes,
     "partition": _partition,

@@ -22,7 +22,7 @@ from slurmsim.core.records.messages import (
     SetTimeLimit,
 )  # fmt: skip
 from slurmsim.errors import SubmitError
-from slurmsim.protocol import Refusal
+from slurmsim.protocol import DENIED, Refusal
 from slurmsim.records.job import CARRIED
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.submit_request import INFINITE, names_of
@@ -33,7 +33,6 @@ from slurmsim.slurmctld.requests.job_change import (
     BAD_TIME,
     BAD_TIME_MIN,
     BAD_USER,
-    DENIED,
     FINISHED,
     GRES,
     HELD,
