@@ -227,6 +227,7 @@ def _listen(where: str, service: Service) -> tuple[socket.socket, str]:
             made.bind(path)
         finally:
             os.umask(before)
+        made.listen()  # what connects from now on waits until the service answers
         return made, where
     host, colon, port = where.rpartition(":")
     host = host.strip("[]")

@@ -8,11 +8,13 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import pwd
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -41,21 +43,28 @@ def cluster() -> Iterator[Cluster]:
         yield made
 
 
-@pytest.fixture(scope="module")
-def port(cluster: Cluster) -> Iterator[int]:
-    """Where slurmrestd listens."""
+@contextmanager
+def serving(cluster: Cluster, where: str) -> Iterator[str]:
+    """slurmrestd beside the cluster; the place where it says that it listens."""
     program = str(Path(cluster.folder) / "bin" / "slurmrestd")
     environ = {**os.environ, **cluster.environ}
-    server = subprocess.Popen([program, "127.0.0.1:0"], env=environ, text=True, stderr=subprocess.PIPE)
+    server = subprocess.Popen([program, where], env=environ, text=True, stderr=subprocess.PIPE)
     assert server.stderr is not None
     try:
         line = server.stderr.readline()
         assert "listening on" in line
-        yield int(line.rsplit(":", 1)[1])
+        yield line.rsplit(":", 1)[1].strip()
     finally:
         server.send_signal(signal.SIGTERM)
         server.wait(20)
         server.stderr.close()
+
+
+@pytest.fixture(scope="module")
+def port(cluster: Cluster) -> Iterator[int]:
+    """Where slurmrestd listens."""
+    with serving(cluster, "127.0.0.1:0") as found:
+        yield int(found)
 
 
 def asked(
@@ -114,6 +123,52 @@ def test_another_user_has_the_port_and_no_more(cluster: Cluster, port: int) -> N
     assert as_another(lambda: asked(port, "GET", f"/slurm/{VERSION}/jobs/", "a.b.c")[0]) == 511
     assert as_another(lambda: asked(port, "GET", "/metrics", None)[0]) == 200  # anybody's, as Slurm's
     assert as_another(lambda: refusal(lambda: key_of(str(cluster.folder)))) == "PermissionError"
+
+
+def refused(port: int, body: object, user: str, key: bytes) -> str:
+    """What the answer to a submission says; empty where the job is taken."""
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    signed = sign({"exp": 1 << 40, "iat": 1, "sun": user}, key)
+    head = {"Content-Type": "application/json", "X-SLURM-USER-TOKEN": signed}
+    line.request("POST", f"/slurm/{VERSION}/job/submit", json.dumps(body), head)
+    found = json.loads(line.getresponse().read())
+    line.close()
+    return "".join(error["error"] for error in found["errors"])
+
+
+def test_another_user_with_a_token_has_no_script_run(tmp_path: Path) -> None:
+    """Row "a user with a token": over the port, from another uid, also with a key of that user's own."""
+    left, me = tmp_path / "ran", pwd.getpwuid(os.getuid()).pw_name
+    described = {"name": "j", "current_working_directory": "/", "environment": ["PATH=/bin"],
+                 "standard_output": "/dev/null"}  # fmt: skip
+    script = {"script": f"#!/bin/sh\nid > {left}\n", "job": described}
+    simulated = {"script": "#!/bin/sh\n#SLURMSIM runtime=0\n", "job": described}
+    with (
+        slurmsim.cluster(nodes=2, jobs="run", slurm_version="26.05", users={"alice": 2001}) as c,
+        serving(c, "127.0.0.1:0") as found,
+    ):
+        port, key = int(found), key_of(str(c.folder))
+        said = as_another(lambda: refused(port, script, "alice", key))
+        assert said == f"Access/permission denied: scripts run as {me} here, and not as alice"
+        assert as_another(lambda: refused(port, simulated, "alice", key)) == ""
+        for user in ("alice", me):
+            said = as_another(lambda user=user: refused(port, script, user, b"k" * 32))
+            assert said == "Protocol authentication error"
+        c.until_idle()
+        assert [(job.user, job.name) for job in c.jobs()] == [("alice", "j")] and not left.exists()
+
+
+def test_another_user_has_not_the_unix_socket(cluster: Cluster, place: Path) -> None:
+    """Of slurmrestd, where the user who runs it needs no token: also in a folder that all can reach."""
+    path = place / "rest.sock"
+
+    def connect() -> None:
+        with socket.socket(socket.AF_UNIX) as line:
+            line.connect(str(path))
+
+    with serving(cluster, f"unix:{path}"):
+        connect()
+        assert as_another(lambda: refusal(connect)) == "PermissionError"
 
 
 def half_open(port: int) -> socket.socket:

@@ -14,6 +14,8 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
+from as_another import as_another, refusal
+from asking import ask, opened
 
 import slurmsim
 from slurmsim.errors import ConfigError
@@ -69,17 +71,14 @@ def test_a_peers_uid_is_given_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None
     assert people.by_name("zoe").uid != wanted and people.by_uid(wanted).name == str(wanted)
 
 
-def test_a_peer_with_the_uid_of_a_simulated_user_is_not_that_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "_peer", lambda _: uids[0])
-    uids = [os.getuid()]
-    with slurmsim.cluster(nodes=1, frozen=True) as c:
+def test_a_peer_with_the_uid_of_a_simulated_user_is_not_that_user(place: Path) -> None:
+    with slurmsim.cluster(nodes=1, frozen=True, folder=place / "c") as c:
         c.run(["sbatch", "--wrap", "sleep 60"], user="zoe", check=True)
-        uids[0] = int(c.run(["squeue", "-h", "-o", "%U"]).stdout)
-        client = Client(str(c.folder))
-        with pytest.raises(Refusal, match="is the uid of the simulated user zoe here"):
-            client.call("kill", job_id="1")
-        client.close()
-        uids[0] = os.getuid()
+        zoe = int(c.run(["squeue", "-h", "-o", "%U"]).stdout)
+        opened(c.folder)
+        said = as_another(lambda: refusal(lambda: ask(c.folder, "kill", job_id="1")), zoe)
+        assert "is the uid of the simulated user zoe here" in said
+        assert c.run(["squeue", "-h", "-o", "%i"]).stdout == "1\n"
 
 
 def test_strangers_make_no_users_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,11 @@ Rows "other users of the machine" of docs/security.md.
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ from as_another import OTHER, as_another, held_open, refusal
 from asking import DENIED, SIMULATED, ask, job, opened
 
 import slurmsim
+from slurmsim.commands import MODULES
+from slurmsim.commands.io import Io
 from slurmsim.jwt_key import KEY_FILE, key_of
 from slurmsim.live.cluster import Cluster
 from slurmsim.protocol import SOCKET, Client, Unreachable
@@ -164,3 +168,19 @@ def test_connections_that_wait_keep_nobody_out(monkeypatch: pytest.MonkeyPatch, 
         assert sum(map(is_open, theirs)) <= 48  # three quarters of 64
         for one in (mine, *theirs):
             one.close()
+
+
+@pytest.mark.parametrize("words", ["srun -n1 -o {out} /usr/bin/id -u", "salloc -n1 /bin/sh -c 'id -u > {out}'"])
+def test_tasks_have_the_callers_rights(words: str, place: Path) -> None:
+    """Row "srun, salloc, steps": what they start is the caller's process, and not the owner's."""
+    out = place / "out"
+    name, *asked = shlex.split(words.format(out=out))
+    command = import_module(MODULES[name])  # the other user may not be able to read Python's own files
+    with slurmsim.cluster(nodes=1, jobs="run", folder=place / "c") as c:
+        c.run(shlex.split(words.format(out="/dev/null")), check=True)  # loads what is loaded late
+        folder = opened(c.folder)
+        environ = {"PATH": "/usr/bin:/bin", "HOME": "/"}
+        world = Io(Client(str(folder)), environ=environ, cwd="/")
+        assert as_another(lambda: command.run(asked, world)) == 0
+        assert (out.read_text(), out.stat().st_uid) == (f"{OTHER}\n", OTHER)
+        assert len({job.user for job in c.jobs()}) == 2
