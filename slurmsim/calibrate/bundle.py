@@ -1,6 +1,6 @@
 """An anonymised copy of a site's three files that others can replay, and that replays to the same grade.
 
-One set of pseudonyms goes through all three. The copy is replayed before anybody sees it: where its grade is not that
+One set of pseudonyms goes through all three. The copy is replayed before it is handed on: where its grade is not that
 of the original, nothing is written.
 """
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from slurmsim.errors import ConfigError
 from slurmsim.faults.kinds import KINDS, kind_of
-from slurmsim.faults.rule import NEVER, WHOM, settings_of
+from slurmsim.faults.rule import COMMON, NEVER, settings_of
 from slurmsim.live import daemon
 from slurmsim.live.faults import spoken
 from slurmsim.numerals import is_number
@@ -23,12 +23,12 @@ _EXAMPLE = "slurmsim inject timeout command=sbatch every=3 lost=answer; slurmsim
 def add_parser(subparsers: Any) -> None:
     """Attach the subcommand."""
     kinds = "\n".join(f"  {name:14} {kind.about}" for name, kind in KINDS.items())
-    whom = "\n".join(f"  {name:14} {parameter.about}" for name, parameter in WHOM.items())
+    common = "\n".join(f"  {name:14} {parameter.about}" for name, parameter in COMMON.items())
     inject = subparsers.add_parser(
         "inject", help="faults on request: slurmsim inject timeout command=sbatch every=3",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description=f"Let something go wrong in the live cluster.\n\n  {_EXAMPLE}",
-        epilog=f"faults:\n{kinds}\n\nsettings of all faults of commands and jobs:\n{whom}\n\n"
+        epilog=f"faults:\n{kinds}\n\nsettings of all faults of commands and jobs:\n{common}\n\n"
         "slurmsim inject WHAT --help-settings lists those of one fault.",
     )  # fmt: skip
     inject.add_argument("what", nargs="?", metavar="WHAT", help="the fault")
@@ -88,7 +88,7 @@ def _given(words: list[str]) -> dict[str, Any]:
 def line(rule: dict[str, Any]) -> str:
     """A rule for people: its number, what it does, how many it met of those it saw, until when."""
     said = {name: rule[name] for name in ("command", "user", "job", "every", "probability", "after", "times", "seed")}
-    said = {name: value for name, value in said.items() if value != WHOM[name].default} | {
+    said = {name: value for name, value in said.items() if value != COMMON[name].default} | {
         name: value for name, value in rule["parameters"].items() if value not in ("", None)
     }
     words = " ".join(f"{name}={_short(value)}" for name, value in said.items())

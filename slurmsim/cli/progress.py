@@ -45,7 +45,7 @@ def counting_bar(total: int, what: str, *, shown: bool) -> Iterator[Callable[[in
 
 @contextmanager
 def slow_bar(what: str, *, shown: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """Yield a function to call with (done, total) of what is usually over before anybody looks, or None."""
+    """Yield a function to call with (done, total) of work that is usually over at once, or None."""
     if not shown:
         yield None
         return

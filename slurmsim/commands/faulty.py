@@ -123,7 +123,7 @@ class FaultyClient(Client):
 
 
 class Kept:
-    """Standard output that is looked at before anybody sees it."""
+    """Standard output that is held back until faults have been applied."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

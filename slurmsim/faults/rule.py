@@ -28,7 +28,7 @@ from slurmsim.faults.kinds import (
 
 NEVER = -1
 _OFTEN = 1 << 31
-WHOM: dict[str, Parameter] = {
+COMMON: dict[str, Parameter] = {
     "command": Parameter(text, "*", "commands, patterns between commas: sbatch, s*"),
     "user": Parameter(text, "*", "users, patterns between commas"),
     "job": Parameter(text, "*", "names of jobs, patterns between commas"),
@@ -40,7 +40,7 @@ WHOM: dict[str, Parameter] = {
     "seed": Parameter(whole(0, (1 << 63) - 1), 0, "of chance"),
 }
 """What may be said of every fault."""
-_APPLIES = {COMMAND: frozenset(WHOM), JOB: frozenset(WHOM) - {"command"}, NODES: frozenset({"for"})}
+_APPLIES = {COMMAND: frozenset(COMMON), JOB: frozenset(COMMON) - {"command"}, NODES: frozenset({"for"})}
 
 
 @dataclass(slots=True)
@@ -130,7 +130,7 @@ def matches(patterns: str, name: str) -> bool:
 def settings_of(what: str) -> dict[str, Parameter]:
     """What may be said of a fault of this kind."""
     kind = KINDS[what]
-    return {name: WHOM[name] for name in WHOM if name in _APPLIES[kind.of]} | dict(kind.parameters)
+    return {name: COMMON[name] for name in COMMON if name in _APPLIES[kind.of]} | dict(kind.parameters)
 
 
 def make_rule(number_: int, what: str, given: Mapping[str, Any], now: int) -> FaultRule:
@@ -154,28 +154,28 @@ def make_rule(number_: int, what: str, given: Mapping[str, Any], now: int) -> Fa
             raise ConfigError(f"{what} needs it", field=name, expected=parameter.about)
         else:
             values[name] = copy(parameter.default)  # a list of its own
-    whom = {name: values.get(name, WHOM[name].default) for name in WHOM}
-    _check_patterns(what, whom)
-    lasts = whom.pop("for")
+    common = {name: values.get(name, COMMON[name].default) for name in COMMON}
+    _check_patterns(what, common)
+    lasts = common.pop("for")
     return FaultRule(
-        number_, what, {name: values[name] for name in kind.parameters}, **whom, since=now,
+        number_, what, {name: values[name] for name in kind.parameters}, **common, since=now,
         until=NEVER if lasts is None else now + max(1, round(lasts)),
     )  # fmt: skip
 
 
-def _check_patterns(what: str, whom: Mapping[str, Any]) -> None:
+def _check_patterns(what: str, common: Mapping[str, Any]) -> None:
     """Raise ConfigError for a pattern that can never match."""
     _, kind = kind_of(what)
     for name in ("command", "user", "job"):
-        if not all(pattern.strip() for pattern in whom[name].split(",")):
-            raise ConfigError(f"bad value {whom[name]!r}", field=name, expected="patterns between commas")
+        if not all(pattern.strip() for pattern in common[name].split(",")):
+            raise ConfigError(f"bad value {common[name]!r}", field=name, expected="patterns between commas")
     if kind.of != COMMAND:
         return
-    for pattern in map(str.strip, whom["command"].split(",")):
+    for pattern in map(str.strip, common["command"].split(",")):
         named = [command for command in COMMANDS if fnmatchcase(command, pattern)]
         if not named:
             raise ConfigError(f"no such command: {pattern!r}", field="command", expected=", ".join(COMMANDS))
         if pattern in COMMANDS:
             check_commands(kind, what, named)
-    if what == ANSWER and whom["job"] != "*":
+    if what == ANSWER and common["job"] != "*":
         raise ConfigError("a command that only prints has no job", field="job", expected="command or user")

@@ -418,7 +418,7 @@ def cluster(
     users
         Simulated users: name -> uid, or ``"uid:group:gid:home"``. Others are made up when they are named.
     operators
-        Names of users who may cancel, hold, requeue and update everybody's jobs, and make reservations.
+        Names of users who may cancel, hold, requeue and update the jobs of all users, and make reservations.
     slurm_version
         The release to be like.
     streams

@@ -59,7 +59,7 @@ class Settings:
     users
         Simulated users: name -> ``uid`` or ``uid:group:gid:home``.
     operators
-        Users who may cancel, hold, requeue and update everybody's jobs, and make reservations.
+        Users who may cancel, hold, requeue and update the jobs of all users, and make reservations.
     streams
         Path of streams of jobs in TOML: simulated users who submit by themselves.
     power

@@ -125,7 +125,7 @@ class Service:
         return self._documents[form]
 
     def _metrics(self, path: str) -> Answer:
-        """They are anybody's, so they have a connection of their own and hold up nothing but each other."""
+        """Return the metrics. Any client may ask, so they have a connection of their own and delay only each other."""
         try:
             with self._metrics_line:
                 told = self.metrics.answer(path, self.release)

@@ -128,8 +128,8 @@ def lay_out(raw: RawRuns, jobs: Table, index: NodeIndex, instants: IntArray) -> 
     bad_nodes = {int(i): runs.bad[int(node_texts.codes[i])] for i in np.flatnonzero(bad_texts[node_texts.codes])}
     columns, bad_amounts, gres = _amounts(jobs, row, known, nodes)
     found = pieces(runs, node_texts.codes, columns)
-    nobody = np.zeros(len(row), bool)
-    stopped = nobody if raw.stopped is None else raw.stopped[order]
+    no_run = np.zeros(len(row), bool)
+    stopped = no_run if raw.stopped is None else raw.stopped[order]
     if stopped.any():
         found.amounts[CPUS] = np.where(stopped[found.owner], 0, found.amounts[CPUS])
     return JobRuns(
@@ -146,7 +146,7 @@ def lay_out(raw: RawRuns, jobs: Table, index: NodeIndex, instants: IntArray) -> 
         found,
         raw.resized[order],
         stopped,
-        nobody if raw.unchecked is None else raw.unchecked[order],
+        no_run if raw.unchecked is None else raw.unchecked[order],
         np.full(len(row), LAST) if raw.told is None else raw.told[order],
     )
 

@@ -12,7 +12,7 @@ from slurmsim.metrics.paired import interval
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
-NOBODY = "(none)"
+NO_NAME = "(none)"
 SAME_S = 60.0  # a start that moves by less than this neither gains nor loses
 
 
@@ -88,6 +88,6 @@ def by_class(
     jobs = np.bincount(started[started >= 0], minlength=len(names)).tolist()
     order = list(range(len(names)))
     if most is not None:  # chosen before they are worked out: a site has thousands of users
-        order = sorted(order, key=lambda i: (-jobs[i], names[i] or NOBODY))[:most]
-    found = (effect(names[i] or NOBODY, baseline, changed, pairs, codes == i) for i in order)
+        order = sorted(order, key=lambda i: (-jobs[i], names[i] or NO_NAME))[:most]
+    found = (effect(names[i] or NO_NAME, baseline, changed, pairs, codes == i) for i in order)
     return [e for e in found if e is not None]

@@ -78,7 +78,7 @@ class _Call:
         self.io, self.say = io, say
         self.cluster = Cluster(io)
         self.release = self.cluster.release
-        self.whose: dict[str, str] = {}  # the owner of the table if -u names one, as requests have it
+        self.owner: dict[str, str] = {}  # the owner of the table if -u names one, as requests have it
         self.chosen: set[str] = set()
 
     def run(self, argv: list[str]) -> int:
@@ -105,7 +105,7 @@ class _Call:
             for key, value in parser.parse(argv):
                 self.chosen.add(key)
                 if key == "u":
-                    self._whose(value or "")
+                    self._find_owner(value or "")
                 self.say.level += key == "v"
         except OptionError:
             self._usage()
@@ -122,21 +122,21 @@ class _Call:
         self.io.error(_USAGE)
         raise Stop(1)
 
-    def _whose(self, name: str) -> None:
+    def _find_owner(self, name: str) -> None:
         known = self.io.client.call("users", names=[name])["names"][0]
         if known is None:
             self.say.fatal(f"Could not find user {name}")
-        self.whose = {"user": str(known)}
+        self.owner = {"user": str(known)}
 
     def _person(self) -> tuple[str, str]:
         """Return name and home of the table's owner."""
-        known = self.io.client.call("users", names=[self.whose.get("user", str(self.cluster.uid))])
-        home = None if self.whose else self.io.environ.get("HOME")
+        known = self.io.client.call("users", names=[self.owner.get("user", str(self.cluster.uid))])
+        home = None if self.owner else self.io.environ.get("HOME")
         return str(known["names"][0]), str(home or known["homes"][0] or "/")
 
     def _ask(self, call: str) -> dict[str, Any]:
         try:
-            return self.io.client.call(call, **self.whose)
+            return self.io.client.call(call, **self.owner)
         except FAILED_CALLS as error:
             what = {"crontab": "slurm_request_crontab", "remove_crontab": "slurm_remove_crontab"}[call]
             self.say.fatal(f"{what} failed: {text_of(error)}")
@@ -226,7 +226,7 @@ class _Call:
             self.io.out(refused.said)
             return refused
         try:
-            found = self.io.client.call("update_crontab", crontab=text, jobs=jobs, **self.whose)
+            found = self.io.client.call("update_crontab", crontab=text, jobs=jobs, **self.owner)
         except FAILED_CALLS as error:
             found = {"refused": text_of(error)}
         if not found.get("refused"):

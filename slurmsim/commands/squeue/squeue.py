@@ -191,7 +191,7 @@ def _print_jobs(asked: Asked, wanted: Wanted, io: Io) -> int:
         io.error(f"slurm_load_jobs error: {text_of(error)}")
         return 1
     if asked.verbose:
-        if asked.nodes is None:  # for -w they are loaded with the nodes, before anybody listens
+        if asked.nodes is None:  # for -w they are loaded with the nodes, before messages are shown
             for line in plugin_lines(Cluster(io).configured("SelectTypeParameters"), asked.release):
                 io.error(f"squeue: {line}")
         narrowed = any(ids is not None and len(ids) == 1 for ids in (asked.ids, wanted.users))

@@ -74,11 +74,11 @@ def _by(fact: Fact) -> str:
 
 
 def _limit(fact: Fact) -> str:
-    whose = f" of {fact['whose']}" if fact["whose"] else ""
+    owner = f" of {fact['whose']}" if fact["whose"] else ""
     if fact["used"] is None:
         most = "" if fact["limit"] is None else f" {fact['limit']:,}"
-        return f"Limit {fact['reason']}{whose}:{most} {_unit(fact)}, and it asks for {fact['asked']:,}."
-    return (f"{fact['used']:,} of {fact['limit']:,} {_unit(fact)}{whose} in use{_by(fact)}, and it asks for "
+        return f"Limit {fact['reason']}{owner}:{most} {_unit(fact)}, and it asks for {fact['asked']:,}."
+    return (f"{fact['used']:,} of {fact['limit']:,} {_unit(fact)}{owner} in use{_by(fact)}, and it asks for "
             f"{fact['asked']:,} (limit {fact['reason']}).")  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.engine.engine import Engine
 
 LOOK_S = 65
-"""At least so many seconds are enough for slurmctld to have looked at everybody: it does every minute."""
+"""After at least so many seconds slurmctld has looked at all jobs: it does so every minute."""
 MOST_FORKS = 40
 Change = dict[str, Any]
 Offer = dict[str, Any]
@@ -102,7 +102,7 @@ class Offers:
 
 
 def look_s(engine: Engine) -> int:
-    """Seconds after which main scheduler and backfill have looked at everybody."""
+    """Return the seconds after which main scheduler and backfill have looked at all jobs."""
     return max(LOOK_S, 2 * int(getattr(engine.controller.host.policy, "interval", 0) or 0) + 5)
 
 

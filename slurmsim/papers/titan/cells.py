@@ -106,7 +106,7 @@ def slurm_cells(seeds: int, jobs: int) -> list[Cell]:
 
 
 def project_cells(seeds: int, jobs: int) -> list[Cell]:
-    """The project beside everybody else."""
+    """The project beside all other users."""
     short = jobs // SHORTER
     return [
         _cell("project", name, VARIANTS["titan"], k, short,

@@ -88,7 +88,7 @@ class Processes(Protocol):
         """Signal the script of a job that runs, or all its processes."""
 
 
-def _nobody(live: LiveJob) -> None:
+def _ignore(live: LiveJob) -> None:
     """Do nothing: no client listens yet."""
 
 
@@ -154,7 +154,7 @@ class LiveCluster:
         self.jobs: dict[int, LiveJob] = jobs
         self._run_time, self.runs_jobs = run_time, runs_jobs
         self.dies_slowly = True
-        self.changed: Callable[[LiveJob], None] = _nobody
+        self.changed: Callable[[LiveJob], None] = _ignore
         self.conf_path, self.host = "/etc/slurm/slurm.conf", "localhost"
         self.arrays: dict[int, Array] = {}
         self._node_reasons: dict[int, tuple[str | None, int, int]] = {}

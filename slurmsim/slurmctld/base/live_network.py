@@ -69,7 +69,7 @@ class LiveNetwork(Network):
         self.followed = False
         self.streams: Streams | None = None
         self.controller.state.triggers.changed = True  # nodes register while slurmctld comes up
-        self._arm(self.start_time)  # idle nodes may be powered down before anybody asks for anything
+        self._arm(self.start_time)  # idle nodes may be powered down before the first request
 
     def advance(self, now: int) -> None:
         """As the network's; jobs are forgotten in between, behind all else of their instant."""

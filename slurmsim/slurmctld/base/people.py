@@ -149,7 +149,7 @@ class People:
         yield from count(FURTHER)
 
     def all(self) -> list[Person]:
-        """Everybody this cluster was given or has met."""
+        """All users that this cluster was given or has met."""
         return list(self._by_name.values())
 
     def group(self, name: str) -> int | None:

@@ -101,7 +101,7 @@ class Database:
     def refresh(self, *, all_users: bool = False) -> None:
         """Give ids and facts to what is new, and forget the ids of what is gone.
 
-        With `all_users` everybody who has an association is a user, as in data that were read.
+        With `all_users` each name with an association is a user, as in data that were read.
         """
         for key in self._in_order():
             if key not in self.ids:

@@ -130,7 +130,7 @@ def _problems(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person
 
 
 def _wckeys(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
-    """By user and name, which not everybody may know."""
+    """Return the WCKeys by user and name. Raises Refusal for users who are no administrators."""
     db = cluster.database
     if not db.is_admin(person):
         raise Refusal(DENIED)

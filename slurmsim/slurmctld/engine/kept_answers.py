@@ -50,5 +50,5 @@ class KeptAnswers:
 
 
 def question(call: str, arguments: dict[str, Any], person: Person) -> str:
-    """What tells a question from others: what is asked, and who asks, since not everybody sees everything."""
+    """Return the key of a question: what is asked, and by which user, since some users see less."""
     return wire_json.dumps([call, arguments, person.uid, person.name, person.group])

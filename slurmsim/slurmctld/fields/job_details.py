@@ -29,7 +29,7 @@ def _plain(name: str) -> Callable[[Row, LiveCluster], Any]:
 
 
 def _preemptable(row: Row, cluster: LiveCluster) -> int:
-    """Since when it may be preempted, where anybody may be."""
+    """Return since when the job may be preempted, on a cluster with preemption."""
     core = row.core
     if "OFF" in str(cluster.spec.option("PreemptType")).upper() or "none" in str(cluster.spec.option("PreemptType")):
         return 0

@@ -116,7 +116,7 @@ class Compaction:
             signal.set_wakeup_fd(-1)  # the parent's
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, signal.SIG_DFL)
-            os.closerange(3, 1 << 20)  # the lock on the folder, the socket, everybody's connections
+            os.closerange(3, 1 << 20)  # the lock on the folder, the socket, the connections of all clients
             self._write(engine, point, rows)
             code = 0
         except SlurmSimError as error:

@@ -1,4 +1,4 @@
-"""The journal: every request that changes something and every decision, written down before anybody is answered.
+"""The journal: every request that changes something and every decision, written down before a client is answered.
 
 One line an entry: CRC-32 in hex, the entry's number, JSON, with blanks between. Numbers follow each other, and a line's
 CRC goes on from the CRC of the line before it, so that no line fits at another place or into another journal. The first

@@ -81,8 +81,8 @@ def acknowledged(mark: bytes, name: str) -> int:
     crc, _, text = mark.rstrip().partition(b" ")
     if crc != b"%08x" % zlib.crc32(text):
         return 0
-    whose, _, number = text.partition(b" ")
-    return int(number) if whose == name.encode() and number.isdigit() else 0
+    journal, _, number = text.partition(b" ")
+    return int(number) if journal == name.encode() and number.isdigit() else 0
 
 
 def read_contents(data: bytes, path: str, mark: bytes = b"") -> Contents:

@@ -36,7 +36,7 @@ _TOO_LARGE = {"22.05": False, "24.11": True, "26.05": False}
 _NOT_NOW = "Requested partition configuration not available now"
 _LIMITS = (Reason.PARTITION_CONFIG, Reason.PARTITION_NODE_LIMIT, Reason.PARTITION_TIME_LIMIT)
 _LIMITS_FIRST = {"22.05": True, "24.11": False}
-"""Whether ``--immediate`` names a limit of the partition, whoever is ahead."""
+"""Whether ``--immediate`` names a limit of the partition even if other jobs are ahead."""
 _SAID = {
     "PartitionNodeLimit": _NOT_NOW,
     "PartitionTimeLimit": _NOT_NOW,
@@ -225,7 +225,7 @@ def wait_allocation(cluster: LiveCluster, arguments: Mapping[str, Any], person: 
 
 
 def wait_over(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Wait until a job, or every task of an array, is over. Raises Refusal for one nobody knows."""
+    """Wait until a job, or every task of an array, is over. Raises Refusal for an unknown job."""
     found = cluster.find(str(arguments["job_id"]))
     if not found:
         raise Refusal(INVALID_JOB, 2017)
@@ -234,7 +234,7 @@ def wait_over(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, A
 
 
 def wait_mail(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
-    """Wait for messages to whoever looks after the tasks of a job, from number ``after`` on. Raises Refusal."""
+    """Wait for messages to the sruns that look after the tasks of a job, from number ``after`` on. Raises Refusal."""
     live = _own(cluster, arguments, person)
     after, step = int(arguments["after"]), arguments.get("step_id")
     mine = [m for m in live.mail[after:] if m["step"] is None or m["step"] == step]

@@ -34,7 +34,7 @@ def add_profile(cluster: LiveCluster, sub: Submission, asked: Mapping[str, Any])
 
 
 def check_cap(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
-    """Refuse a job without an application where all have a cap, of which nobody knows what it does to that job."""
+    """Refuse a job without an application on a cluster with a power cap: the effect of the cap on it is unknown."""
     power = cluster.spec.power
     if power is not None and power.cap_mw is not None and (asked.get("allocate") or application(asked) is None):
         raise Refusal("Invalid job: --power-cap of this cluster needs an application (#SLURMSIM app=…)")

@@ -57,10 +57,10 @@ def _cancel(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> 
     number, running = arguments.get("signal"), False
     alive = [live for live in found if not live.over]
     told = number not in (None, signal.SIGKILL) or arguments.get("batch") or arguments.get("step") is not None
-    if told and not alive:  # a script or a step that is gone, whosever it was
+    if told and not alive:  # a script or a step that is gone, of any user
         raise Refusal(INVALID_JOB, 2017)
     if arguments.get("ctld") and not alive:
-        raise Refusal(OVER, 2021)  # whosever it was: slurmctld filters before it asks who may
+        raise Refusal(OVER, 2021)  # of any user: slurmctld filters before it checks rights
     if any(person.uid != live.person.uid for live in found) and not cluster.is_operator(person):
         raise Refusal(DENIED, 2002) if arguments.get("step") is None else Refusal("Invalid user id", 2010)
     if arguments.get("step") is None and array_cancel.is_unheard(cluster, str(arguments["job_id"]), found[0]):
@@ -84,7 +84,7 @@ def _cancel(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> 
             raise Refusal(NOT_NOW, 2020)
         if number != signal.SIGKILL or not unheard_of:
             return {}
-        running, alive = len(alive) > len(unheard_of), unheard_of  # whose script cannot hear it is cancelled
+        running, alive = len(alive) > len(unheard_of), unheard_of  # jobs that do not run are cancelled
     if any(live.core.state == JobState.PENDING and not het_jobs.leads(live) for live in alive) and len(found) == 1:
         raise Refusal(*het_jobs.NOT_WHOLE)
     waits = [live for live in alive if live.core.state == JobState.PENDING]
@@ -100,9 +100,9 @@ def _cancel(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> 
 
 
 def _has_waiting_record(jobs: Sequence[LiveJob]) -> bool:
-    """Whether they are of an array some of whose tasks are still its one record, which waits.
+    """Return True if the jobs are of an array that still has a pending record for tasks that were not split off.
 
-    Whoever signals any task is told of that record then, though the task has heard (job_str_signal).
+    A client that signals any task then gets the error of that record, though the task got the signal (job_str_signal).
     """
     array = jobs[0].array
     return array is not None and any(live.core.state == JobState.PENDING for live in array.unsplit())

@@ -36,7 +36,7 @@ class Crontabs:
     Parameters
     ----------
     cluster
-        Whose users' tables, `cluster.crontabs`.
+        The cluster with the tables of its users, `cluster.crontabs`.
     submissions
         What makes jobs.
     forget
@@ -88,7 +88,7 @@ class Crontabs:
         return {}
 
     def _owner(self, arguments: dict[str, Any], person: Person) -> Person:
-        """Whose table it is: one's own, or anybody's for who owns the cluster. Raises Refusal."""
+        """Return the owner of the table: `person`, or any user if the cluster's owner or root asks. Raises Refusal."""
         if "enable" not in words(self._cluster):
             raise Refusal("Requested operation is presently disabled")
         name = arguments.get("user")

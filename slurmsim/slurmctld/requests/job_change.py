@@ -117,7 +117,7 @@ class Update:
         return replace(core.sub, exempt=self._exempt(core), **changes)
 
     def _exempt(self, core: Job) -> str:
-        """Whose limits count no more because an operator changes it; another's change makes them count again."""
+        """Return the resources that are exempt from limits: an operator changed them, and no other user since."""
         request, new = core.sub.request, self.new
         changed = {
             "cpu": new.get("min_cpus", request.min_cpus) != request.min_cpus or "max_cpus" in self.asked,

@@ -1,4 +1,4 @@
-"""What is said at the end of every update of a job whose partition would not take it now (job_limits_check, 22.05)."""
+"""The error at the end of every update of a job that its partition would not take now (job_limits_check, 22.05)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def partition_takes(cluster: LiveCluster, live: LiveJob) -> None:
 
 
 def reasons_go(cluster: LiveCluster, jobs: Iterable[LiveJob]) -> None:
-    """At the end of an update jobs wait for nothing until somebody looks; what a limit of the partition says stays."""
+    """Clear the reasons of jobs at the end of an update, until a pass looks at them; partition limits stay."""
     limits = cluster.controller.partition_limits
     for live in jobs:
         if limits.limit_reason(live.core, live.core.partition, live.core.request) is None:

@@ -96,7 +96,7 @@ def _owner(u: Update) -> None:
 
 
 def _authority(u: Update) -> None:
-    """Who asks, and what is refused before that: unlike it, this ends with a new rank, whoever asked (fini)."""
+    """Check who asks, and what is refused before that; these refusals end with a new rank for any user (fini)."""
     if since(u.cluster.release, "owner_asked_first"):
         _owner(u)
     u.ranks = True
@@ -138,7 +138,7 @@ def _partition(u: Update) -> None:
             u.new.pop("partition")
             raise Refusal("Required partition not available (inactive or drain)")
         _tested(u, "partition")
-        u.core.foremost = None  # the list is made anew, and nobody looks where there are nodes (get_part_list)
+        u.core.foremost = None  # the list is made anew, without a look for free nodes (get_part_list)
     if u.get("account") is not None:
         u.need_pending()
         if u.cluster.controller.accounting.accounts is None:

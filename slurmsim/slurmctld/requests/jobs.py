@@ -158,7 +158,7 @@ class _Jobs:
             self._again(live)
             self.cluster.controller.main.walk.pending_reasons.show_as_before(live.core, reason)
         if ran or reason == Reason.NONE:
-            live.edited_at = self.cluster.now  # it waits for nothing until somebody looks
+            live.edited_at = self.cluster.now  # it has no reason until a pass looks at it
         if arguments.get("hold"):
             self._tell(RequeueHold(core.id, special=bool(arguments.get("special"))))
         elif ran:

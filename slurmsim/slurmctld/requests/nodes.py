@@ -53,13 +53,13 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argum
 
 
 def administrators_only(cluster: LiveCluster, person: Person) -> None:
-    """Refuse everybody else."""
+    """Refuse all other users."""
     if not cluster.is_administrator(person):
         raise Refusal(BAD_USER)
 
 
 def operators_only(cluster: LiveCluster, person: Person) -> None:
-    """Refuse everybody else but administrators."""
+    """Refuse all other users but administrators."""
     if not cluster.is_operator(person):
         raise Refusal(BAD_USER)
 

@@ -225,7 +225,7 @@ def _defaults(text: str) -> str:
 
 
 def _parts(text: str) -> list[str]:
-    """A comma list whose commas in brackets do not count."""
+    """Split a comma list; commas in brackets do not count."""
     parts, depth = [""], 0
     for sign in text:
         depth += (sign == "[") - (sign == "]")

@@ -79,7 +79,7 @@ _CONFIGURED = {"age": "PriorityWeightAge", "assoc": "PriorityWeightAssoc", "fair
                "size": "PriorityWeightJobSize", "partition": "PriorityWeightPartition",
                "qos": "PriorityWeightQOS"}  # fmt: skip
 _LOOKED_AT_NO_FURTHER = (Reason.RESERVATION, Reason.DEPENDENCY_NEVER)
-"""Jobs whose begin time slurmctld leaves as it is, though it comes (job_independent)."""
+"""Reasons of jobs that keep their begin time in slurmctld after it has come (job_independent)."""
 
 
 def _of_job(plugin: Multifactor, core: Job, at: int, now: int, tried: int) -> Answer:

@@ -83,7 +83,7 @@ class _Queries:
         return self._table(PARTITION_FIELDS, [p for p in there if free or cluster.visible(p, person)], arguments)
 
     def users(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        """The ids of users by name, and their homes; None for those nobody knows."""
+        """Return the ids of users by name, and their homes; None for unknown users."""
         names = [str(name) for name in arguments["names"]]
         found = [self.cluster.people.by_uid(int(n)) if is_number(n) else self.cluster.people.known(n) for n in names]
         return {
@@ -93,7 +93,7 @@ class _Queries:
         }
 
     def groups(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        """The ids of groups by name or number; None for those nobody knows."""
+        """Return the ids of groups by name or number; None for unknown groups."""
         return {"gids": [self.cluster.people.group(str(name)) for name in arguments["names"]]}
 
     def config(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:

@@ -215,7 +215,7 @@ def _lacks(spec: NodeSpec, asked: Mapping[str, Any], cpus: int, memory: int) -> 
 
 
 def serving(cluster: LiveCluster, request: ResourceRequest, asked: Mapping[str, Any]) -> ResourceRequest:
-    """`request` without the nodes whose layout or temporary disk, of which the core knows nothing, is too small."""
+    """Return `request` without nodes that have too small a layout or temporary disk; the core does not know these."""
     wanted = [(name, int(asked[field])) for field, name in (*_LAYOUT, _DISK) if asked.get(field)]
     if not wanted:
         return request

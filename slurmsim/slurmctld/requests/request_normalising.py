@@ -13,7 +13,7 @@ _OWN = (
     "billed", "tres_left", "cpus_settled",
     "tres_settled", "pn_min_cpus_settled", "qos_told", "crontab_spec", "crontab_lines",
 )  # fmt: skip
-"""What updates and tables of recurring jobs note on a request: nobody submits it."""
+"""Fields that updates and tables of recurring jobs note on a request; clients may not submit them."""
 
 
 def normalised_request(cluster: LiveCluster, asked: dict[str, Any]) -> dict[str, Any]:

@@ -251,7 +251,7 @@ _MESSAGE = Fields(
 
 
 def check_message(message: Any) -> None:
-    """Turn away what is no request at all: whoever sends that talks something else. Raises Malformed."""
+    """Turn away what is no request at all: its sender speaks another protocol. Raises Malformed."""
     _MESSAGE.check(message, "")
 
 

@@ -1,4 +1,4 @@
-"""Shapes of arguments: what a value in a request may be, checked before anybody uses it.
+"""Shapes of arguments: what a value in a request may be, checked before its first use.
 
 A shape is a small value that says yes or raises `Malformed`; the table of all requests is in `request_shapes`. Python's
 `bool` is no number here, and texts are what a C string can be: no NUL, and no half of a character.
@@ -172,7 +172,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """An object whose fields have shapes.
+    """An object with a shape for each field.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def _are_plain(value: dict[str, Any], shape: Text) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """An object whose other fields depend on the word in one of them."""
+    """An object with one field, a word, that decides which other fields it has."""
 
     tag: str
     kinds: Mapping[str, Fields]

@@ -71,7 +71,7 @@ class _Shows:
         return {"now": cluster.now, "given": dict(conf.scalars), "facts": facts, "uids": uids}
 
     def shutdown(self, arguments: Arguments, person: Person) -> Arguments:
-        """Only said: whoever runs the cluster takes it down."""
+        """Check the user and do nothing else: the cluster's owner takes it down by `slurmsim down`."""
         administrators_only(self.cluster, person)
         return {}
 

@@ -27,7 +27,7 @@ _RPCS: dict[str, tuple[str, int]] = {
 
 
 class Statistics:
-    """Counters since the cluster began, or since somebody reset them."""
+    """Counters since the cluster began, or since their last reset."""
 
     CHANGES = frozenset({"reset_statistics"})
 

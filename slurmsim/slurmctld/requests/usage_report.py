@@ -1,4 +1,4 @@
-"""Usage as slurmdbd sums it up hour by hour, for sreport: what was allocated to whom, and what stood idle."""
+"""Usage as slurmdbd sums it up hour by hour, for sreport: what each user and account had, and what stood idle."""
 
 from __future__ import annotations
 

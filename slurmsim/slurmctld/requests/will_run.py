@@ -1,6 +1,6 @@
 """``--test-only``: when and where a job would start if it were submitted now.
 
-Mirrors job_start_data (job_mgr.c, 22.05): the future test with everybody who runs, and then the time that all pending
+Mirrors job_start_data (job_mgr.c, 22.05): the future test with all running jobs, and then the time that all pending
 jobs of the partition with at least that priority need one after another, spread over the partition's CPUs.
 """
 

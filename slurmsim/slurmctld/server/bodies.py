@@ -1,7 +1,7 @@
-"""Big messages while they arrive: what is here of them is bounded, and who stalls holds nobody up.
+"""Big messages while they arrive: the memory for them is bounded, and a client that stalls does not delay others.
 
 Memory is charged for bytes that came, not for those that were announced. When all of it is in use, room is taken from
-whoever has sent nothing for longest: a client that goes on sending is never the one.
+the client that has sent nothing for longest, which is never a client that goes on sending.
 """
 
 from __future__ import annotations

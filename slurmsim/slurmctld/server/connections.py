@@ -1,9 +1,9 @@
-"""Connections of clients: who is at the other end, whole messages in, whole answers out, and nobody starves the others.
+"""Connections of clients: the user at the other end, whole messages in, whole answers out, no client starves others.
 
-A client has one request on its way at a time. What is garbage, too long, too slow or left unread is hung up on; big
-messages share some memory (`bodies`), so that nobody fills all of it; when descriptors run short, whoever has been
-silent longest has to go. Other users than the owner have three quarters of the connections together; beyond these, the
-user with most of them gives one up.
+A client has one request on its way at a time. The server hangs up on a message that is garbage, too long or too slow,
+and on a client that leaves its answer unread. Big messages share some memory (`bodies`), so that no client fills all of
+it. When descriptors run short, the client that has been silent longest has to go. Other users than the owner have three
+quarters of the connections together; beyond these, the user with most of them gives one up.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Connections:
     ask
         Takes in one message of a peer with that uid.
     leave
-        Told of a request whose answer nobody waits for any more.
+        Called with a request when its client waits for the answer no more.
     holders
         Told which connection looks after which allocation.
     """
@@ -133,10 +133,10 @@ class Connections:
         finally:
             hung_up.cancel()
             self._leave(request)
-            await asyncio.wait((hung_up,))  # the next request is read only when nobody else reads any more
+            await asyncio.wait((hung_up,))  # the next request is read only when this read is over
 
     async def close(self) -> None:
-        """Hang up on everybody, also on who does not read what was sent; nobody is taken in or answered any more."""
+        """Hang up on all clients, also on those that do not read; none is taken in or answered any more."""
         for _ in range(ACCEPTED):
             await asyncio.sleep(0)
         for writer in self._all:

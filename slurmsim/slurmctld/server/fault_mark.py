@@ -23,7 +23,7 @@ class FaultMark:
 
     def __init__(self, folder: StateFolder) -> None:
         self._folder = folder
-        self._there: bool | None = None  # nobody has looked yet
+        self._there: bool | None = None  # not looked yet
 
     def show(self, wanted: bool) -> None:
         """Have the file there, or not. A disk without room for its name is tried again at the next turn."""

@@ -17,7 +17,7 @@ QUIET_S = 600
 
 
 def is_idle(engine: Engine) -> bool:
-    """Nothing runs, no stream will submit, and nobody who waits will start unless somebody does something."""
+    """Return True if no job runs, no stream will submit, and no pending job will start without a request."""
     if engine.controller.state.running or engine.controller.solves.awaited is not None:
         return False
     streams = engine.network.streams

@@ -1,8 +1,8 @@
 """Answers on their way: carried out already, and given when what they rest on is on the disk.
 
 What a turn did is one entry here, with the number of the last line the journal had by then. Turns are released in
-order, so nobody is told, and no script is started, before all that came earlier is safe. If the disk fails, everybody
-who was not told yet is told that.
+order, so no client is answered, and no script is started, before all that came earlier is safe. If the disk fails, the
+clients without an answer are told that.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Outgoing:
             self._turns.append(_Turn(number, answers, pending))
 
     def refuse(self, text: str, *, in_turn: bool) -> None:
-        """Everything that waits is lost; so is what was done so far `in_turn`, of which nobody has told us yet."""
+        """Refuse all that waits, because it is lost; so is what the present turn has done so far, if `in_turn`."""
         lost: Answer = {"refused": [0, text]}
         turns, self._turns = self._turns, deque()
         for turn in turns:
@@ -61,5 +61,5 @@ class Outgoing:
 
 def _give(answers: Answers) -> None:
     for future, answer in answers:
-        if not future.done():  # nobody waits any more
+        if not future.done():  # else the client has gone
             future.set_result(answer)

@@ -67,12 +67,13 @@ NEVER = float("inf")
 
 @dataclass(slots=True, eq=False)
 class Asked:
-    """A request on its way: from whom, what, and where the answer goes.
+    """A request on its way: its user, its message, and where the answer goes.
 
-    `judged` is the uid it is judged by where something would run as the owner: None for one that is as good as his.
+    `judged` is the uid it is judged by where something would run as the owner; None for a request of the owner.
 
-    One that waits is told so (`future` holds an `Answer` with ``wait``; where the real one goes is another then) and is
-    asked again when there is news of one of `jobs` (core ids; None: at every turn), or at the instant `until`.
+    A request that has to wait is told so: `future` holds an `Answer` with ``wait``, and the real answer goes to another
+    future. It is asked again when there is news of one of `jobs` (core ids; None: at every turn), or at the instant
+    `until`.
     """
 
     message: dict[str, Any]
@@ -89,7 +90,7 @@ class Server:
     Parameters
     ----------
     folder
-        The cluster's, held by whoever runs the server, and for longer: socket and journal are in there.
+        The cluster's, with socket and journal in it; the caller holds its lock, and for longer.
     engine, clock
         Restored already.
     history
@@ -115,7 +116,7 @@ class Server:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._noted = clock.now()  # the last instant the journal speaks of
         self.failed = False
-        self.lasting = True  # somebody may start it again
+        self.lasting = True  # it may be started again
         self.trouble, self._fault_mark = TroubleLog(), FaultMark(folder)
         self._fault_mark.show(engine.faults.for_commands)
         self._book = CommandBook(folder, clock, history, lambda: self.engine.last_id)
@@ -132,7 +133,7 @@ class Server:
     # -- life -------------------------------------------------------------------------------------------------------
 
     async def run(self, ready: Callable[[], None] | None = None) -> None:
-        """Serve until somebody asks to stop; if somebody has, return at once.
+        """Serve until a stop is asked for; return at once if it has been.
 
         `ready` is called when requests are answered, before any job starts.
         """
@@ -143,7 +144,7 @@ class Server:
 
     async def _serve(self, ready: Callable[[], None] | None) -> None:
         self._loop = asyncio.get_running_loop()
-        if self._told_to_stop.is_set():  # asked after the line above: whoever stops us sees the loop
+        if self._told_to_stop.is_set():  # asked after the line above: `stop` sees the loop
             return
         self.journal.told = self._synced
         if threading.current_thread() is threading.main_thread():
@@ -158,7 +159,7 @@ class Server:
             self.holders.expect()
             await self._guarded_pace()
             self._told_to_stop.set()
-            self._loop.remove_reader(self._socket)  # nobody new; a closed server would lose those on their way in
+            self._loop.remove_reader(self._socket)  # no new clients; a closed server would lose those on their way in
             if not self._finish_writing():
                 self._refuse_lost()
             for one in (*self._waiting, *self._parked):
@@ -202,7 +203,7 @@ class Server:
             self._work.set()
 
     def _client_gone(self, job_id: int) -> None:
-        """Nobody waits for that allocation any more."""
+        """Note that no client waits for that allocation any more."""
         owner = self.engine.people.by_uid(self.engine.owner)
         message = {"call": "client_gone", "args": {"job_id": job_id}}
         self._waiting.append(Asked(message, owner, asyncio.get_running_loop().create_future()))
@@ -236,7 +237,7 @@ class Server:
     def _ask(self, message: Any, uid: int) -> Asked:
         """Take in a request of a peer with that uid; its future is the answer.
 
-        Raises for what is no request, and when nobody would answer any more.
+        Raises for what is no request, and when no answer would come any more.
         """
         if self._told_to_stop.is_set():
             raise ConnectionError
@@ -264,7 +265,7 @@ class Server:
         return asked
 
     def _leave(self, asked: Asked) -> None:
-        """Nobody waits for that answer any more."""
+        """Note that no client waits for that answer any more."""
         if asked in self._parked:
             self._parked.remove(asked)
 
@@ -287,7 +288,7 @@ class Server:
             self.stop()
 
     def _break_down(self) -> None:
-        traceback.print_exc()  # to the log; a cluster whose time stands still would be worse than none
+        traceback.print_exc()  # to the log; a cluster with a clock that stands still would be worse than none
         self.failed = True
 
     async def _pace(self) -> None:
@@ -302,7 +303,7 @@ class Server:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self._longest_wait()):
                         await self._work.wait()
-                    await asyncio.sleep(0)  # let whoever else has something ready add it
+                    await asyncio.sleep(0)  # let other clients add the requests that are ready
             self._turn()
             controller = self.engine.controller
             self._solver.tend(controller.solves.awaited, controller.host.policy.solvers | controller.solves.named)
@@ -313,19 +314,19 @@ class Server:
         return self._earlier_news + self.engine.network.happened
 
     def _awaited(self) -> set[int]:
-        """Jobs of which somebody wants to have news."""
+        """Return the jobs that any client waits for news of."""
         return {core_id for one in self._parked for core_id in one.jobs or ()}
 
     def _is_watched(self) -> bool:
-        """Whether somebody watches who has not been told of what happened."""
+        """Return True if any client that watches has not been told the latest news."""
         return any(one.message["call"] == "news" and one.message["args"]["since"] < self._news for one in self._parked)
 
     def _next(self) -> float:
-        """The next instant at which something happens or somebody waits for."""
+        """Return the next instant at which something happens, or that a client waits for."""
         return min([self.engine.next_event(), *(one.until for one in self._parked)])
 
     def _longest_wait(self) -> float | None:
-        """Real seconds until there is something to do; None: until somebody asks."""
+        """Return the real seconds until there is something to do; None: until a request comes."""
         if self.clock.mode == FAST:
             return None if self._stands_still() else 0.0
         following = self._next()
@@ -333,9 +334,9 @@ class Server:
         return None if wait is None else min(wait, IDLE_S)
 
     def _stands_still(self) -> bool:
-        """Whether time that runs only as long as something happens has to stop.
+        """Return True if a clock that runs only as long as something happens has to stop.
 
-        It does not pass over what really runs, except to an instant that somebody waits for.
+        It does not pass over what really runs, except to an instant that a client waits for.
         """
         if self._solving:
             return True
@@ -408,7 +409,7 @@ class Server:
         elif self._compaction.late:
             self._compaction.wait()
 
-    # -- to the disk, and only then to whoever asked ------------------------------------------------------------------
+    # -- to the disk, and only then to the client ---------------------------------------------------------------------
 
     def _go_on_writing(self) -> None:
         """Give what waits to the disk if it is free, and carry out what waited for that."""
@@ -428,7 +429,7 @@ class Server:
         return True
 
     def _release(self) -> None:
-        """Answer those whose requests are on the disk, and start what waited for it."""
+        """Answer the requests that are on the disk, and start what waited for it."""
         self._fault_mark.show(self.engine.faults.for_commands)
         for pending in self._outgoing.release(self.journal.confirmed):
             if self.engine.real is not None:
@@ -436,7 +437,7 @@ class Server:
                 self._take_ends(self.engine.real.unborn())
 
     def _mend(self) -> None:
-        """If the journal could not be written, nobody is answered who rests on it, and the engine is made again.
+        """Make the engine again if the journal could not be written, and refuse the requests that rest on it.
 
         Room was taken before, so the disk is broken, not full.
         """
@@ -450,7 +451,7 @@ class Server:
     def _synced(self) -> None:
         """A thread says that something is on the disk, or cannot be."""
         if self._loop is not None:
-            with contextlib.suppress(RuntimeError):  # it has stopped: whoever closes the journal waits for the thread
+            with contextlib.suppress(RuntimeError):  # it has stopped: closing the journal waits for the thread
                 self._loop.call_soon_threadsafe(self._after_sync)
 
     def _after_sync(self) -> None:
@@ -522,7 +523,7 @@ class Server:
             if self.engine.last_id != last_id and line:  # it used an id up, and may have left a record of it
                 self._append(line, outcome(last_id, self.engine.last_id, None))
                 self._noted = now
-            if call == "ended" and person.uid == self.engine.owner:  # nobody remembers that job
+            if call == "ended" and person.uid == self.engine.owner:  # that job is forgotten
                 self._over(arguments)
             return {"refused": [refusal.number, refusal.text]}
         except OutputError:
@@ -664,7 +665,7 @@ class Server:
         return {}
 
     def _snapshot(self, arguments: dict[str, Any], person: Person) -> Answer:
-        """Write the whole cluster into a file, while everybody waits (0.09 ms for each job that slurmctld has)."""
+        """Write the whole cluster into a file, while all clients wait (0.09 ms for each job that slurmctld has)."""
         self._owner_only(person)
         path = Path(arguments["path"])
         if not path.is_absolute() or not path.name:
@@ -696,7 +697,7 @@ class Server:
 
 
 def run_server(server: Server, ready: Callable[[], None] | None = None) -> int:
-    """Serve in this thread until somebody asks to stop; the exit code."""
+    """Serve in this thread until a stop is asked for; return the exit code."""
     asyncio.run(server.run(ready))
     if server.failed:
         print("slurmsim: the daemon broke; see above", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What goes wrong with requests: told in the daemon's log, which is its standard error, never to whoever asked."""
+"""What goes wrong with requests: written to the daemon's log, its standard error, and never sent to the client."""
 
 from __future__ import annotations
 

@@ -35,13 +35,13 @@ def owners_business(engine: Engine, message: Mapping[str, Any], peer: int) -> st
     """Why a peer is not even asked what he wants; None: it is looked at."""
     owner, user, asks = engine.owner, message.get("user"), bool(message.get("asks"))
     if asks and (not user or peer not in (owner, 0)):
-        return DENIED  # nobody else passes anything on
+        return DENIED  # only the owner and root pass requests on
     judged = asking(engine, message, peer)
     if judged == owner:
         return None
     if engine.people.is_simulated(peer):
         return f"{DENIED}: {peer} is the uid of the simulated user {engine.people.by_uid(peer).name} here"
-    if (user and peer and not asks) or message.get("call") in OURS:  # root may be anybody
+    if (user and peer and not asks) or message.get("call") in OURS:  # root may act as any user
         return DENIED
     return None
 

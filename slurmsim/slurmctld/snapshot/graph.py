@@ -64,7 +64,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """A class whose instances are written as a key and found again by it, after all else has been restored."""
+    """A class with instances that are written as a key and found again by it, after all else has been restored."""
 
     name: str
     cls: type
@@ -203,7 +203,7 @@ class Encoder:
 def _attributes(found: list[Any], name: str) -> list[Any]:
     try:
         return list(map(attrgetter(name), found))
-    except AttributeError:  # a slot nobody has filled
+    except AttributeError:  # a slot that is not filled yet
         return [getattr(one, name, _UNSET) for one in found]
 
 
@@ -243,7 +243,7 @@ class Decoder:
         self._late: list[tuple[object, str, list[Any]]] = []
 
     def add(self, chunk: dict[str, Any]) -> None:
-        """One table; all have to be here before anything is read. Raises WorkloadError for a kind nobody knows."""
+        """Add one table; all have to be here before anything is read. Raises WorkloadError for an unknown kind."""
         name, n = chunk["kind"], chunk["n"]
         made = self._objects.setdefault(name, [])
         kind = self._kinds.get(name)

@@ -1,7 +1,7 @@
 """The kinds of records an engine holds, and which of their attributes are state.
 
-Names of kinds and attributes are those of snapshots on people's disks: whoever changes one, or what an attribute means,
-raises `SCHEMA` and teaches `upgrades` to lead what is older over. A test compares this table with the classes.
+Snapshots on users' disks have these names of kinds and attributes. To change a name, or what an attribute means, raise
+`SCHEMA` and teach `upgrades` to convert older snapshots. A test compares this table with the classes.
 """
 
 from __future__ import annotations

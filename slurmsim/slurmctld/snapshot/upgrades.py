@@ -157,7 +157,7 @@ def lead_parts_over(parts: dict[str, dict[str, Any]], now: int, schema: int) -> 
         parts["triggers"]["now"] = now
         parts.setdefault("completing", {})
     if schema < 6:
-        parts["completing"].pop("_left", None)  # always empty: nobody took time to die
+        parts["completing"].pop("_left", None)  # always empty: no process took time to die
 
 
 def complete(requests: list[CompiledRequest], trees: list[FairTree], schema: int) -> None:
@@ -176,7 +176,7 @@ def complete(requests: list[CompiledRequest], trees: list[FairTree], schema: int
 def settle(engine: Engine, schema: int) -> None:
     """What older releases only showed, or refused, decides now: active features; which cores are reserved.
 
-    And what they did not count: idle nodes; or not know: whose cores are not to be given.
+    Older releases did not count idle nodes, and did not know if cores are preempted by the tier of partitions.
     """
     state = engine.controller.state
     if schema < 13 and state.table.cores is not None:
