@@ -1,8 +1,8 @@
 """The changes that are tried: a bounded list of settings that sites have otherwise than their slurm.conf says.
 
-Each is one change of the configuration as it was given. Those that change nothing there (the value it has already, a
-weight that has nothing to weigh) are left out; some have their value from the log itself: the longest limit it has,
-the nodes none of its jobs ever had.
+Each is one change of the configuration as it was given. A change without an effect is left out: the value is there
+already, or a weight has nothing to weigh. Some changes have their value from the log itself: the longest limit it has,
+or the nodes that none of its jobs ever had.
 """
 
 from __future__ import annotations

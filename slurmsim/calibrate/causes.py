@@ -1,10 +1,12 @@
 """Which setting would explain what differs: each change replayed, ranked by how much nearer it comes to the log.
 
-How far a replay is from the log is the geometric mean, over the jobs the log started, of the factor between the two
-waits, a minute added to both (so that seconds of latency count as nothing); the grade (`slurmsim.fidelity.grade`) is
-shown beside it. A first replay of each change says which are worth a second look; those, and the baseline, are replayed
-again with jittered submit times, the same jitter in both. What a change explains is the share of the distance (of its
-logarithm) that it takes away in those, with the 95 % interval of its mean: replays that chose it do not count.
+The distance of a replay from the log is the geometric mean, over the jobs the log started, of the factor between the
+two waits. A minute is added to both waits, so that seconds of latency count as nothing. The grade
+(`slurmsim.fidelity.grade`) is shown beside it.
+
+A first replay of each change says which are worth a second look. These, and the baseline, are replayed again with
+jittered submit times, the same jitter in both. A change explains the share of the distance (of its logarithm) that it
+takes away in these replays, with the 95 % interval of its mean. The replays that chose it do not count.
 """
 
 from __future__ import annotations

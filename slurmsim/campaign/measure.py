@@ -30,8 +30,8 @@ LABELS = ("policy", "seed", "predictor")
 def work(options: RunOptions, key: str, command: str, scratch: str, result: str, per_job: bool) -> None:
     """Simulate one cell and leave its results in the file `result` (and its jobs beside it); called by workers.
 
-    The result is there as a whole or not at all, and the last thing written; and only if the cell still has the `key`
-    it was planned with, here and now: inputs may have been edited since, and a worker of Dask may be another slurmsim.
+    The result is there as a whole or not at all, and it is written last. It is written only if the cell still has the
+    `key` it was planned with: inputs may have been edited since, and a worker of Dask may run another slurmsim.
 
     Raises
     ------

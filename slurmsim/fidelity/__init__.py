@@ -38,12 +38,14 @@ class Assessment:
     which `reordered` needed another order of events inside the second and `unexplained` fit no order.
     Locked: `locked_starts` (recorded starts that our pass makes too, on the recorded nodes), `locked_in_time` (jobs our
     passes would start that the recording does not keep waiting for more than a backfill interval), `locked_reasons`
-    (looks at pending jobs that show our reason); `locked_late` of the starts (a count) are made only if nodes of a job
-    that ended up to five seconds before are still completing, which no recording shows.
-    Freely: `launch_s` (what a job took beyond its work, mean; the one number the free replay is told), `free_order`,
-    `free_nodes`, start differences, `drift_s` (median difference of the last tenth of the starts), `longest_chain` of
-    launches in the recording, mean latency of a launch recorded and replayed, and `explained`: the share of jobs with a
-    start difference that is, to a second, the difference of the latencies added up along their chains.
+    (looks at pending jobs that show our reason). `locked_late` is a count of starts: they are made only if nodes of a
+    job that ended up to five seconds before are still completing, which no recording shows.
+    Freely: `launch_s` is what a job took beyond its work, mean; the free replay is told this one number. `free_order`,
+    `free_nodes` and the start differences compare the starts. `drift_s` is the median difference of the last tenth of
+    the starts, and `longest_chain` is that of launches in the recording. Then there is the mean latency of a launch,
+    recorded and replayed.
+    `explained` is the share of jobs with a start difference that is, to a second, the difference of the latencies added
+    up along their chains.
     """
 
     recording: str

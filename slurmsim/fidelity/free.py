@@ -5,8 +5,8 @@ takes the time that Slurm's rules say (the 3 s between passes of the loop, bf_in
 besides, to launch a script and to notice its end, is one number for all jobs, measured on the recording:
 `launch_latency`.
 
-Why not each job's recorded elapsed time? It is the difference of two truncated clock readings: a job that held its
-nodes for 40.6 s is recorded with 40 or 41, depending on where in its second it was started. slurmctld notices an end
+Why not each job's recorded elapsed time? It is the difference of two truncated clock readings. A job that held its
+nodes for 40.6 s is recorded with 40 or 41, depending on where in its second it was started. The daemon notices an end
 at the next turn of its loop, so that the time which counts is 40.6 s *rounded up*, 41 for both. Of two jobs started
 together, equally long, one would otherwise end a second before the other, in another pass.
 """

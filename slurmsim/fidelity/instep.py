@@ -17,9 +17,9 @@ explains is a difference between Slurm and us.
 
 A recording names the nodes of a job, not its CPUs on each. Two orders of one second may give the recorded nodes with
 other CPUs on them, and which of the two it was shows only when a later job needs what is left. So a second that no
-order explains is first put down to that: among the seconds in which a job began that shares nodes and still runs,
-latest first, another order is looked for that gives the recorded nodes with other CPUs, and explains what followed
-as far as the second in question.
+order explains is first put down to that. The seconds in which a job began that shares nodes and still runs are tried,
+latest first. In each, another order is looked for that gives the recorded nodes with other CPUs, and that explains what
+followed as far as the second in question.
 """
 
 from __future__ import annotations

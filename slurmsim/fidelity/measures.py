@@ -34,10 +34,11 @@ def share_of_nodes(recorded: Sequence[str], replayed: Sequence[str]) -> float:
 class Launches:
     """Launch latency of every job of one schedule, and what it adds up to.
 
-    The latency of a start is the time since the fact that enabled it: the work's end in the last job to end on the
-    nodes of the first job of that second's pass, or that job's submission if it came later. So it holds what that last
-    job took beyond its work, and how long the pass took to come. `total` adds it up along the chain of launches that
-    led to a job (the launch of the job that enabled this start by its end, and so on); `length` counts them.
+    The latency of a start is the time since the fact that enabled it. Take the first job of that second's pass: the
+    fact is the end of the last job's work on its nodes, or its own submission if that came later. So the latency holds
+    what that last job took beyond its work, and how long the pass took to come. `total` adds it up along the chain of
+    launches that led to a job (the launch of the job that enabled this start by its end, and so on); `length` counts
+    them.
     """
 
     latency: IntArray  # (n_jobs,) seconds

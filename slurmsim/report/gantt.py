@@ -35,8 +35,8 @@ _GAP = 0.95  # inches between the panels
 def gantt(data: RunData) -> Figure:
     """Which job was on which node when; a second, closer look at the longest queue when the run is long.
 
-    Up to 64 nodes and 1,200 rectangles are drawn as bars with job ids (jobs that share a node share its row's
-    height), anything larger as an image in which each pixel is the job on one node at one instant.
+    Up to 64 nodes and 1,200 rectangles are drawn as bars with job ids; jobs that share a node share its row's height.
+    Anything larger is an image in which each pixel is the job on one node at one instant.
     """
     over = data.interval
     zoom = busiest(data, over)

@@ -254,11 +254,11 @@ def _check_counts(
 
 
 def _rounded(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, given: int) -> bool:
-    """Whether tasks of several CPUs explain that there are fewer than asked for.
+    """Return True if tasks of several CPUs explain that there are fewer CPUs than asked for.
 
-    slurmctld counts what is free of a node, as far as it still needs CPUs, and hands out whole tasks of that: 4 tasks
-    of 3 CPUs have 8 and 3 CPUs of two nodes of 8, 7 tasks of 2 have 2, 4, 4 and 2 where 2, 5, 4 and 8 are free. A trace
-    does not tell the CPUs a task: any size will do.
+    slurmctld counts what is free of a node, as far as it still needs CPUs, and hands out whole tasks of that. So 4
+    tasks of 3 CPUs have 8 and 3 CPUs of two nodes of 8. And 7 tasks of 2 CPUs have 2, 4, 4 and 2 where 2, 5, 4 and 8
+    are free. A trace does not tell the CPUs a task: any size will do.
     """
     pieces = runs.pieces
     mine, spare = [], []  # of each node, CPUs the run has and CPUs that are free beside them

@@ -20,8 +20,8 @@ SAME_S = 60.0  # a start that moves by less than this neither gains nor loses
 class Effect:
     """Mean wait of some jobs in both replays, seconds, and how it differs.
 
-    Each pair of replays (one without jitter, the replicates with one of their own, the same in both of a pair) gives a
-    mean before, one after and their difference, over the jobs that started in both; `baseline_s` and `changed_s` are
+    Each pair of replays gives a mean before, one after and their difference, over the jobs that started in both. The
+    first pair has no jitter; each replicate has its own, the same in both replays. `baseline_s` and `changed_s` are
     the means of those over the pairs. `low`, `high`: the 95 % interval of the mean difference (`metrics.paired`), in
     which the estimate always is; None without replicates. `jobs`, `gain`, `lose`: how many jobs
     started in both of the unjittered pair, and which shares of them start more than 60 s earlier, later.

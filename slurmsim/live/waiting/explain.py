@@ -32,10 +32,11 @@ def explain(folder: Path, job: str, now: int | None = None, *, offers: bool = Tr
     Returns
     -------
     dict
-        ``job``, ``name``, ``user``, ``state``, ``reason`` and its ``rule``, ``waited_s``; of one that waits ``facts``
-        (`slurmsim.live.waiting.numbers`), ``ahead_n`` and the first of them (``ahead``), ``planned_start`` (None: no
-        scheduler has planned it), ``policy`` (what that says itself, or nothing), ``starts_by_itself``, ``interval``
-        (`slurmsim.live.waiting.interval`) and ``offers`` (`slurmsim.live.waiting.trial_changes`).
+        ``job``, ``name``, ``user``, ``state``, ``reason`` and its ``rule``, ``waited_s``.
+        A pending job has more: ``facts`` (`slurmsim.live.waiting.numbers`), ``ahead_n`` and the first of these jobs
+        (``ahead``), ``planned_start`` (None: no scheduler has planned it), ``policy`` (its own words, or nothing),
+        ``starts_by_itself``, ``interval`` (`slurmsim.live.waiting.interval`) and ``offers``
+        (`slurmsim.live.waiting.trial_changes`).
 
     Raises
     ------

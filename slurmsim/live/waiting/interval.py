@@ -1,8 +1,8 @@
 """When a waiting job starts in truth: an 80 % interval, from copies of the cluster that live on as its past has been.
 
-In each copy every job runs for a part of its limit that was drawn from those of jobs that have ended (of its own user
-where there are enough), all of them longer or shorter by what such draws were wrong by in some stretch of the past
-(`slurmsim.live.waiting.misjudged`), and what comes meanwhile is what came in a stretch of the past, drawn too. The
+In each copy every job runs for a part of its limit. The part is drawn from those of jobs that have ended, of its own
+user where there are enough. All of them are longer or shorter by the error of such draws in some stretch of the past
+(`slurmsim.live.waiting.misjudged`). The jobs that come meanwhile are those of a stretch of the past, drawn too. The
 policy and all rules decide in the copies as they do here. Parametric forms are not needed: the site's own past is the
 distribution.
 

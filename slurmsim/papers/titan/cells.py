@@ -1,9 +1,10 @@
 """Simulated runs of the Titan experiment: which they are, and what is measured of each.
 
-*queue*: the synthetic Titan under its policy, without boosts, and without the limit on queued jobs. *slurm*: the same
-jobs under Slurm's own rules, where boosts are QOS priorities and the limit is MaxJobsAccruePerUser of the partition's
-QOS; and under Titan's discipline on top of Slurm's backfill. *project*: a stand-in for HEP110 beside the others'
-load. These two have a ninth of the jobs. *year*: the whole year, once.
+- *queue*: the synthetic Titan under its policy, without boosts, and without the limit on queued jobs.
+- *slurm*: the same jobs under Slurm's own rules, where boosts are QOS priorities and the limit is MaxJobsAccruePerUser
+  of the partition's QOS; and under Titan's discipline on top of Slurm's backfill.
+- *project*: a stand-in for HEP110 beside the others' load. This and *slurm* have a ninth of the jobs.
+- *year*: the whole year, once.
 """
 
 from __future__ import annotations

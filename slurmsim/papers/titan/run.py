@@ -1,9 +1,9 @@
 """Using up an allocation on Titan: the paper's numbers beside ours (docs/systems/titan.md).
 
 *model*: the quantitative model's own figures. *validation*: the second validation, one hundred projects that wait and
-run one hour on average for 5,000 h: A draws waits and lets jobs overlap, as the base model assumes; B is a single node
-with a closed loop, simulated. *queue*, *slurm*, *project*, *year*: the synthetic Titan (`titan_runs`), paired by seed;
-plans know run times, as in the replays of the paper's simulator.
+run one hour on average for 5,000 h. Its case A draws waits and lets jobs overlap, as the base model assumes; case B is
+a single node with a closed loop, simulated. *queue*, *slurm*, *project*, *year*: the synthetic Titan (`titan_runs`),
+paired by seed. Plans know run times, as in the replays of the paper's simulator.
 """
 
 from __future__ import annotations

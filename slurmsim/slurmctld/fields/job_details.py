@@ -118,9 +118,9 @@ _WALLS = (
 def untried(row: Row, cluster: LiveCluster) -> bool:
     """Return True if no pass has looked for nodes (node_cnt_wag), so that only tasks say how many there will be.
 
-    A pass does not look for nodes for these jobs: jobs that came held; jobs with a reservation that has not begun; jobs
-    over a limit of jobs or of wall time (acct_policy_job_runnable_pre_select); jobs of a user that no partition lets
-    in; jobs that came with an account or QOS that no partition takes. What was found is forgotten with an update of
+    A pass does not look for nodes if the job came held or has a reservation that has not begun. Nor does it if the job
+    is over a limit of jobs or of wall time (acct_policy_job_runnable_pre_select). Nor does it if no partition lets its
+    user in, or if it came with an account or QOS that no partition takes. What was found is forgotten with an update of
     what the job asks for.
     """
     core, request = row.core, row.core.sub.request

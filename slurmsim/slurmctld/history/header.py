@@ -18,11 +18,11 @@ def new_header(
     accounting: Sequence[str] = (), storage: str = "", operators: Sequence[str] = (), streams: str = "",
     power: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """What a new cluster is.
+    """Return the header of a new cluster: what it is made of.
 
-    `conf` is the name of a slurm.conf in its folder, empty for `nodes` times `cpus`; `storage` is ``none`` or
-    ``slurmdbd`` in place of what the conf says of its database; `operators` are users who may do to all jobs what
-    their owners may; `streams` is the name of a file of streams of jobs in its folder;
+    `conf` is the name of a slurm.conf in its folder, empty for `nodes` times `cpus`. `storage` is ``none`` or
+    ``slurmdbd`` in place of what the conf says of its database. `operators` are users who may do to all jobs what
+    their owners may. `streams` is the name of a file of streams of jobs in its folder.
     `power` has options of power (`slurmsim.sim.power_options`) by name. `completing` says that jobs keep their nodes
     until their processes are gone: folders older than 0.6.0 go on without.
     """

@@ -1,7 +1,8 @@
 """What a journal's bytes say: header and entries, where they end, and what is wrong with them.
 
-Reading tells apart a clean end, a torn last line (never acknowledged), a tail that was cut, a line that came twice, is
-missing, stands at another's place or is damaged, and a header that is torn or of another format. It changes nothing.
+Reading tells apart a clean end, a torn last line (never acknowledged), and a tail that was cut. It finds a line that
+came twice, is missing, stands at another's place or is damaged, and a header that is torn or of another format. It
+changes nothing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What an ended run has left: its script, and steps with tasks that take time to die.
 
 Mirrors slurmd's _rpc_terminate_job and _pause_for_job_completion (req.c, 22.05): all that is left of a job gets CONT
-and TERM, and KILL when KillWait is over. slurmd looks whether it is gone: a few times within the first second, then
-every second, and from the eleventh on every ten. When it finds nothing the node is clean.
+and TERM, and KILL when KillWait is over. The node daemon looks whether it is gone: a few times within the first second,
+then every second, and from the eleventh on every ten. When it finds nothing the node is clean.
 """
 
 from __future__ import annotations

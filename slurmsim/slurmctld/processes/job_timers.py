@@ -1,9 +1,9 @@
 """What happens to a job's processes at an instant known beforehand: warnings, limits of steps, the last signal.
 
 Each is a method here and plain data, never a closure, so that what waits can be written down and taken up again.
-``--signal`` mirrors job_time_limit (job_mgr.c, 22.05): at each scan for time limits a job that would be within its
-warning time before the next scan but one gets its signal, once a run: its script alone with ``B:``, else the tasks of
-its steps.
+``--signal`` mirrors job_time_limit (job_mgr.c, 22.05). At each scan for time limits a job that would be within its
+warning time before the next scan but one gets its signal, once a run. With ``B:`` its script alone gets it, else the
+tasks of its steps.
 """
 
 from __future__ import annotations

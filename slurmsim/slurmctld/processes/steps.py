@@ -1,7 +1,7 @@
 """Job steps: made, ended, signalled and told of. Beside srun's steps every batch script is one.
 
 Mirrors step_mgr.c (22.05). What a client is to know while its step runs (signals, that its job is over) is put into the
-job's `mail`, which is not kept: a client that asks again after a restart sees from the state what it has missed.
+job's `mail`. The mail is not kept: a client that asks again after a restart sees from the state what it has missed.
 """
 
 from __future__ import annotations

@@ -17,11 +17,11 @@ _OWN = (
 
 
 def normalised_request(cluster: LiveCluster, asked: dict[str, Any]) -> dict[str, Any]:
-    """The request as the controller takes it.
+    """Return the request as the controller takes it.
 
-    A list of array tasks without an element is no array; a job that reboots its nodes has them to itself; a job that
-    names a reservation and no partition goes to the reservation's (_get_job_parts); no job has fewer nodes than all its
-    partitions want (_valid_job_part).
+    A list of array tasks without an element is no array. A job that reboots its nodes has them to itself. A job that
+    names a reservation and no partition goes to the reservation's partition (_get_job_parts). No job has fewer nodes
+    than all its partitions want (_valid_job_part).
     """
     changes: dict[str, Any] = {name: None for name in _OWN if name in asked}
     if asked.get("partition") is None:
