@@ -80,13 +80,13 @@ def write_bundle(options: RunOptions, fit: Fit, file: Path) -> str:
 
 
 def bundle_options(folder: Path) -> RunOptions:
-    """The run of an unpacked bundle."""
+    """Return the run of an unpacked bundle."""
     accounting = [folder / name for name in (QOS, ASSOCIATIONS) if (folder / name).exists()]
     return RunOptions.of(folder / LOG, "", conf=folder / CONF, accounting=accounting)
 
 
 def make_copy(prepared: Prepared, seed: int, folder: Path) -> Copy:
-    """The files of a bundle, written to `folder`."""
+    """Write the files of a bundle to `folder`."""
     assert prepared.options.conf is not None
     conf = Path(prepared.options.conf)
     beside = {name: read_conf(path) for name in ("gres.conf", "topology.conf")
@@ -110,7 +110,7 @@ def make_copy(prepared: Prepared, seed: int, folder: Path) -> Copy:
 
 
 def renamed_accounting(accounting: Accounting, names: Renaming) -> Accounting:
-    """The same accounts, users, QOS and limits under other names."""
+    """Return the same accounts, users, QOS and limits under other names."""
 
     def qos_of(found: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(names.name("qos", one) for one in found)
@@ -170,7 +170,7 @@ def _facts(copy: Copy, fit: Fit) -> bytes:
 
 
 def _packed(files: Mapping[str, bytes]) -> bytes:
-    """A tar.gz in which nothing tells who made it, or when."""
+    """Return a tar.gz in which nothing tells who made it, or when."""
     held = io.BytesIO()
     with tarfile.open(fileobj=held, mode="w") as tar:
         for name, content in sorted(files.items()):

@@ -77,7 +77,7 @@ def candidates(site: Site, families: Sequence[str] = ()) -> list[Candidate]:
 
 
 def check_families(families: Sequence[str]) -> None:
-    """Raises ConfigError for a family there is not."""
+    """Raise ConfigError for a family there is not."""
     for name in families:
         if name not in FAMILIES:
             raise ConfigError(f"no family {name!r}", field="--try", expected=", ".join(FAMILIES))

@@ -147,7 +147,7 @@ def _digest(waits: Floats) -> bytes:
 
 
 def _order(one: Tried) -> tuple[bool, float, bool, float]:
-    """What explains most first, then what came nearest, what changes nothing and what failed last."""
+    """Return a sort key: what explains most, then what came nearest, what changes nothing, and what failed."""
     share = one.explains.mean if one.explains is not None and one.clear else 0.0
     return one.factor is None, -share, bool(one.same_as), one.factor or 0.0
 
@@ -165,7 +165,7 @@ class _Search:
         self.seen: dict[int, Tried] = {}
 
     def far(self, replayed: Floats) -> float:
-        """The distance of a replay."""
+        """Return the distance of a replay."""
         return distance(self.logged, replayed, self.longest)
 
     def first_look(self, changes: Sequence[Candidate]) -> list[Tried]:
@@ -209,7 +209,7 @@ class _Search:
             yield i, [1 - far[k, i] / far[k, -1] if far[k, -1] else 0.0 for k in range(replicates)]
 
     def changed(self, one: Candidate) -> RunOptions:
-        """The run with a change."""
+        """Return the run with a change."""
         return replace(self.options, set=self.options.set + one.set)
 
     def results(self, tasks: Iterable[Task]) -> Iterator[tuple[str, Any, Exception | None]]:

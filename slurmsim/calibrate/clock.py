@@ -23,7 +23,7 @@ RHYTHM = 0.1
 
 
 def clock_remarks(workload: Workload, dump: DumpClock | None, timed: Sequence[int] = ()) -> list[Remark]:
-    """What is odd about the times of a log; `timed` are those of events and reservations given beside it."""
+    """Return what is odd about the times of a log; `timed` are those of events and reservations given beside it."""
     found = list(_zone(dump)) if dump is not None else []
     found += _order(workload)
     found += _backwards(workload)
@@ -105,7 +105,7 @@ def _nights(workload: Workload) -> Iterator[Remark]:
 
 
 def _quiet(submit: npt.NDArray[np.int64]) -> int:
-    """The hour that begins the six hours with the fewest submissions."""
+    """Return the hour that begins the six hours with the fewest submissions."""
     hours = np.bincount(submit % DAY // HOUR, minlength=24)
     six = np.array([np.roll(hours, -h)[:6].sum() for h in range(24)])
     return int(np.argmin(six))

@@ -106,7 +106,7 @@ def _check(options: RunOptions, replicates: int, jitter_s: int, top: int) -> Non
 
 
 def _dump(options: RunOptions) -> DumpClock | None:
-    """The clock of the log where it is a dump of sacct."""
+    """Return the clock of the log where it is a dump of sacct."""
     file = Path(options.workload)
     if choose_input_format(file, options.format).name != "sacct":
         return None

@@ -22,7 +22,7 @@ _TRIED = ("change", "now", "explains", "95 % interval", "factor", "error", "rank
 
 
 def not_modelled(findings: Sequence[Finding], seen: Sequence[Seen]) -> list[dict[str, Any]]:
-    """The configuration's keys and values that count otherwise here than in Slurm."""
+    """Return the configuration's keys and values that count otherwise here than in Slurm."""
     rows: list[dict[str, Any]] = [
         {"key": f"{one.group}.{one.key}" if one.group else one.key, "line": one.place.line, "value": one.value,
          "why": one.option.why}
@@ -37,7 +37,7 @@ def not_modelled(findings: Sequence[Finding], seen: Sequence[Seen]) -> list[dict
 
 
 def as_text(found: Diagnosis, keys: Sequence[dict[str, Any]]) -> str:
-    """The diagnosis for a terminal."""
+    """Return the diagnosis for a terminal."""
     blocks = [f"{found.log}: {found.missing}"] if found.missing else []
     blocks += [_listed("Data", found.data, "nothing is missing"), _listed("Clock", found.clock, "nothing is odd")]
     absent = [_key(row) for row in keys] + [_remark(one) for one in found.options]
@@ -56,7 +56,7 @@ def as_text(found: Diagnosis, keys: Sequence[dict[str, Any]]) -> str:
 
 
 def as_dict(found: Diagnosis, keys: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The diagnosis for programs."""
+    """Return the diagnosis for programs."""
     return {
         "log": found.log, "records": found.records, "missing": found.missing,
         "data": [asdict(one) for one in found.data], "clock": [asdict(one) for one in found.clock],
@@ -69,7 +69,7 @@ def as_dict(found: Diagnosis, keys: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def as_page(found: Diagnosis, keys: Sequence[dict[str, Any]]) -> str:
-    """The diagnosis as one HTML document."""
+    """Return the diagnosis as one HTML document."""
     sentence = found.fit.sentence.replace("baseline", "replay")
     lines = [found.missing] if found.missing else []
     blocks = [page.heading(f"Calibration: {found.log}", *lines, sentence)]

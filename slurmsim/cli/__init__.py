@@ -72,7 +72,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser(asked: str | None = None) -> argparse.ArgumentParser:
-    """The parser with all subcommands; only the module of `asked` is loaded if it is one of them."""
+    """Return the parser with all subcommands; only the module of `asked` is loaded if it is one of them."""
     about = "A Slurm you can hold in one process: replay job logs, compare policies."
     parser = _Parser(prog="slurmsim", description=about)
     kind = "compiled" if compiled() else "pure Python"

@@ -25,7 +25,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _common(p: argparse.ArgumentParser, out: str, workers: int = 0) -> None:
-    """What all experiments take; `workers` is 1 where CPU times count, which processes side by side disturb."""
+    """Add the options of all experiments; `workers` is 1 where CPU times count, since side by side they disturb."""
     p.add_argument("--out", metavar="OUT", type=Path, default=Path(out), help="folder (default %(default)s)")
     p.add_argument("--workers", metavar="N", type=int, default=workers,
                    help=f"processes (default: {workers or 'as many as cores'})")  # fmt: skip
@@ -36,7 +36,7 @@ def _common(p: argparse.ArgumentParser, out: str, workers: int = 0) -> None:
 
 
 def _own_data(name: str = "") -> Path | None:
-    """The user's folder of job logs, or a file in it."""
+    """Return the user's folder of job logs, or a file in it."""
     folder = os.environ.get("SLURMSIM_DATA")
     return None if folder is None else Path(folder) / name
 

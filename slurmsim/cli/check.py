@@ -101,7 +101,7 @@ def _as_finding(error: ConfigError, key: str) -> Finding:
 
 
 def _policy_findings(examination: Examination, conf: Path) -> list[Finding]:
-    """An error when SchedulerType names no installed policy, or gives it options it does not have."""
+    """Return an error if SchedulerType names no installed policy, or gives it options it does not have."""
     from slurmsim.policy import configured_policy  # needs NumPy, which the command line must not wait for
 
     cluster = examination.cluster

@@ -20,7 +20,7 @@ class Dispatcher(Protocol):
     """A policy that also plans a single instance, given and answered as plain data."""
 
     def dispatch(self, instance: Mapping[str, Any], clock: Callable[[], float] | None = None) -> dict[str, Any]:
-        """The answer; raises InputError with the field of what is wrong."""
+        """Return the answer; raises InputError with the field of what is wrong."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

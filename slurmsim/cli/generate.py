@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def describe_model(model: Model) -> str:
-    """The model's name, its sentence and a line for each parameter: name, default, unit, meaning."""
+    """Return the model's name, its sentence and a line for each parameter: name, default, unit, meaning."""
     rows = model.parameters()
     names = max(len(r.name) for r in rows)
     defaults = max(len(r.default) for r in rows)
@@ -82,14 +82,14 @@ def describe_model(model: Model) -> str:
 
 
 def summary(workload: Workload) -> str:
-    """What was made, in one line."""
+    """Return what was made, in one line."""
     submit, run_time = workload.ints["submit"], workload.ints["run_time"]
     days = (submit[-1] - submit[0]) / 86_400
     return f"{len(workload):,} jobs submitted over {days:,.1f} days, mean run time {run_time.mean():,.0f} s"
 
 
 def _options(args: argparse.Namespace, model: Model) -> dict[str, str]:
-    """The model's parameters as given, by ``-o`` and by the common options."""
+    """Return the model's parameters as given, by ``-o`` and by the common options."""
     options = parse_option_list(args.option)
     for name in _COMMON:
         text = getattr(args, name)

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def folder_of(args: argparse.Namespace) -> Path:
-    """The cluster's folder."""
+    """Return the cluster's folder."""
     from slurmsim.cli.live import _folder
 
     return _folder(args)
@@ -86,7 +86,7 @@ def _given(words: list[str]) -> dict[str, Any]:
 
 
 def line(rule: dict[str, Any]) -> str:
-    """A rule for people: its number, what it does, how many it met of those it saw, until when."""
+    """Return a rule for people: its number, what it does, how many it met of those it saw, until when."""
     said = {name: rule[name] for name in ("command", "user", "job", "every", "probability", "after", "times", "seed")}
     said = {name: value for name, value in said.items() if value != COMMON[name].default} | {
         name: value for name, value in rule["parameters"].items() if value not in ("", None)

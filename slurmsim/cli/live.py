@@ -165,7 +165,7 @@ def run_up(args: argparse.Namespace) -> int:
 
 
 def _given(args: argparse.Namespace) -> list[str]:
-    """The options of `up` that say what the cluster is."""
+    """Return the options of `up` that say what the cluster is."""
     names = ("conf", "nodes", "cpus_per_node", "gpus_per_node", "accounting", "no_accounting", "user", "operator",
              "streams", "slurm_version", "clock", "rate", "frozen", "fast", "start", "jobs", *OPTIONS)  # fmt: skip
     return [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) not in (None, False, [])]
@@ -303,7 +303,7 @@ def run_clock(args: argparse.Namespace) -> int:
 
 
 def run_calls(args: argparse.Namespace) -> int:
-    """A line a call: when, who, exit code, seconds, and the words."""
+    """Print a line for each call: time, user, exit code, seconds, and the words."""
     answer = daemon.call(_folder(args), "calls", command=args.command)
     if answer["damaged"]:
         print(f"slurmsim: warning: damaged lines are left out: {', '.join(answer['damaged'])}", file=sys.stderr)

@@ -12,7 +12,7 @@ from slurmsim.toml_file import parse_toml
 
 
 def read_problem(path: Path, expected: str) -> dict[str, Any]:
-    """The table in `path`. Raises InputError; `expected` names the keys of such a table."""
+    """Return the table in `path`. Raises InputError; `expected` names the keys of such a table."""
     try:
         text = read_text(path)
         data = loads(text) if path.suffix == ".json" else parse_toml(text)

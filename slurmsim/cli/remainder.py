@@ -9,7 +9,7 @@ from slurmsim.errors import ConfigError
 
 
 def command_of(args: argparse.Namespace, name: str, flags: Sequence[str] = ()) -> list[str]:
-    """The command to run, out of ``args.words``, without ``--``; empty for none.
+    """Return the command to run, out of ``args.words``, without ``--``; empty for none.
 
     argparse leaves options behind the first positional word to the command: ``--state DIR`` and those of `flags` (which
     take no value) are put into `args` here, until ``--``. Raises ConfigError for another option.

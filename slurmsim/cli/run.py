@@ -78,7 +78,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def add_variants(parser: argparse.ArgumentParser) -> None:
-    """The options that make another log of the same."""
+    """Add the options that make another log of the same one."""
     parser.add_argument("--window", metavar="FROM,TO", help="only jobs submitted in between, times as --until has them")
     parser.add_argument("--weeks", type=int, metavar="N",
                         help="make the log N weeks long: behind its whole weeks each user repeats weeks of his own, "
@@ -97,7 +97,7 @@ def add_variants(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_power(parser: argparse.ArgumentParser) -> None:
-    """The options about watts."""
+    """Add the options about watts."""
     parser.add_argument("--power-budget", metavar="WATTS|FILE",
                         help="what all nodes together may draw: watts, or a CSV file of time,watts")  # fmt: skip
     parser.add_argument("--power-cap", metavar="WATTS",
@@ -110,7 +110,7 @@ def _add_power(parser: argparse.ArgumentParser) -> None:
 
 
 def add_accounting(parser: argparse.ArgumentParser) -> None:
-    """The options about accounting data."""
+    """Add the options about accounting data."""
     parser.add_argument(
         "--accounting",
         action="append",
@@ -128,13 +128,13 @@ def add_accounting(parser: argparse.ArgumentParser) -> None:
 
 
 def add_groups(parser: argparse.ArgumentParser) -> None:
-    """The option about groups of users."""
+    """Add the option about groups of users."""
     parser.add_argument("--groups", action="append", default=[], metavar="FILE",
                         help="for AllowGroups: getent group (and passwd); may be given several times")  # fmt: skip
 
 
 def add_impossible(parser: argparse.ArgumentParser) -> None:
-    """What to do with jobs the cluster could not take."""
+    """Add the option about jobs that the cluster could not take."""
     parser.add_argument(
         "--impossible-jobs",
         choices=("stop", "drop"),
@@ -188,7 +188,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def run_keywords(args: argparse.Namespace) -> dict[str, Any]:
-    """What `args` has of a run's options, for `RunOptions.of`."""
+    """Return what `args` has of a run's options, for `RunOptions.of`."""
     from slurmsim.config.load import parse_override
     from slurmsim.replaying.options import RunOptions
 

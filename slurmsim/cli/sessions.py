@@ -78,7 +78,7 @@ def _stop(folder: Path) -> int:
 
 
 def _check_own(file: str) -> None:
-    """A recording runs what it says, srun's programs and scripts. Raises ConfigError for one of another user."""
+    """Raise ConfigError for a recording of another user: a replay runs the programs and scripts in it."""
     try:
         owner = os.stat(file).st_uid
     except OSError:

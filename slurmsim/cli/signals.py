@@ -19,7 +19,7 @@ class Ending:
         self.terminated = False
 
     def code(self, code: int) -> int:
-        """The exit code of a command that says `code`."""
+        """Return the exit code of a command that says `code`."""
         return TERMINATED if code == INTERRUPTED and self.terminated else code
 
 

@@ -129,7 +129,7 @@ class Application:
 
     @classmethod
     def fit(cls, nodes: ArrayLike, watts: ArrayLike, ghz: ArrayLike, seconds: ArrayLike) -> Fit:
-        """The application that fits samples: a, b and c power and frequency, the others run times.
+        """Return the application that fits samples: a, b and c power and frequency, the others run times.
 
         Parameters
         ----------
@@ -178,5 +178,5 @@ class Fit:
 
 
 def _like(found: Any) -> Any:
-    """A float of what has no dimension."""
+    """Return a float of what has no dimension."""
     return float(found) if np.ndim(found) == 0 else np.asarray(found)

@@ -18,7 +18,7 @@ LEAST = 6
 
 
 def checked(nodes: ArrayLike, watts: ArrayLike, ghz: ArrayLike, seconds: ArrayLike) -> tuple[FloatArray, ...]:
-    """The samples as arrays (n,). Raises ConfigError for too few, and for numbers that cannot be."""
+    """Return the samples as arrays (n,). Raises ConfigError for too few, and for numbers that cannot be."""
     n, p, f, t = (np.asarray(one, np.float64).ravel() for one in (nodes, watts, ghz, seconds))
     if not len(n) == len(p) == len(f) == len(t):
         raise ConfigError("columns of different lengths", field="samples", expected="nodes, watts, GHz and s of each")
@@ -38,7 +38,7 @@ def checked(nodes: ArrayLike, watts: ArrayLike, ghz: ArrayLike, seconds: ArrayLi
 
 
 def power_constants(f: FloatArray, p: FloatArray) -> tuple[tuple[float, float, float], FloatArray]:
-    """a > 0, b and c >= 0 by least squares (equation 18), and their half-widths."""
+    """Return a > 0, b and c >= 0 by least squares (equation 18), and their half-widths."""
     from_scipy = _scipy()
     columns = np.stack([f**3, f, np.ones_like(f)], axis=1)
     found = from_scipy.lsq_linear(columns, p, bounds=([1e-9, 0, 0], np.inf)).x

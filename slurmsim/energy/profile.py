@@ -61,12 +61,12 @@ class Profile:
         return found
 
     def drawn_mw(self, cap_mw: int) -> int:
-        """What its processor draws under that cap, milliwatts: no more than it can use."""
+        """Return what its processor draws under that cap, milliwatts: no more than it can use."""
         return min(cap_mw, round(self.application.p_high_w * 1000))
 
 
 def read_profile(text: str, min_nodes: int, max_nodes: int, malleable: bool) -> Profile:
-    """The profile a workload's columns say. Raises ConfigError, its field ``app``."""
+    """Return the profile a workload's columns say. Raises ConfigError, its field ``app``."""
     head, *rest = text.split(":")
     items = rest if head in TABLE else [head, *rest]
     numbers: dict[str, float] = dict(TABLE[head]) if head in TABLE else {}

@@ -24,5 +24,5 @@ CLAIM_TITLES = ("claim", "paper", "ours", "ratio", "verdict")
 
 
 def verdict(good: bool, direction: bool = False) -> str:
-    """The word for a claim that holds, or holds in its direction alone."""
+    """Return the word for a claim that holds, or holds in its direction alone."""
     return REPRODUCED if good else DIRECTION if direction else NOT

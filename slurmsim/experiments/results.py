@@ -53,5 +53,5 @@ def write_results(
 
 
 def estimate_facts(e: Estimate | None) -> dict[str, Any] | None:
-    """A mean and its interval for programs."""
+    """Return a mean and its interval for programs."""
     return None if e is None else {"mean": e.mean, "half_width_95": e.half, "n": e.n}

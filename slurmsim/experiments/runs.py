@@ -84,7 +84,7 @@ def work_all(
     cells: Sequence[Any], work: Work, folder: Path, *, workers: int = 0, fresh: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, dict[str, Any]]:  # fmt: skip
-    """The figures of every cell by its name, from its file where that is there.
+    """Return the figures of every cell by its name, from its file where that is there.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def _file(cell: Any, folder: Path) -> Path:
 
 
 def _definition(cell: Any, work: Work) -> dict[str, Any]:
-    """What the figures of `cell` depend on, as it is when read back."""
+    """Return what the figures of `cell` depend on, as it is when read back."""
     fields = asdict(cell)
     content = {
         name: _digest(value) for name, value in fields.items() if isinstance(value, str) and os.path.isfile(value)
@@ -159,7 +159,7 @@ def _sources(work: Work) -> list[str]:
 
 
 def _source(function: Any) -> str:
-    """The source of a function's package; our own papers share code, so they count as a whole."""
+    """Return the source of a function's package; our own papers share code, so they count as a whole."""
     module = str(getattr(function, "__module__", ""))
     return packages_digest(PAPERS) if module.startswith(f"{PAPERS}.") else source_digest(module)
 

@@ -8,7 +8,7 @@ _BITS = 53
 
 
 def draw(seed: int, rule: int, k: int, purpose: str) -> float:
-    """A number of [0, 1), uniform over (seed, rule, k, purpose).
+    """Return a number of [0, 1), uniform over (seed, rule, k, purpose).
 
     >>> draw(0, 1, 1, "strike") == draw(0, 1, 1, "strike") != draw(1, 1, 1, "strike")
     True

@@ -70,7 +70,7 @@ class Kind:
 
 
 def number(low: float, high: float) -> Read:
-    """Reads a number within bounds."""
+    """Return a reader of numbers within bounds."""
 
     def read(name: str, value: Any) -> float | int:
         expected = f"a number from {low:g} to {high:g}"
@@ -86,7 +86,7 @@ def number(low: float, high: float) -> Read:
 
 
 def whole(low: int, high: int) -> Read:
-    """Reads a whole number within bounds."""
+    """Return a reader of whole numbers within bounds."""
 
     def read(name: str, value: Any) -> int:
         try:
@@ -101,14 +101,14 @@ def whole(low: int, high: int) -> Read:
 
 
 def text(name: str, value: Any) -> str:
-    """Reads a text."""
+    """Read a text."""
     if not isinstance(value, str) or len(value) > MOST_TEXT:
         raise ConfigError("no text" if not isinstance(value, str) else "too long a text", field=name, expected="a text")
     return value
 
 
 def yes_no(name: str, value: Any) -> bool:
-    """Reads ``yes``, ``no``, true or false."""
+    """Read ``yes``, ``no``, true or false."""
     if isinstance(value, bool):
         return value
     if value not in ("yes", "no"):
@@ -117,7 +117,7 @@ def yes_no(name: str, value: Any) -> bool:
 
 
 def one_of(*words: str) -> Read:
-    """Reads one of some words."""
+    """Return a reader of one of some words."""
 
     def read(name: str, value: Any) -> str:
         if value not in words:
@@ -128,7 +128,7 @@ def one_of(*words: str) -> Read:
 
 
 def delay(name: str, value: Any) -> list[Any]:
-    """Reads seconds or their distribution: ``["fixed", s]``, ``["uniform", low, high]``, ``["exponential", mean]``.
+    """Read seconds or their distribution: ``["fixed", s]``, ``["uniform", low, high]``, ``["exponential", mean]``.
 
     >>> delay("seconds", 2), delay("seconds", "uniform:1:3"), delay("seconds", "exponential:0.5")
     (['fixed', 2], ['uniform', 1, 3], ['exponential', 0.5])
@@ -253,7 +253,7 @@ KINDS: dict[str, Kind] = {
 
 
 def kind_of(name: str) -> tuple[str, Kind]:
-    """A kind by its name, states in any writing (``out-of-memory``). Raises ConfigError."""
+    """Return a kind by its name, states in any writing (``out-of-memory``). Raises ConfigError."""
     for found in (name, name.upper().replace("-", "_")):
         if found in KINDS:
             return found, KINDS[found]

@@ -110,7 +110,7 @@ class FaultRule:
         return True
 
     def chance(self, purpose: str) -> float:
-        """The draw for the one seen last."""
+        """Return the draw for the one seen last."""
         return draw(self.seed, self.id, self.seen, purpose)
 
     def shown(self) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def matches(patterns: str, name: str) -> bool:
 
 
 def settings_of(what: str) -> dict[str, Parameter]:
-    """What may be said of a fault of this kind."""
+    """Return what may be said of a fault of this kind."""
     kind = KINDS[what]
     return {name: COMMON[name] for name in COMMON if name in _APPLIES[kind.of]} | dict(kind.parameters)
 

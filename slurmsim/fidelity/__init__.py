@@ -89,7 +89,7 @@ class Assessment:
         return asdict(self)
 
     def as_row(self) -> dict[str, str]:
-        """The line a person reads."""
+        """Return the line a person reads."""
         return {
             "recording": self.recording.removesuffix(".json"), "Slurm": self.slurm, "jobs": str(self.jobs),
             "same order": f"{self.order:.1%}", "same nodes": f"{self.nodes:.1%}",
@@ -134,7 +134,7 @@ def compare(recording: Recording) -> Assessment:
 
 
 def measure(step: InStep, locked: Locked, free: Free) -> Assessment:
-    """The three replays of one recording beside what was recorded."""
+    """Return the three replays of one recording beside what was recorded."""
     recording = step.recording
     jobs, epoch = recording.jobs, recording.epoch
     ids = [j.id for j in jobs]

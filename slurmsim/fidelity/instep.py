@@ -107,7 +107,7 @@ def replay_in_step(recording: Recording) -> InStep:
 
 
 def _begins(recording: Recording) -> Iterator[Recording]:
-    """The recording by each way it may have begun on slurmctld's clock, likeliest first."""
+    """Yield the recording by each way it may have begun on slurmctld's clock, likeliest first."""
     first, *others = CLOCK_ERROR_S
     yield recording.shifted(first)
     for seconds in UP_SOONER_S:
@@ -175,7 +175,7 @@ def _reconsider(stepper: _Stepper, chosen: dict[int, int], at: int, run: _Run) -
 
 
 def _split(run: _Run, second: int) -> list[tuple[int, int, list[int]]]:
-    """The CPUs on each of its nodes of every job that began in `second`."""
+    """Return the CPUs on each of its nodes of every job that began in `second`."""
     return [
         (job_id, alloc.mask, np.broadcast_to(alloc.cpus, alloc.n_nodes).tolist())
         for job_id, alloc in sorted(run.held.items())
@@ -281,7 +281,7 @@ class _Stepper:
 
 
 def _after_the_turn(started: dict[int, str], now: dict[int, str], next_second: dict[int, str]) -> dict[int, str]:
-    """What of `started`, in its order, is recorded with the next second, if one pass across the turn explains both."""
+    """Return the starts, in order, that are recorded in the next second, if one pass across the turn explains both."""
     items = list(started.items())
     first, rest = dict(items[: len(now)]), dict(items[len(now) :])
     return rest if now and first == now and rest.items() <= next_second.items() else {}

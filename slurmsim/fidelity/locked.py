@@ -147,7 +147,7 @@ class _Walk:
     # -- moments of the recording ---------------------------------------------------------------------------------
 
     def _moment(self, now: int) -> None:
-        """What the recording holds of the second `now`; its passes are asked for first."""
+        """Carry out what the recording holds of the second `now`, after its passes have been tried."""
         recorded = {job.id: job for job in self.starts.get(now, ()) if job.id not in self.ahead}
         facts: list[Fact] = [*self.ends.get(now, ()), *self.submits.get(now, ())]
         self.freed = [entry for entry in self.freed if entry[0] >= now - FREED_S]
@@ -180,7 +180,7 @@ class _Walk:
     def _best(
         self, now: int, recorded: dict[int, RecordedJob], suppositions: Iterable[Sequence[Bitmap]], best: _Best | None
     ) -> _Best:
-        """The passes under one of the suppositions that come closest to what is recorded, or `best` if that does."""
+        """Return the pass that comes closest to what is recorded, under one of the suppositions, or `best`."""
         for late in suppositions:
             for fork, started in self._passes(now, recorded, late):
                 agreed = [job_id for job_id in recorded if job_id in started]
@@ -214,7 +214,7 @@ class _Walk:
     def _passes(
         self, now: int, recorded: dict[int, RecordedJob], late: Sequence[Bitmap]
     ) -> Iterator[tuple[Controller, dict[int, str]]]:
-        """The passes the recording shows in this second, on copies, likeliest order of its events first.
+        """Yield the passes the recording shows in this second, on copies, likeliest order of its events first.
 
         `late` has the nodes that are still completing in each pass, the last of them in further ones, too.
         """
@@ -243,7 +243,7 @@ class _Walk:
     def _after_the_turn(
         self, now: int, started: dict[int, str], recorded: dict[int, RecordedJob]
     ) -> dict[int, RecordedJob]:
-        """Starts of our pass that are recorded with the next second, on the same nodes: it ran across the turn."""
+        """Return starts of our pass that are recorded in the next second, on the same nodes: it ran across the turn."""
         following = {job.id: job for job in self.starts.get(now + 1, ())}
         early = {
             job_id: following[job_id]
@@ -285,7 +285,7 @@ class _Walk:
     # -- moments of our own ---------------------------------------------------------------------------------------
 
     def _until(self, now: int, following: int) -> None:
-        """Passes the controller itself wants before the recording goes on. What they start is not started."""
+        """Try the passes that the controller wants before the recording goes on; their starts are not carried out."""
         while True:
             at = self.c.wake_at()
             if at is None or max(at, now + 1) >= following:
@@ -303,7 +303,7 @@ class _Walk:
             self._show(now)
 
     def _want(self, now: int, started: dict[int, str], recorded: dict[int, RecordedJob], *, whole: bool) -> None:
-        """`started` is what a pass of ours would start at `now`, `recorded` what is started.
+        """Note what a pass of ours would start at `now`, and what the recording starts.
 
         `whole`: the pass was such that it starts whatever may start; what it does not start is not wanted any more.
         """
@@ -320,7 +320,7 @@ class _Walk:
     # -- reasons --------------------------------------------------------------------------------------------------
 
     def _adopt(self, fork: Controller) -> None:
-        """What a pass on a copy found out of jobs that are pending in both: their reasons, and CPUs for them."""
+        """Take over what a pass on a copy found out about jobs pending in both: their reasons, and CPUs for them."""
         for job_id, job in self.c.state.jobs.items():
             other = fork.state.jobs.get(job_id)
             if other is not None and job.state == other.state == JobState.PENDING:
@@ -357,14 +357,14 @@ def _is_free(c: Controller, alloc: Allocation) -> bool:
 
 
 def _within(history: list[tuple[int, str]], begin: int, end: int) -> set[str]:
-    """The reasons that held at some time in ``[begin, end]``."""
+    """Return the reasons that held at some time in ``[begin, end]``."""
     found = {reason for when, reason in history if begin <= when <= end}
     held = [reason for when, reason in history if when < begin]
     return found | set(held[-1:])
 
 
 def _fork(c: Controller) -> Controller:
-    """A copy on which a pass can be tried. It shares functions, frozen values and the configuration.
+    """Return a copy on which a pass can be tried. It shares functions, frozen values and the configuration.
 
     By way of pickle, as `copy.deepcopy` leaves methods of compiled objects bound to the original.
     """

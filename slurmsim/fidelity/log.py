@@ -79,12 +79,12 @@ class LogAssessment:
         return f"{self.log}: {text}" if text else ""
 
     def as_row(self) -> dict[str, str]:
-        """The line a person reads."""
+        """Return the line a person reads."""
         return {"log": self.log, "jobs": str(self.records), **fit_row(self.fit)}
 
 
 def fit_row(fit: Fit) -> dict[str, str]:
-    """A grade as columns of a table."""
+    """Return a grade as columns of a table."""
 
     def shown(value: float | None, form: str, unit: str = "") -> str:
         return "–" if value is None else f"{value:{form}}{unit}"

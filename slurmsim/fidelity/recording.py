@@ -88,7 +88,7 @@ class Recording:
         return parse_policy(self.cluster.option("SchedulerType"))[0]
 
     def shifted(self, seconds: int) -> Recording:
-        """The same recording, begun that much later on slurmctld's clock."""
+        """Return the same recording, begun that much later on slurmctld's clock."""
         if not seconds:
             return self
         ints = dict(self.workload.ints)
@@ -98,7 +98,7 @@ class Recording:
         return replace(self, workload=workload, epoch=self.epoch + seconds)
 
     def lasting(self, seconds: Mapping[int, int]) -> Recording:
-        """The same recording, its jobs (by id) lasting so long when replayed."""
+        """Return the same recording, its jobs (by id) lasting so long when replayed."""
         ints = dict(self.workload.ints)
         ints["run_time"] = np.array([seconds[job_id] for job_id in ints["job_id"].tolist()], np.int64)
         return replace(self, workload=Workload(ints, self.workload.texts, self.workload.header))
@@ -160,7 +160,7 @@ def read_recording(path: Path, workload: Path | None = None, accounting: Path | 
 
 
 def _accounting(path: Path, cluster: ClusterSpec) -> Accounting | None:
-    """What the kit told sacctmgr before it began to record, None when it kept no accounts."""
+    """Return what the kit told sacctmgr before it began to record, None when it kept no accounts."""
     if cluster.option("AccountingStorageType") != "accounting_storage/slurmdbd":
         return None
     kind = path.name.removesuffix(".json").rpartition(".")[2]
@@ -188,7 +188,7 @@ def _clock(sdiag: Any, jobs: tuple[RecordedJob, ...], logged: dict[str, Any] | N
 
 
 def _workload(jobs: tuple[RecordedJob, ...], asked: dict[str, dict[str, Any]], source: str, epoch: int) -> Workload:
-    """The recorded jobs as a workload: asked for as in the workload file, submitted and lasting as recorded."""
+    """Return the recorded jobs as a workload: asked for as in the workload file, submitted and lasting as recorded."""
     ids: dict[str, list[int]] = {}
     for job in sorted(jobs, key=lambda job: job.id):
         ids.setdefault(job.label, []).append(job.id)
@@ -267,7 +267,10 @@ def _array(text: str, ids: list[int], job_id: int) -> dict[str, int]:
 
 
 def _dependency(text: str, ids: dict[str, list[int]]) -> str:
-    """The workload's own ids (``afterok:j003``) as job ids, an array's all; ids that never started are left unknown."""
+    """Return a dependency with job ids for the workload's own (``afterok:j003``), for an array all of its ids.
+
+    Ids that never started are left unknown.
+    """
     parts = []
     for part in filter(None, text.split(",")):
         kind, *names = part.split(":")

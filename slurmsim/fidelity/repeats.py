@@ -53,7 +53,7 @@ class Repeats:
         return asdict(self)
 
     def as_row(self) -> dict[str, str]:
-        """The line a person reads."""
+        """Return the line a person reads."""
         row = {"workload": self.workload, "scheduler": self.scheduler, "Slurm": self.slurm,
                "runs": str(len(self.recordings))}  # fmt: skip
         for name, far in (("real, real", self.real), ("replay, real", self.replay)):
@@ -91,7 +91,7 @@ def compare_repeats(recordings: Iterable[Recording]) -> list[Repeats]:
 
 
 def _thing(recording: Recording) -> tuple[object, ...]:
-    """What a recording is a recording of."""
+    """Return what a recording is a recording of."""
     options = tuple(sorted((key, str(value)) for key, value in recording.cluster.options.items()))
     return recording.workload.header.source, recording.slurm, options
 

@@ -188,7 +188,7 @@ class Cluster:
         return int(self._call("snapshot", path=os.path.abspath(path))["now"])
 
     def fork(self) -> Cluster:
-        """A copy of the cluster as it is at this moment, with a frozen clock; to be entered by ``with``.
+        """Return a copy of the cluster as it is at this moment, with a frozen clock; to be entered by ``with``.
 
         It answers the same commands and has a future of its own: whatever happens to it, this cluster does not know.
         What really runs here goes on here and is simulated there.
@@ -229,7 +229,7 @@ class Cluster:
         )  # fmt: skip
 
     def calls(self, command: str | None = None) -> list[Record]:
-        """The command calls so far, or those of one command: ``argv``, ``user``, ``rc``, ``seconds``, ``at``."""
+        """Return the command calls so far, or those of one command: ``argv``, ``user``, ``rc``, ``seconds``, ``at``."""
         return [Record(one) for one in self._call("calls", command=command)["calls"]]
 
     # -- the clock --------------------------------------------------------------------------------------------------
@@ -286,7 +286,7 @@ class Cluster:
         return rows
 
     def job(self, job_id: int | str) -> Record:
-        """The job with that id, or the array task ``N_T``. Raises KeyError."""
+        """Return the job with that id, or the array task ``N_T``. Raises KeyError."""
         text = str(job_id).strip()
         number = text.partition("_")[0]
         for row in self._jobs(job_id=int(number)) if number.isdecimal() else ():
@@ -295,7 +295,7 @@ class Cluster:
         raise KeyError(job_id)
 
     def nodes(self) -> list[Record]:
-        """All nodes: ``name``, ``state``, ``state_flags``, ``cpus``, ``alloc_cpus``, ``reason`` …"""
+        """Return all nodes: ``name``, ``state``, ``state_flags``, ``cpus``, ``alloc_cpus``, ``reason`` and more."""
         return self._rows("nodes", _NODE_FIELDS)
 
     def fail_node(self, nodes: str, reason: str = "Not responding") -> None:
@@ -335,8 +335,11 @@ class Cluster:
         return self.inject("answer", command=command, stdout=stdout, stderr=stderr, rc=rc, **given)
 
     def why(self, job: int | str, *, offers: bool = True) -> Record:
-        """Why a job waits: its reason with the numbers behind it, who is before it, its planned start, and what would
-        start it now (`slurmsim.live.waiting.explain`). Raises ConfigError for a job squeue does not know."""
+        """Return why a job waits (`slurmsim.live.waiting.explain`). Raises ConfigError for a job squeue does not know.
+
+        The answer has its reason with the numbers behind it, the jobs before it, its planned start, and what would
+        start it now.
+        """
         from slurmsim.live.waiting.explain import explain
 
         return Record(explain(self.folder, str(job), self.now, offers=offers))
@@ -358,7 +361,7 @@ class Cluster:
         return _records(self._call(call, fields=list(fields)), fields)
 
     def _call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """Raises ConfigError for what the daemon refuses, OutputError when it is stopped."""
+        """Call the daemon. Raises ConfigError for what it refuses, OutputError when it is stopped."""
         try:
             with self._line:
                 return self.client.call(name, **arguments)
@@ -374,7 +377,7 @@ def _records(answer: dict[str, Any], fields: Sequence[str]) -> list[Record]:
 
 
 def _run(server: Server) -> None:
-    """The daemon's thread: its folder is held as long as it runs."""
+    """Run the daemon in this thread; its folder is held as long as it runs."""
     from slurmsim.slurmctld.server.server import run_server
 
     try:
@@ -397,7 +400,7 @@ def cluster(
     streams: str | os.PathLike[str] | None = None, power: Mapping[str, str | float] | None = None,
     folder: str | os.PathLike[str] | None = None,
 ) -> Cluster:  # fmt: skip
-    """A live cluster for ``with``: sbatch, squeue and their family on PATH until its end.
+    """Return a live cluster for ``with``: sbatch, squeue and their family on PATH until its end.
 
     Parameters
     ----------
@@ -449,7 +452,7 @@ def restore(
     path: str | os.PathLike[str], *, frozen: bool = False, fast: bool = False, rate: float | None = None,
     folder: str | os.PathLike[str] | None = None,
 ) -> Cluster:  # fmt: skip
-    """The cluster that `Cluster.snapshot` or ``slurmsim snapshot`` wrote to `path`, for ``with``.
+    """Return the cluster that `Cluster.snapshot` or ``slurmsim snapshot`` wrote to `path`, for ``with``.
 
     Parameters
     ----------
@@ -470,7 +473,7 @@ def restore(
 
 
 def _mode(frozen: bool, fast: bool, rate: float | None) -> str | None:
-    """The clock these mean; None for none of them. Raises ConfigError for more than one."""
+    """Return the clock these mean; None for none of them. Raises ConfigError for more than one."""
     if frozen + fast + (rate is not None) > 1:
         raise ConfigError("frozen, fast and rate exclude each other", field="clock", expected="one of them")
     return "frozen" if frozen else "fast" if fast else "running" if rate is not None else None

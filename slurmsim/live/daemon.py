@@ -279,7 +279,7 @@ def environment(folder: Path, environ: Mapping[str, str], user: str | None = Non
 
 
 def shell_lines(folder: Path) -> str:
-    """What ``eval`` wants: PATH and the cluster's folder."""
+    """Return what ``eval`` wants: PATH and the cluster's folder."""
     return (
         f'export {FOLDER_VARIABLE}={shlex.quote(str(folder))}\nexport PATH={shlex.quote(str(folder / "bin"))}:"$PATH"\n'
     )

@@ -69,7 +69,7 @@ def inject(call: Call, what: str, given: Mapping[str, Any]) -> Fault:
 
 
 def spoken(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as the daemon reads them: spans of time like ``10m`` as seconds, None left out.
+    """Return settings as the daemon reads them: spans of time like ``10m`` as seconds, None left out.
 
     >>> spoken({"for": "10m", "seconds": "uniform:1:2", "times": None, "for_": 3})
     {'for': 3, 'seconds': 'uniform:1:2'}

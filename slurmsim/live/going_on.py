@@ -94,7 +94,7 @@ def check_going_on(folder: Path, settings: Settings, given: Collection[str]) -> 
 
 
 def given_in(settings: Settings) -> list[str]:
-    """The options that `settings` has other than their defaults, for `check_going_on`."""
+    """Return the options that `settings` has other than their defaults, for `check_going_on`."""
     plain = Settings()
     by_field: dict[str, str] = {}
     for option, says in _OPTIONS.items():
@@ -135,7 +135,7 @@ def put_back(folder: Path, before: Mapping[str, bytes | None]) -> None:
 
 
 def _holds(old: Any, new: Any) -> bool:
-    """True if a cluster that says `old` has what `new` asks for: users and operators may be some of many."""
+    """Return True if a cluster that says `old` has what `new` asks for: users and operators may be some of many."""
     if isinstance(new, dict) and isinstance(old, dict):
         return new.items() <= old.items()
     if isinstance(new, (list, tuple)) and isinstance(old, (list, tuple)):

@@ -134,7 +134,7 @@ class JobColumns:
         return ~self.in_state(REFUSED)
 
     def where(self, rows: BoolArray) -> JobColumns:
-        """The columns of these rows only."""
+        """Return the columns of these rows only."""
         if rows.all():
             return self
         return replace(

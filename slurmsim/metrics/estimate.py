@@ -18,7 +18,7 @@ class Estimate:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Estimate:
-        """The mean of independent `values`, at least one. Of differences of pairs it is the paired interval."""
+        """Return the mean of independent `values`, at least one. Of differences of pairs it is the paired interval."""
         n = len(values)
         if n == 1:
             return cls(values[0], None, 1)

@@ -141,7 +141,7 @@ class Rectangles:
         return len(self.queued)
 
     def rows(self, chosen: npt.NDArray[Any]) -> Rectangles:
-        """These rows only."""
+        """Return these rows only."""
         return Rectangles(
             self.queued[chosen], self.start[chosen], self.end[chosen], self.started[chosen], self.size[chosen],
             self.nodes[chosen], self.user[chosen],
@@ -188,7 +188,7 @@ class Pack:
         return max(self.slot.end - int(known.min()), 0) if len(known) else 0
 
     def _share(self, seconds: float) -> float:
-        """A mean wait as a share of D."""
+        """Return a mean wait as a share of D."""
         return min(max(seconds / self.longest_wait_s, 0.0), 1.0) if self.longest_wait_s else 0.0
 
     def utilization(self, height: int) -> Loss:
@@ -316,7 +316,7 @@ def losses(
     *,
     first: bool = False,
 ) -> Losses:
-    """The five losses of `jobs` in one slot; parameters as in `Pack`. About 0.3 s for a million jobs of one slot."""
+    """Return the five losses of `jobs` in one slot; parameters as in `Pack`. A million jobs take about 0.3 s."""
     pack = Pack(jobs, slot)
     return Losses(
         slot,

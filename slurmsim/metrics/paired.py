@@ -1,5 +1,7 @@
-"""Differences of pairs: an interval by bootstrap, a test by flipping signs, the size of the effect, and Holm's
-correction where there are many."""
+"""Differences of pairs: an interval by bootstrap, a test by flipping signs, and the size of the effect.
+
+Holm's correction is for many comparisons.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ class Paired:
 
 
 def paired(differences: Sequence[float] | npt.NDArray[np.float64]) -> Paired:
-    """The mean of `differences`, at least one, and how sure it is.
+    """Return the mean of `differences`, at least one, and how sure it is.
 
     Notes
     -----
@@ -81,7 +83,7 @@ def paired(differences: Sequence[float] | npt.NDArray[np.float64]) -> Paired:
 
 
 def interval(values: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """The 95 % interval of the mean of at least two values, see `paired`."""
+    """Return the 95 % interval of the mean of at least two values, see `paired`."""
     mean = float(values.mean())
     if not np.ptp(values):
         return mean, mean
@@ -120,7 +122,7 @@ def _mean_difference(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], axi
 
 
 def fewest(comparisons: int, level: float = 1 - LEVEL) -> int:
-    """The least number of pairs with which a test of so many can be significant: all signs equal are 2 of 2**n."""
+    """Return the least number of pairs for a significant test of so many: all signs equal are 2 of 2**n."""
     n = 2
     while 2.0 ** (1 - n) * comparisons >= level:
         n += 1
@@ -128,7 +130,7 @@ def fewest(comparisons: int, level: float = 1 - LEVEL) -> int:
 
 
 def holm(p: Sequence[float | None]) -> list[float | None]:
-    """p values of one family, corrected so that one of them is wrongly small as seldom as a single one would be.
+    """Return the p values of one family, corrected: one of them is wrongly small as seldom as a single one would be.
 
     Those that are None stay so and count for nothing. Source: S. Holm, "A Simple Sequentially Rejective Multiple Test
     Procedure", Scandinavian Journal of Statistics 6(2), 1979.

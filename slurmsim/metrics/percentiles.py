@@ -15,7 +15,7 @@ Values = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
 def percentiles(values: Values, counts: IntArray, share: float) -> npt.NDArray[np.float64]:
-    """The value below which a `share`, 0 to 1, of each class lies.
+    """Return the value below which a `share`, 0 to 1, of each class lies.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def summarize(
     requeued: Any = None,
     tau_s: int = TAU_S,
 ) -> dict[str, int | float | None]:
-    """Counts, waits, slowdowns and utilization of a run.
+    """Return counts, waits, slowdowns and utilization of a run.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def _buffered(seconds: IntArray) -> dict[str, float | None]:
 
 
 def waits_so_far(columns: JobColumns, logged: int | None = None) -> IntArray:
-    """Waits of all `columns`, seconds: of a job that never started what it has waited so far.
+    """Return the waits of all `columns`, seconds: of a job that never started what it has waited so far.
 
     That is until it was over, or until the last thing that happened in the run (`logged`, if that was later than all
     jobs' times): a lower bound of what it would have waited.

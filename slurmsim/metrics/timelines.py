@@ -114,7 +114,7 @@ class Timelines:
 
 
 def timelines(events: JobEvents, job_ids: IntArray, submits: IntArray, last: int) -> Timelines:
-    """The reasons jobs showed from their submission until they started, or ended unstarted, or until `last`.
+    """Return the reasons jobs showed from their submission until they started, or ended unstarted, or until `last`.
 
     Parameters
     ----------

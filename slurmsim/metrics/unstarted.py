@@ -14,7 +14,7 @@ _BY_THE_CLUSTER = (Reason.DEPENDENCY_NEVER,)  # reasons of cancelled jobs that t
 
 
 def unstarted(jobs: Any) -> dict[str, Any]:
-    """What became of the jobs of a run that never started.
+    """Return what became of the jobs of a run that never started.
 
     Parameters
     ----------

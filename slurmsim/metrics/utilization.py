@@ -61,7 +61,7 @@ def whole_interval(jobs: JobColumns) -> Interval | None:
 
 
 def central_window(jobs: JobColumns, cut: float = 0.1) -> Interval | None:
-    """The interval without warm-up and drain: from the submit of the first `cut` of the jobs to that of the last `cut`.
+    """Return the interval without warm-up and drain: between the submits of the first and last `cut` of the jobs.
 
     With submit times sorted ``s[0..n-1]`` it is ``[s[floor(cut (n-1))], s[ceil((1-cut) (n-1))])``. Counting in jobs
     and not in time keeps a lone early job from hiding the warm-up; ending before the last submit keeps the drain out,

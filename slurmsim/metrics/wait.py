@@ -32,7 +32,7 @@ def mean(values: npt.NDArray[Any]) -> float | None:
 
 
 def percentile(values: npt.NDArray[Any], p: float) -> float | None:
-    """The `p`-th percentile, None of nothing.
+    """Return the `p`-th percentile, None of nothing.
 
     With values sorted ``x[0..n-1]`` and ``h = (n - 1) p / 100`` it is ``x[floor h] + (h - floor h) (x[floor h + 1] -
     x[floor h])``, that is linear between order statistics (Hyndman and Fan 1996, definition 7; NumPy's default).

@@ -20,7 +20,7 @@ Solver = Callable[[str, str], str]
 
 
 def check_folder(folder: Path, most: int) -> None:
-    """Raises ConfigError for a folder that cannot be begun, and for a number that says nothing."""
+    """Raise ConfigError for a folder that cannot be begun, and for a number that says nothing."""
     if most < 1:
         raise ConfigError(f"{most} instances", field="--max-instances", expected="at least 1")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -92,5 +92,5 @@ class InstanceSaver:
             raise OutputError(f"{file}: cannot be written: {error.strerror}") from None
 
     def notes(self) -> list[str]:
-        """What to warn of once the run is over."""
+        """Return what to warn of once the run is over."""
         return [] if self.seen else ["warning: --save-instances: the policy asked no solver, so no instance is saved"]

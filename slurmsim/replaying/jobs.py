@@ -36,7 +36,7 @@ def generator_of(workload: str) -> tuple[str, dict[str, str]] | None:
 
 
 def jobs_of(options: RunOptions, reader_options: Mapping[str, str], frame: Any = None) -> Workload:
-    """The jobs as they are before the cluster is asked. Raises ConfigError, WorkloadError."""
+    """Return the jobs as they are before the cluster is asked. Raises ConfigError, WorkloadError."""
     workload = _given(options, reader_options, frame)
     if options.streams is not None:
         workload = _with_streams(workload, options.streams)
@@ -75,7 +75,7 @@ def _with_streams(workload: Workload, file: str) -> Workload:
 
 
 def _within(workload: Workload, window: str) -> Workload:
-    """The jobs submitted in ``FROM,TO``, the end not included."""
+    """Return the jobs submitted in ``FROM,TO``, the end not included."""
     expected = "FROM,TO, each as --until has it"
     parts = window.split(",")
     if len(parts) != 2:
@@ -92,7 +92,7 @@ def _within(workload: Workload, window: str) -> Workload:
 
 
 def check_variation(options: RunOptions) -> None:
-    """Raises ConfigError for options that do not go together."""
+    """Raise ConfigError for options that do not go together."""
     if options.feedback and (changed := _changes(options)):
         raise ConfigError("recorded ends no longer belong to the submissions", field=f"--feedback with {changed[0]}",
                           expected="one of the two")  # fmt: skip

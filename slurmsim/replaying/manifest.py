@@ -54,7 +54,7 @@ def manifest(prepared: Prepared) -> dict[str, Any]:
 
 
 def _power_facts(cluster: ClusterSpec) -> dict[str, Any]:
-    """What the run knew of watts; nothing where it knew none."""
+    """Return what the run knew of watts; nothing where it knew none."""
     spec = cluster.power
     if spec is None:
         return {}
@@ -64,7 +64,7 @@ def _power_facts(cluster: ClusterSpec) -> dict[str, Any]:
 
 
 def predictor_named(policy: Policy) -> dict[str, str]:
-    """The predictor `policy` plans with, an oracle as such; nothing where limits count."""
+    """Return the predictor `policy` plans with, an oracle as such; nothing where limits count."""
     predictor = policy.predictor
     if predictor is None:
         return {}

@@ -113,7 +113,7 @@ class RunOptions:
 
     @classmethod
     def of(cls, workload: FileName, out: FileName, **given: Unpack[RunKeywords]) -> RunOptions:
-        """The options as they are given, each in its one form. Raises TypeError for one that there is not."""
+        """Return the options as they are given, each in its one form. Raises TypeError for one that there is not."""
         known = {field.name for field in fields(cls)}
         for name in given:
             if name not in known:
@@ -122,7 +122,7 @@ class RunOptions:
         return cls(str(workload), str(out), **found)
 
     def as_dict(self) -> dict[str, Any]:
-        """What was asked for and is not the default, for the manifest, under the names manifests have."""
+        """Return what was asked for and is not the default, for the manifest, under the names manifests have."""
         found: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -134,7 +134,7 @@ class RunOptions:
         return found
 
     def command(self) -> str:
-        """The words of ``slurmsim run`` that give these options, for a shell."""
+        """Return the words of ``slurmsim run`` that give these options, for a shell."""
         words = ["slurmsim", "run", "--workload", self.workload]
         for field in fields(self):
             value = getattr(self, field.name)
@@ -153,7 +153,7 @@ class RunOptions:
 
 
 def with_run_keywords(function: Callable[..., Any]) -> inspect.Signature:
-    """The signature of `function`, which takes ``**options``, with each of them by its name: for ``help`` and tests."""
+    """Return the signature of `function` with each of its ``**options`` by name, for ``help`` and tests."""
     signature = inspect.signature(function)
     *own, _ = signature.parameters.values()
     defaults = {field.name: field.default for field in fields(RunOptions)}

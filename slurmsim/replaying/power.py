@@ -41,7 +41,7 @@ def power_spec(options: RunOptions, policy: Policy, workload: Workload, cluster:
 
 
 def _check_applications(options: RunOptions, workload: Workload, spec: PowerSpec) -> None:
-    """Raises WorkloadError for an application that is none; ConfigError for a lack of them, and beyond `full_mw`."""
+    """Raise WorkloadError for an application that is none; ConfigError for a lack of them, and beyond `full_mw`."""
     applications = Applications(workload, spec)
     needs = "" if spec.cap_mw is None else "--power-cap"
     column = workload.texts["app"]
@@ -57,7 +57,7 @@ def _check_applications(options: RunOptions, workload: Workload, spec: PowerSpec
 
 
 def _read_budget(path: Path, workload: Workload) -> Steps:
-    """A series of budgets, times as in ``--until``. Raises ConfigError with file and line."""
+    """Return a series of budgets, times as in ``--until``. Raises ConfigError with file and line."""
     try:
         text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:

@@ -41,12 +41,12 @@ _time = attrgetter("time")
 
 
 def policy_of(cluster: ClusterSpec, conf: str | None) -> Policy:
-    """The policy a slurm.conf names, knowing nothing yet; files its options name are beside it."""
+    """Return the policy a slurm.conf names, knowing nothing yet; files its options name are beside it."""
     return configured_policy(cluster.option("SchedulerType"), None if conf is None else beside(conf))
 
 
 def new_policy(options: RunOptions, cluster: ClusterSpec) -> Policy:
-    """The policy of a run, knowing nothing yet. Raises ConfigError."""
+    """Return the policy of a run, knowing nothing yet. Raises ConfigError."""
     name, words = parse_policy(options.policy) if options.policy is not None else ("", {})
     return load_policy(name)(words) if name else policy_of(cluster, options.conf)
 
@@ -149,7 +149,7 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
 
 
 def check_options(options: RunOptions) -> None:
-    """What can be said of options before any file is read. Raises ConfigError."""
+    """Raise ConfigError for options that are wrong before any file is read."""
     if options.conf is not None and (options.nodes is not None or options.cpus_per_node is not None):
         raise ConfigError("--nodes and --cpus-per-node do not go with --conf", field="--nodes",
                           expected="one or the other")  # fmt: skip
@@ -177,7 +177,7 @@ def check_options(options: RunOptions) -> None:
 def _timed(
     options: RunOptions, data: AccountingData, cluster: ClusterSpec, workload: Workload, until: int | None
 ) -> list[Timed]:
-    """What happens at given times: node events, changes of accounts, reservations."""
+    """Return what happens at given times: node events, changes of accounts, reservations."""
     timed: list[Timed] = []
     if options.node_events:
         events = Path(options.node_events)
@@ -233,7 +233,7 @@ def _cluster_of_header(
 def _with_partitions(
     cluster: ClusterSpec, workload: Workload, overrides: list[tuple[str, str]], findings: list[Finding]
 ) -> ClusterSpec:
-    """A made-up cluster gets the partitions the log names, each over all nodes."""
+    """Return a made-up cluster with the partitions that the log names, each over all nodes."""
     column = workload.texts["partition"]
     used = sorted({p for code in column.used() for p in column.values[code].split(",") if p})
     if not used or set(used) <= {p.name for p in cluster.partitions}:
@@ -243,7 +243,7 @@ def _with_partitions(
 
 
 def _refuse_unmodelled(overrides: Sequence[tuple[str, str]], findings: Sequence[Finding]) -> None:
-    """A --set that would change nothing is a mistake, not a warning."""
+    """Raise ConfigError for a --set that would change nothing: that is a mistake, not a warning."""
     asked = {key.lower() for key, _ in overrides}
     for finding in findings:
         if finding.severity == "warning" and finding.key.lower() in asked and (finding.file or "").startswith("--set"):
@@ -251,7 +251,7 @@ def _refuse_unmodelled(overrides: Sequence[tuple[str, str]], findings: Sequence[
 
 
 def _check_predictor(options: RunOptions, policy: Policy, workload: Workload) -> None:
-    """A predictor has what it goes by: a log without users, say, would have requested times without a word."""
+    """Raise ConfigError if the log lacks what the predictor goes by: it would fall back to requested times silently."""
     predictor = policy.predictor
     for column in predictor.needs if predictor is not None and len(workload) else ():
         texts = workload.texts[column]

@@ -145,7 +145,7 @@ def execute(
 
 
 def simulate(prepared: Prepared, recorder: Recorder) -> Simulation:
-    """The simulation of a prepared run, with `recorder` attached, not yet run."""
+    """Return the simulation of a prepared run, with `recorder` attached, not yet run."""
     simulation = simulation_of(prepared, recorder, Simulation)
     recorder.attach(simulation.controller)
     return simulation
@@ -161,12 +161,12 @@ def _saving(options: RunOptions, simulation: Simulation) -> InstanceSaver | None
 
 
 def refused_warning(n: int) -> str:
-    """What to say about `n` refused submissions."""
+    """Return what to say about `n` refused submissions."""
     return f"warning: Slurm would refuse {n} submissions: they are the rows in state REFUSED of jobs.parquet"
 
 
 def _never_begun(timed: Sequence[Timed], end: int) -> list[str]:
-    """What to say of reservations that lie after the `end` of the run, which no job could meet."""
+    """Return what to say of reservations that lie after the `end` of the run, which no job could meet."""
     specs = [item.fact.spec for item in timed if isinstance(item.fact, CreateReservation)]
     return [
         f"warning: reservation {spec.name or 'without a name'}: starts at {spec.start}, after the run ended ({end})"

@@ -14,7 +14,7 @@ S = TypeVar("S", bound=Simulation)
 
 
 def simulation_of(prepared: Prepared, listener: Listener, kind: type[S]) -> S:
-    """A simulation of `kind`, `Simulation` or one derived from it, that is told of by `listener`; not yet run."""
+    """Return a simulation of `kind` (`Simulation` or derived from it), not yet run; `listener` is told of it."""
     options = prepared.options
     boot_s = BOOT_S if options.boot_time is None else options.boot_time
     simulation = kind(

@@ -23,7 +23,7 @@ def parse_until(text: str, workload: Workload) -> int:
 
 
 def parse_moment(text: str, workload: Workload) -> int:
-    """The same for any time, also one before the first job. Raises ConfigError if it is no time."""
+    """Read any time in the same way, also one before the first job. Raises ConfigError if it is no time."""
     first = int(workload.ints["submit"].min()) if len(workload) else 0
     try:
         if text.startswith("+"):

@@ -43,13 +43,13 @@ def wait(length: float) -> None:
 
 
 def sleep(words: list[str]) -> int:
-    """The program ``sleep``."""
+    """Run the program ``sleep``."""
     wait(sum(seconds(word) for word in words))
     return 0
 
 
 def date(words: list[str]) -> int:
-    """The program ``date``; of other instants than the present the machine's own tells."""
+    """Run the program ``date``; for other instants than the present that is the machine's own."""
     from slurmsim.protocol import Client, Unreachable
 
     if not any(word.startswith(("-d", "--date", "-f", "--file", "-r", "--reference", "-s", "--set")) for word in words):
@@ -62,7 +62,7 @@ def date(words: list[str]) -> int:
 
 
 def timeout(words: list[str]) -> int:
-    """The program ``timeout [-s SIGNAL] SECONDS COMMAND…``."""
+    """Run the program ``timeout [-s SIGNAL] SECONDS COMMAND…``."""
     number = signal.SIGTERM
     while words and words[0].startswith("-"):
         option = words.pop(0)

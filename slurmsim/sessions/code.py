@@ -23,7 +23,7 @@ EXPECTED = "--allow-code, if you trust the author of the recording"
 
 
 def check_no_code(session: Session, *, scripts: bool) -> None:
-    """Raises ConfigError where the session would run programs; `scripts`: batch scripts really run."""
+    """Raise ConfigError where the session would run programs; `scripts`: batch scripts really run."""
     if scripts:
         raise ConfigError("the session runs its batch scripts", expected=f"--jobs simulate, or {EXPECTED}")
     for command in session.commands:
@@ -32,7 +32,7 @@ def check_no_code(session: Session, *, scripts: bool) -> None:
 
 
 def _harm(command: Command) -> str:
-    """What a command does beside asking; empty for nothing."""
+    """Return what a command does beside asking; empty for nothing."""
     name = os.path.basename(command.argv[0]) if command.argv else ""
     if name in RUNNING:
         return "runs a program or writes a file"
@@ -42,5 +42,5 @@ def _harm(command: Command) -> str:
 
 
 def harmless(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables that Slurm's commands read themselves."""
+    """Return the variables that Slurm's commands read themselves."""
     return {name: value for name, value in environ.items() if read_by_commands(name)}

@@ -97,6 +97,6 @@ class Quiet:
 
 
 def _stat(place: str) -> list[bytes]:
-    """The words of a process or thread behind its name: its state is the first. Raises OSError."""
+    """Return the words of a process or thread behind its name: its state is the first. Raises OSError."""
     with open(f"{place}/stat", "rb") as file:
         return file.read().rpartition(b")")[2].split()

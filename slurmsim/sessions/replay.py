@@ -191,7 +191,7 @@ class _Replay:
         return command.environ if trusted else harmless(command.environ)
 
     def _word(self, word: str, command: Command) -> str:
-        """A word of the command line, with folders and files of the recording where they are here."""
+        """Return a word of the command line, with folders and files of the recording where they are here."""
         for path in sorted({command.cwd, *command.files}, key=len, reverse=True):
             if os.path.isabs(path) and len(path) > 1:
                 word = word.replace(path, str(self._mirror(path)))

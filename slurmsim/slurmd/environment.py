@@ -86,7 +86,7 @@ def rows(release: str) -> list[tuple[str, str]]:
 
 
 def batch_environment(facts: Mapping[str, Any], submitted: Mapping[str, str], release: str) -> dict[str, str]:
-    """The environment of the script: what was submitted, and what slurmd adds.
+    """Return the environment of the script: what was submitted, and what slurmd adds.
 
     Parameters
     ----------

@@ -125,11 +125,11 @@ class Executor:
         self.signal(core_id, restarts, signal.SIGKILL)
 
     def pid(self, core_id: int, restarts: int) -> int | None:
-        """The process of the job's script, None before it runs."""
+        """Return the process of the job's script, None before it runs."""
         return _number(self._place(core_id, restarts) / "pid")
 
     def status(self, core_id: int, restarts: int) -> int | None:
-        """The wait status of a run that is over, None while it goes on."""
+        """Return the wait status of a run that is over, None while it goes on."""
         return _number(self._place(core_id, restarts) / "exit")
 
     def stopped(self, core_id: int, restarts: int) -> bool:

@@ -159,7 +159,7 @@ def _fill(descriptor: int, text: str) -> None:
 
 
 def read_record(path: str | os.PathLike[str]) -> str | None:
-    """What a small file says, None for one that is not there or not filled. (Older releases made them when needed.)"""
+    """Return the text of a small file, None for one that is not filled. Older releases made them only when needed."""
     try:
         with open(path, encoding="ascii", errors="replace") as file:
             text = file.read()

@@ -83,7 +83,7 @@ def coded_array(codes: npt.NDArray[Any], values: Sequence[str]) -> pa.Array:
 
 
 def int_values(column: pa.ChunkedArray | pa.Array, null: int = NULL) -> IntValues:
-    """An int64 Arrow column as NumPy, nulls as `null`."""
+    """Return an int64 Arrow column as NumPy, nulls as `null`."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     n, offset = len(array), array.offset
     if n == 0:
@@ -97,7 +97,7 @@ def int_values(column: pa.ChunkedArray | pa.Array, null: int = NULL) -> IntValue
 
 
 def text_codes(column: pa.ChunkedArray | pa.Array) -> tuple[npt.NDArray[np.int32], list[str]]:
-    """A text column as codes and the list of texts they point into; ``values[codes[i]]`` is row i."""
+    """Return a text column as codes and the list of texts they point into; ``values[codes[i]]`` is row i."""
     chunked = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     if len(chunked) == 0:
         return np.zeros(0, np.int32), []

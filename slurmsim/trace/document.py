@@ -18,19 +18,19 @@ _EVENTS = "| event | when | value |\n|---|---|---|\n"
 
 
 def columns(table: str) -> str:
-    """The columns of a table as Markdown."""
+    """Return the columns of a table as Markdown."""
     rows = [f"| `{name}` | {c.kind} | {c.unit} | {c.meaning} |\n" for name, c in schema.TABLES[table].items()]
     return _COLUMNS + "".join(rows).replace("|  |", "| |")
 
 
 def events() -> str:
-    """What column `event` may say, as Markdown."""
+    """Return what column `event` may say, as Markdown."""
     rows = [f"| `{name}` | {when} | {value} |\n" for name, (when, value) in schema.EVENT_KINDS.items()]
     return _EVENTS + "".join(rows).replace("|  |", "| |")
 
 
 def rewrite(text: str) -> str:
-    """The page `text` with its version and its tables made anew."""
+    """Return the page `text` with its version and its tables made anew."""
     text = re.sub(r"Schema version: \*\*\d+\*\*", f"Schema version: **{schema.SCHEMA_VERSION}**", text)
     for table in SECTIONS:
         head, mark, tail = text.partition(f"\n## {table}.parquet\n")

@@ -14,7 +14,7 @@ from slurmsim.json_text import loads
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """The JSON object in `file`.
+    """Return the JSON object in `file`.
 
     Raises
     ------

@@ -117,7 +117,7 @@ class Trace:
         return self._whole("phases")
 
     def read(self, table: str, names: Sequence[str]) -> pa.Table:
-        """The columns `names` of a table (`schema.TABLES`); far cheaper than all of them on a long trace."""
+        """Return the columns `names` of a table (`schema.TABLES`); far cheaper than all of them on a long trace."""
         if table in self._tables:
             return self._tables[table].select(list(names))
         return self._load(table, list(names))
@@ -128,7 +128,7 @@ class Trace:
         return [int_values(found.column(name), null) for name in names]
 
     def groups(self, table: str, names: list[str]) -> Iterator[pa.Table]:
-        """The columns `names` one row group after another, for what need not be in memory at once."""
+        """Yield the columns `names` one row group after another, for what need not be in memory at once."""
         with self._open(table) as parquet:
             for i in range(parquet.num_row_groups):
                 yield _filled(parquet.read_row_group(i, columns=names, use_threads=False), table, names)
@@ -160,7 +160,7 @@ class Trace:
         return found
 
     def texts_at(self, table: str, name: str, rows: npt.NDArray[np.int64]) -> list[str]:
-        """The texts of a column in these rows. Those of the others, node lists of a long trace say, are not kept."""
+        """Return the texts of a column in these rows; texts of other rows (long node lists, say) are not kept."""
         found = np.empty(len(rows), object)
         first = 0
         for group in self.groups(table, [name]):
@@ -173,7 +173,7 @@ class Trace:
         return texts
 
     def text(self, table: str, name: str) -> tuple[npt.NDArray[np.int32], list[str]]:
-        """A text column as codes, shape (n_rows,), and the list they point into."""
+        """Return a text column as codes, shape (n_rows,), and the list they point into."""
         return text_codes(self.read(table, [name]).column(name))
 
     @property
@@ -278,7 +278,7 @@ def _filled(found: pa.Table, table: str, names: Sequence[str]) -> pa.Table:
 
 
 def _frame(table: pa.Table, fields: schema.Table, epoch: int | None) -> pd.DataFrame:
-    """The table as a frame; instants as dates when the Unix time of second 0 is given."""
+    """Return the table as a frame; instants as dates when the Unix time of second 0 is given."""
     import pandas as pd
 
     def series(name: str, column: schema.Column) -> Any:

@@ -248,7 +248,7 @@ OPTIONAL = ("shares", "phases")  # tables a run has only if it is asked for them
 
 
 def fields(table: str, power: bool) -> Table:
-    """The columns of a table in a run that knows of power, or in one that does not."""
+    """Return the columns of a table in a run that knows of power, or in one that does not."""
     return {**TABLES[table], **POWER[table]} if power and table in POWER else TABLES[table]
 
 
@@ -258,7 +258,7 @@ def readable(version: object) -> TypeGuard[int]:
 
 
 def versions() -> str:
-    """The readable versions, for messages: ``version 3``, ``version 3 to 5``."""
+    """Return the readable versions, for messages: ``version 3``, ``version 3 to 5``."""
     return f"version {OLDEST}" if OLDEST == SCHEMA_VERSION else f"version {OLDEST} to {SCHEMA_VERSION}"
 
 

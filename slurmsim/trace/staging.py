@@ -53,7 +53,7 @@ def reason(error: OSError) -> str:
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """The manifest of the trace in `folder`, or None when there is no readable slurmsim manifest."""
+    """Return the manifest of the trace in `folder`, or None when there is no readable slurmsim manifest."""
     try:
         found = loads(read_text(folder / MANIFEST))
     except (OSError, ValueError):

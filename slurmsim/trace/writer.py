@@ -177,7 +177,7 @@ class Sink:
         self._count(len(cells[0]))
 
     def _settle(self, *, written_next: bool) -> None:
-        """What the kernel has put into columns becomes a batch; of `RowColumns.arrays`."""
+        """Make a batch of what the kernel has put into columns, see `RowColumns.arrays`."""
         if self._columns is not None and self._columns.n:
             arrays = self._columns.arrays(written_next=written_next)
             self._batches.append(pa.Table.from_arrays(arrays, schema=self._schema))

@@ -22,7 +22,7 @@ NULL: int = int(np.iinfo(np.int64).min)
 
 
 def distinct(values: IntArray) -> IntArray:
-    """The different values, ascending; several times faster than the hashing `numpy.unique` on long arrays."""
+    """Return the different values, ascending; several times faster than the hashing `numpy.unique` on long arrays."""
     ordered = np.sort(values)
     found: IntArray = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
     return found
@@ -52,7 +52,7 @@ class Texts:
         return lookup[self.codes] if len(lookup) else np.zeros(len(self.codes), bool)
 
     def then(self, other: Texts) -> Texts:
-        """This column's rows, then those of `other`."""
+        """Return this column's rows, then those of `other`."""
         index = {value: i for i, value in enumerate(self.values)}
         lookup = np.zeros(len(other.values) + 1, np.int64)
         for code in distinct(other.codes).tolist():
@@ -81,7 +81,7 @@ class Table:
 
 
 def stacked(one: Table, two: Table) -> Table:
-    """The rows of `one`, then those of `two`; the columns both have."""
+    """Return the rows of `one`, then those of `two`; the columns both have."""
     return Table(
         one.n + two.n,
         {name: np.concatenate([one.ints[name], two.ints[name]]) for name in one.ints if name in two.ints},
@@ -122,7 +122,7 @@ def read_table(file: Path, fields: Fields) -> Table:
 
 
 def table_of(columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]], fields: Fields, name: str) -> Table:
-    """The columns of `fields` among `columns` (lists or arrays by name, None for null); others are refused.
+    """Return the columns of `fields` among `columns` (lists or arrays by name, None for null); others are refused.
 
     Raises
     ------

@@ -101,7 +101,7 @@ class _Reader:
         self.file = file
 
     def cluster(self, cluster: Any) -> ClusterFacts:
-        """The whole object."""
+        """Return the whole object."""
         if not isinstance(cluster, Mapping):
             found = "missing" if cluster is None else f"{cluster!r}"
             raise self.wrong("", found, "an object with nodes and partitions")
@@ -129,7 +129,7 @@ class _Reader:
         )
 
     def licenses(self, cluster: Mapping[str, Any]) -> dict[str, int]:
-        """Counts of licenses by name."""
+        """Return the counts of licenses by name."""
         found = self.get(cluster, "licenses", "licenses", Mapping, {})
         return {name: self.get(found, name, f"licenses.{name}", int, 0) for name in found}
 
@@ -171,11 +171,11 @@ class _Reader:
         )
 
     def limit(self, spec: Mapping[str, Any], key: str, field: str) -> int | None:
-        """A whole number, None for no limit."""
+        """Return a whole number, None for no limit."""
         return None if spec.get(key) is None else int(self.get(spec, key, f"{field}.{key}", int, 0))
 
     def names(self, value: Any, field: str) -> tuple[str, ...]:
-        """A list of names."""
+        """Return a list of names."""
         if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) for name in value):
             raise self.wrong(field, f"{value!r}", "a list of names")
         return tuple(value)
@@ -189,7 +189,7 @@ class _Reader:
         return value
 
     def wrong(self, field: str, message: str, expected: str) -> WorkloadError:
-        """The error for a bad key of ``cluster``."""
+        """Return the error for a bad key of ``cluster``."""
         name = f"cluster.{field}" if field else "cluster"
         return WorkloadError(message, file=self.file, field=name, expected=expected)
 

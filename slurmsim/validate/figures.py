@@ -50,7 +50,7 @@ def _run_times(jobs: Table) -> IntArray:
 
 
 def job_figures(jobs: Table) -> dict[str, float | None]:
-    """Counts and means over the jobs table, None where there is nothing to take a mean of."""
+    """Return counts and means over the jobs table, None where there is nothing to take a mean of."""
     accepted = ~jobs.texts["state"].mask([REFUSED])
     submit, start, end = (jobs.ints[name][accepted] for name in ("submit", "start", "end"))
     state = Texts(jobs.texts["state"].codes[accepted], jobs.texts["state"].values)

@@ -206,7 +206,7 @@ def _check_rows_and_events(report: ValidationReport, h: History, jobs: Table, id
 def _check_texts(
     report: ValidationReport, h: History, jobs: Table, start: IntArray, end: IntArray, requeued: IntArray
 ) -> None:
-    """Final states and node lists are the same in both tables."""
+    """Check that final states and node lists are the same in both tables."""
     job_ids, events = jobs.ints["job_id"], h.events
     for name, column, event_column, at in (
         ("final_state_agrees", "state", "state", end),

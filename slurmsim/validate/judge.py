@@ -266,7 +266,7 @@ def _last(history: History | None, n: int, kind: str) -> npt.NDArray[np.int64]:
 
 
 def _given(columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]], name: str) -> Table:
-    """A table of jobs or runs that was never written."""
+    """Return a table of jobs or runs that was never written."""
     table = table_of(columns, schema.JOBS, name)
     for column in _REQUIRED:
         if not table.has(column):

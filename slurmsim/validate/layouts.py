@@ -41,7 +41,7 @@ def check_layouts(report: ValidationReport, jobs: Table, memory_tracked: bool) -
 
 
 def _problem(layout: str, n_nodes: int, texts: dict[str, str], asked: dict[str, int]) -> str:
-    """What is wrong with one row's layout, "" for nothing."""
+    """Return what is wrong with one row's layout, "" for nothing."""
     units = _along(parse_counts(layout), n_nodes)
     if units is None or not all(units):
         return f"layout {layout!r} is not one number of units for each of {n_nodes} nodes"

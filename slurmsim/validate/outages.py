@@ -34,7 +34,7 @@ class Outages:
         return np.concatenate([self.begin, self.end[self.end != NEVER]])
 
     def at(self, times: IntArray) -> Outages:
-        """The same with `begin` and `end` as indices into `times`, which holds all `instants`."""
+        """Return the same with `begin` and `end` as indices into `times`, which holds all `instants`."""
         begin, end = np.searchsorted(times, self.begin), np.searchsorted(times, self.end)
         return Outages(self.node, begin, end, self.kind, self.told)
 

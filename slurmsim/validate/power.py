@@ -105,7 +105,7 @@ def _joined(spans: list[Span]) -> list[Span]:
 
 
 def _check_rows(report: ValidationReport, facts: PowerFacts, phases: Table, end: IntArray) -> None:
-    """A job is charged its caps and what its nodes draw beside, at least, and draws no more than it is charged."""
+    """Check that a job is charged at least its caps and its nodes' base draw, and draws no more than it is charged."""
     ids, cap, charged = (phases.ints[name] for name in ("job_id", "cap_mw", "charged_mw"))
     least = phases.ints["nodes"] * (cap + facts.base_mw)
     wrong = (cap <= 0) | (cap > facts.full_mw) | (charged < least) | (phases.ints["drawn_mw"] > charged)
@@ -131,7 +131,7 @@ def _summed(phases: Table, end: IntArray) -> tuple[IntArray, IntArray, IntArray]
 
 
 def _budget_at(facts: PowerFacts, times: IntArray) -> IntArray:
-    """The budget in force, `NULL` for none."""
+    """Return the budget in force, `NULL` for none."""
     begins = np.array([step[0] for step in facts.budget], np.int64)
     amounts = np.array([NULL, *(step[1] for step in facts.budget)], np.int64)
     return amounts[np.searchsorted(begins, times, "right")]
@@ -177,7 +177,7 @@ def _whole(usage: Table) -> tuple[IntArray, IntArray]:
 
 
 def _check_joules(report: ValidationReport, phases: Table, end: IntArray, jobs: Table) -> None:
-    """A job's energy is that of its phases."""
+    """Check that a job's energy is that of its phases."""
     spent: dict[int, int] = {}
     used = (end - phases.ints["start"]) * phases.ints["drawn_mw"]
     for job, millijoules in zip(phases.ints["job_id"].tolist(), used.tolist(), strict=True):

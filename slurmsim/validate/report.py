@@ -78,7 +78,7 @@ class ValidationReport:
         return [check.name for check in self.checks if not check.ok]
 
     def check(self, name: str) -> Check:
-        """The check called `name`. Raises KeyError when it was not made."""
+        """Return the check called `name`. Raises KeyError when it was not made."""
         for check in self.checks:
             if check.name == name:
                 return check
@@ -95,7 +95,7 @@ class ValidationReport:
         self.checks.append(Check(name, skipped=why))
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as plain JSON values."""
+        """Return the report as plain JSON values."""
         return {
             "trace": self.trace,
             "valid": self.valid,
@@ -113,7 +113,7 @@ class ValidationReport:
         }
 
     def to_text(self) -> str:
-        """The report as a table for people, the verdict in its last line."""
+        """Return the report as a table for people, the verdict in its last line."""
         width = max([len(c.name) for c in self.checks], default=0)
         lines: list[str] = []
         for c in self.checks:

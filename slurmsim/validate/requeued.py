@@ -18,7 +18,7 @@ def join_requeued(
     history: History | None,
     complete: bool,
 ) -> tuple[Table, RawRuns]:
-    """The rows of both tables one after the other, and `raw` with what is recorded of each run.
+    """Return the rows of both tables one after the other, and `raw` with what is recorded of each run.
 
     Parameters
     ----------

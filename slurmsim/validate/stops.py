@@ -95,7 +95,7 @@ def suspended_seconds(stops: Stops, jobs: Table, owner: IntArray) -> IntArray:
 
 
 def cut(raw: RawRuns, owner: IntArray, stops: Stops) -> RawRuns:
-    """The runs with each suspended one in pieces: running, suspended, running, …"""
+    """Return the runs with each suspended one in pieces: running, suspended, running, and so on."""
     again = _by_run(stops, raw, owner)
     index, start, end, stopped, unchecked = [], [], [], [], []
     for k in range(len(raw.row)):

@@ -72,7 +72,7 @@ class SweepResult:
 
 
 def resources(cluster: ClusterFacts, runs: JobRuns) -> list[Resource]:
-    """The resources of a cluster as the runs use them."""
+    """Return the resources of a cluster as the runs use them."""
     amounts, owner = runs.pieces.amounts, runs.pieces.owner
     facts = [cluster.partitions.get(name) for name in runs.partition.values]
     code = runs.partition.codes[owner]
@@ -200,7 +200,7 @@ class _Chunk:
         self._check_outages(outages)
 
     def _count_busy(self, block: IntArray, reach: IntArray, node_class: IntArray) -> None:
-        """Runs that overlap or follow each other form a block; the node is busy from its start to its last end."""
+        """Count busy nodes by blocks of runs that overlap or follow each other, from first start to last end."""
         busy = self.result.busy
         classes, step = busy.shape
         last = np.append(block[1:], len(self.node)) - 1
@@ -223,7 +223,7 @@ class _Chunk:
             self.result.overbooked_count[k] += len(over)
 
     def _check_shared(self, visits: IntArray) -> None:
-        """Sums of overlapping runs, after each start; what ends at an instant is gone before what starts then."""
+        """Check the sums of overlapping runs after each start; a run that ends then is gone before the start."""
         node = self.node[visits] - self.node[0]
         step = len(self.runs.times)
         key = np.concatenate([(node * step + self.begin[visits]) * 2 + 1, (node * step + self.end[visits]) * 2])
@@ -245,7 +245,7 @@ class _Chunk:
             self.result.overbooked_count[k] += len(over)
 
     def _check_outages(self, outages: Outages) -> None:
-        """Runs on nodes that were down, and starts on nodes that took no new jobs."""
+        """Find runs on nodes that were down, and starts on nodes that took no new jobs."""
         first, stop = np.searchsorted(outages.node, [self.node[0], self.node[-1] + 1])
         edges = np.searchsorted(self.node, outages.node[first:stop])
         ends = np.searchsorted(self.node, outages.node[first:stop], "right")

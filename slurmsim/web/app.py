@@ -41,7 +41,7 @@ _DOES = {
 
 
 def make_app(folder: Path, *, may_change: bool) -> Starlette:
-    """The page of the cluster in `folder`; `may_change`: its clock, faults and nodes too."""
+    """Return the page of the cluster in `folder`; `may_change`: its clock, faults and nodes too."""
     page = _Page(folder, may_change)
     routes = [
         Route("/", page.index), Route("/events", page.events), Route("/why", page.why), Route("/faults", page.kinds),
@@ -75,7 +75,7 @@ class _Page:
         return Response(_text("index.html"), media_type="text/html")
 
     async def events(self, request: Request) -> Response:
-        """What the cluster is like, then what is new, one event each."""
+        """Send what the cluster is like, then what is new, one event each."""
 
         async def told() -> AsyncIterator[str]:
             yield "retry: 1000\n\n"
@@ -96,7 +96,7 @@ class _Page:
         return JSONResponse({"lines": [line for line in as_text(found).splitlines() if line]})
 
     async def kinds(self, request: Request) -> Response:
-        """The faults there can be, and what may be said of each."""
+        """Return the faults there can be, and what may be said of each."""
         return JSONResponse({
             name: {"about": kind.about, "of": kind.of,
                    "settings": {one: {"about": p.about, "needed": p.needed} for one, p in settings_of(name).items()}}
@@ -116,7 +116,7 @@ class _Page:
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    """The JSON object that was sent. Raises ValueError."""
+    """Return the JSON object that was sent. Raises ValueError."""
     if request.headers.get("content-type", "").partition(";")[0] != "application/json":
         raise ValueError("application/json is expected")
     parts, size = [], 0
@@ -139,7 +139,7 @@ async def _body(request: Request) -> dict[str, Any]:
 
 
 def _arguments(call: str, given: dict[str, Any]) -> dict[str, Any]:
-    """What the daemon is told. Raises ValueError, and ConfigError for settings that cannot be."""
+    """Return what the daemon is told. Raises ValueError, and ConfigError for settings that cannot be."""
     known = _DOES.get(call)
     if known is None:
         raise ValueError(f"no such thing to do: {call[:40]!r}")

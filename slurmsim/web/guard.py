@@ -52,7 +52,7 @@ class Guard:
         await self._app(scope, receive, _with_headers(send))
 
     def _refusal(self, scope: Scope) -> Response | None:
-        """What to answer instead of what was asked for; None to go on."""
+        """Return what to answer instead of what was asked for; None to go on."""
         headers = Headers(scope=scope)
         host, origin = headers.get("host", ""), headers.get("origin")
         if host not in self._hosts:

@@ -49,7 +49,7 @@ class Nodes:
 
 
 def rows_of(answer: Mapping[str, Any], fields: Iterable[str]) -> list[tuple[Any, ...]]:
-    """The rows of an answer of columns."""
+    """Return the rows of an answer of columns."""
     return list(zip(*(answer["columns"][name] for name in fields), strict=True))
 
 
@@ -94,12 +94,12 @@ def past(
     job: int, label: str, name: str | None, user: str, account: str | None, partition: str, state: str, start: int,
     end: int, places: tuple[tuple[int, int], ...],
 ) -> tuple[Any, ...]:  # fmt: skip
-    """The row of a job that is over and no longer in the queue."""
+    """Return the row of a job that is over and no longer in the queue."""
     return job, label, name or "", user, account or "", partition, state, start, end, places
 
 
 def gone(row: Sequence[Any]) -> tuple[Any, ...] | None:
-    """The row of the past for a row of `SHOWN` that is in the queue no more; None for one that never ran."""
+    """Return the row of the past for a row of `SHOWN` that is in the queue no more; None for one that never ran."""
     one = dict(zip(SHOWN, row, strict=True))
     if not one["start"] or not one["end"] or not one["places"]:
         return None
@@ -108,7 +108,7 @@ def gone(row: Sequence[Any]) -> tuple[Any, ...] | None:
 
 
 def news(old: Mapping[Any, Any], new: Mapping[Any, Any]) -> dict[str, Any]:
-    """What a table has that it had not (``set``), and keys it has no more (``gone``); empty for nothing."""
+    """Return what a table has that it had not (``set``), and keys it has no more (``gone``); empty for nothing."""
     changed = [row for key, row in new.items() if old.get(key) != row]
     missing = [key for key in old if key not in new]
     return ({"set": changed} if changed else {}) | ({"gone": missing} if missing else {})

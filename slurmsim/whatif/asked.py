@@ -46,7 +46,7 @@ class Asked:
 
 
 def asked(first: Prepared, second: Prepared) -> Asked:
-    """What differs between two runs of one log."""
+    """Return what differs between two runs of one log."""
     before = first.options
     return Asked(tuple(_changes(first, second)), _cluster(before), before.workload, len(first.workload))
 

@@ -52,7 +52,7 @@ class Effect:
 def effect(
     name: str, baseline: Floats, changed: Floats, pairs: Sequence[tuple[Floats, Floats]], rows: npt.NDArray[np.bool_]
 ) -> Effect | None:
-    """The effect on the jobs of `rows` that start in both replays; None when there are none.
+    """Return the effect on the jobs of `rows` that start in both replays; None when there are none.
 
     `pairs`: (baseline, changed) waits of each replicate, NaN where a job did not start, rows as in `baseline`.
     """
@@ -83,7 +83,7 @@ def by_class(
     pairs: Sequence[tuple[Floats, Floats]],
     most: int | None = 12,
 ) -> list[Effect]:
-    """An effect for each class, most jobs first (`most` None: all, in the order of `names`)."""
+    """Return an effect for each class, most jobs first (`most` None: all, in the order of `names`)."""
     started = codes[~np.isnan(baseline) & ~np.isnan(changed)]
     jobs = np.bincount(started[started >= 0], minlength=len(names)).tolist()
     order = list(range(len(names)))

@@ -32,7 +32,7 @@ _KEYS = (
 
 
 def as_text(found: Study) -> str:
-    """The answer for a terminal: fit, conclusion, tables."""
+    """Return the answer for a terminal: fit, conclusion, tables."""
     blocks = ["\n".join([found.asked.sentence, *found.missing])]
     blocks += [found.fit.sentence, found.conclusion]
     if found.interrupted:
@@ -45,7 +45,7 @@ def as_text(found: Study) -> str:
 
 
 def as_dict(found: Study) -> dict[str, Any]:
-    """The answer for programs."""
+    """Return the answer for programs."""
     return {
         "question": {**asdict(found.asked), "sentence": found.asked.sentence},
         "missing": found.missing,

@@ -170,7 +170,7 @@ def _started(
 
 
 def _freed_by(jobs: Jobs, job: dict[str, Any]) -> tuple[Other, ...]:
-    """The jobs that left one of its nodes last before it started, at most five."""
+    """Return the jobs that left one of its nodes last before it started, at most five."""
     ints, start = jobs.ints, job["start"]
     before = (ints["end"] != NULL) & (ints["end"] <= start) & (ints["end"] >= job["submit"]) & (ints["start"] != NULL)
     rows = np.flatnonzero(before)

@@ -69,7 +69,7 @@ class Jobs:
         self.row = {int(job_id): i for i, job_id in enumerate(self.ints["job_id"])}
 
     def find(self, name: str) -> int | None:
-        """The row of ``ID`` or ``ARRAY_TASK``."""
+        """Return the row of ``ID`` or ``ARRAY_TASK``."""
         array, underscore, task = name.partition("_")
         if not is_number(array) or (underscore and not is_number(task)):
             return None

@@ -55,7 +55,7 @@ def is_limit(reason: str) -> bool:
 
 
 def rule(reason: str) -> str:
-    """The sentence for `reason`; families of reasons (limits, unavailable nodes) by how they begin."""
+    """Return the sentence for `reason`; families of reasons (limits, unavailable nodes) by how they begin."""
     known = _RULES.get(reason)
     if known is not None:
         return known

@@ -15,7 +15,10 @@ _UNIX = 631_152_000  # later than this a time can only be a Unix time
 
 
 def as_text(found: Explanation, *, epoch: int = 0, shown: int = 3) -> str:
-    """The explanation for people; `epoch` is the Unix time of the trace's second 0, `shown` how many others to name."""
+    """Return the explanation for people.
+
+    `epoch` is the Unix time of the trace's second 0, `shown` how many other jobs to name.
+    """
     job = found.job
     what = f"Job {job['job_id']}" + (f" ({job['name']})" if job["name"] else "")
     owner = "/".join(part for part in (job["user"], job["account"]) if part)
@@ -32,7 +35,7 @@ def as_text(found: Explanation, *, epoch: int = 0, shown: int = 3) -> str:
 
 
 def moment(time: int, epoch: int = 0) -> str:
-    """A time of the trace as a date, or as seconds when the trace has no calendar."""
+    """Return a time of the trace as a date, or as seconds when the trace has no calendar."""
     if epoch + time < _UNIX:
         return f"{time} s"
     return datetime.fromtimestamp(epoch + time, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -42,7 +42,7 @@ _NO_LIMIT_S = 360 * 86_400
 
 
 def interval(onlooker: Onlooker, live: LiveJob, past: Sequence[Known]) -> dict[str, Any] | None:
-    """The interval for the start of `live`, which waits; None where too few jobs have ended to tell.
+    """Return the interval for the start of `live`, which waits; None where too few jobs have ended to tell.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def starts(onlooker: Onlooker, live: LiveJob, past: Sequence[Known]) -> list[flo
 
 
 def at_level(starts: Sequence[float], level: float) -> float:
-    """The start at a level among ascending ones, between two of them in proportion; infinity next to it."""
+    """Return the start at a level among ascending ones, between two of them in proportion; infinity next to it."""
     place = level * (len(starts) - 1)
     low, high = starts[int(place)], starts[min(int(place) + 1, len(starts) - 1)]
     part = place - int(place)
@@ -144,7 +144,7 @@ def _started(fork: Engine, live: LiveJob) -> float | None:
 
 
 def _let_run(fork: Engine, live: LiveJob, draws: Draws) -> None:
-    """The job runs as long as is drawn, from now on where it runs already."""
+    """Let the job run as long as is drawn, from now on where it runs already."""
     core, network = live.core, fork.network
     if live.over or core.time_limit_s >= _NO_LIMIT_S:
         return
@@ -157,7 +157,10 @@ def _let_run(fork: Engine, live: LiveJob, draws: Draws) -> None:
 
 
 def arrivals(past: Sequence[Known], now: int, rng: Random) -> list[tuple[int, Known]]:
-    """What comes: the past again, begun anywhere and gone round; at the same time of day where it is long enough."""
+    """Return the jobs that come: those of the past again, begun at any point and gone round.
+
+    They come at the same time of day where the past is long enough.
+    """
     known = [job for job in past if job.submit <= now][-_MOST_ARRIVALS:]
     if len(known) < ENOUGH:
         return []

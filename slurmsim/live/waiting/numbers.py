@@ -26,7 +26,7 @@ IN_LINE = (Reason.NONE, Reason.PRIORITY, Reason.RESOURCES, NODES_REQUIRED_TEXT)
 
 
 def facts(engine: Engine, live: LiveJob) -> Iterator[Fact]:
-    """What stands behind the reason of a pending job."""
+    """Yield what stands behind the reason of a pending job."""
     core, reason = live.core, str(live.core.reason)
     if reason in LIMIT_REASONS:
         yield from _limits(engine, core, reason)
@@ -60,7 +60,7 @@ def ahead(engine: Engine, live: LiveJob) -> tuple[int, list[str]]:
 
 
 def shown(engine: Engine, job: Job) -> str:
-    """A job as users name it."""
+    """Return a job as users name it."""
     live = engine.jobs.get(job.id)
     if live is None:
         return str(job.id)
@@ -68,7 +68,7 @@ def shown(engine: Engine, job: Job) -> str:
 
 
 def _nodes(engine: Engine, core: Job, partition: Partition) -> Fact:
-    """What the job asks for, what of the partition is free, and who gives back something first."""
+    """Return what the job asks for, what of the partition is free, and who gives back something first."""
     table, request = engine.controller.state.table, core.requests[core.partitions.index(partition)]
     up = partition.mask & table.up & ~table.down
     places, shared = ([i for i in range(table.n) if mask >> i & 1] for mask in (up, up & (table.idle | table.mixed)))

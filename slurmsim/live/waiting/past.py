@@ -22,8 +22,10 @@ _MINUTE = 60
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A job of the past. Times are seconds since the epoch; `used` is the part of its limit that it ran, None where
-    that is not known."""
+    """A job of the past.
+
+    Times are seconds since the epoch; `used` is the part of its limit that it ran, None where that is not known.
+    """
 
     user: str
     account: str
@@ -37,7 +39,10 @@ class Known:
 
 
 def newest(folder: Path, *, running: bool) -> list[Known]:
-    """The last jobs of the cluster in `folder`, by submission; `running`: its daemon is asked. Raises Unreachable."""
+    """Return the last jobs of the cluster in `folder`, by submission. Raises Unreachable.
+
+    `running`: its daemon is asked; else its files are read.
+    """
     rows = _asked(folder) if running else _read(folder)
     return sorted(filter(None, map(_known, rows)), key=lambda job: job.submit)
 

@@ -14,7 +14,7 @@ _UNITS = {"cpu": "CPUs", "node": "nodes", "mem": "MiB of memory", "time": "minut
 
 
 def as_text(told: dict[str, Any]) -> str:
-    """What `slurmsim.live.waiting.explain` found, for people."""
+    """Return what `slurmsim.live.waiting.explain` found, for people."""
     owner = "/".join(part for part in (told["user"], told["account"]) if part)
     name = f" ({told['name']})" if told["name"] else ""
     size = f"{_count(told['nodes'], 'node')}, {_count(told['cpus'], 'CPU')}"

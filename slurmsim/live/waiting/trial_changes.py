@@ -38,7 +38,7 @@ class Offers:
         self._forks = 0
 
     def all(self) -> Iterator[Offer]:
-        """Changes under which it would start at once, of each kind the least one: ``option``, ``after_s``.
+        """Yield changes under which it would start at once, of each kind the least one: ``option``, ``after_s``.
 
         Where it would start anew as it is, an option would tell nothing: then there is that alone, as ``""``.
         """
@@ -88,7 +88,7 @@ class Offers:
     def _most(
         self, option: str, low: int, high: int, change: Callable[[int], Change], shown: Callable[[int], Any] = str
     ) -> Iterator[Offer]:
-        """The largest number in [low, high] with which it would start: those below it do, too."""
+        """Yield the largest number in [low, high] with which it would start: those below it do, too."""
         if high < low or (after := self.after(change(low))) is None:
             return
         while low < high:
