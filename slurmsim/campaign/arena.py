@@ -78,7 +78,9 @@ FULL = Set(
 
 
 def grid(policies: Sequence[str] = (), of: Set = QUICK) -> dict[str, Any]:
-    """The set, for `policies` (as ``--policy`` takes them; all installed ones if none are named) beside the baseline.
+    """Return the grid of the set for `policies` beside the baseline.
+
+    `policies` are named as ``--policy`` takes them; without any all installed ones are taken.
 
     Its workloads are those of its models, and ``site``: the bundled sample on its own slurm.conf (partitions, GPUs,
     arrays), submit times jittered by 10 minutes.
@@ -125,7 +127,7 @@ class Leaderboard:
 
 
 def leaderboard(found: Sweep, of: Set = QUICK) -> Leaderboard:
-    """The board of a run of the set `of`. Raises ConfigError where no policy could be compared."""
+    """Return the board of a run of the set `of`. Raises ConfigError where no policy could be compared."""
     frame = found.frame()
     workloads = ", ".join(sorted(frame["workload"].unique()))
     loads = " and ".join(f"{load:g}" for load in of.loads)
@@ -160,7 +162,7 @@ def leaderboard(found: Sweep, of: Set = QUICK) -> Leaderboard:
 
 
 def markdown(found: Leaderboard) -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     lines = [f"# {found.title}", "", found.lead, ""]
     if found.missing:
         lines += ["Jobs no mean shows:", "", *(f"- {line}" for line in found.missing), ""]
@@ -178,7 +180,7 @@ def markdown(found: Leaderboard) -> str:
 
 
 def html(found: Leaderboard) -> str:
-    """The page as one HTML document."""
+    """Return the page as one HTML document."""
     blocks = [page.heading(found.title, found.lead.replace("*p*", "p"))]
     blocks += [page.banner(found.note)] if found.note else []
     blocks.append(page.section("Jobs no mean shows", page.bullets(found.missing)))
@@ -200,7 +202,7 @@ def _whole(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _missing(frame: pd.DataFrame) -> list[str]:
-    """What no mean shows, policy by policy."""
+    """Return what no mean shows, policy by policy."""
     lines = []
     for policy, cells in frame.groupby("policy", sort=True):
         counts = {name: int(cells[name].sum()) for name in SHORT_OF if name in cells}

@@ -52,5 +52,5 @@ class Cell:
         return "\0".join((self.workload, self.window, self.settings, self.policy))
 
     def command(self, out: str) -> str:
-        """The command line that makes this run alone, into the folder `out`."""
+        """Return the command line that makes this run alone, into the folder `out`."""
         return replace(self.options, out=out).command()

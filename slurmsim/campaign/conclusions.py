@@ -39,8 +39,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class OfClass:
-    """How jobs of one class fared under a policy: how many there were, their mean wait, its difference from that under
-    the baseline (None for the baseline, and where a class is empty)."""
+    """How jobs of one class fared under a policy: their number, their mean wait, its difference from the baseline.
+
+    The difference is None for the baseline, and where a class is empty.
+    """
 
     jobs: int
     wait: float | None
@@ -138,7 +140,7 @@ def rankings(frame: pd.DataFrame, baseline: str, by: str = WAIT) -> list[Ranking
 
 
 def overall(frame: pd.DataFrame, baseline: str, by: str = WAIT) -> Ranking | None:
-    """The policies over all workloads, loads and settings, by ratios; None where there is but one of these."""
+    """Return the policies over all workloads, loads and settings, by ratios; None where there is but one of these."""
     where = ["workload", "load", "settings"]
     if len(frame[where].drop_duplicates()) < 2:
         return None
@@ -200,7 +202,7 @@ def _rows(wide: Any, policies: Sequence[str], baseline: str, measure: str) -> li
 
 
 def _classes(wide: Any, one: str, baseline: str) -> dict[str, OfClass]:
-    """Waits by class; pairs in which the class is empty are left out."""
+    """Return the waits by class; pairs in which the class is empty are left out."""
     found = {}
     for name in CLASSES:
         own, other = (wide[f"{name}_wait_s"][policy].to_numpy(np.float64) for policy in (one, baseline))

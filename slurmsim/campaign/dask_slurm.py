@@ -110,7 +110,7 @@ def _cluster(shared: Path, logs: Path) -> Any:
 
 
 def _memory(said: dict[str, Any]) -> str:
-    """A core's share of what the configuration gives a job."""
+    """Return a core's share of what the configuration gives a job."""
     from dask.utils import parse_bytes
 
     return f"{parse_bytes(said.get('memory') or MEMORY) // int(said.get('cores') or 1)}B"

@@ -32,7 +32,7 @@ LOOK_S = 1.0  # between two looks at how many workers there are, and at whether 
 
 
 def check_address(address: str) -> None:
-    """Raises ConfigError unless it is ``local``, ``slurm``, on this machine, or encrypted; or Dask is not installed."""
+    """Raise ConfigError unless it is ``local``, ``slurm``, on this machine, or encrypted; or Dask is not installed."""
     if address not in (LOCAL, SLURM):
         parts = urlsplit(address)
         if parts.scheme not in ("tcp", "tls") or not parts.hostname:

@@ -22,8 +22,10 @@ SAMPLES = 20  # cells of a kind that are looked at
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """Cells to run, seconds of one process they need, and bytes they leave; `known` of them are like ones that ran.
+
     `failing` names the cells with a workload that cannot be read, and why: one line for all cells of a workload, a
-    window and a setting."""
+    window and a setting.
+    """
 
     cells: int
     known: int
@@ -33,7 +35,7 @@ class Estimate:
 
 
 def estimate(planned: Plan, store: Store) -> Estimate:
-    """What is still to do. Reads each workload once in each of its windows and settings."""
+    """Return what is still to do. Reads each workload once in each of its windows and settings."""
     ran: dict[str, list[float]] = defaultdict(list)
     missing: list[Cell] = []
     for key, cell in planned.cells.items():

@@ -128,7 +128,7 @@ class _Reader:
         self.table, self.file, self.folder = table, file, folder
 
     def grid(self) -> Grid:
-        """The whole of it."""
+        """Return the whole of it."""
         table = self.table
         for key in table:
             if key not in KEYS:
@@ -216,7 +216,7 @@ class _Reader:
         return self.named("settings", found) or [Choice("")]
 
     def choices(self, axis: str, option: str, default: list[Choice]) -> list[Choice]:
-        """An axis of texts, each with a name of its own if wanted."""
+        """Return an axis of texts, each with a name of its own if wanted."""
         found = []
         for where, row in self.rows(axis):
             row = row if isinstance(row, Mapping) else {option: row}
@@ -257,7 +257,7 @@ class _Reader:
         return {key: self.option(f"{where}.{key}", key, value) for key, value in row.items()}
 
     def option(self, where: str, key: str, value: Any) -> Any:
-        """An option of `slurmsim run` in the form `RunOptions` has it."""
+        """Return an option of `slurmsim run` in the form `RunOptions` has it."""
         if key in OF_AXES:
             raise self.wrong(where, "is an axis of the grid", "windows, loads, policies or seeds")
         if key in BESIDE:

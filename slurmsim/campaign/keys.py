@@ -49,7 +49,7 @@ class Keys:
         self._formats: str | None = None
 
     def of(self, cell: Cell) -> str:
-        """The key of `cell`: 64 hexadecimal digits.
+        """Return the key of `cell`: 64 hexadecimal digits.
 
         Raises
         ------
@@ -63,7 +63,7 @@ class Keys:
                               field=error.field, expected=error.expected) from None  # fmt: skip
 
     def of_options(self, options: RunOptions) -> str:
-        """The key of a cell with these options."""
+        """Return the key of a cell with these options."""
         return hashlib.sha256(json.dumps(self._facts(options), sort_keys=True).encode()).hexdigest()
 
     @property
@@ -88,7 +88,7 @@ class Keys:
         return facts | about | self._setup(options)
 
     def _workload(self, options: RunOptions) -> list[str | None]:
-        """What the jobs come from; the ending of a file's name has a say in how it is read."""
+        """Return what the jobs come from; the ending of a file's name has a say in how it is read."""
         name = options.workload
         if name.startswith(GENERATE):
             if name not in self._checked:
@@ -114,7 +114,7 @@ class Keys:
         return self._digests[name]
 
     def _setup(self, options: RunOptions) -> dict[str, Any]:
-        """Configuration and policy; made once for all cells that share them."""
+        """Return configuration and policy; they are read once for all cells that share them."""
         which = (options.conf, options.set, options.policy, options.nodes, options.cpus_per_node)
         if which not in self._setups:
             self._setups[which] = self._configured(options)
@@ -150,7 +150,7 @@ class Keys:
 
 
 def _reading(folder: Path, texts: dict[str, str]) -> Callable[[str], str]:
-    """Reads files named relative to `folder` and keeps what they say in `texts`."""
+    """Return a reader of files named relative to `folder`; it keeps what they say in `texts`."""
 
     def read(name: str) -> str:
         texts[name] = read_text(folder / name)

@@ -83,7 +83,7 @@ def _simulated(options: RunOptions) -> tuple[dict[str, Any], Trace]:
 
 
 def _check_unchanged(options: RunOptions, key: str) -> None:
-    """Raises SlurmSimError when the cell is another one by now than when it was planned."""
+    """Raise SlurmSimError when the cell is another one by now than when it was planned."""
     try:
         same = Keys().of_options(options) == key
     except SlurmSimError:
@@ -94,7 +94,7 @@ def _check_unchanged(options: RunOptions, key: str) -> None:
 
 
 def figures_of(summary: Mapping[str, Any], trace: Trace, cpus: int) -> dict[str, Any]:
-    """The summary without what differs from run to run, with what a comparison asks for beside it (docs/metrics.md)."""
+    """Return the summary without what differs from run to run, and with more for comparisons (docs/metrics.md)."""
     from slurmsim.metrics.classes import by_class
     from slurmsim.metrics.fairness import by_user
     from slurmsim.metrics.work import of_trace

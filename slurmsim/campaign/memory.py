@@ -16,8 +16,10 @@ def available_bytes() -> int | None:
 
 
 def peak_bytes(pid: int | str = "self") -> int:
-    """Most resident memory of a process since `forget_peak` in it (since it began, where that is not known); 0 if
-    there is no such process."""
+    """Return the most resident memory of a process since `forget_peak` in it; 0 if there is no such process.
+
+    Where that is not known, it counts since the process began.
+    """
     found = _field(f"/proc/{pid}/status", "VmHWM:")
     if found is None and pid == "self":
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -34,7 +36,7 @@ def forget_peak() -> None:
 
 
 def _field(file: str, name: str) -> int | None:
-    """The kB number of a line of /proc, in bytes."""
+    """Return the kB number of a line of /proc, in bytes."""
     try:
         with open(file) as lines:
             for line in lines:

@@ -11,7 +11,7 @@ from slurmsim.report import page
 
 
 def ranking_page(name: str, lead: str, rankings: Sequence[Ranking]) -> str:
-    """The rankings of a sweep as one HTML document; `lead` says how much of it is done."""
+    """Return the rankings of a sweep as one HTML document; `lead` says how much of it is done."""
     blocks = [page.heading(name, lead)]
     blocks += [page.section(title(one), *_parts(one), differences(one)) for one in rankings]
     if rankings:
@@ -22,7 +22,7 @@ def ranking_page(name: str, lead: str, rankings: Sequence[Ranking]) -> str:
 
 
 def snippet(name: str, lead: str, rankings: Sequence[Ranking]) -> str:
-    """The rankings for a notebook."""
+    """Return the rankings for a notebook."""
     parts = [part for one in rankings for part in (page.paragraph(title(one)), *_parts(one))]
     return page.snippet(f"{name}: {lead}", parts)
 

@@ -88,7 +88,7 @@ def write_jobs(store: Store, keys: Iterable[str]) -> Path:
 
 
 def put_text(target: Path, text: str) -> Path:
-    """A small file, whole or not at all. Raises OutputError."""
+    """Write a small file, whole or not at all. Raises OutputError."""
     staged = _staged(target)
     with output_errors(target):
         try:

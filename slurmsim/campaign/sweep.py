@@ -100,7 +100,7 @@ class Sweep:
         return snippet(str(self.folder), _lead(self), self.rankings())
 
     def rankings(self) -> list[Ranking]:
-        """The policies of each workload, load and setting beside each other, and at last over all of them."""
+        """Return the policies of each workload, load and setting beside each other, and at last over all of them."""
         from slurmsim.campaign.conclusions import overall, rankings
 
         frame = self.frame()
@@ -140,7 +140,7 @@ def sweep(
 
 
 def runner(workers: int = 0, dask: str | None = None, folder: Path = Path()) -> Runner:
-    """What does the tasks of the sweep in `folder`: processes of our own, or Dask's workers. Raises ConfigError."""
+    """Return the runner of the sweep's tasks in `folder`: our own processes, or Dask's workers. Raises ConfigError."""
     if workers < 0:
         raise ConfigError(f"{workers} is negative", field="--workers", expected="a number of processes")
     if dask is None:
@@ -152,7 +152,7 @@ def runner(workers: int = 0, dask: str | None = None, folder: Path = Path()) -> 
 
 
 def plan(grid: Grid) -> Plan:
-    """The cells of a grid, checked as far as that is possible without running them. Raises SlurmSimError."""
+    """Return the cells of a grid, checked as far as that is possible without running them. Raises SlurmSimError."""
     keys = Keys()
     cells: dict[str, Cell] = {}
     for cell in grid.cells():
@@ -199,7 +199,7 @@ def _run(
 
 
 def _take(done: Done, planned: Plan, store: Store, found: Sweep) -> None:
-    """What became of one cell. Raises OutputError when nothing can be written any more."""
+    """Note what became of one cell. Raises OutputError when nothing can be written any more."""
     if done.error is None:
         found.done += 1
         found.ran += 1
@@ -222,7 +222,7 @@ def _task(planned: Plan, store: Store, key: str) -> Task:
 
 
 def _check_room(folder: Path, cells: int) -> None:
-    """A disk that is too small for the results is known before. Raises OutputError."""
+    """Raise OutputError for a disk that is too small for the results, before any cell runs."""
     free = shutil.disk_usage(folder).free
     if cells * CELL_BYTES > free:
         raise OutputError(f"{folder}: {free:,} bytes are free, and {cells:,} cells need {cells * CELL_BYTES:,}")
@@ -233,7 +233,7 @@ def _lead(found: Sweep) -> str:
 
 
 def _write(planned: Plan, store: Store, found: Sweep) -> None:
-    """The tables and the manifest, in the order of keys."""
+    """Write the tables and the manifest, in the order of keys."""
     from slurmsim.campaign.conclusions import as_dict
     from slurmsim.campaign.pages import ranking_page
     from slurmsim.campaign.view import as_text

@@ -41,7 +41,7 @@ WIDTH = 118  # of the notes, characters
 
 
 def as_text(rankings: Sequence[Ranking]) -> str:
-    """A table for each ranking, and how to read it."""
+    """Return a table for each ranking, and how to read it."""
     return "\n\n".join([*map(_one, rankings), "\n".join(reading(rankings))])
 
 
@@ -67,12 +67,12 @@ def reading(rankings: Sequence[Ranking]) -> list[str]:
 
 
 def title(ranking: Ranking) -> str:
-    """What is ranked."""
+    """Return what is ranked."""
     return "all of these: geometric means, differences as ratios" if ranking.ratio else ranking.title
 
 
 def warnings(ranking: Ranking) -> list[str]:
-    """What no mean of the ranking shows."""
+    """Return what no mean of the ranking shows."""
     lines = []
     for row in ranking.rows:
         missing = shortfall({name: getattr(row, name) for name in SHORT_OF})
@@ -168,7 +168,7 @@ def _signed(seconds: float) -> str:
 
 
 def headline(frame: pd.DataFrame) -> list[str]:
-    """A line for each policy of which there are cells in which most jobs never started."""
+    """Return a line for each policy of which there are cells in which most jobs never started."""
     starving = frame[np.array(starved_cells(frame), bool)]
     return [
         f"{policy}: in {len(cells):,} of its cells most jobs never started: no mean says anything about them"

@@ -42,7 +42,7 @@ def main(descriptor: int) -> None:
 
 
 def _leave_with_parent() -> None:
-    """Standard input ends when the parent does, however it ends."""
+    """Leave when standard input ends, which it does when the parent ends in any way."""
     while os.read(0, 1):
         pass
     os._exit(1)

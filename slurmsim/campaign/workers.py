@@ -59,7 +59,7 @@ class Worker:
         self.pipe.send_bytes(pickle.dumps(task))
 
     def take(self) -> Done:
-        """What became of its task. Raises EOFError or OSError when the process has died."""
+        """Return what became of its task. Raises EOFError or OSError when the process has died."""
         assert self.task is not None
         value, error, spent = pickle.loads(self.pipe.recv_bytes())
         task, self.task = self.task, None
@@ -83,7 +83,7 @@ class Peaks:
         self._known: dict[str, int] = {}
 
     def seen(self, kind: str, peak: int) -> None:
-        """A task of `kind` had `peak` bytes."""
+        """Note that a task of `kind` had `peak` bytes."""
         self._known[kind] = max(peak, self._known.get(kind, 0))
 
     def fits(self, kind: str, running: Iterable[str]) -> bool:
@@ -183,7 +183,7 @@ class Crew:
                 self.peaks.seen(worker.task.kind, peak_bytes(worker.process.pid))
 
     def _bury(self, worker: Worker) -> Done | None:
-        """A worker has died: its task comes again later, or is over if that was the second time."""
+        """Remove a worker that has died: its task comes again later, or is over if that was the second time."""
         task = worker.task
         assert task is not None
         status = worker.end()

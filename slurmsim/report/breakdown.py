@@ -41,7 +41,7 @@ class JobLine:
 
 
 def by_class(data: RunData, labels: Labels, most: int = 12) -> list[ClassRow]:
-    """A row for each class of `labels`, most CPU time first, at most `most` of them."""
+    """Return a row for each class of `labels`, most CPU time first, at most `most` of them."""
     jobs, n = data.jobs, len(labels.names)
     ran = np.where(jobs.started, data.ends - jobs.start, 0)
     hours, gpu_hours = (np.bincount(labels.codes, size * ran, n) / 3600 for size in (jobs.cpus, data.gpus))
@@ -60,7 +60,7 @@ def by_class(data: RunData, labels: Labels, most: int = 12) -> list[ClassRow]:
 
 
 def longest_waits(data: RunData, most: int = 10) -> list[JobLine]:
-    """The jobs that waited longest before they started, longest first, ties by job id."""
+    """Return the jobs that waited longest before they started, longest first, ties by job id."""
     started = np.flatnonzero(data.jobs.started)
     order = np.lexsort((data.job_id[started], -data.waits[started]))
     return job_lines(data, started[order[:most]])
@@ -84,7 +84,7 @@ def longest_wait_by_width(data: RunData) -> list[tuple[str, int, int]]:
 
 
 def job_lines(data: RunData, rows: IntArray) -> list[JobLine]:
-    """The jobs in `rows` of the jobs table."""
+    """Return the jobs in `rows` of the jobs table."""
     jobs = data.jobs
     users, partitions = data.labels("user"), data.labels("partition")
     return [

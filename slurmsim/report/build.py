@@ -65,7 +65,7 @@ def build_report(folder: Path | str, *, formats: Sequence[str] = ("png",)) -> li
 
 
 def render(figure: Figure, name: str) -> bytes:
-    """A figure as a PNG or SVG file; the same figure gives the same bytes."""
+    """Return a figure as a PNG or SVG file; the same figure gives the same bytes."""
     from slurmsim.report.style import house_style
 
     buffer = io.BytesIO()

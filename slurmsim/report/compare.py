@@ -144,7 +144,7 @@ class Comparison:
         return other - first
 
     def as_dict(self) -> dict[str, Any]:
-        """The comparison as plain data, for JSON."""
+        """Return the comparison as plain data, for JSON."""
         n, means = self.common_waits
         return {
             "headline": shortfalls(self.names, self.summaries),
@@ -273,7 +273,7 @@ def _unlike(first: Any, other: Any, a: IntArray, b: IntArray) -> int:
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
-    """The shortest tails of the paths that tell the folders apart."""
+    """Return the shortest tails of the paths that tell the folders apart."""
     parts = [folder.resolve().parts for folder in folders]
     for length in range(1, max(map(len, parts)) + 1):
         names = ["/".join(p[-length:]) for p in parts]

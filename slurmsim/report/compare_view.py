@@ -41,7 +41,7 @@ def as_text(found: Comparison) -> str:
 
 
 def compare_page(found: Comparison, figures: Sequence[tuple[str, bytes]]) -> str:
-    """The comparison as one HTML document; `figures` are captions and PNGs."""
+    """Return the comparison as one HTML document; `figures` are captions and PNGs."""
     title = " against ".join(found.names) if len(found.names) == 2 else f"{len(found.names)} runs compared"
     blocks = [page.heading(title, "Differences are to the first run, " + found.names[0] + ".")]
     blocks += [

@@ -85,7 +85,7 @@ def wait_curves(data: RunData) -> tuple[WaitCurves, WaitCurves]:
 
 
 def _sizes(data: RunData) -> tuple[str, np.ndarray]:
-    """What tells sizes apart best: nodes, or CPUs where nearly every job has one node."""
+    """Return what tells sizes apart best: nodes, or CPUs where nearly every job has one node."""
     jobs = data.jobs
     if len(jobs) and float((jobs.nodes == 1).mean()) > 0.95 and float((jobs.cpus == 1).mean()) < 0.95:
         return "CPUs", jobs.cpus

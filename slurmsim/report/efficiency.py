@@ -44,7 +44,7 @@ TITLES = {
 
 
 def rectangles(trace: Trace, unit: str = "cpus") -> Rectangles:
-    """The jobs of a trace as rectangles; `unit` is what the strip is measured in, ``cpus`` or ``nodes``.
+    """Return the jobs of a trace as rectangles; `unit` is what the strip is measured in, ``cpus`` or ``nodes``.
 
     Refused submissions are left out. A run that ended in a requeue is a job of its own, queued when it was (last)
     submitted; the job is then queued again from its requeue on. Of a resized job the last size counts all the time.
@@ -74,7 +74,7 @@ def _rows(trace: Trace, name: str) -> Any:
 
 
 def height(trace: Trace, unit: str = "cpus") -> int:
-    """The cluster's nodes or CPUs. Raises WorkloadError when the trace does not say."""
+    """Return the cluster's nodes or CPUs. Raises WorkloadError when the trace does not say."""
     section = trace.manifest.get("cluster")
     cluster = described_cluster(section.get("nodes")) if isinstance(section, dict) else None
     if cluster is None:
@@ -146,7 +146,7 @@ class Series:
 
 
 def measure(run: RunData, question: Question) -> Series:
-    """The losses of a trace over consecutive slots.
+    """Return the losses of a trace over consecutive slots.
 
     A rest shorter than a slot is left out; a time shorter than a slot is one slot.
 
@@ -166,7 +166,7 @@ def measure(run: RunData, question: Question) -> Series:
 
 
 def slots_between(question: Question, whole: Interval) -> list[Interval]:
-    """The slots `question` asks for in a trace that covers `whole`. Raises ConfigError."""
+    """Return the slots `question` asks for in a trace that covers `whole`. Raises ConfigError."""
     length = question.slot_s
     begin = whole.begin if question.begin is None else question.begin
     end = whole.end if question.end is None else question.end
@@ -182,7 +182,7 @@ def slots_between(question: Question, whole: Interval) -> list[Interval]:
 
 
 def as_text(found: Series, epoch: int | None) -> str:
-    """A line a slot and their means, for a terminal."""
+    """Return a line a slot and their means, for a terminal."""
     classes = [str(c) for c in found.question.classes]
     header = ["slot", "jobs", "empty", "first jobs", "", "not started", "users", *(f"wait {c}" for c in classes)]
     rows = [[*header, "efficiency"]]
@@ -211,7 +211,7 @@ def _moment(time: int, epoch: int | None) -> str:
 
 @style.styled
 def figure(found: Sequence[Series], names: Sequence[str], epoch: int | None) -> Figure:
-    """The five losses and their weighted sum over the slots, a panel each, a line a run."""
+    """Return the five losses and their weighted sum over the slots, a panel each, a line a run."""
     fig = style.figure(11, 6.4)
     panels = fig.subplots(3, 2, sharex=True).ravel()
     fig.subplots_adjust(left=0.06, right=0.985, top=0.94, bottom=0.1, hspace=0.36, wspace=0.12)

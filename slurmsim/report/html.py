@@ -24,7 +24,7 @@ _TILES = (
 
 
 def report_page(data: RunData, pictures: Sequence[Picture] = ()) -> str:
-    """The report of a run as one HTML document; without `pictures` it has its tables only."""
+    """Return the report of a run as one HTML document; without `pictures` it has its tables only."""
     summary = data.trace.summary
     blocks = [page.heading(title(data), *_lead(data))]
     if data.trace.partial:
@@ -63,7 +63,7 @@ def title(data: RunData) -> str:
 
 
 def moment(data: RunData, seconds: int) -> str:
-    """A trace time as a date (UTC), or as time since the first submit."""
+    """Return a trace time as a date (UTC), or as time since the first submit."""
     if data.epoch is None:
         return f"+{duration(seconds - data.interval.begin)}"
     return f"{dt.datetime.fromtimestamp(data.epoch + seconds, dt.UTC):%Y-%m-%d %H:%M}"

@@ -25,9 +25,9 @@ Span = tuple[str, int, int]
 
 
 def spans(expr: str) -> list[Span]:
-    """The expression as spans of node numbers: ``n[1-4,7],g1`` gives ``[("n", 1, 4), ("n", 7, 7), ("g", 1, 1)]``.
+    """Return the expression as spans of node numbers. Raises HostlistError when it is none.
 
-    Raises HostlistError when it is none.
+    ``n[1-4,7],g1`` gives ``[("n", 1, 4), ("n", 7, 7), ("g", 1, 1)]``.
     """
     if "," not in expr and "[" not in expr:
         return [_single(expr)] if expr else []

@@ -50,7 +50,7 @@ class Image:
 
 
 def bars(data: RunData, over: Interval) -> Bars | None:
-    """The rectangles of the jobs that ran within `over`, or None when they are too many to tell apart."""
+    """Return the rectangles of the jobs that ran within `over`, or None when they are too many to tell apart."""
     if data.rows.n > MAX_BAR_NODES:
         return None
     chosen = _overlapping(data, over.begin, over.end)
@@ -100,7 +100,7 @@ def image(data: RunData, over: Interval, codes: IntArray, *, height: int, width:
 
 
 def top_labels(data: RunData, labels: Labels, most: int) -> Labels:
-    """The `most` classes with the most CPU time, largest first, and ``other`` for the rest."""
+    """Return the `most` classes with the most CPU time, largest first, and ``other`` for the rest."""
     ran = data.jobs.started
     weight = np.where(ran, data.jobs.cpus * (data.ends - data.jobs.start), 0)
     total = np.bincount(labels.codes, weight, len(labels.names))
@@ -134,7 +134,7 @@ def color_labels(data: RunData, most: int = 9) -> Labels:
 
 
 def busiest(data: RunData, over: Interval) -> Interval | None:
-    """A stretch around the longest queue in which single jobs can be seen, None when the whole is short enough.
+    """Return a stretch around the longest queue in which single jobs can be seen, None when the whole is short enough.
 
     Twelve times the mean run time, jobs weighted by their CPU time.
     """

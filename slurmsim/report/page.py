@@ -12,12 +12,12 @@ from slurmsim.report.web import assets
 
 
 def page(title: str, blocks: Iterable[str], *, styles: Sequence[str] = (), scripts: Sequence[str] = ()) -> str:
-    """A whole HTML document of blocks, those that are empty left out; no file, font or script from elsewhere."""
+    """Return a whole HTML document of blocks, those that are empty left out; no file, font or script from elsewhere."""
     return assets.frame(title, [block for block in blocks if block], styles=styles, scripts=scripts)
 
 
 def heading(title: str, *lines: str) -> str:
-    """The page's title and quieter lines under it."""
+    """Return the page's title and quieter lines under it."""
     return _block("heading", title, lines)
 
 
@@ -27,7 +27,7 @@ def banner(text: str) -> str:
 
 
 def paragraph(text: str) -> str:
-    """A paragraph of text."""
+    """Return a paragraph of text."""
     return _block("paragraph", text)
 
 
@@ -37,13 +37,13 @@ def tiles(values: Iterable[tuple[str, str]]) -> str:
 
 
 def section(title: str, *blocks: str) -> str:
-    """A titled part of the page, nothing when it has no content."""
+    """Return a titled part of the page, nothing when it has no content."""
     inside = [block for block in blocks if block]
     return _block("section", title, inside) if inside else ""
 
 
 def subsection(title: str, block: str) -> str:
-    """A titled part of a section, nothing when it has no content."""
+    """Return a titled part of a section, nothing when it has no content."""
     return _block("subsection", title, block) if block else ""
 
 
@@ -59,7 +59,7 @@ def columns(*blocks: str) -> str:
 
 
 def figure(png: bytes, caption: str) -> str:
-    """A picture inside the page."""
+    """Return a picture inside the page."""
     return _block("figure", f"data:image/png;base64,{base64.b64encode(png).decode()}", caption)
 
 
@@ -74,7 +74,7 @@ def drawings(pictures: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: Iterable[int] = (0,)) -> str:
-    """A table of texts, the columns `left` flush left and allowed to wrap; nothing when there are no rows."""
+    """Return a table of texts, the columns `left` flush left and allowed to wrap; nothing when there are no rows."""
     found = list(rows)
     return _block("table", header, found, frozenset(left)) if found else ""
 
@@ -103,13 +103,13 @@ def intervals(title: str, rows: Iterable[tuple[str, float, float | None, float |
 
 
 def bullets(texts: Iterable[str]) -> str:
-    """A list of texts, nothing when there are none."""
+    """Return a list of texts, nothing when there are none."""
     found = list(texts)
     return _block("bullets", found) if found else ""
 
 
 def snippet(title: str, blocks: Iterable[str]) -> str:
-    """A few blocks for a notebook, which brings styles of its own."""
+    """Return a few blocks for a notebook, which brings styles of its own."""
     return _block("snippet", title, [block for block in blocks if block])
 
 

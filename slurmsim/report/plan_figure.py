@@ -54,7 +54,7 @@ def _sizes(problem: Mapping[str, Any]) -> list[int]:
 
 
 def _room(taken: list[tuple[int, int, float, float]], start: int, end: int, height: float) -> float:
-    """The lowest free place in the row of a node; only drawn, it may reach beyond the row where jobs are in crumbs."""
+    """Return the lowest free place in the row of a node; it may lie beyond the row where jobs are in crumbs."""
     lows = [0.0, *(low + size for begin, until, low, size in taken if begin < end and start < until)]
     for low in sorted(lows):
         if all(until <= start or end <= begin or low + height <= other + 1e-9 or other + size <= low + 1e-9

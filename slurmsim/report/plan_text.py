@@ -12,7 +12,7 @@ _TITLES = {"mks": "makespan", "wt": "weighted tardiness", "nl": "late jobs", "sl
 
 
 def as_text(problem: Mapping[str, Any], answer: Mapping[str, Any], title: str) -> str:
-    """A line on the result, and a table of jobs in the order of their starts with their nodes and a bar each.
+    """Return a line on the result, and a table of jobs in the order of their starts with their nodes and a bar each.
 
     Parameters
     ----------

@@ -160,7 +160,7 @@ def slowdown(data: RunData) -> Figure:
 
 
 def _legend_right(ax: Axes) -> None:
-    """A legend above the right end of the axes, level with the title."""
+    """Draw a legend above the right end of the axes, level with the title."""
     handles, _ = ax.get_legend_handles_labels()
     ax.legend(loc="lower right", bbox_to_anchor=(1.005, 0.97), ncols=len(handles), handlelength=1.4, columnspacing=1.2)
 

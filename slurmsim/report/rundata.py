@@ -142,12 +142,12 @@ class RunData:
         return self.trace.epoch
 
     def section(self, name: str) -> Mapping[str, Any]:
-        """A section of the manifest, empty when it has none."""
+        """Return a section of the manifest, empty when it has none."""
         found = self.trace.manifest.get(name)
         return found if isinstance(found, Mapping) else {}
 
     def labels(self, column: str) -> Labels:
-        """The texts of a column of jobs as classes."""
+        """Return the texts of a column of jobs as classes."""
         if column not in self._labels:
             codes, names = self.trace.text("jobs", column)
             self._labels[column] = Labels(column, codes.astype(np.int64), [n or "(none)" for n in names])

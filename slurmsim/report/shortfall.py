@@ -31,7 +31,7 @@ def shortfall(summary: Mapping[str, Any]) -> str:
 
 
 def _not_started(summary: Mapping[str, Any]) -> list[str]:
-    """A sentence for each fate of the jobs that never started; a summary of many runs tells no reasons."""
+    """Return a sentence for each fate of the jobs that never started; a summary of many runs tells no reasons."""
     said = []
     rest = (summary.get("never_started") or 0) - (summary.get("cancelled_waiting") or 0)
     if rest and "waiting" not in summary:
@@ -62,5 +62,5 @@ def starved(summary: Mapping[str, Any]) -> bool:
 
 
 def shortfalls(names: Sequence[str], summaries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A line for each run that has a shortfall, its name before it."""
+    """Return a line for each run that has a shortfall, its name before it."""
     return [f"{name}: {text}" for name, one in zip(names, summaries, strict=True) if (text := shortfall(one))]

@@ -111,7 +111,7 @@ def styled(draw: Callable[P, T]) -> Callable[P, T]:
 
 
 def figure(width: float, height: float) -> Figure:
-    """An empty figure, `width` by `height` inches, that draws itself without a window."""
+    """Return an empty figure, `width` by `height` inches, that draws itself without a window."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -121,7 +121,7 @@ def figure(width: float, height: float) -> Figure:
 
 
 def steps(ax: Axes, edges: np.ndarray, values: np.ndarray, **look: Any) -> None:
-    """A line that is ``values[i]`` high from ``edges[i]`` to ``edges[i + 1]``.
+    """Draw a line that is ``values[i]`` high from ``edges[i]`` to ``edges[i + 1]``.
 
     `Axes.stairs` draws the same, but takes as long as the rest of the figure to find out how far the steps reach.
     """
@@ -129,12 +129,12 @@ def steps(ax: Axes, edges: np.ndarray, values: np.ndarray, **look: Any) -> None:
 
 
 def shade(ax: Axes, edges: np.ndarray, values: np.ndarray, base: float = 0, **look: Any) -> None:
-    """The area between `steps` and `base`."""
+    """Shade the area between `steps` and `base`."""
     ax.fill_between(edges, np.append(values, values[-1:]), base, step="post", linewidth=0, **look)
 
 
 def colors(names: Sequence[str], other: str | None = None) -> list[str]:
-    """A colour for each class; `other` names the class that collects the rest and is grey."""
+    """Return a colour for each class; `other` names the class that collects the rest and is grey."""
     return [OTHER if name == other else PALETTE[i % len(PALETTE)] for i, name in enumerate(names)]
 
 
@@ -214,7 +214,7 @@ def _elapsed_ticks(over: Interval, origin: int, most: int) -> tuple[list[float],
 
 
 def nice_step(span: float, most: int) -> float:
-    """The least of 1, 2, 5 times a power of ten that cuts `span` into at most `most` parts."""
+    """Return the least of 1, 2, 5 times a power of ten that cuts `span` into at most `most` parts."""
     raw = span / most
     power = 10.0 ** np.floor(np.log10(raw)) if raw > 0 else 1.0
     return float(next(power * m for m in (1, 2, 5, 10) if power * m >= raw * (1 - 1e-9)))
@@ -278,5 +278,5 @@ def note(ax: Axes, text: str) -> None:
 
 
 def subtitle(ax: Axes, text: str) -> None:
-    """A quieter line at the right of the title's height."""
+    """Write a quieter line at the right, at the height of the title."""
     ax.text(1.0, 1.012, text, ha="right", va="bottom", color=MUTED, fontsize=8.5, transform=ax.transAxes)

@@ -42,7 +42,7 @@ class Plot:
     # -- data ---------------------------------------------------------------------------------------------------------
 
     def line(self, x: FloatArray, y: FloatArray, color: str, *, step: bool = False, dashed: bool = False) -> None:
-        """A line through the points; with `step` it stays as high as a point until the next."""
+        """Draw a line through the points; with `step` it stays as high as a point until the next."""
         if step:
             x, y = np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1]
         points = " ".join(f"{a:g},{b:g}" for a, b in zip(self._across(x), self._up(y), strict=True))
@@ -50,7 +50,7 @@ class Plot:
         self._add(f'<polyline points="{points}" fill="none" stroke="{color}" stroke-width="1.8"{dashes}/>')
 
     def bars(self, heights: FloatArray, color: str) -> None:
-        """Bars from the axis up at 0, 1, 2, …"""
+        """Draw bars from the axis up at 0, 1, 2 and so on."""
         at = np.arange(len(heights))
         lefts, rights = self._across(at - 0.41), self._across(at + 0.41)
         bottom = self.top + self.height
@@ -89,7 +89,7 @@ class Plot:
         self._text(self.left + self.width / 2, bottom + (58 if slanted else 36), title, anchor="middle")
 
     def y_axis(self, at: Sequence[float], labels: Sequence[str], title: str = "") -> None:
-        """The same at the left; without a title where the plot beside it has it."""
+        """Draw the axis at the left; without a title where the plot beside it has it."""
         for y, label in zip(self._up(at), labels, strict=True):
             self._rule(self.left, y, self.left + self.width, y)
             self._text(self.left - 6, y + 4, label, anchor="end")
@@ -100,7 +100,7 @@ class Plot:
     # -- words --------------------------------------------------------------------------------------------------------
 
     def title(self, text: str, note: str = "") -> None:
-        """What the plot is, and a quieter line at the right of the same height."""
+        """Write the title of the plot, and a quieter line at the right of the same height."""
         self._text(self.left, self.top - 9, text, size=_TITLE, more=' font-weight="600"')
         if note:
             self._text(self.left + self.width, self.top - 9, note, anchor="end", color=MUTED)
@@ -160,12 +160,12 @@ class Plot:
 
 
 def drawing(width: float, height: float, plots: Sequence[Plot]) -> str:
-    """Plots as one SVG element of a page."""
+    """Return plots as one SVG element of a page."""
     inside = "".join(plot.markup() for plot in plots)
     return f'<svg viewBox="0 0 {width:g} {height:g}" font-family="inherit">{inside}</svg>'
 
 
 def document(element: str) -> bytes:
-    """An element that `drawing` made as a file of its own, on white."""
+    """Return an element that `drawing` made as a file of its own, on white."""
     head = '<svg xmlns="http://www.w3.org/2000/svg" style="background:#fff"'
     return element.replace("<svg", head, 1).replace('font-family="inherit"', 'font-family="sans-serif"', 1).encode()

@@ -29,14 +29,14 @@ def duration(seconds: float | None) -> str:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """A count with thousands separators, a fraction with `digits` decimals; a dash for None."""
+    """Return a count with thousands separators, a fraction with `digits` decimals; a dash for None."""
     if value is None or not math.isfinite(value):
         return "–"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.{digits}f}"
 
 
 def percent(value: float | None) -> str:
-    """A share as per cent with one decimal."""
+    """Return a share as per cent with one decimal."""
     return "–" if value is None else f"{100 * value:.1f} %"
 
 
@@ -60,7 +60,7 @@ _MOMENTS = frozenset({"first_submit", "last_end"})
 
 
 def summary_value(key: str, value: object, epoch: int | None = None) -> str:
-    """The value of a summary key as text, with the unit its name implies.
+    """Return the value of a summary key as text, with the unit its name implies.
 
     An instant is a date (UTC) where the Unix time of second 0 is known.
     """

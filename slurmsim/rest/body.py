@@ -66,13 +66,13 @@ class Body:
         self.warnings.append({"description": description, "source": source})
 
     def fail(self, description: str, error: tuple[int, str], path: str) -> Rejected:
-        """What cannot be read at `path`."""
+        """Return what cannot be read at `path`."""
         number, text = error
         status = refused_status(self.release) if number in (NO_PATH[0], NO_QOS[0]) else 500
         return Rejected(description, number, text, f"#{path}", status)
 
     def table(self, value: Any, path: str, rows: Table, name: str) -> dict[str, Any]:
-        """The fields of a table that are there; null stands for one that is not. Raises Rejected."""
+        """Return the fields of a table that are there; null stands for one that is not. Raises Rejected."""
         if not isinstance(value, dict):
             kind = kind_of(value)[1]
             raise self.fail(f"Rejecting {kind} when dictionary expected", NO_TABLE, path)
@@ -102,7 +102,10 @@ class Body:
 def read_body(
     call: Call, rows: Table, name: str, qos: Callable[[], Iterable[str]] = tuple
 ) -> tuple[Body, dict[str, Any]]:
-    """The body of a request and its fields; none stands for an empty one. Raises Rejected, with the warnings so far."""
+    """Return the body of a request and its fields; no body counts as an empty one. Raises Rejected.
+
+    The error has the warnings so far.
+    """
     body = Body(call.release, call.version, qos)
     try:
         return body, body.table({} if call.body is None else call.body, "/", rows, name)
@@ -120,7 +123,7 @@ def kind_of(value: Any) -> tuple[str, str]:
 
 
 def text(body: Body, value: Any, path: str) -> str:
-    """A text; a number is one, too."""
+    """Return a text; a number is one, too."""
     if isinstance(value, str):
         return value.replace("\0", "")
     body.other_kind(value, "string", path)
@@ -135,7 +138,7 @@ def flag(body: Body, value: Any, path: str) -> bool:
 
 
 def number(body: Body, value: Any, path: str) -> int | float | None:
-    """A number, or the object of one; None for one that is not set, -1 for one without end."""
+    """Return a number, or the object of one; None for one that is not set, -1 for one without end."""
     if isinstance(value, dict):
         if value.get("infinite"):
             return -1
@@ -155,14 +158,14 @@ def number(body: Body, value: Any, path: str) -> int | float | None:
 
 
 def plain_number(body: Body, value: Any, path: str) -> int | float | None:
-    """A number that is no object in any version."""
+    """Return a number that is no object in any version."""
     if body.version <= 40 and isinstance(value, (int, float)) and not isinstance(value, bool):
         return value
     return number(body, value, path)
 
 
 def texts(body: Body, value: Any, path: str) -> list[str]:
-    """A list of texts; a text of them, with commas, is one, too."""
+    """Return a list of texts; a text of them, with commas, is one, too."""
     if isinstance(value, str):
         return [part for part in value.split(",") if part]
     if isinstance(value, dict):
@@ -171,7 +174,7 @@ def texts(body: Body, value: Any, path: str) -> list[str]:
 
 
 def string_list(body: Body, value: Any, path: str) -> list[str]:
-    """A list of texts; anything else is odd."""
+    """Return a list of texts; anything else is odd."""
     if not isinstance(value, list):
         body.other_kind(value, "array", path)
     return texts(body, value, path)
@@ -188,7 +191,7 @@ def known_qos(body: Body, value: Any, path: str) -> list[str]:
 
 
 def one_qos(body: Body, value: Any, path: str) -> str:
-    """The name of a QOS there is, or nothing."""
+    """Return the name of a QOS there is, or nothing."""
     return next(iter(known_qos(body, [value] if isinstance(value, str) and value else [], path)), "")
 
 
@@ -232,12 +235,12 @@ _TRES = frozenset({"cpu", "mem", "energy", "node", "billing", "fs", "vmem", "pag
 
 
 def within(rows: Table, name: str) -> Row:
-    """A table in a table."""
+    """Return a table in a table."""
     return Row(shaped(lambda body, value, path: body.table(value, path, rows, name), rows))
 
 
 def since_version(version: int, name: str, read: Reader) -> Reader:
-    """A field that versions before take for a table without fields."""
+    """Return a field that versions before take for a table without fields."""
     empty = within({}, name).read
     return shaped(
         lambda body, value, path: (read if body.version >= version else empty)(body, value, path), SHAPES.get(read)
@@ -245,7 +248,7 @@ def since_version(version: int, name: str, read: Reader) -> Reader:
 
 
 def rows_of(rows: Table, name: str) -> Reader:
-    """A list of tables; a single one counts as a list."""
+    """Return a list of tables; a single one counts as a list."""
 
     def read(body: Body, value: Any, path: str) -> list[dict[str, Any]]:
         found = value if isinstance(value, list) else [value]
@@ -255,7 +258,7 @@ def rows_of(rows: Table, name: str) -> Reader:
 
 
 def skipped(body: Body, value: Any, path: str) -> None:
-    """A field that is known and has no effect."""
+    """Read a field that is known and has no effect."""
 
 
 def _listed(value: Any) -> list[Any]:

@@ -28,7 +28,7 @@ class Unreadable(ValueError):
 
 
 def read_json(body: bytes) -> Any:
-    """The value of a JSON text. Raises Unreadable."""
+    """Return the value of a JSON text. Raises Unreadable."""
     tables = body.count(b"[") + body.count(b"{")
     if tables > MOST_TABLES:
         raise Unreadable("too many lists and dictionaries")
@@ -56,7 +56,7 @@ def _check_depth(value: Any) -> None:
 
 
 def read_yaml(body: bytes, seconds: float = MOST_SECONDS) -> Any:
-    """The value of a YAML text of one document, None for an empty one. Raises Unreadable.
+    """Return the value of a YAML text of one document, None for an empty one. Raises Unreadable.
 
     It is built event by event: a parser's own tree would be as deep, and its merges as large, as a stranger wants.
     """

@@ -36,15 +36,15 @@ class Call:
         return number_of(refusal, self.release)
 
     def error_of(self, refusal: Refusal) -> tuple[int, str]:
-        """Number and text of a refusal as Slurm has them."""
+        """Return number and text of a refusal as Slurm has them."""
         return number_of(refusal, self.release), refusal.text.rsplit("\n", 1)[-1]
 
     def rejected_parameters(self, source: str) -> Rejected:
-        """What is said of path or query that cannot be read."""
+        """Return what is said of path or query that cannot be read."""
         return Rejected("Rejecting request. Failure parsing parameters", *BAD_QUERY, source, 422)
 
     def number_in_query(self, name: str, source: str) -> int | None:
-        """A number of the query. Raises Rejected."""
+        """Return a number of the query. Raises Rejected."""
         text = self.query.get(name)
         if text is None:
             return None

@@ -19,7 +19,7 @@ _AROUND = ("meta", "errors", "warnings")
 
 
 def found_by(call: Call, words: list[str], source: str = "") -> Found:
-    """What the command's ``--json`` holds. Raises Rejected with what it complains about."""
+    """Return what the command's ``--json`` holds. Raises Rejected with what it complains about."""
     out, errors = io.StringIO(), io.StringIO()
     client = call.client
     environ = {"SLURMSIM_USER": client.user or "", "SLURM_TIME_FORMAT": "%s"}

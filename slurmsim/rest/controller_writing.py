@@ -139,7 +139,7 @@ def post_reservations(call: Call) -> Found:
 
 
 def _told(body: Body, made: list[Record]) -> Found:
-    """The reservations, or what was wrong with a flag: they are made without it all the same, as in Slurm."""
+    """Return the reservations, or what was wrong with a flag: they are made without it all the same, as in Slurm."""
     if body.errors:
         return Found({}, body.errors, body.warnings, 500)
     return Found({"reservations": made}, warnings=body.warnings)
@@ -174,7 +174,7 @@ def _names(call: Call) -> set[str]:
 
 
 def _request(found: Record) -> Record:
-    """What the daemon is asked."""
+    """Return what the daemon is asked."""
     request: Record = {"flags": [f"+{one.removesuffix('_END')}" for one in found.get("flags") or ()]}
     for key, row in _BODY.items():
         value = found.get(key)
@@ -192,7 +192,7 @@ def _request(found: Record) -> Record:
 
 
 def _described(found: Record) -> Record:
-    """The reservation as the request describes it; an instant that is not given is the number that means so."""
+    """Return the reservation as the request describes it; an instant that is not given is the number that means so."""
     return {key: _DESCRIBED[row.kind](found.get(key)) for key, row in _BODY.items()}
 
 
@@ -235,7 +235,7 @@ _PARTITION = settable()
 
 
 def _value(one: Record, place: str) -> Any:
-    """What stands at a place of the body; None where nothing does."""
+    """Return what stands at a place of the body; None where nothing does."""
     outer, _, inner = place.partition(".")
     return (one.get(outer) or {}).get(inner) if inner else one.get(outer)
 
@@ -267,7 +267,7 @@ def post_partitions(call: Call) -> Found:
 
 
 def _and_rejecting(call: Call, rejected: Rejected, what: str, source: str) -> Rejected:
-    """An error of the body, and that the request is rejected because of it."""
+    """Return an error of the body, and that the request is rejected because of it."""
     again = Rejected(f"Rejecting request. Failure parsing {what}", *BAD_QUERY, source, 422)
     rejected.more.append(again.error)
     return rejected

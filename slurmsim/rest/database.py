@@ -183,7 +183,7 @@ def qos(call: Call) -> Found:
 
 
 def clusters(call: Call) -> Found:
-    """The cluster."""
+    """Return the cluster."""
     found = _only(call, _records(call, "cluster", "clusters"))
     return _or_nothing(call, "clusters", found, [], "_dump_clusters")
 
@@ -231,7 +231,7 @@ def associations(call: Call) -> Found:
 
 
 def association(call: Call) -> Found:
-    """The one association that the query chooses."""
+    """Return the one association that the query chooses."""
     found = _associations(call)
     if len(found) > 1:
         raise Rejected("Ambiguous request: More than 1 association would have been dumped.", *UNNAMED,
@@ -261,7 +261,7 @@ def _without_deltas(call: Call, records: list[Record]) -> list[Record]:
 
 
 def ping(call: Call) -> Found:
-    """The database is the daemon's own."""
+    """Return how long the database takes to answer; it is the daemon's own."""
     import time
 
     begin = time.monotonic()

@@ -43,7 +43,7 @@ MODES = {"DISABLED": "OFF", **{word: word for word in ("SUSPEND", "REQUEUE", "CA
 
 
 def one(name: str) -> Reader:
-    """A number that is the setting `name`."""
+    """Return a number that is the setting `name`."""
     return shaped(lambda body, value, path: _setting(name, number(body, value, path)), "number")
 
 
@@ -66,7 +66,7 @@ def clock(name: str) -> Reader:
 
 
 def counts(name: str) -> Reader:
-    """A list of TRES that is the setting `name`."""
+    """Return a list of TRES that is the setting `name`."""
 
     def read(body: Body, value: Any, path: str) -> list[Setting]:
         told = tres(body, value, path)
@@ -80,7 +80,7 @@ def _setting(name: str, value: float | None) -> list[Setting]:
 
 
 def names(name: str, read: Reader) -> Reader:
-    """A list of names that is the setting `name`."""
+    """Return a list of names that is the setting `name`."""
 
     def found(body: Body, value: Any, path: str) -> list[Setting]:
         told = read(body, value, path)
@@ -215,12 +215,12 @@ CLUSTER: Table = {
 
 
 def listed(key: str, table: Table, name: str, *, required: bool = True) -> Table:
-    """The body that has a list of `table` under `key`."""
+    """Return the body that has a list of `table` under `key`."""
     return {key: Row(rows_of(table, name), required), "meta": _ANY, "errors": _ANY, "warnings": _ANY}
 
 
 def condition(required: tuple[str, ...], *, needed: bool) -> Table:
-    """The body of ``…_association``: what is made in which accounts, and what is said of it."""
+    """Return the body of ``…_association``: what is made in which accounts, and what is said of it."""
     cond: dict[str, Row] = {
         key: Row(texts, key in required) for key in ("accounts", "clusters", "partitions", "users", "wckeys")
     }

@@ -37,19 +37,19 @@ def named(call: Call, function: str, *, parenthesis: bool = False) -> str:
 
 
 def failed(call: Call, function: str, error: tuple[int, str], source: str, **entries: Any) -> Rejected:
-    """What is said where a function that adds or removes fails."""
+    """Return what is said where a function that adds or removes fails."""
     name = named(call, function, parenthesis=function.endswith("_add"))
     status = 500 if error[0] == -1 else None
     return Rejected(f"{name} failed", *error, source, status, entries)
 
 
 def nothing(call: Call, function: str, source: str) -> dict[str, str]:
-    """The warning where a function finds nothing."""
+    """Return the warning where a function finds nothing."""
     return {"description": f"{named(call, function, parenthesis=True)} found nothing", "source": source}
 
 
 def body_of(call: Call, table: Table, name: str) -> tuple[Body, Record]:
-    """The body, read as the table says. Raises Rejected."""
+    """Return the body, read as the table says. Raises Rejected."""
 
     def qos() -> list[str]:
         return [pair[0] for pair in call.client.call("qos_ids")["ids"]]
@@ -174,7 +174,7 @@ def post_users_association(call: Call) -> Found:
 
 
 def _new_users(call: Call, asked: Record, said: Record, wckeys: list[str]) -> tuple[str, bool]:
-    """What slurmdbd says it adds, and whether that is anything."""
+    """Return what slurmdbd says it adds, and whether that is anything."""
     cluster = _cluster(call)
     associations = _known(call, "association")
     accounts = {one["account"] for one in associations if not one["user"]}
@@ -355,7 +355,7 @@ def _deleted(call: Call, function: str, source: str, kind: str, name: str, key: 
 
 
 def _check(call: Call, answer: Record, function: str, source: str) -> None:
-    """Raises Rejected for what jobs or defaults keep."""
+    """Raise Rejected for what jobs or defaults keep."""
     for error in (ACTIVE, DEFAULT):
         if answer.get("error") == error[1]:
             raise failed(call, function, error, source)
@@ -429,7 +429,7 @@ def _delete_associations(call: Call, *, only_one: bool) -> Found:
 
 
 def _short(text: str) -> str:
-    """An association as slurmdbd tells of one that is gone: its account takes ten places, not twenty."""
+    """Return an association as slurmdbd tells of one that is gone: its account takes ten places, not twenty."""
     head, mark, rest = text.partition(" A = ")
     account, other, tail = rest.partition(" U = ")
     return f"{head}{mark}{account.rstrip():<10}{other}{tail}"

@@ -22,7 +22,7 @@ class Incoming:
         self.budget, self.read_s, self.held = budget, read_s, 0
 
     async def read(self, headers: Mapping[str, str], parts: AsyncIterator[bytes]) -> bytes:
-        """The whole body. Raises Failure: it is too large, too slow, or there is no room for it now."""
+        """Return the whole body. Raises Failure: it is too large, too slow, or there is no room for it now."""
         announced = headers.get("content-length", "")
         if announced.isdecimal() and (len(announced) > 12 or int(announced) > MOST_BODY):
             raise Failure(413, "Request entity too large")

@@ -22,7 +22,7 @@ class Wrong(ValueError):
 
 
 def number(value: Any) -> int | None:
-    """A number, a numeral, or the object of a number; None where it is not set. Raises Wrong."""
+    """Return a number, a numeral, or the object of a number; None where it is not set. Raises Wrong."""
     if isinstance(value, dict):
         if value.get("infinite"):
             return _NO_LIMIT
@@ -42,14 +42,14 @@ def number(value: Any) -> int | None:
 
 
 def text(value: Any) -> str:
-    """A text; numbers are one, too. Raises Wrong."""
+    """Return a text; numbers are one, too. Raises Wrong."""
     if not isinstance(value, (str, int, float)) or isinstance(value, bool):
         raise Wrong
     return str(value)
 
 
 def csv(value: Any) -> str:
-    """A comma list, or a list. Raises Wrong."""
+    """Return a comma list, or a list. Raises Wrong."""
     if isinstance(value, list):
         return ",".join(text(one) for one in value)
     return text(value)

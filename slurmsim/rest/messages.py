@@ -119,17 +119,17 @@ class Found:
 
 
 def plain(status: int, text: str) -> Answer:
-    """An answer in plain text."""
+    """Return an answer in plain text."""
     return Answer(status, text.encode(), TEXT)
 
 
 def refused_status(release: str) -> int:
-    """The status of what Slurm itself refuses."""
+    """Return the status of what Slurm itself refuses."""
     return 422 if since(release, "refusals_are_unprocessable") else 500
 
 
 def form_of(accept: str, release: str) -> str:
-    """The content type of the answer. Raises Failure for one there is not."""
+    """Return the content type of the answer. Raises Failure for one there is not."""
     for part in accept.split(","):
         kind = part.partition(";")[0].strip().lower()
         if kind in ("", "*/*", "application/*", JSON):
@@ -140,6 +140,6 @@ def form_of(accept: str, release: str) -> str:
 
 
 def written(document: dict[str, Any], form: str) -> bytes:
-    """A document as bytes."""
+    """Return a document as bytes."""
     text = as_yaml(document, brief=True) if form == YAML else as_json(document, brief=True) + "\n"
     return text.encode("utf-8", "surrogateescape")

@@ -155,7 +155,7 @@ class Metrics:
         }  # fmt: skip
 
     def answer(self, path: str, release: str) -> Answer | None:
-        """The page; None where the path is another's."""
+        """Return the page; None where the path is another's."""
         page = self._pages.get(path)
         if page is None:
             return None if not path.startswith("/metrics") else plain(404, f"Invalid or unknown URL path: {path}\n")
@@ -184,7 +184,7 @@ class Metrics:
         return lines
 
     def nodes(self) -> Lines:
-        """What each node has, and how many are in which state."""
+        """Return what each node has, and how many are in which state."""
         lines: Lines = []
         rows = self._rows("nodes", _NODE_FIELDS)
         each: tuple[tuple[str, Callable[[dict[str, Any]], int]], ...] = (
@@ -231,7 +231,7 @@ class Metrics:
         return lines
 
     def scheduler(self) -> Lines:
-        """What sdiag tells."""
+        """Return what sdiag tells."""
         told = self.client.call("statistics")
         lines: Lines = []
         for name in _SCHEDULER:
@@ -239,7 +239,7 @@ class Metrics:
         return lines
 
     def exporter(self) -> Lines:
-        """The names of prometheus-slurm-exporter: CPUs, nodes, queue, scheduler, accounts, users, partitions."""
+        """Return the names of prometheus-slurm-exporter: CPUs, nodes, queue, scheduler, accounts, users, partitions."""
         lines: Lines = []
         rows = self._rows("nodes", _NODE_FIELDS)
         jobs = self._counted()

@@ -49,7 +49,7 @@ _DESCRIPTIONS = {
 
 
 def specification(release: str, plugins: frozenset[str], versions: Iterable[int]) -> dict[str, Any]:
-    """The whole document."""
+    """Return the whole document."""
     paths: dict[str, Any] = {}
     schemas: dict[str, Any] = {}
     for version in versions:
@@ -87,7 +87,7 @@ def _ref(version: int, name: str) -> Schema:
 
 
 def _of_field(row: Field, version: int) -> Schema:
-    """The schema of one field, by what its value is made with."""
+    """Return the schema of one field, by what its value is made with."""
     make = row.make
     if isinstance(make, Always):
         return _of_value(make.value, version)
@@ -137,7 +137,7 @@ def _schemas(version: int) -> dict[str, Schema]:
 
 
 def _of_record(table: Sequence[Field], version: int) -> Schema:
-    """The schema of a record; what stands within a place is described there."""
+    """Return the schema of a record; what stands within a place is described there."""
     found: Schema = {"type": "object", "properties": {}}
     for row in table:
         if row.first <= version <= row.last:
@@ -150,7 +150,7 @@ def _of_record(table: Sequence[Field], version: int) -> Schema:
 
 
 def _of_table(rows: Table, version: int) -> Schema:
-    """The schema of a body that is read by a table."""
+    """Return the schema of a body that is read by a table."""
     properties = {key: _of_shape(SHAPES.get(row.read), version) for key, row in rows.items()}
     required = sorted(key for key, row in rows.items() if row.required)
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}

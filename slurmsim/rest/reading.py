@@ -29,7 +29,7 @@ def _unless_old(call: Call, entries: dict[str, Any], source: str) -> Found:
 
 
 def ping(call: Call) -> Found:
-    """The controller, and how long its answer took."""
+    """Return the controller, and how long its answer took."""
     begin = time.monotonic()
     hello: dict[str, Any] | None = None
     if call.person.valid:
@@ -142,7 +142,7 @@ def reservation(call: Call) -> Found:
 
 
 def resources(call: Call) -> Found:
-    """What a job has on each of its nodes."""
+    """Return what a job has on each of its nodes."""
     wanted = _JOB_ID.fullmatch(call.parts["job_id"])
     if wanted is None:
         raise call.rejected_parameters("op_handler_resources")

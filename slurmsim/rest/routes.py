@@ -47,7 +47,7 @@ class Route:
 
 
 def refused(method: str, plugin: str, path: str, first: int = 0, last: int = _NEVER) -> Route:
-    """What Slurm has and is not modelled."""
+    """Return what Slurm has and is not modelled."""
 
     def answer(call: Call) -> Found:
         what = f"{method} /{plugin}/{path}"
@@ -167,12 +167,12 @@ Table = dict[str, list[tuple[re.Pattern[str], Route]]]
 
 
 def served(release: str, versions: Sequence[int] | None = None) -> tuple[int, ...]:
-    """The data_parser versions a release is asked in."""
+    """Return the data_parser versions a release is asked in."""
     return tuple(sorted(v for v in data_parser.served(release) if versions is None or v in versions))
 
 
 def of_version(version: int, plugins: frozenset[str], release: str) -> list[Route]:
-    """The rows a version has; jobs of the database are refused in older ones."""
+    """Return the rows a version has; jobs of the database are refused in older ones."""
     rows = [
         r for r in ROUTES
         if r.first <= version <= r.last and _OWNER[r.plugin] in plugins and has(release, r.since, "")
@@ -200,7 +200,7 @@ _PATH = re.compile(r"/(slurm|slurmdb|util)/v0\.0\.([0-9]{2})/(.*?)/?")
 
 
 def find(tables: dict[int, Table], method: str, path: str) -> tuple[Route, int, dict[str, str]] | None:
-    """The row of a path, its version and what is named in it."""
+    """Return the row of a path, its version and what is named in it."""
     match = _PATH.fullmatch(path)
     rows = tables.get(int(match[2]), {}).get(method, ()) if match else ()
     for pattern, route in rows:

@@ -38,7 +38,7 @@ _REFUSED = {"-f": "a slurm.conf of its own", "-g": "a group", "-u": "a user", "-
 
 
 def application(service: Service) -> Any:
-    """The ASGI application of a service: a request is judged by its head before its body is read."""
+    """Return the ASGI application of a service: a request is judged by its head before its body is read."""
     from anyio import CapacityLimiter, to_thread
     from starlette.applications import Starlette
     from starlette.requests import ClientDisconnect
@@ -75,7 +75,7 @@ def application(service: Service) -> Any:
 
 
 def _request(asked: Any) -> Request:
-    """The head of a request, as the service has it."""
+    """Return the head of a request, as the service has it."""
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in asked.headers.raw}
     local = asked.client is None or not asked.client.host
     peer = "unix:" if local else f"[{asked.client.host}]:{asked.client.port}"
@@ -86,7 +86,7 @@ def make_service(
     folder: str, *, user: str | None = None, authentication: frozenset[str] = frozenset(_KINDS),
     plugins: frozenset[str] = routes.PLUGINS, versions: tuple[int, ...] | None = None,
 ) -> Service:  # fmt: skip
-    """The service of the cluster in `folder`. Raises ConfigError for a release without recorded answers.
+    """Return the service of the cluster in `folder`. Raises ConfigError for a release without recorded answers.
 
     Tokens are taken where this process may read the cluster's key.
     """
@@ -144,7 +144,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _words(text: str, known: Sequence[str], what: str) -> list[str] | None:
-    """The words of a list option; None, everything printed, for ``list``. Raises ConfigError."""
+    """Return the words of a list option; None, everything printed, for ``list``. Raises ConfigError."""
     if text == "list":
         print(f"Possible {what} plugins:", file=sys.stderr)
         print("\n".join(known))
@@ -213,7 +213,7 @@ async def _run(service: Service, listening: socket.socket, verbose: int) -> None
 
 
 def _listen(where: str, service: Service) -> tuple[socket.socket, str]:
-    """The socket, and how it is told. Raises ConfigError and OSError.
+    """Return the socket, and how it is told. Raises ConfigError and OSError.
 
     A Unix socket is its owner's alone; a port is one of this machine's, and takes tokens only.
     """

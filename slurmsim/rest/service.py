@@ -81,16 +81,16 @@ class Service:
         """Names under which it may be asked over TCP; None: any."""
 
     def answer(self, request: Request) -> Answer:
-        """The answer, whatever the request is; those of several threads are carried out one after the other."""
+        """Return the answer, whatever the request is; those of several threads are carried out one after the other."""
         visit = self.head(request)
         return visit if isinstance(visit, Answer) else self.carry_out(visit, request.body)
 
     def head(self, request: Request) -> Visit | Answer:
-        """What there is to do once the head of a request has been judged, or the answer; its body is not looked at."""
+        """Return what is left to do after the head of a request was judged, or the answer; its body is not read."""
         return self._guarded(lambda: self._visit(request))
 
     def carry_out(self, visit: Visit, body: bytes) -> Answer:
-        """The answer to a visit, with its body where it takes one."""
+        """Return the answer to a visit, with its body where it takes one."""
         return self._guarded(lambda: visit.answer(body))
 
     def _guarded(self, what: Callable[[], T]) -> T | Answer:
@@ -119,7 +119,7 @@ class Service:
         return Visit(lambda body: self._handled(request, found, person, form, body), takes_body)
 
     def _specification(self, form: str) -> bytes:
-        """The OpenAPI document, made once."""
+        """Return the OpenAPI document, made once."""
         if form not in self._documents:
             self._documents[form] = written(specification(self.release, self._plugins, self.versions), form)
         return self._documents[form]
@@ -145,7 +145,7 @@ class Service:
             self._line.acquire()
 
     def _check_site(self, request: Request) -> None:
-        """A page of another site that a browser shows must not ask, nor one that pretends to be us. Raises Failure."""
+        """Raise Failure for a request of another site's page in a browser, or of one that pretends to be ours."""
         if request.local:
             return
         host = request.headers.get("host", "").lower()
@@ -172,7 +172,7 @@ class Service:
         return Person(user, by_token=True, valid=user is not None and named in (None, "", user))
 
     def connect(self, person: Person) -> Client:
-        """A connection for a person: the daemon judges the user of a token, not the owner who runs this."""
+        """Return a connection for a person: the daemon judges the user of a token, not the owner who runs this."""
         return Client(self.folder, person.user, 60.0, asks=person.by_token)
 
     def _client(self, person: Person) -> Client:
@@ -199,7 +199,7 @@ class Service:
     def _found(
         self, request: Request, route: Route, version: int, parts: dict[str, str], person: Person, body: Any
     ) -> Found:
-        """What the handler finds, or why it does not."""
+        """Return what the handler finds, or why it does not."""
         try:
             if not person.valid and not route.reports_down:
                 raise Rejected(
@@ -223,7 +223,7 @@ class Service:
             return Found({}, [error], status=504 if isinstance(away, TimedOut) else 502)
 
     def _body(self, request: Request, data: bytes) -> Any:
-        """The body as data; None for none. Raises Failure. No other request waits for it."""
+        """Return the body as data; None for none. Raises Failure. No other request waits for it."""
         if request.method not in ("POST", "DELETE") or not data.strip():
             return None
         kind = request.headers.get("content-type", messages.JSON).partition(";")[0].strip().lower()
@@ -244,5 +244,5 @@ class Service:
 
 
 def now() -> float:
-    """The machine's time, which tokens run out by."""
+    """Return the machine's time, which tokens run out by."""
     return time.time()

@@ -49,7 +49,7 @@ def refused(call: Call, refusal: Refusal, description: str, source: str, **entri
 
 
 def _request(call: Call, described: Any, script: str | None, failed: tuple[str, str]) -> tuple[Job, list[Any]]:
-    """The request of one job or component, and warnings. Raises Rejected."""
+    """Return the request of one job or component, and warnings. Raises Rejected."""
     job, warnings = description(call, {} if described is None else described, "_job_post")
     if not job.get("work_dir"):
         raise Rejected(failed[0], *_NO_FOLDER, failed[1])

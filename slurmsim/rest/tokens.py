@@ -9,7 +9,7 @@ from slurmsim.jwt_key import ALGORITHM, UnusableKey, key_of
 
 
 def load_key(folder: str) -> bytes:
-    """The key of the cluster in `folder`, made if there is none. Raises ConfigError for one that cannot be used."""
+    """Return the key of the cluster in `folder`, made if there is none. Raises ConfigError for an unusable one."""
     try:
         return key_of(folder)
     except UnusableKey as unusable:

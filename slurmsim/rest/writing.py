@@ -46,7 +46,7 @@ def _job_id(call: Call, source: str) -> str:
 
 
 def _signal(call: Call, told: Any, source: str) -> int:
-    """A signal's number by name or number. Raises Rejected."""
+    """Return a signal's number by name or number. Raises Rejected."""
     text = str(told).upper().removeprefix("SIG")
     if text.isdecimal() and len(text) < 4 and 0 < int(text) < 128:
         return int(text)

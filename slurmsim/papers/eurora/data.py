@@ -70,7 +70,7 @@ class BatchJob:
 
 
 def read_log(path: Path) -> dict[str, np.ndarray]:
-    """The columns of the published trace. Raises InputError that names file, line and column."""
+    """Return the columns of the published trace. Raises InputError that names file, line and column."""
     import pandas as pd
 
     try:
@@ -108,7 +108,7 @@ def read_log(path: Path) -> dict[str, np.ndarray]:
 
 
 def batch(log: dict[str, np.ndarray], number: int) -> list[BatchJob]:
-    """The jobs of batch 1, 2 or 3, in order of arrival."""
+    """Return the jobs of batch 1, 2 or 3, in order of arrival."""
     begin = BEGINS[number]
     inside = (log["submit_utc"] < begin + WINDOW_S) & (log["end_utc"] > begin)
     jobs = [_prepared(log, int(row), begin) for row in np.flatnonzero(inside)]
@@ -136,10 +136,11 @@ def successive(log: dict[str, np.ndarray], count: int, first: int) -> list[Batch
 
 
 def completed(log: dict[str, np.ndarray], number: int, seed: int) -> list[BatchJob]:
-    """The batch with as many jobs as Table 6 has: jobs of the same queue and class of cores drawn from the whole trace.
+    """Return the batch with as many jobs as Table 6 has.
 
-    Queue and class of a missing job are drawn together, as often as the trace has them together, so that the sums of
-    both are the table's; its arrival is uniform in the window. PBS's start of such a job is its arrival.
+    Missing jobs are drawn from jobs of the same queue and class of cores in the whole trace. Queue and class of a
+    missing job are drawn together, as often as the trace has them together, so that the sums of both are the table's.
+    Its arrival is uniform in the window. PBS's start of such a job is its arrival.
     """
     begin, have = BEGINS[number], batch(log, number)
     rng = np.random.default_rng([seed, number])
@@ -200,7 +201,7 @@ def cluster(jobs: Sequence[BatchJob]) -> str:
 
 
 def workload(jobs: Sequence[BatchJob]) -> Workload:
-    """The jobs as tasks: a unit is a task with its CPUs, memory and accelerators."""
+    """Return the jobs as tasks: a unit is a task with its CPUs, memory and accelerators."""
     scale = memory_scale(jobs)
     columns = {
         "job_id": [job.id for job in jobs], "submit": [job.q for job in jobs], "run_time": [job.run_s for job in jobs],

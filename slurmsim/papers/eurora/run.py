@@ -142,7 +142,7 @@ class Row:
 
 
 def measure(trace: Trace) -> dict[str, Any]:
-    """Starts and ends by job id, the solver's notes and the CPU time of a run; for `run_all`."""
+    """Return starts and ends by job id, the solver's notes and the CPU time of a run; for `run_all`."""
     job_id, start, end = trace.ints("jobs", "job_id", "start", "end")
     order = np.argsort(job_id)
     return {
@@ -158,7 +158,7 @@ class Result:
     rows: dict[str, dict[str, Row]]
 
     def row(self, number: int, name: str) -> Row | None:
-        """That of the batch as the trace has it; None if it was not asked for."""
+        """Return that of the batch as the trace has it; None if it was not asked for."""
         return self.rows.get(f"batch{number}", {}).get(name)
 
     def completed(self, number: int, name: str) -> list[Row]:

@@ -18,7 +18,7 @@ _notes: list[dict[str, Any]] = []
 
 
 def noting(request: dict[str, Any]) -> dict[str, Any]:
-    """The answer of this project's dispatchers to `request`."""
+    """Return the answer of this project's dispatchers to `request`."""
     from slurmsim_policies.cp.solve import solve
 
     answer = solve(request, time.process_time)
@@ -33,7 +33,7 @@ def noting(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def taken() -> list[dict[str, Any]]:
-    """The notes since the last call."""
+    """Return the notes since the last call."""
     found = list(_notes)
     _notes.clear()
     return found

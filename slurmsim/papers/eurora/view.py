@@ -36,7 +36,7 @@ BUDGET_S = 300  # of CPU time, for a batch under one model
 
 
 def claims(found: Result) -> list[Claim]:
-    """The paper's numbers beside ours, on the batches as the trace has them."""
+    """Return the paper's numbers beside ours, on the batches as the trace has them."""
     return [*_pbs(found), *_models(found), *_other_batches(found), *_ours(found)]
 
 
@@ -120,7 +120,7 @@ _TITLES = {"cores_percent": "cores, %", "cpu_s": "CPU, s", "tardiness": "tardine
 
 
 def use_table(rows: dict[str, Row]) -> list[list[str]]:
-    """Waits and use of a batch, a row a dispatcher; the first row is a header."""
+    """Return waits and use of a batch, a row a dispatcher; the first row is a header."""
     header = ["", "wait, s", *(f"{queue}*" for queue in EWT_S), *(f"{queue}" for queue in EWT_S), "late", "tardiness",
               *(_TITLES.get(name, name) for name, _ in _USE), "CPU, s"]  # fmt: skip
     found = [header]
@@ -136,7 +136,7 @@ def use_table(rows: dict[str, Row]) -> list[list[str]]:
 
 
 def solves_table(rows: dict[str, Row]) -> list[list[str]]:
-    """What the solver did at the contested activations of a batch; the first row is a header."""
+    """Return what the solver did at the contested activations of a batch; the first row is a header."""
     found = [["", "contested", "better than list", "worse", "proven optimal", "fallback", "CPU a solve, ms"]]
     for name, row in rows.items():
         figures = row.figures()

@@ -58,7 +58,7 @@ def parse_parts(text: str) -> tuple[Part, ...]:
 
 
 def measure(trace: Trace) -> dict[str, Any]:
-    """The figures of one run, over the whole weeks after the first in which jobs come.
+    """Return the figures of one run, over the whole weeks after the first in which jobs come.
 
     The *first job* of a user is the first he queues in a week; *other* jobs are all but those. Losses are means over
     the weeks.
@@ -93,7 +93,7 @@ def measure(trace: Trace) -> dict[str, Any]:
 
 
 def _weeks(submit: IntArray, trace: Trace) -> list[Interval]:
-    """The weeks from the midnight before the first submit on in which jobs come for six days, but for the first."""
+    """Return the weeks, from the midnight before the first submit on, with jobs on six days, but for the first."""
     origin = int(submit.min()) // DAY_S * DAY_S if len(submit) else 0
     span = int(submit.max()) + 1 - origin if len(submit) else 0
     count = (span + DAY_S) // WEEK_S

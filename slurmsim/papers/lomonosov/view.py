@@ -28,7 +28,7 @@ UTILIZATION_POINTS = 0.5
 
 
 def claims(found: Result, part: Part) -> list[Claim]:
-    """The paper's numbers beside those of one part."""
+    """Return the paper's numbers beside those of one part."""
     first = found.change(part, DEFAULT, "first_wait_s", percent=True)
     first_s = found.change(part, DEFAULT, "first_wait_s")
     everybody = found.change(part, DEFAULT, "all_wait_s", percent=True)
@@ -142,7 +142,7 @@ def as_dict(found: Result) -> dict[str, Any]:
 
 @style.styled
 def figure(found: Result) -> Figure:
-    """The change of mean waits over the limit, a panel a part, with intervals."""
+    """Return the change of mean waits over the limit, a panel a part, with intervals."""
     fig = style.figure(11, 4)
     panels = fig.subplots(1, max(len(found.parts), 1), squeeze=False)[0]
     fig.subplots_adjust(left=0.07, right=0.985, top=0.92, bottom=0.21, wspace=0.2)

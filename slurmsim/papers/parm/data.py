@@ -53,7 +53,7 @@ def intrepid(seed: int) -> tuple[IntArray, IntArray, IntArray]:
 
 @lru_cache(maxsize=2)
 def logged(path: str, most: int) -> tuple[IntArray, IntArray, IntArray]:
-    """The same of the jobs of a log that ran, those beyond `most` nodes left out."""
+    """Return the same of the jobs of a log that ran, those beyond `most` nodes left out."""
     from slurmsim_workloads import read_workload
 
     found = read_workload(path, None, {}).ints

@@ -35,7 +35,7 @@ def as_text(found: Parts) -> str:
 
 
 def as_dict(found: Parts) -> dict[str, Any]:
-    """The same for programs."""
+    """Return the same for programs."""
     testbed = {} if found.testbed is None else parm_view.as_dict(found.testbed)
     sweeps = {} if found.sweeps is None else {"sweeps": parm_sweeps_view.as_dict(found.sweeps)}
     return testbed | {one.machine: parm_large_view.as_dict(one) for one in found.large} | sweeps

@@ -73,7 +73,7 @@ class InstanceCell:
 
 
 def work(cell: RunCell | InstanceCell, *, scratch: str) -> dict[str, Any]:
-    """The figures of one cell."""
+    """Return the figures of one cell."""
     return run(cell, Path(scratch)) if isinstance(cell, RunCell) else compare(cell)
 
 
@@ -156,7 +156,7 @@ class Stopwatch:
         self.passes = self.solves = self._depth = 0
 
     def around(self, function: Callable[..., Any], *, pass_: bool = False) -> Callable[..., Any]:
-        """`function`, a generator of decisions, timed.
+        """Return `function`, a generator of decisions, with its time taken.
 
         A call of a `pass_` is an activation, unless it is made while an answer is carried out, of the one that asked.
         """
@@ -168,7 +168,7 @@ class Stopwatch:
         return timed
 
     def around_solver(self, function: Callable[[str, str], str]) -> Callable[[str, str], str]:
-        """`function`, timed."""
+        """Return `function` with its time taken."""
 
         def timed(name: str, request: str) -> str:
             began = time.process_time()
@@ -180,7 +180,7 @@ class Stopwatch:
         return timed
 
     def _timed(self, decisions: Any) -> Iterator[Any]:
-        """The decisions of a generator, without the time its host takes between two of them."""
+        """Yield the decisions of a generator, without the time its host takes between two of them."""
         told: Any = None
         for step in count():
             began = time.process_time()
@@ -216,7 +216,7 @@ def _schedule(rows: list[Any]) -> dict[str, Any]:
 
 
 def _column(rows: list[tuple[Any, ...]], name: str) -> npt.NDArray[np.int64]:
-    """A column of jobs, -1 for nothing."""
+    """Return a column of jobs, -1 for nothing."""
     at = list(JOBS).index(name)
     return np.array([-1 if row[at] is None else row[at] for row in rows], np.int64)
 
@@ -270,7 +270,7 @@ def _positions(instance: Instance) -> int:
 
 
 def _tenfold(instance: Instance) -> Instance:
-    """The same jobs on ten times the nodes, the new ones behind the old ones."""
+    """Return the same jobs on ten times the nodes, the new ones behind the old ones."""
     old, more = instance.n_nodes, (TEN - 1)
     groups = (*instance.groups, *(group for _ in range(more) for group in instance.groups))
     jobs = tuple(

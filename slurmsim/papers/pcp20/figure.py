@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @style.styled
 def figure(found: Result) -> Figure:
-    """A panel a part: PCP'20's CPU over PCP'19's, times of a dispatch, the queue over time."""
+    """Return a panel a part: PCP'20's CPU over PCP'19's, times of a dispatch, the queue over time."""
     panels = [part for part in found.parts if not part.startswith("instances") or found.instances(part)]
     fig = style.figure(4.2 * max(1, len(panels)), 3.8)
     axes = fig.subplots(1, max(1, len(panels)), squeeze=False)[0]
@@ -55,7 +55,7 @@ def _systems_panel(ax: Any, rows: Sequence[Sequence[str]]) -> None:
 
 
 def _queue_panel(ax: Any, found: Result, part: str) -> None:
-    """The mean queue in parts of the run, of the first replicate."""
+    """Draw the mean queue in parts of the run, of the first replicate."""
     names = list(schedulers(part))
     for name, color in zip(names, style.colors(names), strict=True):
         ax.plot(found.cells[f"{part}-{name}-1"]["queue_over_time"], color=color, label=name, linewidth=1.2)

@@ -86,11 +86,11 @@ class Result:
     cells: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def of(self, part: str) -> dict[str, dict[str, Any]]:
-        """The cells of a part, by the rest of their names."""
+        """Return the cells of a part, by the rest of their names."""
         return {name[len(part) + 1 :]: found for name, found in self.cells.items() if name.startswith(part + "-")}
 
     def instances(self, part: str) -> list[dict[str, Any]]:
-        """The figures of a part's instances."""
+        """Return the figures of a part's instances."""
         return [found for name, found in self.of(part).items() if name != "saved"]
 
     def values(self, part: str, scheduler: str, measure: str) -> list[float]:

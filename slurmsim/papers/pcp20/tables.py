@@ -37,7 +37,7 @@ def _same(a: float, b: float) -> bool:
 
 
 def instance_claims(found: Sequence[dict[str, Any]]) -> list[Claim]:
-    """What the paper says of single instances: those that are contested."""
+    """Return what the paper says of single instances: those that are contested."""
     contested = [one for one in found if one["pcp19_asked"]]
     return [*_size_claims(contested), *_time_claims(contested)] if contested else []
 
@@ -138,7 +138,7 @@ def _ratio_verdict(ours: float, theirs: float | None) -> str:
 
 
 def system_claims(found: Result, part: str) -> list[Claim]:
-    """The order of the dispatchers that the specification expects, on the durations there are."""
+    """Return the order of the dispatchers that the specification expects, on the durations there are."""
     cells = found.of(part)
     letter = next((f".{letter}" for letter in ("R", "D", "L2") if f"hcp19.{letter}" in cells), "")
     time = {name: _per_activation(cells[name + letter]) for name in DISPATCHERS}

@@ -107,7 +107,7 @@ def slurm_cells(seeds: int, jobs: int) -> list[Cell]:
 
 
 def project_cells(seeds: int, jobs: int) -> list[Cell]:
-    """The project beside all other users."""
+    """Return the project beside all other users."""
     short = jobs // SHORTER
     return [
         _cell("project", name, VARIANTS["titan"], k, short,
@@ -122,7 +122,7 @@ def year_cells() -> list[Cell]:
 
 
 def cell_name(part: str, variant: str, seed: int) -> str:
-    """What the run is called among the results."""
+    """Return what the run is called among the results."""
     return f"{part}-{variant.replace(' ', '_')}-{seed}"
 
 
@@ -137,13 +137,13 @@ def _cell(
 
 
 def measures(jobs: int) -> dict[str, Measure]:
-    """What to keep of a run of each part."""
+    """Return what to keep of a run of each part."""
     return {"queue": measure, "slurm": measure, "year": measure,
             "project": partial(measure_project, period_h=hours_of(jobs // SHORTER))}  # fmt: skip
 
 
 def measure(trace: Trace) -> dict[str, Any]:
-    """The figures of one run of the queue, of the jobs that came after the first tenth of the time."""
+    """Return the figures of one run of the queue, of the jobs that came after the first tenth of the time."""
     submit, start, end, nodes = trace.ints("jobs", "submit", "start", "end", "req_nodes")
     first, last = int(submit.min()), int(submit.max())
     begin = first + round(WARM_UP * (last - first))
@@ -186,7 +186,7 @@ def _moments(of: BoolArray, wait: Any, run: Any, nodes: Any) -> dict[str, list[f
 
 
 def measure_project(trace: Trace, period_h: int) -> dict[str, Any]:
-    """The project's waits, and node-hours of its jobs that started within the period; the load and others' waits."""
+    """Return the project's waits, node-hours of its jobs started within the period, the load, and others' waits."""
     submit, start, end, nodes = trace.ints("jobs", "submit", "start", "end", "req_nodes")
     codes, users = trace.text("jobs", "user")
     own = codes == users.index(PROJECT)

@@ -51,7 +51,7 @@ def parse_parts(text: str) -> tuple[str, ...]:
 
 
 def model_figures() -> dict[str, float]:
-    """What the quantitative model says where the paper, or its correction, has a number."""
+    """Return what the quantitative model says where the paper, or its correction, has a number."""
     rate = {"period_h": 4320, "wait_h": (0.01, 0.01), "per_job": (32, 16)}
     early = {"period_h": 500, "wait_h": (5, 5), "per_job": (10, 3)}
     return {
@@ -78,14 +78,14 @@ def project_use(cell: Projects, scratch: str) -> dict[str, Any]:
 
 
 def _overlapping(seed: int) -> float:
-    """Waits and run times are drawn; as many jobs run at a time as come."""
+    """Return the hours used with drawn waits and run times; as many jobs run at a time as come."""
     rng = np.random.default_rng(seed)
     starts = rng.exponential(1.0, 2 * PERIOD_H).cumsum()
     return float(rng.exponential(1.0, int((starts <= PERIOD_H).sum())).sum())
 
 
 def _one_node(seed: int) -> float:
-    """A closed loop on one node, simulated: the next job comes an exponential hour after the last one ended."""
+    """Return a closed loop on one node, simulated: the next job comes an exponential hour after the last one ended."""
     from slurmsim.experiments.simulation import Job, Listener, Simulation, make_cluster
     from slurmsim.policy import load_policy
     from slurmsim_workloads.streams import stream_workload
@@ -114,7 +114,7 @@ class Result:
     runs: dict[str, dict[str, Any]]
 
     def run(self, part: str, variant: str, seed: int) -> dict[str, Any]:
-        """The figures of one run; empty if it was not made."""
+        """Return the figures of one run; empty if it was not made."""
         return self.runs.get(cell_name(part, variant, seed), {})
 
     def values(self, variant: str, figure: str, part: str = "queue") -> list[float]:
@@ -128,12 +128,12 @@ class Result:
         return Estimate.of(values) if values else None
 
     def change(self, variant: str, figure: str, part: str = "queue") -> Estimate | None:
-        """What the variant adds to a figure of Titan's policy, paired by seed."""
+        """Return what the variant adds to a figure of Titan's policy, paired by seed."""
         a, b = self.values(variant, figure, part), self.values("titan", figure, part)
         return Estimate.of([x - y for x, y in zip(a, b, strict=True)]) if a and len(a) == len(b) else None
 
     def ratio(self, variant: str, figure: str) -> tuple[float, float, float] | None:
-        """A figure over that of Titan's policy, paired by seed: geometric mean and its 95 % interval."""
+        """Return a figure over that of Titan's policy, paired by seed: geometric mean and its 95 % interval."""
         a, b = self.values(variant, figure), self.values("titan", figure)
         if len(a) != len(b) or len(a) < 2 or not all(x > 0 for x in (*a, *b)):
             return None

@@ -32,7 +32,7 @@ TARGETS = np.geomspace(1e2, 1e7, 150)
 
 
 def claims(found: Result) -> list[Claim]:
-    """The paper's numbers, and those of the specification, beside ours."""
+    """Return the paper's numbers, and those of the specification, beside ours."""
     return [*_model(found), *_validation(found), *_queue(found), *_year(found), *_slurm(found), *_project(found),
             Claim("waits on Titan's own log", "30.51 ± 97.34 h", "–", "–", MISSING)]  # fmt: skip
 
@@ -141,7 +141,7 @@ def _slurm(found: Result) -> list[Claim]:
 
 
 def _project(found: Result) -> list[Claim]:
-    """The stand-in for HEP110: what it used, beside the formula fed with the waits it had."""
+    """Return the stand-in for HEP110: what it used, beside the formula fed with the waits it had."""
     rows = []
     for name in PROJECTS:
         used = found.estimate(name, "use_node_h", "project")
@@ -273,7 +273,7 @@ def _bases_facts(found: Result) -> dict[str, Any]:
 
 
 def figure(found: Result) -> Any:
-    """Validation 2; P(U > x) in three months, a curve a bin, for both ways of submitting; waits under Slurm's rules."""
+    """Draw validation 2; P(U > x) in three months, a curve a bin, for both ways of submitting; waits under Slurm."""
     from matplotlib.figure import Figure
 
     fig = Figure(figsize=(11, 7))

@@ -33,7 +33,7 @@ def content(name: str) -> str:
 
 
 def content_policy(scripts: Sequence[str]) -> str:
-    """The content security policy of a page with these scripts: none other runs, nothing is fetched from anywhere."""
+    """Return the content security policy of a page with these scripts: no other runs, and nothing is fetched."""
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
@@ -53,18 +53,18 @@ def environment() -> Environment:
 
 
 def _shown(value: Any) -> Any:
-    """A text of data as people may see it; markup of ours as it is."""
+    """Return a text of data as people may see it; markup of ours as it is."""
     return shown(value) if type(value) is str else value
 
 
 @cache
 def blocks() -> Any:
-    """The macros of ``blocks.html.j2`` as functions, which return markup."""
+    """Return the macros of ``blocks.html.j2`` as functions, which return markup."""
     return environment().get_template("blocks.html.j2").module
 
 
 def frame(title: str, parts: Sequence[str], *, styles: Sequence[str] = (), scripts: Sequence[str] = ()) -> str:
-    """A whole document; `styles` and `scripts` name files besides those of every page."""
+    """Return a whole document; `styles` and `scripts` name files besides those of every page."""
     code = [content(name) for name in (*SCRIPTS, *scripts)]
     return (
         environment()

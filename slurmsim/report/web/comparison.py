@@ -16,8 +16,10 @@ from slurmsim.report.web.workbench import drawn
 
 
 def comparison(found: Comparison) -> str:
-    """The workbench of each run, one at a time, with the use of all runs in one chart and the waits of all in one
-    table; nothing where a run has no jobs."""
+    """Return the workbench of each run, one at a time; nothing where a run has no jobs.
+
+    The use of all runs is in one chart, and the waits of all are in one table.
+    """
     if not all(len(run.jobs) for run in found.runs):
         return ""
     return drawn([_of(found, i) for i in range(len(found.runs))])
@@ -55,8 +57,10 @@ def _series(found: Comparison) -> list[dict[str, Any]]:
 
 
 def _use(found: Comparison, begin: int) -> tuple[Columns, bool]:
-    """Use over time of all runs at the instants at which any of them changes; or where these are many means of bins,
-    and whether it is these."""
+    """Return the use of all runs at the instants at which any of them changes, and False.
+
+    Where these are many, return means of bins, and True.
+    """
     usages = [run.usage for run in found.runs]
     time = np.unique(np.concatenate([usage.time for usage in usages]))
     edges = None

@@ -64,7 +64,7 @@ def pack(columns: Mapping[str, npt.NDArray[Any]]) -> tuple[dict[str, list[Any]],
 
 
 def unpack(places: Mapping[str, list[Any]], text: str) -> dict[str, npt.NDArray[Any]]:
-    """The columns that `pack` made `places` and `text` of, as the page reads them."""
+    """Return the columns that `pack` made `places` and `text` of, as the page reads them."""
     content = zlib.decompress(base64.b64decode(text))
     return {name: np.frombuffer(content, f"<{kind}", length, offset) for name, (kind, offset, length) in places.items()}
 

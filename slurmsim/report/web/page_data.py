@@ -38,19 +38,19 @@ Columns = dict[str, npt.NDArray[Any]]
 
 
 def page_data(data: RunData) -> tuple[dict[str, Any], str]:
-    """What ``report.js`` reads: a JSON object, and the packed columns its ``places`` point into."""
+    """Return what ``report.js`` reads: a JSON object, and the packed columns its ``places`` point into."""
     found, columns = facts_and_columns(data)
     return packed(found, columns)
 
 
 def packed(found: dict[str, Any], columns: Columns) -> tuple[dict[str, Any], str]:
-    """The object with the places of its columns, and the columns."""
+    """Return the object with the places of its columns, and the columns."""
     places, text = pack(columns)
     return found | {"places": places}, text
 
 
 def facts_and_columns(data: RunData) -> tuple[dict[str, Any], Columns]:
-    """The object, and its columns before they are packed.
+    """Return the object, and its columns before they are packed.
 
     Times of jobs and series are seconds since ``begin``; -1 is null. Rows of jobs are in order of submission.
     """
@@ -123,7 +123,7 @@ def _jobs(data: RunData, rows: IntArray) -> dict[str, npt.NDArray[Any]]:
 
 
 def _text(data: RunData, name: str, rows: IntArray) -> tuple[npt.NDArray[Any], list[str]]:
-    """A text column of the rows as codes, and the texts that are in it, ascending."""
+    """Return a text column of the rows as codes, and the texts that are in it, ascending."""
     codes, names = data.trace.text("jobs", name)
     codes = codes[rows]
     there = np.zeros(len(names), np.bool_)
@@ -194,7 +194,7 @@ def _reasons(
 
 
 def _value_of(events: JobEvents, rows: IntArray, ids: IntArray) -> IntArray:
-    """The value of each job's last event in `rows`, -1 where it has none."""
+    """Return the value of each job's last event in `rows`, -1 where it has none."""
     found = np.full(len(ids), -1, np.int64)
     rows = rows[events.value[rows] != NULL]
     at = rows_of(ids, events.job[rows])
@@ -203,7 +203,10 @@ def _value_of(events: JobEvents, rows: IntArray, ids: IntArray) -> IntArray:
 
 
 def _usage(data: RunData) -> dict[str, npt.NDArray[Any]]:
-    """The step series of the whole cluster, one at a time, as each is as long as the run; very long ones thinned."""
+    """Return the step series of the whole cluster; very long ones are thinned.
+
+    They are read one at a time, since each is as long as the run.
+    """
     time, over = data.usage.time, data.interval
     edges = bin_edges(over.begin, over.end, BINS) if len(time) > MOST_STEPS else None
     found: dict[str, npt.NDArray[Any]] = {}

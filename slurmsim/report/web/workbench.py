@@ -20,7 +20,7 @@ def workbench(data: RunData) -> str:
 
 
 def drawn(runs: Sequence[tuple[dict[str, Any], str]]) -> str:
-    """The parts, and what they show: facts and packed columns of each run; the first is shown first."""
+    """Return the parts, and what they show: facts and packed columns of each run; the first is shown first."""
     style_of = {"palette": style.PALETTE, "other": style.OTHER, "ramp": style.RAMP}
     made: str = blocks().workbench(
         [(json_text(all_shown(found | style_of)), columns) for found, columns in runs], _notes(runs[0][0])
@@ -29,7 +29,7 @@ def drawn(runs: Sequence[tuple[dict[str, Any], str]]) -> str:
 
 
 def _notes(found: dict[str, Any]) -> list[str]:
-    """What the reader must know of the data: a sample, means for steps."""
+    """Return what the reader must know of the data: a sample, means for steps."""
     notes = []
     if found["shown"] < found["jobs"]:
         notes.append(

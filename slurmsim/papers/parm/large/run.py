@@ -62,7 +62,7 @@ MACHINES = {
 
 
 def systems(machine: Machine) -> dict[str, System]:
-    """The baselines and PARM's versions, as on the testbed; uniform caps as naive strategies."""
+    """Return the baselines and PARM's versions, as on the testbed; uniform caps as naive strategies."""
     most, budget = machine.most, machine.budget_w
     parm = partial(parm_on, most, LEVELS)
     return {
@@ -145,7 +145,7 @@ class LargeResult:
         return Estimate.of(self.values(gamma, system, figure))
 
     def gains(self, gamma: float, one: str, other: str, figure: str = "mean_s") -> list[float]:
-        """The logarithm by which `one` is lower than `other`, for each window and seed."""
+        """Return the logarithm by which `one` is lower than `other`, for each window and seed."""
         first, second = (self.values(gamma, system, figure) for system in (one, other))
         return [float(np.log(b / a)) for a, b in zip(first, second, strict=True)]
 
@@ -154,12 +154,12 @@ class LargeResult:
         return Estimate.of(self.gains(gamma, one, other, figure))
 
     def speedup(self, gamma: float, system: str) -> Estimate:
-        """The baseline's mean completion over that of `system`."""
+        """Return the baseline's mean completion over that of `system`."""
         first, second = (self.values(gamma, one, "mean_s") for one in (system, "baseline"))
         return Estimate.of([b / a for a, b in zip(first, second, strict=True)])
 
     def steps(self, gamma: float) -> list[Estimate]:
-        """What each of `STEPS` adds to the logarithm of the speed-up; they sum to the whole."""
+        """Return what each of `STEPS` adds to the logarithm of the speed-up; they sum to the whole."""
         return [self.gain(gamma, after, before) for before, after in pairwise(STEPS)]
 
     @property
@@ -170,7 +170,7 @@ class LargeResult:
 
 
 def checked_size(seeds: int, count: int | None) -> None:
-    """Raises ConfigError for an experiment of nothing."""
+    """Raise ConfigError for an experiment of nothing."""
     if seeds < 1:
         raise ConfigError(f"{seeds} seeds", field="--large-seeds", expected="at least 1")
     if count is not None and count < 2:

@@ -28,7 +28,7 @@ FIGURES = (
 
 
 def claims(found: LargeResult) -> list[Claim]:
-    """The paper's statements beside ours; comparisons at the middle of the grid unless said."""
+    """Return the paper's statements beside ours; comparisons at the middle of the grid unless said."""
     fastest, middle = found.gammas[-1], found.gammas[len(found.gammas) // 2]
     best = max((found.speedup(gamma, "wSE") for gamma in found.gammas), key=lambda e: e.mean)
     listed = [Claim("best speed-up of wSE over the baseline", f"{PAPER}", best.text(2), f"{best.mean / PAPER:.2f}",
@@ -51,12 +51,12 @@ def claims(found: LargeResult) -> list[Claim]:
 
 
 def log_claim(what: str, e: Estimate) -> Claim:
-    """A claim that a difference of logarithms is above zero."""
+    """Return a claim that a difference of logarithms is above zero."""
     return Claim(what, "yes", e.text(2, signed=True), "–", verdict(e.sign > 0))
 
 
 def speedup_table(found: LargeResult) -> list[list[str]]:
-    """A row a system, a column a γ."""
+    """Return a row a system, a column a γ."""
     rows = [["system", *(f"γ = {gamma:g}" for gamma in found.gammas)]]
     for system in systems(MACHINES[found.machine]):
         rows.append([system, *(found.speedup(gamma, system).text(2) for gamma in found.gammas)])
@@ -73,7 +73,7 @@ def steps_table(found: LargeResult) -> list[list[str]]:
 
 
 def figures_table(found: LargeResult, gamma: float) -> list[list[str]]:
-    """A row a system; the first row is a header."""
+    """Return a row a system; the first row is a header."""
     rows = [["system", *(title for _, title, _, _ in FIGURES)]]
     for system in systems(MACHINES[found.machine]):
         cells = []
@@ -102,7 +102,7 @@ def as_text(found: LargeResult) -> str:
 
 
 def as_dict(found: LargeResult) -> dict[str, Any]:
-    """The same for programs."""
+    """Return the same for programs."""
     return {
         "jobs": found.count, "seeds": found.seeds, "claims": [asdict(claim) for claim in claims(found)],
         "speedup": {f"{gamma:g}": {system: estimate_facts(found.speedup(gamma, system))
@@ -117,7 +117,7 @@ def as_dict(found: LargeResult) -> dict[str, Any]:
 
 @style.styled
 def figure(found: LargeResult) -> Figure:
-    """The waterfall of log contributions, a panel a γ."""
+    """Return the waterfall of log contributions, a panel a γ."""
     fig = style.figure(11, 3.6)
     panels = fig.subplots(1, len(found.gammas), squeeze=False, sharey=True)[0]
     fig.subplots_adjust(left=0.07, right=0.985, top=0.9, bottom=0.25, wspace=0.1)

@@ -19,17 +19,17 @@ STEP_W = {2: 30, 3: 15, 4: 10, 6: 6, 11: 3}
 
 
 def alpha_name(alpha: float) -> str:
-    """The system with this weight of age and length."""
+    """Return the system with this weight of age and length."""
     return f"alpha {alpha:g}"
 
 
 def level_name(count: int) -> str:
-    """The system with so many levels of power."""
+    """Return the system with so many levels of power."""
     return f"levels {count}"
 
 
 def points() -> dict[str, System]:
-    """wSE at each value of alpha, with the paper's levels, and at each number of levels, with the paper's alpha."""
+    """Return wSE at each value of alpha with the paper's levels, and at each number of levels with its alpha."""
     most = MACHINES[MACHINE].most
     return {
         **{alpha_name(alpha): parm_on(most, LEVELS, version="wse", alpha=f"{alpha:g}") for alpha in ALPHAS},

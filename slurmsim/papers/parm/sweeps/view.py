@@ -22,7 +22,7 @@ FEWEST, PAPERS, MOST = min(STEP_W), 6, max(STEP_W)
 
 
 def claims(found: LargeResult) -> list[Claim]:
-    """The paper's statements beside ours, in logarithms."""
+    """Return the paper's statements beside ours, in logarithms."""
     first, last = alpha_name(ALPHAS[0]), alpha_name(ALPHAS[-1])
     few, papers, most = level_name(FEWEST), level_name(PAPERS), level_name(MOST)
     listed = [
@@ -41,7 +41,7 @@ def claims(found: LargeResult) -> list[Claim]:
 
 
 def figures_table(found: LargeResult) -> list[list[str]]:
-    """A row a point; the first row is a header."""
+    """Return a row a point; the first row is a header."""
     rows = [["wSE with", *(title for _, title, _, _ in FIGURES)]]
     for point in points():
         cells = [
@@ -64,7 +64,7 @@ def as_text(found: LargeResult) -> str:
 
 
 def as_dict(found: LargeResult) -> dict[str, Any]:
-    """The same for programs."""
+    """Return the same for programs."""
     return {
         "jobs": found.count, "seeds": found.seeds, "gamma": GAMMA,
         "claims": [asdict(claim) for claim in claims(found)],

@@ -109,7 +109,7 @@ def testbed(jobs: str, gamma: float, seed: int, most: int = FULL_NODES) -> pd.Da
 
 
 def measure(trace: Trace) -> dict[str, Any]:
-    """The figures of one run: completion is the end less the submission, as the paper adds it up.
+    """Return the figures of one run: completion is the end less the submission, as the paper adds it up.
 
     Weighted by nodes it is by the fewest a job may have, which are the same under every system.
     """
@@ -130,7 +130,7 @@ def measure(trace: Trace) -> dict[str, Any]:
 
 
 def _resizes(job: Any, begin: Any, held: Any, span: int, busy: float) -> dict[str, Any]:
-    """Changes of size, and what they cost at most: all of one instant as if they were one decision."""
+    """Return the changes of size and what they cost at most: all of one instant as if they were one decision."""
     spec = PowerSpec()
     order = np.lexsort((begin, job))
     changes: dict[int, list[tuple[int, int]]] = {}
@@ -156,7 +156,7 @@ def run_cell(cell: ParmCell, *, scratch: str) -> dict[str, Any]:
 
 
 def simulated(name: str, frame: pd.DataFrame, system: System, budget_w: int, scratch: str) -> dict[str, Any]:
-    """The figures of `frame` under a system; the validator has nothing against the run."""
+    """Return the figures of `frame` under a system; the validator has nothing against the run."""
     from slurmsim.validate import validate_trace
 
     if system.asks == "min":
@@ -202,18 +202,18 @@ class Result:
         return Estimate.of([100 * (b - a) / b for a, b in pairs])
 
     def speedup(self, jobs: str, gamma: float, system: str) -> Estimate:
-        """The baseline's mean completion over that of `system`, seed by seed."""
+        """Return the baseline's mean completion over that of `system`, seed by seed."""
         return Estimate.of([b / a for a, b in self.pairs(jobs, gamma, system, "baseline", "mean_s")])
 
     def steps(self, jobs: str, gamma: float) -> list[Estimate]:
-        """What each step of `STEPS` adds to the logarithm of the speed-up; they sum to the whole."""
+        """Return what each step of `STEPS` adds to the logarithm of the speed-up; they sum to the whole."""
         return [
             Estimate.of([float(np.log(b / a)) for a, b in self.pairs(jobs, gamma, after, before, "mean_s")])
             for before, after in pairwise(STEPS)
         ]
 
     def pairs(self, jobs: str, gamma: float, one: str, other: str, figure: str) -> list[tuple[float, float]]:
-        """A figure of two systems, seed by seed."""
+        """Return a figure of two systems, seed by seed."""
         first, second = (self.values(jobs, gamma, system, figure) for system in (one, other))
         return list(zip(first, second, strict=True))
 

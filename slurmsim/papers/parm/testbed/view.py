@@ -26,7 +26,7 @@ _FIGURES = (
 
 
 def claims(found: Result) -> list[Claim]:
-    """The paper's statements on its testbed beside ours; the first pace unless said."""
+    """Return the paper's statements on its testbed beside ours; the first pace unless said."""
     best = max((found.speedup(jobs, gamma, "wSE") for jobs in SETS for gamma in GAMMAS), key=lambda e: e.mean)
     listed = [
         Claim("best speed-up of wSE over the baseline", "1.7", best.text(2), f"{best.mean / 1.7:.2f}",
@@ -73,7 +73,7 @@ def _percent(e: Estimate) -> str:
 
 
 def figures_table(found: Result, jobs: str, gamma: float) -> list[list[str]]:
-    """A row a system; the first row is a header."""
+    """Return a row a system; the first row is a header."""
     rows = [["system", "speed-up", *(title for _, title, _, _ in _FIGURES)]]
     for system in SYSTEMS:
         cells = [found.speedup(jobs, gamma, system).text(2)]
@@ -124,7 +124,7 @@ def as_dict(found: Result) -> dict[str, Any]:
 
 @style.styled
 def figure(found: Result) -> Figure:
-    """The waterfall of log contributions, a panel a part."""
+    """Return the waterfall of log contributions, a panel a part."""
     parts = [(jobs, gamma) for jobs in SETS for gamma in GAMMAS]
     fig = style.figure(11, 3.6)
     panels = fig.subplots(1, len(parts), squeeze=False, sharey=True)[0]

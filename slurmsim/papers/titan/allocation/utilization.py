@@ -137,7 +137,7 @@ def given(
 
 
 def _below(z: FloatArray) -> FloatArray:
-    """The normal distribution function."""
+    """Return the normal distribution function."""
     try:
         from scipy.special import ndtr
     except ImportError as error:

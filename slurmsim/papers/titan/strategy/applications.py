@@ -18,7 +18,7 @@ LEVELS = 8  # sizes between the fewest and the most nodes of an application
 
 
 def application_shapes(history: History, seed: int) -> tuple[History, list[Category], int]:
-    """The history with further rows for such jobs, the categories they make, and the number of those with too few jobs.
+    """Return the history with rows for such jobs, their categories, and the number of categories with too few jobs.
 
     A size is judged where the log has jobs enough of that bin of sizes to know their waits.
     """
@@ -46,7 +46,7 @@ def sizes(one: Applied) -> list[int]:
 
 
 def _on(history: History, one: Applied, nodes: int, wait: FloatArray) -> History:
-    """The jobs of `one` on so many nodes."""
+    """Return the jobs of `one` on so many nodes."""
     slower = one.slower(nodes) / one.slower_as_logged(history.nodes[one.rows])
     return replace(
         history, submit=history.submit[one.rows], limit=np.ceil(history.limit[one.rows] * slower).astype(np.int64),

@@ -31,7 +31,7 @@ class Applied:
         return self.profile.slowdown(nodes, round(self.profile.application.p_high_w * 1000))
 
     def slower_as_logged(self, nodes: IntArray) -> FloatArray:
-        """The same for the nodes of each job."""
+        """Return the same for the nodes of each job."""
         sizes, places = np.unique(nodes, return_inverse=True)
         return np.array([self.slower(n) for n in sizes.tolist()])[places.ravel()]
 
@@ -78,7 +78,7 @@ class History:
 
 
 def history_of(workload: Workload, file: str, cpus_per_node: int | None, n_nodes: int | None) -> History:
-    """The jobs of a log that started and ran.
+    """Return the jobs of a log that started and ran.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def _applied(workload: Workload, ran: IntArray, nodes: IntArray) -> tuple[Applie
 
 
 def read_log(path: Path, format_name: str | None) -> Workload:
-    """A job log, or the folder of a trace, as a workload with recorded starts."""
+    """Return a job log, or the folder of a trace, as a workload with recorded starts."""
     from slurmsim_workloads import read_workload
 
     return _of_trace(path) if path.is_dir() else read_workload(path, format_name)

@@ -80,7 +80,7 @@ class Goal:
     limit: int | None = None
 
     def check(self) -> None:
-        """Raises ConfigError for what the whole machine could not do."""
+        """Raise ConfigError for what the whole machine could not do."""
         most = self.n_nodes * self.period_h
         if most and self.target > most:
             raise ConfigError(f"{self.target:,.0f} node-hours are more than the machine has in {self.period_h:g} h",
@@ -100,7 +100,7 @@ def rank(found: Sequence[Category], goal: Goal, streams: Sequence[int], seed: in
 
 
 def order(one: Candidate) -> tuple[bool, float, float, int, str]:
-    """The best first; probabilities that differ by less than 1e-9 tie, as 0 and 1 do."""
+    """Return the best first; probabilities that differ by less than 1e-9 tie, as 0 and 1 do."""
     return (not one.feasible, -round(one.probability, 9), -one.expected, one.streams, one.name)
 
 
@@ -136,7 +136,7 @@ def candidate(
 
 
 def with_waits(one: Candidate, waits: FloatArray, goal: Goal) -> Candidate:
-    """The same with other waits (hours), those of a simulation in which its own jobs are part of the load."""
+    """Return the same with other waits (hours), those of a simulation in which its own jobs are part of the load."""
     whole = estimates(one.category.weeks.sum(axis=0))
     mean, variance = np.asarray(waits.mean(), np.float64), np.asarray(waits.var(), np.float64)
     seen = replace(whole, wait=mean, wait_var=variance, wait_run=np.zeros(()))

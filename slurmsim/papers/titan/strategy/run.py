@@ -113,7 +113,7 @@ def search(wanted: Wanted, progress: Progress | None = None) -> Answer:
 
 
 def _frame(folder: Path) -> Any:
-    """The jobs of a trace as a DataFrame that is a workload."""
+    """Return the jobs of a trace as a DataFrame that is a workload."""
     import pandas as pd
 
     log = read_log(folder, None)
