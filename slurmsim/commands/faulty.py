@@ -148,7 +148,7 @@ class Kept:
 
 
 def hurt(text: str, effects: dict[str, Effect]) -> tuple[str, str]:
-    """What becomes of an output, and what stands on standard error."""
+    """Return what becomes of an output, and what stands on standard error."""
     if "malformed" in effects:
         half = len(text) // 2
         middle = text.rfind("\n", 0, half) + 1 or text.find("\n", half, -1) + 1 or half
@@ -163,7 +163,7 @@ def hurt(text: str, effects: dict[str, Effect]) -> tuple[str, str]:
 
 
 def _job_of(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The name or id of the job a call is about; empty where it is about none."""
+    """Return the name or id of the job a call is about; empty where it is about none."""
     job = arguments.get("job")
     if "job_id" in arguments:
         return {"job_id": arguments["job_id"]}

@@ -84,7 +84,7 @@ class Io:
 
 
 def real() -> Io:
-    """The world of this process."""
+    """Return the world of this process."""
     return Io(Client.find(os.environ))
 
 

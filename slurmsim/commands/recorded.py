@@ -82,7 +82,7 @@ class Recording:
         return cls(io, int(answer["n"]), int(answer["began"])) if answer else None
 
     def close(self) -> dict[str, Any]:
-        """The call has ended: what is kept of it."""
+        """End the call; return what is kept of it."""
         for stream in (self._io.stdout, self._io.stderr):
             with suppress(OSError, ValueError):
                 stream.flush()

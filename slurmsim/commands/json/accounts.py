@@ -80,7 +80,7 @@ def _user(r: Record, release: str, version: int) -> Record:
 
 
 def _own_name(r: Record) -> Record:
-    """An association as accounts name it."""
+    """Return an association as accounts name it."""
     return {"account": r["account"], "cluster": r["cluster"], "partition": r["partition"] or "",
             "user": r["user"] or "", "id": r["id"]}  # fmt: skip
 

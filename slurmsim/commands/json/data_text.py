@@ -24,7 +24,7 @@ NO_TEXT = _NoText()
 
 
 def as_json(value: Any, brief: bool = False) -> str:
-    """The whole document, without a newline at its end; `brief`: nothing within empty brackets, as from 24.11."""
+    """Return the document without a newline at its end; `brief`: nothing within empty brackets, as from 24.11."""
     return _json(value, "\n", brief)
 
 
@@ -66,7 +66,7 @@ _CONTROL = pattern(r"[\x00-\x08\x0a-\x1f\x7f\\]")
 
 
 def as_yaml(value: Any, brief: bool = False) -> str:
-    """The whole document, every key and value with its tag; `brief`: nothing for an empty text, as from 24.11."""
+    """Return the document, each key and value with its tag; `brief`: nothing for an empty text, as from 24.11."""
     text = f"%YAML 1.1\n--- !!map\n{''.join(_yaml_map(value, ''))}...\n"
     return text.replace(" !!str ''\n", " !!str\n") + "\n" if brief else text
 
@@ -79,7 +79,7 @@ def _yaml_map(value: dict[str, Any], indent: str) -> list[str]:
 
 
 def _yaml_item(head: str, item: Any, indent: str) -> list[str]:
-    """A key or a dash with what belongs to it. Lists are not indented below their key."""
+    """Return a key or a dash with what belongs to it. Lists are not indented below their key."""
     if isinstance(item, dict):
         if not item:
             return [f"{head} !!map {{}}\n"]

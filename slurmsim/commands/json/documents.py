@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def rows(answer: Record, fields: Iterable[str]) -> list[Record]:
-    """The columns of an answer as records."""
+    """Return the columns of an answer as records."""
     columns = answer["columns"]
     return [{name: columns[name][k] for name in fields} for k in range(answer["n"])]
 
@@ -31,7 +31,7 @@ def _listed(client: Client, call: str, table: Sequence[Field], version: int, **a
 
 
 def job_fields() -> list[str]:
-    """The daemon's fields that jobs are made of."""
+    """Return the daemon's fields that jobs are made of."""
     from slurmsim.commands.json.job import JOB
 
     return versions.needed(JOB)
@@ -96,7 +96,7 @@ def licenses(client: Client, version: int) -> Record:
 
 
 def steps(client: Client, version: int, **asked: Any) -> Record:
-    """Steps that run."""
+    """Return the running steps."""
     from slurmsim.commands.json.small_records import STEP
 
     answer, found = _listed(client, "steps", STEP, version, **asked)

@@ -26,7 +26,7 @@ def document(
     entries: dict[str, Any], release: str, made_by: dict[str, str], client: dict[str, str], command: list[str],
     cluster: str, errors: list[Any] | None = None, warnings: list[Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """The whole document."""
+    """Return the whole document."""
     major, minor, micro = releases.VERSIONS[release].split(".")
     version = {"major": major, "micro": micro.lstrip("0") or "0", "minor": minor}
     slurm = {"version": version, "release": releases.VERSIONS[release], "cluster": cluster}
@@ -50,5 +50,5 @@ def write(
 
 
 def storage_of(hello: dict[str, Any]) -> str:
-    """The accounting plug-in of a cluster, by what the daemon says of itself; nothing without one."""
+    """Return the accounting plug-in of a cluster, by what the daemon says of itself; nothing without one."""
     return DATABASE if hello.get("accounting", True) else ""

@@ -84,17 +84,17 @@ def _priorities(rows: list[list[Any]]) -> list[Record]:
 
 
 def _most_nodes(state: str, most: int) -> Number:
-    """What a job that waits may have at most; others have what they have."""
+    """Return what a job that waits may have at most; others have what they have."""
     return at_least_zero(most if state == "PENDING" else 0)
 
 
 def _shared_or_exclusive(word: str | None, exclusive: str) -> list[str]:
-    """The job's own wish: what it would share its nodes with."""
+    """Return the job's own wish: what it would share its nodes with."""
     return ["none"] if exclusive == "NODE" else _shared(word, exclusive)
 
 
 def _shared(word: str | None, exclusive: str) -> list[str]:
-    """The same, where whole nodes are not told so."""
+    """Return the same, where whole nodes are not told so."""
     if exclusive == "NODE":
         return []
     if exclusive != "NO":
@@ -148,7 +148,7 @@ def _resources(kind: str) -> Any:
 
 
 def _allocated(rows: list[list[Any]] | None, nodes: str) -> Record:
-    """What it has as v0.0.40 tells it: cores by the numbers of their sockets, and those alone that it has."""
+    """Return what it has as v0.0.40 tells it: cores by the numbers of their sockets, and those alone that it has."""
     if rows is None:
         return {}
     found = []

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def states(state: str | None, flags: Sequence[str] | None) -> list[str]:
-    """The base state, then its flags."""
+    """Return the base state, then its flags."""
     return [state, *listed_flags(flags or ())] if state in BASES else ["INVALID"]
 
 

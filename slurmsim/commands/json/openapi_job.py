@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def frame(release: str, key: str, entries: list[Any]) -> dict[str, Any]:
-    """The document around the entries."""
+    """Return the document around the entries."""
     major, minor, micro = (int(part) for part in releases.VERSIONS[release].split("."))
     return {
         "meta": {
@@ -80,17 +80,17 @@ LEFT_OUT = object()
 
 
 def text(value: str | None) -> Any:
-    """A text; NULL where there is none."""
+    """Return a text; NULL where there is none."""
     return NO_TEXT if value is None or value == "" else value
 
 
 def number(value: int | None) -> int:
-    """A number; 0 where there is none."""
+    """Return a number; 0 where there is none."""
     return int(value or 0)
 
 
 def same(value: Any) -> Any:
-    """The value, null where there is none."""
+    """Return the value, null where there is none."""
     return value
 
 

@@ -111,7 +111,7 @@ _COMPOSED = {
 
 
 def table(rows: Sequence[Row] = records.PARTITION) -> tuple[Field, ...]:
-    """The places of a document, how each is made of which of the daemon's fields, and its versions."""
+    """Return the places of a document, how each is made of which of the daemon's fields, and its versions."""
     return placed(rows, _MAKERS, _COMPOSED)
 
 

@@ -38,7 +38,7 @@ def dump_jobs(jobs: list[Record], asked: Asked, argv: list[str], io: Io) -> int:
 
 
 def exit_code(status: int) -> Record:
-    """A wait status."""
+    """Return a wait status."""
     signal, code = status & 0x7F, status >> 8 & 0xFF
     state = "SIGNALED" if signal else "ERROR" if code else "SUCCESS"
     return {

@@ -94,7 +94,7 @@ _SINCE_41 = frozenset({"schedule_cycle_sum", "schedule_cycle_depth", "bf_cycle_m
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """Requests of a kind or a user as v0.0.40 counts them."""
+    """Return the requests of a kind or a user as v0.0.40 counts them."""
     later = ("queued", "dropped", "cycle_last", "cycle_max")
     return {key: value["number"] if key == "average_time" else value for key, value in row.items() if key not in later}
 

@@ -47,13 +47,13 @@ def served(release: str) -> tuple[int, ...]:
 
 
 def field(key: str, make: Callable[..., Any], *needs: str, first: int = FIRST, last: int = LAST) -> Field:
-    """A row of a table; without `needs` the value is made of the daemon's field of the same name."""
+    """Return a row of a table; without `needs` the value is made of the daemon's field of the same name."""
     constant = isinstance(make, Always)
     return Field(key, make, () if constant else needs or (key,), first, last)
 
 
 def needed(table: Sequence[Field]) -> list[str]:
-    """The daemon's fields that a table is made of."""
+    """Return the daemon's fields that a table is made of."""
     return sorted({name for row in table for name in row.needs})
 
 
@@ -71,7 +71,7 @@ def record(table: Sequence[Field], values: Record, version: int) -> Record:
 def placed(
     rows: Sequence[Row], makers: Mapping[str, Callable[..., Any]], composed: Mapping[str, Sequence[Field]]
 ) -> tuple[Field, ...]:
-    """The table of a record: its rows that have a place in the document, each made as its kind is.
+    """Return the table of a record: its rows that have a place in the document, each made as its kind is.
 
     Parameters
     ----------
@@ -116,27 +116,27 @@ def name(version: int) -> str:
 
 
 def number(value: int | float | None, *, infinite: bool = False) -> Number:
-    """A number that may be unset or without end."""
+    """Return a number that may be unset or without end."""
     return {"set": value is not None and not infinite, "infinite": infinite, "number": value or 0}
 
 
 def limit(value: int | None) -> Number:
-    """A number, without end where there is none."""
+    """Return a number, without end where there is none."""
     return number(value, infinite=value is None)
 
 
 def at_least_zero(value: int | None) -> Number:
-    """A number that is always set."""
+    """Return a number that is always set."""
     return number(value or 0)
 
 
 def text(value: object) -> str:
-    """A text, empty where there is none."""
+    """Return a text, empty where there is none."""
     return "" if value is None else str(value)
 
 
 def count(value: int | None) -> int:
-    """A plain number, 0 where there is none."""
+    """Return a plain number, 0 where there is none."""
     return int(value or 0)
 
 
@@ -145,7 +145,7 @@ def truth(value: object) -> bool:
 
 
 def words(value: str | None) -> list[str]:
-    """The words of a comma list."""
+    """Return the words of a comma list."""
     return [word for word in (value or "").split(",") if word]
 
 
@@ -169,7 +169,7 @@ BY_PLACE = 44
 
 
 def chosen(command: str, told: str | None, release: str, io: Io) -> int:
-    """The version that ``--json=TOLD`` asks for. Raises Stop, everything said, for ``list`` and what there is not."""
+    """Return the version that ``--json=TOLD`` asks for. Prints and raises Stop for ``list`` and unknown ones."""
     own = served(release)[0]
     if not told:
         return own

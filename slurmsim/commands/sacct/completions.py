@@ -50,7 +50,7 @@ def show(asked: Asked, io: Io) -> int:
 
 
 def _jobs(asked: Asked, io: Io) -> Iterator[dict[str, str]]:
-    """The jobs that were named, or all; what is not known of them is told."""
+    """Yield the jobs that were named, or all; what is not known of them is told."""
     ids = {str(number) for number, *_ in asked.steps}
     try:
         with open(asked.log, encoding="utf-8", errors="replace") as file:

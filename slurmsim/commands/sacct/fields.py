@@ -42,7 +42,7 @@ class Show(NamedTuple):
     expand: bool = False
 
     def size(self, number: float, unit: str) -> str:
-        """A number with its unit, as --units and --noconvert ask."""
+        """Return a number with its unit, as --units and --noconvert ask."""
         if self.unit and int(number):
             return _in_unit(number, unit, self.unit)
         return quantity(number, unit, convert=self.convert)
@@ -91,7 +91,7 @@ def job_id_text(job: Record) -> str:
 
 
 def state_text(record: Record) -> str:
-    """``CANCELLED by 1000``, or the state."""
+    """Return ``CANCELLED by 1000``, or the state."""
     if record["state"] == "CANCELLED" and record["killed_by"] is not None:
         return f"CANCELLED by {record['killed_by']}"
     return str(record["state"])
@@ -204,7 +204,7 @@ def _req_mem(show: Show, job: Record) -> str:
 
 
 def _path(key: str) -> Maker:
-    """A stream's path of a job; a pattern unless it is to be expanded (24.11)."""
+    """Return a stream's path of a job; a pattern unless it is to be expanded (24.11)."""
 
     def make(show: Show, job: Record) -> str | None:
         path = job.get(key)
@@ -216,7 +216,7 @@ def _path(key: str) -> Maker:
 
 
 def expanded(path: str, job: Record) -> str:
-    """The file name a pattern of a job stands for."""
+    """Return the file name a pattern of a job stands for."""
     task = NO_TASK if job["array_task_str"] else job["array_task_id"]
     values = {
         "A": job["array_job_id"] or job["job_id"], "a": task, "j": job["job_id"], "J": job["job_id"],
@@ -408,5 +408,5 @@ LONG = (
 
 
 def fields_of(release: str) -> list[Field]:
-    """The fields `release` has."""
+    """Return the fields `release` has."""
     return [f for f in FIELDS if has(release, f.since, f.until)]

@@ -80,7 +80,7 @@ class Reader:
         raise Stop(1)
 
     def read(self, argv: list[str]) -> Asked:
-        """Raises Stop."""
+        """Read the command line. Raises Stop."""
         with contextlib.suppress(*FAILED_CALLS):
             self.me |= self.io.client.call("hello")
         self.asked.now = int(self.me["now"])
@@ -162,7 +162,7 @@ class Reader:
                 self.error(f'Invalid --whole-hetjob value "{text}". Valid values: [yes|no].')
 
     def date(self, text: str) -> int:
-        """A point in time."""
+        """Return a point in time."""
         try:
             return parse_date(text, self.asked.now, past=True)
         except BadDate as error:
@@ -209,7 +209,7 @@ class Reader:
         return leading_number(base)[0], task, step
 
     def state(self, word: str) -> str:
-        """A job state that is accounted."""
+        """Return a job state that is accounted."""
         found = parse_state(word, self.release)
         if found is None:
             self.fatal(f"unrecognized job state value '{word}'")
@@ -234,7 +234,7 @@ class Reader:
         return numbers[0], numbers[1] if len(numbers) > 1 else None
 
     def minutes(self, text: str) -> int:
-        """A time limit."""
+        """Return a time limit."""
         try:
             seconds = parse_time_limit(text)
         except DurationError:
@@ -265,7 +265,7 @@ class Reader:
     # -- afterwards ---------------------------------------------------------------------------------------------------
 
     def finish(self, rest: list[str]) -> None:
-        """What holds of the whole, in sacct's order."""
+        """Check what holds of the whole, in sacct's order."""
         asked, cond = self.asked, self.cond
         if not asked.steps and (asked.script or asked.env):
             what = "job environment" if asked.env else "job scripts"
@@ -324,7 +324,7 @@ class Reader:
         self.cond["start"], self.cond["end"] = start or 0, end
 
     def check_enabled(self) -> None:
-        """A cluster that stores nothing has nothing to tell."""
+        """End the command if the cluster stores no accounting."""
         try:
             if self.io.client.call("accounting_enabled")["enabled"]:
                 return
@@ -372,7 +372,7 @@ class Reader:
             self.cond["gids"] = [int(word) for word in self.groups if is_number(word)] or self.group_ids()
 
     def tell_window(self) -> None:
-        """What -v says of the time that is asked about, and of the plugin behind it."""
+        """Print what -v says of the time that is asked about, and of the plugin behind it."""
         first, last = int(self.cond["start"]), int(self.cond["end"])
         texts = [time.strftime("%a %b %d %H:%M:%S %Y", time.localtime(at)) for at in (first, last)]
         texts[0] = texts[0] if first else "Epoch 0"
@@ -392,7 +392,7 @@ class Reader:
         return [gid for gid in found if gid is not None]
 
     def choose_fields(self) -> None:
-        """The columns."""
+        """Choose the columns."""
         text = self.field_text + (f"{BRIEF}," if self.brief else "") + (f"{LONG}," if self.long else "")
         if not text:
             usual = completions.DEFAULT if self.asked.log else DEFAULT
@@ -464,5 +464,5 @@ _SIMPLE: dict[str, Any] = {
 
 
 def read(argv: list[str], io: Io, release: str) -> Asked:
-    """The command line. Raises Stop when the command ends there."""
+    """Read the command line. Raises Stop when the command ends there."""
     return Reader(io, release).read(argv)

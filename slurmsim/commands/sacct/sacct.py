@@ -98,7 +98,7 @@ def _in_columns(names: list[str], count: int, width: int, io: Io) -> None:
 
 
 def load(asked: Asked, io: Io) -> list[dict[str, Any]]:
-    """The jobs, complete and in sacct's order. Raises Stop, Unreachable."""
+    """Return the jobs, complete and in sacct's order. Raises Stop, Unreachable."""
     jobs: list[dict[str, Any]] = []
     after: int | None = 0
     while after is not None:  # in parts, so that other clients do not wait long

@@ -118,7 +118,7 @@ def dump(session: Session, words: list[str]) -> None:
 
 
 def lines(session: Session, cluster: str) -> Iterator[str]:
-    """What is dumped, message by message: the first may have several lines."""
+    """Yield what is dumped, message by message: the first may have several lines."""
     numbers = {_name(one): int(one["id"]) for one in session.list("tres")}
     records = session.list("association", own=True)
     root = next(one for one in records if one["account"] == "root" and not one["user"])
@@ -186,7 +186,7 @@ def _limits(table: Iterable[Limit], record: Record, numbers: Mapping[str, int]) 
 
 
 def value_of(limit: Limit, record: Record, numbers: Mapping[str, int]) -> str | None:
-    """A limit as a dump has it; None where there is none."""
+    """Return a limit as a dump has it; None where there is none."""
     value = record.get(limit.key)
     if limit.kind == TRES:
         return tres_names(value or {}, numbers) or None

@@ -177,7 +177,7 @@ def matches(word: str, names: str) -> bool:
 
 
 def find(word: str, release: str) -> F | None:
-    """The field called `word`."""
+    """Return the field called `word`."""
     for row in FIELDS:
         if has(release, row.since, row.until) and matches(word, row.names):
             return row

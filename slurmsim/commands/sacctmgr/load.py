@@ -145,7 +145,7 @@ class _Loading:
         raise _Stop
 
     def _options(self, line: Line) -> dict[str, str]:
-        """The options that are no settings, and settings in `changes`. Raises _Stop."""
+        """Return the options that are no settings, and settings in `changes`. Raises _Stop."""
         try:
             return line.options(self.session)
         except Unreadable as error:

@@ -60,7 +60,7 @@ class Line:
         return found
 
     def qos_options(self, session: Session) -> str:
-        """The description of a QOS, its settings aside; "" for none. Raises Unreadable with the option."""
+        """Return the description of a QOS, its settings aside; "" for none. Raises Unreadable with the option."""
         description = ""
         known = {name.partition(":")[0].lower() for row in QOS_SETTINGS for name in row.names.split(" ")}
         for part in self._parts[1:]:
@@ -75,7 +75,7 @@ class Line:
 
 
 def lines_of(text: str) -> Iterator[Line]:
-    """The lines that say something; what has no dash in it is passed over."""
+    """Yield the lines that say something; what has no dash in it is passed over."""
     for number, raw in enumerate(text.splitlines(), 1):
         line = _COMMENT.sub("", raw).strip()
         match = _LINE.fullmatch(line)

@@ -63,13 +63,13 @@ class Changes:
         return bool(self._rows["account"] or self._rows["user"] or self._new_accounts or self._new_users)
 
     def requests(self) -> list[Record]:
-        """What the database is asked, defaults last: accounts they are in have to be there."""
+        """Return what the database is asked, defaults last: accounts they are in have to be there."""
         return together(self._asked) + self._of_users
 
     # -- lines --------------------------------------------------------------------------------------------------------
 
     def cluster(self, line: Line, *, fresh: bool) -> None:
-        """The cluster's own limits; `fresh`: its table is shown, as of one that was made now."""
+        """Load the cluster's own limits; `fresh`: its table is shown, as of one that was made now."""
         record = self._there["root", "", ""]
         settings = self._changed(line, "Cluster", str(record["cluster"]), record, quiet=fresh)
         if settings:
@@ -80,7 +80,7 @@ class Changes:
             self.session.io.out(_LONG_RULE)
 
     def account(self, line: Line, parent: str, said: Record) -> None:
-        """An account below `parent`."""
+        """Load an account below `parent`."""
         name = line.name.lower()
         facts, record = self._accounts.get(name), self._there.get((name, "", ""))
         description, organization = said.get("description") or name, said.get("organization") or name
@@ -110,7 +110,7 @@ class Changes:
                                 "organization": facts["organization"], **changed})  # fmt: skip
 
     def user(self, line: Line, account: str, partition: str, default: str, level: str, coordinates: list[str]) -> None:
-        """A user in `account`."""
+        """Load a user in `account`."""
         name = line.name
         self._person(name, account, default, level, coordinates)
         record = self._there.get((account, name, partition))
@@ -149,7 +149,7 @@ class Changes:
             self._of_users.append({"action": "add_coordinator", "users": [name], "accounts": missing})
 
     def qos(self, line: Line) -> None:
-        """A QOS (26.05)."""
+        """Load a QOS (26.05)."""
         name = line.name.lower()
         description = line.qos_options(self.session)
         record = self._qos.get(name)
@@ -184,7 +184,7 @@ class Changes:
             self.session.io.out(text)
 
     def _changed(self, line: Line, kind: str, name: str, record: Record, *, quiet: bool = False) -> list[list[str]]:
-        """The settings of a line that are other than the record's, each told in sacctmgr's order."""
+        """Return the settings of a line that are other than the record's, each told in sacctmgr's order."""
         row, given = self._row(line), {field for field, _, _ in line.settings.found}
         found: list[list[str]] = []
         shares = row["shares"]
@@ -211,7 +211,7 @@ class Changes:
         return found
 
     def _row(self, line: Line) -> Record:
-        """The settings of a line as a record of the table; what is not there is None."""
+        """Return the settings of a line as a record of the table; what is not there is None."""
         row: Record = {"shares": None, "qos": [], "def_qos": ""}
         for field, _, text in line.settings.found:
             if field == "Fairshare":
@@ -229,7 +229,7 @@ class Changes:
     # -- showing ------------------------------------------------------------------------------------------------------
 
     def show_new(self) -> None:
-        """The tables of what is new."""
+        """Show the tables of what is new."""
         out = self.session.io.out
         if self._new_accounts:
             out("Accounts\n")
@@ -258,7 +258,7 @@ class Changes:
             out(_LONG_RULE)
 
     def show_qos(self) -> None:
-        """The table of new QOS, and what changes of others."""
+        """Show the table of new QOS, and what changes of others."""
         out = self.session.io.out
         if self._new_qos:
             out("QOS\n")
@@ -273,7 +273,7 @@ class Changes:
 
 
 def _fields_of(limit: Limit) -> tuple[str, ...]:
-    """The database's names of a limit, and of its parts: GrpCPUs is one of GrpTRES."""
+    """Return the database's names of a limit, and of its parts: GrpCPUs is one of GrpTRES."""
     more = {"GrpTRES": ("GrpCPUs", "GrpNodes", "GrpMemory"), "GrpTRESMins": ("GrpCPUMins",),
             "GrpTRESRunMins": ("GrpCPURunMins",), "MaxTRESMinsPerJob": ("MaxCPUMinsPerJob",),
             "MaxTRESPerJob": ("MaxCPUsPerJob", "MaxNodesPerJob")}  # fmt: skip
@@ -289,7 +289,7 @@ def _read(limit: Limit, text: str) -> Any:
 
 
 def _told(limit: Limit, record: Record, numbers: dict[str, int]) -> str:
-    """A limit in a line that tells a change: TRES by number, -1 for none."""
+    """Return a limit in a line that tells a change: TRES by number, -1 for none."""
     if limit.kind == TRES:
         counts = record.get(limit.key) or {}
         text = tres_names(counts, numbers)
@@ -301,7 +301,7 @@ def _told(limit: Limit, record: Record, numbers: dict[str, int]) -> str:
 
 
 def _qos_value(field: str, record: Record) -> str:
-    """What a QOS has of a setting, as it is told."""
+    """Return what a QOS has of a setting, as it is told."""
     names = {"MaxJobsPerUser": "MaxJobsPU", "MaxJobsPerAccount": "MaxJobsPA", "MaxSubmitJobsPerUser": "MaxSubmitJobsPU",
              "MaxSubmitJobsPerAccount": "MaxSubmitJobsPA"}  # fmt: skip
     if field == "Priority":
@@ -311,7 +311,7 @@ def _qos_value(field: str, record: Record) -> str:
 
 
 def _qos_row(new: Record) -> Record:
-    """A new QOS as the table of QOS has it."""
+    """Return a new QOS as the table of QOS has it."""
     row: Record = {limit.key: None for limit in QOS_LIMITS}
     row |= {"name": new["name"], "priority": None, "flags": [], "preempt": [], "preempt_mode": "",
             "preempt_exempt_time_s": None, "usage_factor": None, "usage_threshold": None}  # fmt: skip
@@ -329,7 +329,7 @@ def _qos_row(new: Record) -> Record:
 
 
 def together(asked: Sequence[Record]) -> list[Record]:
-    """New users who follow each other and differ in nothing but their name are one request: so many fit into one.
+    """Join new users that follow each other and differ only in their name into one request.
 
     >>> [one["names"] for one in together([{"action": "add_user", "names": [name], "settings": []} for name in "abc"])]
     [['a', 'b', 'c']]

@@ -25,7 +25,7 @@ USER, ASSOC = 1, 2
 
 
 def reply(session: Session, name: str, arguments: Mapping[str, Any]) -> Answer | str:
-    """The database's answer, or Slurm's text for its refusal."""
+    """Return the database's answer, or Slurm's text for its refusal."""
     try:
         return session.io.client.call(name, **arguments)
     except Unreachable as error:
@@ -59,7 +59,7 @@ def lines_of(names: list[str]) -> str:
 
 
 def level_of(text: str) -> str:
-    """An AdminLevel as str_2_slurmdb_admin_level reads it."""
+    """Return an AdminLevel as str_2_slurmdb_admin_level reads it."""
     lower = text.strip("\"'").lower()
     return next((level for level in _LEVELS if level.lower().startswith(lower[:2])), "None") if lower else "None"
 
@@ -80,12 +80,12 @@ def refuse(session: Session, words: list[str]) -> None:
 
 
 def plain(words: list[str]) -> list[Word]:
-    """The words without ``where`` and ``set``."""
+    """Return the words without ``where`` and ``set``."""
     return [word for word in map(word_of, words) if word.equals or not matches(word.text, "Where:5 Set:3")]
 
 
 def cluster_name(session: Session, asked: list[str]) -> str | None:
-    """The cluster's name; complains about others."""
+    """Return the cluster's name; complains about others."""
     name = str(session.list("cluster")[0]["cluster"])
     for other in asked:
         if other != name.lower():

@@ -177,7 +177,7 @@ def show_qos(session: Session, words: list[str]) -> None:
 
 
 def show_cluster(session: Session, words: list[str]) -> None:
-    """The cluster."""
+    """Show the cluster."""
     extra = {"classification": "Classification:3", "features": "Features:3", "federation": "Federation:3",
              "flags": "Flags:2", "plugin": "PluginIDSelect:1", "rpc": "RPCVersions:1"}  # fmt: skip
     asked = Asked(session, words, "Names:1 Clusters:3", "WithDeleted:5 WithFed:5 WOLimits:3", extra, bare="clusters")
@@ -256,7 +256,7 @@ def show_event(session: Session, words: list[str]) -> None:
 
 
 def show_transaction(session: Session, words: list[str]) -> None:
-    """Changes made."""
+    """Show the changes made."""
     extra = {"actions": "Action:4", "actors": "Actors:4", "start": "Start:1", "end": "End:1", "clusters": "Clusters:3",
              "accounts": "Accounts:3 Acct:4", "users": "Users:1"}  # fmt: skip
     asked = Asked(session, words, "Ids:1", "WithAssocInfo:5", extra, bare="ids")
@@ -371,7 +371,7 @@ def _has_privilege(session: Session) -> bool:
 
 
 def show_config(session: Session, words: list[str]) -> None:
-    """Configuration of slurm.conf and slurmdbd."""
+    """Show the configuration of slurm.conf and slurmdbd."""
     from slurmsim.commands.sacctmgr.config import text
 
     session.io.out(text(session))

@@ -93,7 +93,7 @@ def flag_names(flags: Iterable[str]) -> list[str]:
 
 
 def columns(session: Session, text: str | list[str], *, tree: bool = False) -> list[F]:
-    """The fields of a format. Raises Stop."""
+    """Return the fields of a format. Raises Stop."""
     words = names_in(",".join(text) if isinstance(text, list) else text)
     found = []
     for word in words:
@@ -179,7 +179,7 @@ PAIRS = {"accounts": "account", "users": "user", "partitions": "partition", "clu
 
 
 def associations(session: Session, cond: Mapping[str, Any], flags: set[str]) -> list[dict[str, Any]]:
-    """The associations a condition selects."""
+    """Return the associations a condition selects."""
     records = session.list("association", own="woplimits" in flags)
     found = selected(records, cond, PAIRS)
     if cond.get("qos"):

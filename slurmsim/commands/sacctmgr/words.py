@@ -44,7 +44,7 @@ def word_of(text: str) -> Word:
 
 
 def names_in(text: str, *, fold: bool = True) -> list[str]:
-    """A list of names, each once; in lower case with `fold`."""
+    """Return a list of names, each once; in lower case with `fold`."""
     text = text.strip("\"'")
     found = [name.strip().strip("\"'") for name in text.split(",")]
     if not text:
@@ -81,7 +81,7 @@ class Session:
         self.io.error(text)
 
     def list(self, kind: str, **arguments: Any) -> list[dict[str, Any]]:
-        """Records of the database. Raises Stop."""
+        """Return records of the database. Raises Stop."""
         try:
             found: list[dict[str, Any]] = self.io.client.call("account_list", kind=kind, **arguments)["records"]
         except Unreachable as error:

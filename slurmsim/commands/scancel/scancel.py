@@ -357,7 +357,7 @@ def _known(asked: Asked, rows: Sequence[Row], io: Io) -> tuple[list[str], int]:
 
 
 def _asked_twice(ids: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    """Steps of jobs that have one behind them in the list that waits: they are asked for with those that wait, too."""
+    """Return steps with a pending job behind them in the list: they are asked for with the pending ones, too."""
     waits = [row["job_state"] == "PENDING" for row in rows]
     found = []
     for word in ids:
@@ -374,7 +374,7 @@ def _of_rows(rows: Sequence[Row]) -> Iterator[tuple[bool, Row, str]]:
 
 
 def _of_ids(ids: Sequence[str], rows: Sequence[Row]) -> Iterator[tuple[bool, Row, str]]:
-    """What the ids name, a row once, but each of its steps, and whether something of the id waits; such ids first."""
+    """Yield what the ids name: a row once, each of its steps, and if a job of the id is pending; such ids first."""
     waiting = {word for word in ids if any(row["job_state"] == "PENDING" and _names(word, row) for row in rows)}
     sent: set[int] = set()
     for word in sorted(ids, key=lambda word: word not in waiting):
@@ -410,7 +410,7 @@ def _hosts(text: str) -> list[str]:
 
 
 def _own(row: Row) -> str:
-    """The id of a record: of a job, of a task, or of the tasks that are still one record."""
+    """Return the id of a record: of a job, of a task, or of the tasks that are still one record."""
     array, task, text = row["array_job_id"], row["array_task_id"], row["array_task_str"]
     return f"{array}_[{text}]" if text else f"{array}_{task}" if array and task is not None else str(row["job_id"])
 

@@ -50,7 +50,7 @@ def show_assoc_mgr(session: Session, words: Words) -> None:
 
 
 def _asked(session: Session, words: Words) -> Row | None:
-    """What the words ask for; None when they were complained about."""
+    """Return what the words ask for; None when they were complained about."""
     asked: Row = {}
     for word in words:
         tag, _, value = word.partition("=")
@@ -165,7 +165,7 @@ def _qos(row: Row, release: str, one_line: bool) -> list[str]:
 
 
 def _each(row: Row, kind: str, suffix: str, limits: str, release: str, one_line: bool) -> str:
-    """What each account or user uses of a QOS."""
+    """Return what each account or user uses of a QOS."""
     text = "=" if one_line else ""
     if not row[kind]:
         return text + ("" if one_line else "\n        ") + f"No {kind.title()}"

@@ -27,7 +27,7 @@ _LEVELS = ("quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "deb
 
 
 def config_text(answer: Mapping[str, Any], release: str, dates: Dates) -> str:
-    """The whole list, its date first; `answer` is the daemon's."""
+    """Return the whole list, its date first; `answer` is the daemon's."""
     given = {key.lower(): value for key, value in answer["given"].items()}
     lines = [f"Configuration data as of {dates(answer['now'])}"]
     basic = _given(given, "PriorityType", release) == "priority/basic"
@@ -59,7 +59,7 @@ def _given(given: Mapping[str, str], name: str, release: str) -> str:
 
 
 def _counted(default: str, given: str, release: str) -> str:
-    """The TRES of every cluster, then what slurm.conf adds, each once."""
+    """Return the TRES of every cluster, then what slurm.conf adds, each once."""
     found = default.split(",")
     for word in given.split(","):
         extra = ("gres/gpumem", "gres/gpuutil") if word.lower() == "gres/gpu" else ()
@@ -102,7 +102,7 @@ def _value(
 
 
 def _assumed(name: str, default: str, given: Mapping[str, str], answer: Mapping[str, Any], release: str) -> str:
-    """What holds without a word in slurm.conf, which may follow from another."""
+    """Return what holds without a word in slurm.conf, which may follow from another."""
     dbd = given.get("accountingstoragetype") == "accounting_storage/slurmdbd"
     if name == "JobDefaults":
         words = ((word, given.get(word.lower())) for word in ("DefCpuPerGPU", "DefMemPerGPU"))

@@ -49,7 +49,7 @@ def text(
     keywords: Iterable[tuple[str, int, str, str, object]],
     entities: Iterable[tuple[str, int, str, str, object]],
 ) -> str:
-    """The whole text: the rows of the three tables the command is read with, those that the release has."""
+    """Return the whole text: the rows of the three tables the command is read with, those that the release has."""
     lines = ["scontrol [OPTIONS] [KEYWORD ...]", "  Options:"]
     told: set[str] = set()
     for name, argument, key, since, _ in options:

@@ -51,7 +51,7 @@ def job_text(row: Row, session: Session, dates: Dates) -> str:
 
 
 def null(value: Any) -> str:
-    """A text, ``(null)`` for none."""
+    """Return a text, ``(null)`` for none."""
     return "(null)" if value is None else str(value)
 
 
@@ -163,7 +163,7 @@ def _times(row: Row, view: View) -> str:
 
 
 def _recurrence(row: Row, view: View) -> str | None:
-    """What a job of scrontab recurs at; one that does not any more tells when it did."""
+    """Return what a job of scrontab recurs at; one that does not any more tells when it did."""
     if not row["crontab_spec"]:
         return None
     spec = f'CrontabSpec="{row["crontab_spec"]}"'

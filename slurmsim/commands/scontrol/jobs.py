@@ -140,7 +140,7 @@ def hold(session: Session, words: Words) -> None:
 
 
 def _hold_one(session: Session, kind: str, text: str) -> str:
-    """What slurm_suspend's error is said to be: that of the last id, also where only an earlier one had any (errno)."""
+    """Hold the jobs of one word; return slurm_suspend's error: that of the last id, also after an earlier one."""
     ids = job_ids(text, session.error)
     failed = False
     if ids is None:

@@ -156,7 +156,7 @@ def write(session: Session, words: Words) -> None:
 
 
 def _batch_script(session: Session, words: Words) -> None:
-    """The script goes into a file, or to standard output; the exit code is not scontrol's, as in Slurm."""
+    """Write the script to a file or to standard output; the exit code is not scontrol's, as in Slurm."""
     job_id = max(leading_number(words[0])[0], 0)
     name = words[1] if len(words) > 1 else f"slurm-{job_id}.sh"
     path = os.path.join(session.io.cwd, name)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def null(value: Any) -> str:
-    """A text, ``(null)`` for none."""
+    """Return a text, ``(null)`` for none."""
     return "(null)" if value is None else str(value)
 
 

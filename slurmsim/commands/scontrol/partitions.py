@@ -121,7 +121,7 @@ _READERS: dict[str, Reader] = {
 
 
 def _read(session: Session, words: Words) -> dict[str, Any]:
-    """The request. Raises _Wrong."""
+    """Return the request. Raises _Wrong."""
     request: dict[str, Any] = {}
     known = keywords(PARTITION)
     for word in words:

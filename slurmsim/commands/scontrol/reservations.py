@@ -234,7 +234,7 @@ def _flags(session: Session, request: dict[str, Any], text: str, sign: str, tail
 
 
 def wrong_in(request: dict[str, Any], release: str) -> str:
-    """What a new reservation lacks or says twice, "" for nothing; completes what stands for a whole partition."""
+    """Return what a new reservation lacks or says twice, or ""; complete a request for a whole partition."""
     get = request.get
     start, end, duration = get("start_time"), get("end_time"), get("duration")
     flags: list[str] = request["flags"]

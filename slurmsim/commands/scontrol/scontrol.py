@@ -214,7 +214,7 @@ def matches(tag: str, name: str, least: int) -> bool:
 
 
 def _plain(action: Callable[[Session], None], most: int = 1, form: str = "keyword:{}") -> Handler:
-    """A keyword that does `action` whatever follows it, after complaining about more than `most` words."""
+    """Return a keyword that does `action` whatever follows it, after complaining about more than `most` words."""
 
     def handler(session: Session, words: Words) -> None:
         if len(words) > most:
@@ -250,7 +250,7 @@ def _set(**values: object) -> Callable[[Session], None]:
 
 
 def _exact(action: Callable[[Session], None], form: str = "keyword:{}") -> Handler:
-    """A keyword that stands alone, or nothing is done."""
+    """Return a keyword that stands alone, or nothing is done."""
 
     def handler(session: Session, words: Words) -> None:
         if len(words) > 1:

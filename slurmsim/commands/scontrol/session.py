@@ -58,22 +58,22 @@ class Session:
     # -- complaints -------------------------------------------------------------------------------------------------
 
     def fail(self, text: str) -> None:
-        """A line on standard error whatever -Q says; exit code 1."""
+        """Print a line on standard error, also with -Q; set exit code 1."""
         self.code = 1
         self.io.error(text)
 
     def warn(self, text: str) -> None:
-        """A line on standard error but with -Q; exit code 1."""
+        """Print a line on standard error, but not with -Q; set exit code 1."""
         self.code = 1
         if self.quiet != 1:
             self.io.error(text)
 
     def error(self, text: str) -> None:
-        """A line as Slurm's log has it; the exit code stays."""
+        """Print a line as Slurm's log has it; the exit code stays."""
         self.io.error(f"scontrol: error: {text}")
 
     def complain(self, what: str, text: str, *, loud: bool = False) -> None:
-        """``what: text``, as perror does; where -Q matters without the blank, or the text if nothing failed."""
+        """Print ``what: text`` as perror does; where -Q matters without the blank, or the text if nothing failed."""
         self.code = 1
         if self.quiet == 1 and not loud:
             return
@@ -105,7 +105,7 @@ class Session:
         return bool(self.hello.get("operator"))
 
     def uid_of(self, name: str) -> int | None:
-        """The id of a user by name or number."""
+        """Return the id of a user by name or number."""
         try:
             found = self.io.client.call("users", names=[name])["uids"][0]
         except FAILED_CALLS:
@@ -129,7 +129,7 @@ class Session:
         raise Quit(1)
 
     def load(self, what: str, fields: list[str], **arguments: Any) -> list[dict[str, Any]]:
-        """Records as rows. Raises Refusal or Unreachable."""
+        """Return records as rows. Raises Refusal or Unreachable."""
         answer = self.io.client.call(what, fields=fields, **arguments)
         columns = answer["columns"]
         if answer.get("now") is not None:

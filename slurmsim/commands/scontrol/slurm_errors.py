@@ -244,7 +244,7 @@ def texts(release: str) -> dict[int, str]:
 
 
 def text_of_number(number: int, release: str) -> str:
-    """What slurm_strerror says of it.
+    """Return what slurm_strerror says of it.
 
     >>> text_of_number(2017, "22.05"), text_of_number(-5, "22.05")
     ('Invalid job id specified', 'Unknown negative error number')

@@ -32,7 +32,7 @@ class StepId(NamedTuple):
 
 
 def parse_step(text: str | None) -> StepId:
-    """The step a text names, read as strtol would.
+    """Return the step a text names, read as strtol would.
 
     >>> parse_step("12.3"), parse_step("5_2").task
     (StepId(job=12, task=None, step=3, name='3'), 2)

@@ -78,7 +78,7 @@ def update(session: Session, words: Words) -> None:
 
 
 def _kinds(session: Session, arguments: list[str]) -> tuple[set[str], str | None]:
-    """What the words name, and the last value."""
+    """Return what the words name, and the last value."""
     found, value, at = set(), None, 0
     while at < len(arguments):
         tag, equals, text = arguments[at].partition("=")

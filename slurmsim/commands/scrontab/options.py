@@ -40,11 +40,11 @@ class Options:
         self._parser = Parser(long_options(options))
 
     def begin(self) -> None:
-        """What comes is for another job."""
+        """Begin the options of another job."""
         self.chosen = Chosen(self._context)
 
     def read(self, words: list[str]) -> None:
-        """The words of one line. Raises BadTable, and Stop where Slurm ends at once."""
+        """Read the words of one line. Raises BadTable, and Stop where Slurm ends at once."""
         at = 0
         while at < len(words):
             at += self._option(words[at:])

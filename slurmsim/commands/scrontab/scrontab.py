@@ -240,7 +240,7 @@ class _Call:
         return _Refused(said, first, last, by_daemon=True)
 
     def _jobs(self, text: str) -> list[dict[str, Any]]:
-        """The requests of a table's entries. Raises BadTable."""
+        """Return the requests of a table's entries. Raises BadTable."""
         name, home = self._person()
         environ = {"HOME": home, "LOGNAME": name, "USER": name, "MAIL": f"/var/mail/{name}", "SHELL": _shell(name)}
         context = Context("sbatch", self.release, self.cluster.now, self.cluster.uid, home, environ)
@@ -264,7 +264,7 @@ class _Call:
 
 
 def _shell(name: str) -> str:
-    """The login shell of a user."""
+    """Return the login shell of a user."""
     import pwd  # rarely wanted
 
     try:

@@ -76,7 +76,7 @@ class Entry(NamedTuple):
 
 
 def entries(text: str, release: str, options: Callable[[list[str]], None]) -> Iterator[Entry]:
-    """The recurring jobs of a table, in order.
+    """Yield the recurring jobs of a table, in order.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class _Reader:
         self._own: list[str] = []
 
     def line(self, number: int, line: str) -> Iterator[Entry]:
-        """The entry a line is, if it is one. Raises BadTable."""
+        """Yield the entry a line is, if it is one. Raises BadTable."""
         content = line.lstrip(_BLANKS)
         if content.startswith(_OPTIONS):
             self._first = self._first or number

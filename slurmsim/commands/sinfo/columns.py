@@ -121,7 +121,7 @@ def _unlimited(_: Show, count: int | None) -> str:
 
 
 def partition_text(name: str | None, default: object, width: int = 0) -> str:
-    """A partition's name, with a star if it is the default one; a full column gives its last place to the star.
+    """Return a partition's name, with a star if it is the default one; a full column gives its last place to the star.
 
     >>> partition_text("batch", True), partition_text("batch", True, 5), partition_text("batch", False, 5)
     ('batch*', 'batc*', 'batch')

@@ -73,7 +73,7 @@ def group_nodes(
     partitions: Table, nodes: Table, rows: Sequence[int], *, kinds: frozenset[str], exact: bool, by_node: bool,
     anywhere: bool, chosen: frozenset[str] | None,
 ) -> list[Group]:  # fmt: skip
-    """The lines, in the order in which Slurm makes them.
+    """Return the lines, in the order in which Slurm makes them.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def passing(
 
 
 def group_table(groups: Sequence[Group], fields: Iterable[str], partitions: Table, nodes: Table) -> Table:
-    """The fields of the columns (``first:features``, ``low:cpus``, …) for every line."""
+    """Return the fields of the columns (``first:features``, ``low:cpus``, …) for every line."""
     counted: dict[str, list[dict[str, int]]] = {}
     table: Table = {}
     for field in fields:

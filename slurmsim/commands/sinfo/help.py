@@ -30,17 +30,17 @@ Sockets SocketCoreThread StateCompact StateComplete StateLong Threads Time TimeS
 
 
 def long_help(rows: Rows, release: str) -> str:
-    """What ``--help`` prints: the options the command is read with, so that none is forgotten."""
+    """Return what ``--help`` prints: the options the command is read with, so that none is forgotten."""
     return help_text.option_help("sinfo", rows, _WORDS, release)
 
 
 def format_names(release: str) -> str:
-    """What ``--helpFormat`` prints."""
+    """Return what ``--helpFormat`` prints."""
     return help_text.name_table(help_text.names(_NAMES, release))
 
 
 def format_letters(release: str) -> str:
-    """What ``--helpformat`` prints: the letters, in the order of the names."""
+    """Return what ``--helpformat`` prints: the letters, in the order of the names."""
     known, listed = by_name(columns.COLUMNS, release), help_text.names(_NAMES, release)
     letters = [known[name.lower()].letter for name in listed]
     letters[listed.index("GresUsed")] = "G"  # that of Gres in this list, though not in formats

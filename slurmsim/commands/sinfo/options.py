@@ -113,7 +113,7 @@ class Asked:
 
 
 def read(argv: Sequence[str], io: Io, release: str) -> Asked:
-    """The command line and the environment. Raises Stop when there is nothing more to do."""
+    """Read the command line and the environment. Raises Stop when there is nothing more to do."""
     asked = Asked(release, io.environ)
     if "SINFO_PARTITION" in io.environ:
         if asked.all:
@@ -195,7 +195,7 @@ def _take(asked: Asked, io: Io, key: str, text: str) -> None:
 
 
 def _told(key: str, release: str) -> str:
-    """The text of an option that only prints one."""
+    """Return the text of an option that only prints one."""
     if key == "V":
         return releases.version_line(release) + "\n"
     if key == "usage":
@@ -243,7 +243,7 @@ def _take_states(asked: Asked, io: Io, text: str) -> None:
 
 
 def _default_format(asked: Asked, environ: Mapping[str, str]) -> None:
-    """What is printed when no format was asked for, and which columns are fitted to their texts."""
+    """Choose the format when none was asked for, and the columns that are fitted to their texts."""
     if asked.summary:
         asked.format, asked.fit_partition = _SUMMARY, True
     elif asked.by_node:

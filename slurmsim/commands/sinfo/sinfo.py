@@ -123,7 +123,7 @@ def _print_nodes(asked: Asked, layout: Layout, io: Io) -> int:
 def _grouped(
     asked: Asked, layout: Layout, shown: set[str], io: Io
 ) -> tuple[list[Group], Table, Table, Table, int] | None:
-    """The lines in order: their nodes, what is shown of them, both tables and the present; None: it failed."""
+    """Return the lines in order: their nodes, what is shown of them, both tables and the present; None: it failed."""
     from slurmsim.commands.sinfo import groups as node_groups
 
     kinds = frozenset(column.group for column in layout.columns() if column.group)
@@ -162,7 +162,7 @@ def _grouped(
 
 
 def partition_label(partitions: Table, row: int) -> str:
-    """A partition's name as it is printed, for the width of its column."""
+    """Return a partition's name as it is printed, for the width of its column."""
     return f"{partitions['name'][row]}*" if partitions["default"][row] else str(partitions["name"][row])
 
 
@@ -187,7 +187,7 @@ def _load(io: Io, what: str, fields: set[str], everything: bool) -> dict[str, An
 
 
 def _mark_mixed(nodes: Table) -> None:
-    """A node with some but not all CPUs taken is mixed, but allocated while it is being drained."""
+    """Mark nodes with some but not all CPUs taken as mixed, or as allocated while they are being drained."""
     states, flags = nodes["state"], nodes["state_flags"]
     for row, (used, total) in enumerate(zip(nodes["alloc_cpus"], nodes["cpus"], strict=True)):
         if used and used < (total or 0):
@@ -220,7 +220,7 @@ def _print_table(asked: Asked, layout: Layout, values: Table, labels: list[str],
 
 
 def _starred(layout: Layout, widths: dict[str, int]) -> Layout:
-    """The columns as their widths make them: the default partition's star takes the last place of a full one."""
+    """Return the columns as their widths make them: the default partition's star takes the last place of a full one."""
     from slurmsim.commands.sinfo.columns import partition_text
 
     specs = list(layout.specs)

@@ -26,7 +26,7 @@ _KINDS = (
 
 
 def options_text(asked: Asked, kinds: Iterable[str]) -> str:
-    """The lines before the table; `kinds` are those of the columns."""
+    """Return the lines before the table; `kinds` are those of the columns."""
     rows = {
         "dead        ": asked.dead, "exact       ": int(asked.exact), "filtering   ": asked.filtering,
         "format      ": asked.format, "iterate     ": asked.iterate, "long        ": asked.long,

@@ -205,7 +205,7 @@ class _Call:
         self.io.out(line + "\n\n")
 
     def read(self, argv: list[str]) -> None:
-        """The command line and SPRIO_FORMAT."""
+        """Read the command line and SPRIO_FORMAT."""
         io = self.io
         options = list(_OPTIONS)
         if since(self.release, "helpformat_of_sprio"):

@@ -93,7 +93,7 @@ class Report:
         return max(8, len(self.amount(seconds, seconds)))
 
     def title(self, name: str, *, seconds: bool = True, usage: str = "") -> None:
-        """The lines above the table."""
+        """Print the lines above the table."""
         if not self.style.header:
             return
         dates = " - ".join(time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(at)) for at in (self.start, self.end - 1))
@@ -264,7 +264,7 @@ def _chosen(report: Report, found: Mapping[str, Any]) -> list[Share]:
 def _by_person(
     report: Report, found: Mapping[str, Any], title: str, columns: tuple[str, ...], shares: list[Share]
 ) -> None:
-    """A row for each share and TRES: the columns named, then how much was used."""
+    """Print a row for each share and TRES: the columns named, then how much was used."""
     total = {name: sums[4] for name, sums in found["cluster"].items()}
     width = report.width(max((used for *_, tres in shares for used in tres.values()), default=0))
     widths = {"Cluster": 9, "Login": 9, "Proper Name": 15, "Account": 15}

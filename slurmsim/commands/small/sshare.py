@@ -171,7 +171,7 @@ class _Call:
             raise Stop(0)
 
     def name(self, word: str) -> str:
-        """A user by number."""
+        """Return a user by number."""
         if not is_number(word[:1]):
             return word
         try:
@@ -217,7 +217,7 @@ class _Call:
 
 
 def _cell(head: Head, row: Row, answer: Row, style: Style, tree: list[tuple[str, str, str]]) -> str | None:
-    """The text of one cell."""
+    """Return the text of one cell."""
     name = head.name
     if name in _NUMBERS:
         value = row[_NUMBERS[name]]
@@ -258,7 +258,7 @@ def _tres(counts: Mapping[str, Any]) -> str:
 
 
 def tree_name(name: str, account: str, parent: str | None, tree: list[tuple[str, str, str]]) -> str:
-    """An account indented below the one it is part of, if that was printed (slurmdb_tree_name_get).
+    """Return an account indented below the one it is part of, if that was printed (slurmdb_tree_name_get).
 
     A user's name begins with ``|``; the account is shown then, one deeper than itself.
     """

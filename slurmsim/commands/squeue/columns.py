@@ -216,7 +216,7 @@ def _std_err(_: Show, batch: int | None, err: str | None, out: str | None, folde
 
 
 def _path(show: Show, path: str | None, *job: object) -> str:
-    """A file name pattern of 24.11 and later, filled in only when asked."""
+    """Return a file name pattern of 24.11 and later, filled in only when asked."""
     if path is None:
         return NULL
     if not show.expand:

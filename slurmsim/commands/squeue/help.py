@@ -48,7 +48,7 @@ tres-per-socket tres-per-step tres-per-task UserId UserName
 
 
 def long_help(rows: Rows, release: str) -> str:
-    """What ``--help`` prints: the options the command is read with, so that none is forgotten."""
+    """Return what ``--help`` prints: the options the command is read with, so that none is forgotten."""
     return help_text.option_help("squeue", rows, _WORDS, release)
 
 
@@ -61,11 +61,11 @@ def names(*, steps: bool, release: str) -> list[str]:
 
 
 def format_names(*, steps: bool, release: str) -> str:
-    """What ``--helpFormat`` prints."""
+    """Return what ``--helpFormat`` prints."""
     return help_text.name_table(names(steps=steps, release=release))
 
 
 def format_letters(*, steps: bool, release: str) -> str:
-    """What ``--helpformat`` prints: the letters, in the order of the names."""
+    """Return what ``--helpformat`` prints: the letters, in the order of the names."""
     known = by_name((step_columns if steps else columns).COLUMNS, release)
     return help_text.letter_table([known[name.lower()].letter for name in names(steps=steps, release=release)])

@@ -137,12 +137,12 @@ class Asked:
 
 
 def usage(release: str) -> str:
-    """What ``--usage`` prints."""
+    """Return what ``--usage`` prints."""
     return str(releases.row(_USAGE, release))
 
 
 def read(argv: Sequence[str], io: Io, release: str) -> Asked:
-    """The command line and the environment. Raises Stop when there is nothing more to do."""
+    """Read the command line and the environment. Raises Stop when there is nothing more to do."""
     asked = Asked(release, io.environ)
     own_format = False
     parser = Parser(_options(release), permute=True)
@@ -331,7 +331,7 @@ def _list(text: str) -> list[str]:
 
 
 def _leading_number(text: str) -> tuple[int, str]:
-    """The number a text begins with (0: none), and what follows, as C's strtol."""
+    """Return the number a text begins with (0: none), and what follows, as C's strtol."""
     number, rest = leading_number(text)
     return (int(number or 0) if len(number) <= _DIGITS else -1), rest  # as an int holds LONG_MAX
 

@@ -127,7 +127,7 @@ def sort_fields(letters: Iterable[tuple[str, bool]], steps: bool = False) -> set
 
 
 def sort_jobs(table: Table, letters: Iterable[tuple[str, bool]], show: Show) -> list[int]:
-    """The rows, by number, in the order asked for. Raises SortError at a letter that means nothing."""
+    """Return the rows, by number, in the order asked for. Raises SortError at a letter that means nothing."""
     rows = _by_start(table, list(range(len(table["job_id"]))), show.now, True)
     for letter, backwards in letters:
         if letter in _NO_ORDER or letter == "b":
@@ -191,7 +191,7 @@ def _by_first_node(nodes: list[str | None], rows: list[int], backwards: bool) ->
 
 
 def sort_steps(table: Table, letters: Iterable[tuple[str, bool]]) -> Table:
-    """The steps in the order asked for; letters that mean nothing are passed over, as Slurm does."""
+    """Return the steps in the order asked for; letters that mean nothing are passed over, as Slurm does."""
     rows = list(range(len(table["job_id"])))
     for letter, backwards in letters:
         if letter == "N":

@@ -63,7 +63,7 @@ class Wanted(NamedTuple):
 
 
 def take(table: Table, rows: Iterable[int]) -> Table:
-    """The chosen rows, in that order, as a table of its own."""
+    """Return the chosen rows, in that order, as a table of its own."""
     chosen = list(rows)
     return {field: _taken(values, chosen) for field, values in table.items()}
 
@@ -75,7 +75,7 @@ def _taken(values: list[Any], chosen: list[int]) -> list[Any]:
 
 
 def choose_jobs(table: Table, count: int, wanted: Wanted) -> Table:
-    """The jobs that pass the filters; an array asked for by task keeps only those tasks."""
+    """Return the jobs that pass the filters; an array asked for by task keeps only those tasks."""
     rows: list[int] = list(range(count))
     partial: dict[int, list[int]] = {}
     if wanted.ids is not None:
@@ -134,7 +134,7 @@ def _keep_tasks(table: Table, at: int, tasks: list[int]) -> None:
 
 
 def _by_state(table: Table, rows: list[int], states: Collection[str] | None) -> list[int]:
-    """A flag matches wherever it is set, a base state only where no flag is."""
+    """Return the rows in `states`: a flag matches wherever it is set, a base state only where no flag is."""
     bases, flags = table["job_state"], table["state_flags"]
     if states is None:
         if _LIVE.issuperset(bases):
@@ -239,7 +239,7 @@ def one_row_a_task(table: Table) -> Table:
 
 
 def choose_steps(table: Table, count: int, wanted: Wanted) -> Table:
-    """The steps that pass the filters."""
+    """Return the steps that pass the filters."""
     rows = [row for row in range(count) if table["state"][row] != "PENDING"]
     if wanted.ids is not None:
         rows = [row for row in rows if any(_is_of(table, row, asked) for asked in wanted.ids)]

@@ -233,7 +233,7 @@ def _job_layout(asked: Asked) -> Layout:
 
 
 def _whole_names(asked: Asked, *names: tuple[str, str]) -> str:
-    """The -O text; some names were once compared only by how they begin."""
+    """Return the -O text; some names were once compared only by how they begin."""
     text = asked.long_format or ""
     if text and not since(asked.release, "whole_field_names"):
         for whole, begin in names:
@@ -242,7 +242,7 @@ def _whole_names(asked: Asked, *names: tuple[str, str]) -> str:
 
 
 def _load_jobs(asked: Asked, wanted: Wanted, fields: set[str], io: Io) -> dict[str, Any]:
-    """The jobs: one by its id, one user's, or all, as squeue asks slurmctld."""
+    """Return the jobs: one by its id, one user's, or all, as squeue asks slurmctld."""
     arguments: dict[str, Any] = {"show_all": asked.all or bool(asked.ids)}
     if asked.ids is not None and len(asked.ids) == 1:
         arguments["job_id"] = asked.ids[0].job
@@ -321,7 +321,7 @@ def _step_layout(asked: Asked, columns: tuple[Column, ...]) -> Layout:
 
 
 def _old_gres_letter(letters: list[tuple[str, bool]], io: Io) -> None:
-    """The letter b once sorted by GRES."""
+    """Complain about the letter b, which once sorted by GRES."""
     for letter, _ in letters:
         if letter == "b":
             io.error("squeue: Invalid sort specification: b")

@@ -8,7 +8,7 @@ from slurmsim.release_changes import since
 
 
 def options_text(asked: Asked) -> str:
-    """The lines before the table."""
+    """Return the lines before the table."""
     given = asked.given
     rows = {
         "all         ": asked.all, "array       ": asked.array, "federation  ": "federation" in given,

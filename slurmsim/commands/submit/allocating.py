@@ -39,7 +39,7 @@ class Interrupted(Exception):
 
 @contextmanager
 def interruptible(names: Sequence[str] = SIGNALS) -> Iterator[None]:
-    """The first of these signals raises Interrupted; those after it are ignored."""
+    """Raise Interrupted at the first of these signals; those after it are ignored."""
     numbers = [getattr(signal, name) for name in names]
 
     def interrupt(number: int, frame: FrameType | None) -> None:

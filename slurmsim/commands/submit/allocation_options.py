@@ -40,7 +40,7 @@ _PER_NODE_IGNORED = {
 
 
 def read_allocation(name: str, argv: list[str], io: Io, say: Messages, cluster: Cluster) -> list[Part]:
-    """What the command line of srun or salloc asks for: one part, or those of a heterogeneous job.
+    """Return what the command line of srun or salloc asks for: one part, or those of a heterogeneous job.
 
     Parameters
     ----------

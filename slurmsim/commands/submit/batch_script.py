@@ -60,7 +60,7 @@ def find_script(word: str, work_dir: str, search: str) -> str:
 
 
 def read_script(path: str | None, cwd: str, standard_input: Callable[[], bytes]) -> str:
-    """The text of the script at `path`, or from standard input.
+    """Return the text of the script at `path`, or from standard input.
 
     Bytes that are no UTF-8 survive as surrogates.
 
@@ -101,7 +101,7 @@ def _contents(descriptor: int) -> bytes:
 
 
 def check_script(body: bytes) -> None:
-    """What sbatch checks itself. Raises BadScript."""
+    """Check what sbatch checks itself. Raises BadScript."""
     if not body:
         raise BadScript("Batch script is empty!")
     if not body.partition(b"\0")[0].strip(_SPACES.encode()):
@@ -115,7 +115,7 @@ def check_script(body: bytes) -> None:
 
 
 def wrapped(command: str) -> str:
-    """The script that ``--wrap`` makes of a command line."""
+    """Return the script that ``--wrap`` makes of a command line."""
     return f"#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{command}\n"
 
 
@@ -174,7 +174,7 @@ def split_line(text: str, file: str, number: int) -> list[str]:
 
 
 def _word(text: str, start: int, file: str, number: int) -> tuple[str, int] | None:
-    """The next word and where it ends; None when there is none."""
+    """Return the next word and where it ends; None when there is none."""
     at = start
     while text[at : at + 1] and text[at] in _SPACES:
         at += 1
@@ -212,7 +212,7 @@ def _word(text: str, start: int, file: str, number: int) -> tuple[str, int] | No
 
 
 def exported(names: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment ``--export`` lets through: ``ALL``, ``NONE``, names and ``NAME=value`` in a comma list.
+    """Return the environment ``--export`` lets through: ``ALL``, ``NONE``, names and ``NAME=value`` in a comma list.
 
     Everything that begins with ``SLURM_`` goes along. Quotes keep commas inside a value.
     """

@@ -134,7 +134,7 @@ class Chosen:
                 self.values.pop(field, None)
 
     def next_component(self) -> Chosen:
-        """The options of the next part of a heterogeneous job: a copy with what carries over."""
+        """Return the options of the next part of a heterogeneous job: a copy with what carries over."""
         other = Chosen(self.context)
         other.values = dict(self.values)
         other._written = dict(self._written)
@@ -154,7 +154,7 @@ class Chosen:
         return [option for option in self.options if not option.hidden and option.status != REFUSED]
 
     def text_of(self, name: str) -> str:
-        """The value of an option that holds a text; empty when it is not set."""
+        """Return the value of an option that holds a text; empty when it is not set."""
         return str(self.values.get(self._by_name[name].field) or "")
 
     def is_set(self, name: str) -> bool:
@@ -174,7 +174,7 @@ class Chosen:
         return [option for option in self.options if option.name in self._written]
 
     def get(self, field: str, default: Any = None) -> Any:
-        """The value of a field."""
+        """Return the value of a field."""
         return self.values.get(field, default)
 
 
@@ -198,7 +198,7 @@ def error_code(io: Io, say: Messages) -> int:
 
 
 def said(say: Messages, failure: int, do: Callable[[], Any], who: str | None = None) -> Any:
-    """The result of `do`; its complaints about options are said as Slurm does, and end the command.
+    """Return the result of `do`; its complaints about options are said as Slurm does, and end the command.
 
     `who` is the name printed before an unknown option; by default the command's own.
 

@@ -30,7 +30,7 @@ _OLD = (
 
 
 def salloc_environment(facts: Mapping[str, Any], parts: Sequence[Part], release: str) -> dict[str, str]:
-    """What salloc adds to the environment of its command in a heterogeneous allocation."""
+    """Return what salloc adds to the environment of its command in a heterogeneous allocation."""
     found: dict[str, str] = {"SLURM_JOB_ID": str(facts["job_id"]), **size_variables(len(parts))}
     for component, part in zip(facts["components"], parts, strict=False):
         for name, value in allocation_environment(component, part, release).items():
@@ -71,7 +71,7 @@ def _by_node(pairs: Any) -> list[tuple[str, int]]:
 def het_variables(
     lives: Sequence[StepLife], facts: Mapping[str, Any], step: Mapping[str, Any], size: int | None, *, own: bool
 ) -> dict[str, str]:
-    """What tasks of a step know of their heterogeneous allocation beside what every step has."""
+    """Return what tasks of a step know of their heterogeneous allocation beside what every step has."""
     nodes = str(len(step["nodes"]))
     found = {
         "SLURM_JOB_NUM_NODES": nodes, "SLURM_NNODES": nodes, "SLURM_JOB_NODELIST": str(facts["node_list"]),

@@ -49,7 +49,7 @@ class Colon:
         self._in_commands = in_commands
 
     def take(self, rest: list[str]) -> list[str]:
-        """The component's command, of the words `rest` behind its options; what follows its colon is left."""
+        """Return the component's command, of the words `rest` behind its options; what follows its colon is left."""
         self.last, self.more = self.left, ":" in (rest if self._in_commands else rest[:1])
         if not self.more:
             self.left = []
@@ -60,7 +60,7 @@ class Colon:
 
 
 def het_groups(text: str, say: Messages, failure: int) -> list[int]:
-    """The groups that ``--het-group`` names, in order. Raises Stop."""
+    """Return the groups that ``--het-group`` names, in order. Raises Stop."""
     found: set[int] = set()
     for item in text.removeprefix("[").removesuffix("]").split(","):
         first, dash, last = item.partition("-")
@@ -78,7 +78,7 @@ def het_groups(text: str, say: Messages, failure: int) -> list[int]:
 
 
 def of_group(environ: Mapping[str, str], chosen: Chosen, group: int) -> dict[str, str]:
-    """The environment as the component `group` reads it: what is said of it alone wins."""
+    """Return the environment as the component `group` reads it: what is said of it alone wins."""
     found = dict(environ)
     for name, _ in variables_of(chosen.context.command, chosen.context.release):
         for suffix in (f"_PACK_GROUP_{group}", f"_HET_GROUP_{group}"):
@@ -100,7 +100,7 @@ def check_groups(parts: Sequence[Part], say: Messages, failure: int) -> None:
 
 
 def with_commands(parts: Sequence[Part], say: Messages) -> list[Part]:
-    """A part without a command runs that of the next one. Raises Stop where the last has none."""
+    """Give a part without a command that of the next one. Raises Stop where the last has none."""
     found: list[Part] = []
     command: list[str] = []
     for part in reversed(parts):

@@ -202,7 +202,7 @@ _CARRIED = {"text": (REQUIRED, v.string), "count": (REQUIRED, v.natural), "flag"
 
 
 def _carried(row: Field, option: Carried) -> Option:
-    """The option of a field that a job only carries."""
+    """Return the option of a field that a job only carries."""
     argument, read = _CARRIED[row.kind]
     return Option(option.name, None, argument, ALL, read, row.name, option.status, part=option.part, since=option.since)
 
@@ -396,5 +396,5 @@ def options_of(command: str, release: str) -> list[Option]:
 
 
 def long_options(options: list[Option]) -> list[LongOption]:
-    """What the command line may hold: refused ones too, because abbreviations can mean them."""
+    """Return what the command line may hold: refused ones too, because abbreviations can mean them."""
     return [LongOption(option.name, option.argument, option.key) for option in options if not option.hidden]

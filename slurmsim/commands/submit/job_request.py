@@ -200,7 +200,7 @@ class Builder:
         sizes.nodes_set = True
 
     def _host_file(self, path: str, complaint: str | None = None, code: int | None = None) -> str:
-        """The node names in a file as one expression."""
+        """Return the node names in a file as one expression."""
         try:
             with open(os.path.join(self.chosen.context.cwd, path), encoding="utf-8", errors="surrogateescape") as file:
                 text = file.read(_HOST_FILE_MOST)
@@ -289,7 +289,7 @@ class Builder:
     # -- the request ------------------------------------------------------------------------------------------------
 
     def request(self) -> dict[str, Any]:
-        """The description, without script, arguments and environment."""
+        """Return the description, without script, arguments and environment."""
         chosen, sizes = self.chosen, self.sizes
         job = {field: chosen.values[field] for field in _COPIED if chosen.values.get(field) is not None}
         if sizes.nodes_set:
@@ -327,7 +327,7 @@ class Builder:
         return job
 
     def _names_text(self) -> str:
-        """The node list; its order counts for ``--distribution=arbitrary`` only."""
+        """Return the node list; its order counts for ``--distribution=arbitrary`` only."""
         if (self.chosen.get("distribution") or "").startswith("arbitrary"):
             return ",".join(self.names)
         from slurmsim.hostlist import compress  # loaded already, to read the names
@@ -387,7 +387,7 @@ class Builder:
 
 
 def _as_set(text: str) -> str:
-    """A node list as slurmctld keeps it: sorted, in brackets, every name once; as it is when it cannot be read."""
+    """Return a node list as slurmctld keeps it: sorted, in brackets, each name once; an unreadable one as it is."""
     if not text:
         return text
     from slurmsim.hostlist import HostlistError, compress, expand  # rarely wanted

@@ -92,7 +92,7 @@ def _node_list(text: str) -> dict[str, Any]:
 
 
 def _nodes(text: str) -> int:
-    """A node count with its suffix; -1 for blanks."""
+    """Return a node count with its suffix; -1 for blanks."""
     value, rest = leading_number(text)
     if rest == text:
         value = -1
@@ -124,7 +124,7 @@ def distribution(text: str, option: str, context: Context) -> dict[str, Any]:
 
 
 def _levels(levels: list[str]) -> str | None:
-    """The levels with ``*`` filled in; None when they are no distribution."""
+    """Return the levels with ``*`` filled in; None when they are no distribution."""
     if not 1 <= len(levels) <= 3:
         return None
     filled: list[str] = []
@@ -185,7 +185,7 @@ def _check(text: str, what: str, value: int, rest: str, least: int) -> None:
 
 
 def hint_settings(text: str) -> dict[str, Any]:
-    """What ``--hint`` implies; `HINT_HELP` is asked for with ``help`` (KeyError names it).
+    """Return what ``--hint`` implies; `HINT_HELP` is asked for with ``help`` (KeyError names it).
 
     Raises
     ------
@@ -267,7 +267,7 @@ def frequency(text: str, option: str, context: Context) -> dict[str, Any]:
 
 
 def _governor_beside(text: str, range_given: bool, by_userspace: bool, bad: str) -> str:
-    """The governor after a frequency or a range of them; UserSpace takes but one frequency, the others a range."""
+    """Return the governor after a frequency or a range; UserSpace takes one frequency, the others a range."""
     governor = _governor(text)
     if not range_given and not (by_userspace and governor in (None, "UserSpace")):
         raise BadValue(f"gov on cpu-frec ({text}) illegal without max", bad)
@@ -390,7 +390,7 @@ def gpu_binding(text: str, option: str, context: Context) -> str:
 
 
 def _check_count(word: str, hexadecimal: bool, complaint: str) -> None:
-    """A number, or one with how often it is repeated after a star."""
+    """Check a number, perhaps with a star and how often it is repeated."""
     allowed = "0123456789abcdef" if hexadecimal else "0123456789"
     wrong = next((char for char in word if char not in allowed and char != "*"), None)
     if wrong is not None:
@@ -413,7 +413,7 @@ def _is_gpu_frequency(word: str) -> bool:
 
 
 def umask(text: str, option: str, context: Context) -> int:
-    """A file mode mask from ``#PBS -W umask=``: octal with a leading 0, else decimal."""
+    """Return a file mode mask from ``#PBS -W umask=``: octal with a leading 0, else decimal."""
     base = 8 if text[:1] == "0" else 10
     value = 0
     for char in text:

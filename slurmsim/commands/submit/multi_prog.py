@@ -16,7 +16,7 @@ class BadFile(Exception):
 
 
 def find_file(path: str) -> None:
-    """What srun asks of the file before it asks for an allocation (_load_multi in launch_slurm.c). Raises BadFile."""
+    """Check the file as srun does before it asks for an allocation (_load_multi in launch_slurm.c). Raises BadFile."""
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size

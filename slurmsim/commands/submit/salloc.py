@@ -151,7 +151,7 @@ class _Call(AllocatingCall):
         return allocation_environment(facts, self.part, self.cluster.release)
 
     def _terminal(self) -> int | None:
-        """The terminal to hand to the command, if salloc is in its foreground."""
+        """Return the terminal to hand to the command, if salloc is in its foreground."""
         try:
             return 0 if os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp() else None
         except OSError:
@@ -215,7 +215,7 @@ class _Call(AllocatingCall):
             ready.register(number, selectors.EVENT_READ, "mail")
 
     def _news(self, ready: selectors.BaseSelector, mail: Client, child: int) -> None:
-        """The daemon has something to say of the allocation."""
+        """Handle the daemon's news of the allocation."""
         assert mail._socket is not None
         ready.unregister(mail._socket)
         try:

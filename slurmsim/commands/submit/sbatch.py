@@ -118,7 +118,7 @@ class _Call:
         return len(rest)
 
     def _told(self, name: str) -> None:
-        """An option that ends the call was read."""
+        """Act on an option that ends the call."""
         if name == "version":
             self.io.out(version_line(self.release) + "\n")
         elif name == "usage":
@@ -150,7 +150,7 @@ class _Call:
         return self.io.stdin.read(most).encode("utf-8", "surrogateescape")
 
     def _jobs(self, words: list[str]) -> list[dict[str, Any]]:
-        """The requests: one, or one for each part of a heterogeneous job."""
+        """Return the requests: one, or one for each part of a heterogeneous job."""
         jobs: list[dict[str, Any]] = []
         chosen = Chosen(self.context)
         for name in ("wrap", "verbose", "quiet", "ignore-pbs"):
@@ -251,7 +251,7 @@ class _Call:
     # -- after ------------------------------------------------------------------------------------------------------
 
     def _on_cluster(self, chosen: Chosen) -> str:
-        """The cluster that was named with ``-M``, empty when none was."""
+        """Return the cluster that was named with ``-M``, empty when none was."""
         names = chosen.get("clusters")
         if names is None:
             return ""

@@ -92,7 +92,7 @@ Usage: sbatch [-N nnodes] [-n ntasks]
 
 
 def help_text(command: str, names: list[tuple[str | None, str, str]], trailer: str) -> str:
-    """A list of the options of `command`: (letter, long name, how it takes an argument) each."""
+    """Return a list of the options of `command`: (letter, long name, how it takes an argument) each."""
     lines = [f"Usage: {command} [OPTIONS...] {trailer}", "", "Options:"]
     for letter, name, argument in names:
         value = {"no": "", "required": "=VALUE", "optional": "[=VALUE]"}[argument]

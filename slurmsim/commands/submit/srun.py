@@ -86,7 +86,7 @@ class _Call(AllocatingCall):
         return os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
 
     def _life(self, part: Part, facts: dict[str, Any], before: list[StepLife], own: bool) -> StepLife:
-        """A step in one component; in those after the first it has the same number. Raises Stop."""
+        """Make a step in one component; in those after the first it has the same number. Raises Stop."""
         request = StepRequest(part, facts, self.say, self.error_code, own=own)
         asked = request.build()
         if before:
@@ -122,7 +122,7 @@ class _Call(AllocatingCall):
         return 0
 
     def _allocate(self) -> dict[str, Any]:
-        """An allocation of srun's own. Raises Stop."""
+        """Get an allocation of srun's own. Raises Stop."""
         if any(part.chosen.get("relative") is not None for part in self.parts):
             self.say.fatal("--relative option invalid for job allocation request")
         immediate = self.chosen.get("immediate")
@@ -147,7 +147,7 @@ class _Call(AllocatingCall):
         return int(text) & 0xFF if is_number(text) and int(text) else 1
 
     def _existing(self, job_id: int) -> dict[str, Any]:
-        """The allocation that is there already. Raises Stop."""
+        """Return the allocation that is there already. Raises Stop."""
         try:
             return self.io.client.call("allocation", job_id=job_id)
         except (Refusal, Unreachable) as error:
@@ -161,7 +161,7 @@ class _Call(AllocatingCall):
     # -- the step ---------------------------------------------------------------------------------------------------
 
     def _create(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The step, when there is room for it. Raises Stop."""
+        """Make the step when there is room for it. Raises Stop."""
         job_id, immediate = request["job_id"], self.chosen.get("immediate")
         try:
             return self.io.client.call("step_create", step=request)

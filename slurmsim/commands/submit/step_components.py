@@ -70,7 +70,7 @@ def shares(
 def _of_ordinary(
     part: Part, facts: Mapping[str, Any], lives: Sequence[StepLife], say: Messages, code: int
 ) -> dict[str, Any]:  # fmt: skip
-    """A component in an ordinary allocation has nodes that those before it have left. Raises Stop."""
+    """Return facts of a component in an ordinary allocation: it has nodes that earlier ones left. Raises Stop."""
     taken = [name for life in lives for name in life.step["nodes"]]
     size, wanted = len(facts["nodes"]), max(part.builder.sizes.min_nodes, 1)
     if wanted > size - len(taken):
@@ -83,7 +83,7 @@ def _of_ordinary(
 
 
 def _say_over(part: Part, component: Mapping[str, Any], say: Messages) -> None:
-    """The component ended alone, before the others."""
+    """Say that the component ended alone, before the others."""
     sizes = part.builder.sizes
     if part.chosen.from_variable("nodes"):
         text = "SLURM_JOB_NUM_NODES environment variable conflicts with allocated node count"

@@ -162,7 +162,7 @@ def _from_options(part: Part) -> dict[str, Any]:
 
 
 def allocation_environment(facts: Mapping[str, Any], part: Part, release: str) -> dict[str, str]:
-    """What salloc adds to the environment of its command.
+    """Return what salloc adds to the environment of its command.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def step_environment(
     base: Mapping[str, str], facts: Mapping[str, Any], step: Mapping[str, Any], part: Part, release: str, *, own: bool,
     distribution: str | None, umask: int,
 ) -> dict[str, str]:  # fmt: skip
-    """What all tasks of a step have in their environment.
+    """Return what all tasks of a step have in their environment.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def step_environment(
 
 
 def exported(environ: Mapping[str, str], asked: str | None, outside: Mapping[str, str]) -> dict[str, str]:
-    """What ``--export`` lets through to the tasks: all of `environ`, or its SLURM_* and the variables that are named.
+    """Return what ``--export`` lets through to the tasks: all of `environ`, or its SLURM_* and the named variables.
 
     `outside` is srun's own environment, where values of named variables come from.
     """
@@ -293,7 +293,7 @@ def _words(text: str) -> list[str]:
 def task_environment(
     step: Mapping[str, Any], node: int, place: int, task: int, first_node: int = 0, first_task: int = 0
 ) -> dict[str, str]:
-    """What one task has beside the others: the `place`-th on the `node`-th node of the step.
+    """Return what one task has beside the others: the `place`-th on the `node`-th node of the step.
 
     `first_node` and `first_task` are how many of both the components before it have.
     """

@@ -125,7 +125,7 @@ class Launch:
             task.files = self._files(life, task, streams, source)
 
     def _streams(self, life: StepLife) -> tuple[int, list[Target]]:
-        """The descriptor shared input comes from, and the targets of the three streams."""
+        """Return the descriptor shared input comes from, and the targets of the three streams."""
         chosen, count = life.chosen, sum(life.step["tasks"])
         out = target(chosen.get("std_out"), count)
         error = target(chosen.get("std_err"), count) if chosen.get("std_err") is not None else out
@@ -181,7 +181,7 @@ class Launch:
         return os.path.join(life.chosen.get("work_dir") or self.io.cwd, filled(text, values, NUMBERS | {"s"}))
 
     def _open(self, path: str, mode: int, what: str) -> int:
-        """A file, opened once. Raises Stop."""
+        """Return a file, opened once. Raises Stop."""
         if path not in self._opened:
             try:
                 self._opened[path] = os.open(path, mode, 0o666)
@@ -209,7 +209,7 @@ class Launch:
     # -- signals ----------------------------------------------------------------------------------------------------
 
     def _signalled(self, number: int) -> None:
-        """srun got a signal."""
+        """Handle a signal that srun got."""
         if number == signal.SIGINT:
             self._interrupt()
         elif number in (signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
@@ -255,5 +255,5 @@ class Launch:
 
 
 def _badness(status: int) -> tuple[int, int]:
-    """A signal is worse than any exit code."""
+    """Return a key to compare wait statuses: a signal is worse than any exit code."""
     return (1, os.WTERMSIG(status)) if os.WIFSIGNALED(status) else (0, os.WEXITSTATUS(status))

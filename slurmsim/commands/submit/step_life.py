@@ -112,7 +112,7 @@ class StepLife:
     # -- news of tasks ----------------------------------------------------------------------------------------------
 
     def failed(self, task: Task, number: int) -> None:
-        """A task could not be started."""
+        """Note that a task could not be started."""
         node = self.step["nodes"][task.node - self.first_node]
         text = stepd_notices.line(f"execve(): {task.words[0]}: {os.strerror(number)}", node, time.time(), self.release)
         if row(_EXEC_LATE, self.release):
@@ -144,7 +144,7 @@ class StepLife:
         self._first_end(status)
 
     def _first_end(self, status: int) -> None:
-        """What the first task that ends sets off."""
+        """Do what the end of the first task sets off."""
         kill = self.chosen.get("kill_on_bad_exit")
         kills = status and (self.facts["kill_on_bad_exit"] if kill is None else kill)
         if kills and not self._aborted and not self._terminated:
@@ -199,7 +199,7 @@ class StepLife:
             self.say.info(f"Job step aborted: Waiting up to {seconds} seconds for job step to finish.")
 
     def _end(self, number: int, why: str = "CANCELLED", now: float | None = None) -> None:
-        """The step is ended from outside: slurmstepd says so, and the tasks get a signal."""
+        """End the step from outside: slurmstepd says so, and the tasks get a signal."""
         if self._to_notice is None:
             self._notice(why, now)
         if number == signal.SIGTERM:
@@ -207,7 +207,7 @@ class StepLife:
         self.send(number)
 
     def _notice_after(self, seconds: float, why: str, now: float) -> None:
-        """slurmstepd is to say why the step is ended in so many seconds, or when a task is over."""
+        """Let slurmstepd say why the step is ended in so many seconds, or when a task is over."""
         if seconds and not self._noticed and not self._to_notice:
             self._to_notice = partial(self._notice, why, now)
             self.runner.after(seconds, self._to_notice)
@@ -260,7 +260,7 @@ class StepLife:
         self.listen()
 
     def _told_over(self, why: str, now: float, job: bool) -> None:
-        """The job, or this step alone, was ended."""
+        """Note that the job, or this step alone, was ended."""
         self._over = True
         gentle = job or why == "TIMEOUT"
 

@@ -39,7 +39,7 @@ class Failed(Exception):
 
     @classmethod
     def by(cls, refusal: Refusal) -> Failed:
-        """A refusal's text is its last line."""
+        """Split a refusal: its text is the last line."""
         *notes, text = refusal.text.split("\n")
         return cls(text, tuple(notes))
 
@@ -98,7 +98,7 @@ def _ask(io: Io, jobs: list[dict[str, Any]], will_run: bool) -> dict[str, Any]:
 
 
 def _check_size(jobs: list[dict[str, Any]]) -> None:
-    """What would only fill the wire: the daemon has the same limit."""
+    """Refuse what would only fill the wire: the daemon has the same limit."""
     script = jobs[0].get("script") or ""
     if len(script) * 4 > MAX_SCRIPT_BYTES and len(script.encode("utf-8", "surrogateescape")) >= MAX_SCRIPT_BYTES:
         raise Failed(TOO_LONG)
@@ -132,7 +132,7 @@ def wait_for(io: Io, job_id: int, say: Messages) -> int:
 
 
 def start_line(found: dict[str, Any], date: str, release: str) -> str:
-    """What ``--test-only`` says of a job that would start."""
+    """Return what ``--test-only`` says of a job that would start."""
     return (
         f"Job {found['job_id']} to start at {date} {row(_START_WORDS, release)} "
         f"{found['proc_cnt']} processors on nodes {found['node_list']} in partition {found['part_name']}"
@@ -140,7 +140,7 @@ def start_line(found: dict[str, Any], date: str, release: str) -> str:
 
 
 def start_line_together(components: list[dict[str, Any]], date: str) -> str:
-    """What ``--test-only`` says of the components of a job, each of which would start."""
+    """Return what ``--test-only`` says of the components of a job, each of which would start."""
     nodes = {name for one in components for name in expand(one["node_list"])}
     cpus = sum(int(one["proc_cnt"]) for one in components)
     return (

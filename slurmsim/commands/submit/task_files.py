@@ -19,7 +19,7 @@ class Target(NamedTuple):
 
 
 def target(text: str | None, tasks: int) -> Target:
-    """What an option's text means, patterns not yet filled in."""
+    """Return what an option's text means, patterns not yet filled in."""
     if text is None or text[:3].lower() == "all" or text.startswith("-"):
         return Target(ALL)
     if text.lower() == "none" or text == "/dev/null":

@@ -34,7 +34,7 @@ class TaskInput:
         self._ends: dict[int, int] = {}  # task -> our end of its pipe
 
     def pipe(self, task: int) -> int:
-        """The end of a new pipe that the task with that number reads."""
+        """Return the end of a new pipe that the task with that number reads."""
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
         self._ends[task] = writer
@@ -48,7 +48,7 @@ class TaskInput:
             self._copy()
 
     def close(self, task: int) -> None:
-        """The task with that number is over, or reads no more."""
+        """Close the pipe of a task that is over or reads no more."""
         end = self._ends.pop(task, None)
         if end is not None:
             with suppress(OSError):
@@ -70,7 +70,7 @@ class TaskInput:
         self._close_all()
 
     def _copy(self) -> None:
-        """A plain file: what fits into the pipes now, the rest when there is room."""
+        """Copy a plain file: what fits into the pipes now, the rest when there is room."""
         chunk = os.read(self._source, _CHUNK)
         if not chunk:
             self._close_all()

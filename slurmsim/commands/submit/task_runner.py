@@ -174,7 +174,7 @@ class Runner:
             os._exit(number & 0xFF)
 
     def _watch(self) -> int:
-        """A process that kills the tasks when srun goes without a word; the descriptor for the word."""
+        """Start a process that kills the tasks if srun goes without a word; return the descriptor for the word."""
         reader, writer = os.pipe()
         if os.fork():
             os.close(reader)

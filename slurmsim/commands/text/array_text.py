@@ -15,7 +15,7 @@ _LONGEST = 4096
 
 
 def length_from(environ: Mapping[str, str]) -> int:
-    """The bound SLURM_BITSTR_LEN gives."""
+    """Return the bound SLURM_BITSTR_LEN gives."""
     text = environ.get("SLURM_BITSTR_LEN")
     if text is None:
         return DEFAULT_LENGTH
@@ -27,7 +27,7 @@ def length_from(environ: Mapping[str, str]) -> int:
 
 
 def tasks_of(text: str) -> list[int]:
-    """The task numbers a list stands for, in order; a ``%limit`` is ignored.
+    """Return the task numbers a list stands for, in order; a ``%limit`` is ignored.
 
     >>> tasks_of("1,3-5,10-20:5%2")
     [1, 3, 4, 5, 10, 15, 20]
@@ -43,7 +43,7 @@ def tasks_of(text: str) -> list[int]:
 
 
 def tasks_printed(text: str) -> list[int]:
-    """The tasks squeue --array makes of a printed list: where it has a step, the last one is lost, as in Slurm.
+    """Return the tasks squeue --array makes of a printed list: where it has a step, the last one is lost, as in Slurm.
 
     >>> tasks_printed("1-9:2"), tasks_printed("1-3,7")
     ([1, 3, 5, 7], [1, 2, 3, 7])
@@ -73,7 +73,7 @@ def ranges(tasks: Iterable[int], length: int = 0) -> str:
 
 
 def shown(text: str, length: int) -> str:
-    """A task list as squeue prints it: regular steps as such, else ranges, shortened with dots.
+    """Return a task list as squeue prints it: regular steps as such, else ranges, shortened with dots.
 
     >>> shown("1-199:3", 64), shown("1-9:3%2", 64), shown("1-1000%5", 64)
     ('1-199:3', '1,4,7%2', '1-1000%5')
@@ -96,7 +96,7 @@ def shown(text: str, length: int) -> str:
 
 
 def _step(tasks: list[int]) -> int:
-    """The regular step between more than five tasks spanning more than ten numbers, or 0."""
+    """Return the regular step between more than five tasks spanning more than ten numbers, or 0."""
     if len(tasks) <= 5 or tasks[-1] - tasks[0] <= 10:
         return 0
     step = tasks[1] - tasks[0]

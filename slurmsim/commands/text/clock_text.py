@@ -34,7 +34,7 @@ def clock(seconds: int) -> str:
 
 
 def bounded_clock(seconds: int) -> str:
-    """The clock form as squeue prints it: negative or above a year is INVALID.
+    """Return the clock form as squeue prints it: negative or above a year is INVALID.
 
     >>> bounded_clock(-1), bounded_clock(365 * 86400), bounded_clock(365 * 86400 + 1)
     ('INVALID', '365-00:00:00', 'INVALID')
@@ -58,7 +58,7 @@ def long_clock(seconds: int | None) -> str:
 
 
 def date_line(now: int) -> str:
-    """The line squeue -l and sinfo -l begin with."""
+    """Return the line squeue -l and sinfo -l begin with."""
     return time.strftime("%a %b %d %H:%M:%S %Y", time.localtime(now))
 
 
@@ -115,7 +115,7 @@ def _day(local: time.struct_time) -> int:
 
 
 def _relative(distance: int) -> str:
-    """The format for a day that far away, in days (1,000 a year, as Slurm counts)."""
+    """Return the format for a day that far away, in days (1,000 a year, as Slurm counts)."""
     if distance == -1:
         return "Ystday %H:%M"
     if distance == 0:

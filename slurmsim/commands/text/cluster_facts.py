@@ -18,7 +18,7 @@ NO_CLUSTER = "Could not get cluster information"
 
 
 def not_reached(names: str, own: str, *, database: bool) -> list[str]:
-    """What commands say of ``-M names``; nothing where they name this cluster and a database knows it."""
+    """Return what commands say of ``-M names``; nothing where they name this cluster and a database knows it."""
     named = [] if names.lower() == "all" else list(filter(None, names.split(",")))
     if not database:
         found = ["Problem talking to database"] if names else []
@@ -32,7 +32,7 @@ def not_reached(names: str, own: str, *, database: bool) -> list[str]:
 
 
 def named_cluster(io: Io, program: str, names: str) -> str | None:
-    """The one cluster there is, which ``-M names`` may name; None, and said why, where it does not."""
+    """Return the one cluster there is, which ``-M names`` may name; None, and said why, where it does not."""
     try:
         told = io.client.call("hello")
     except FAILED_CALLS as error:
@@ -77,7 +77,7 @@ class Cluster:
         self._configured: dict[str, str | None] = {}
 
     def configured(self, name: str) -> str | None:
-        """An option of slurm.conf as ``scontrol show config`` has it; None when it is not told."""
+        """Return an option of slurm.conf as ``scontrol show config`` has it; None when it is not told."""
         if name not in self._configured:
             try:
                 found = self._io.client.call("config", names=[name])["values"].get(name)
@@ -87,5 +87,5 @@ class Cluster:
         return self._configured[name]
 
     def not_reached(self, names: str) -> list[str]:
-        """What a command says of ``-M names``; nothing where they name this cluster."""
+        """Return what a command says of ``-M names``; nothing where they name this cluster."""
         return not_reached(names, self.name, database=self._database)

@@ -35,7 +35,7 @@ class Style(NamedTuple):
 
 
 def heading(heads: Sequence[Head], style: Style) -> str:
-    """The heading, and the dashes below it; empty where none is wanted."""
+    """Return the heading, and the dashes below it; empty where none is wanted."""
     if not style.header or not heads:
         return ""
     if style.parsable:
@@ -81,7 +81,7 @@ def _pad(text: str, width: int) -> str:
 
 
 def double(value: float, width: int, style: Style) -> str:
-    """A number with six decimals; one that does not fit is written with an exponent (print_fields_double).
+    """Return a number with six decimals; one that does not fit is written with an exponent (print_fields_double).
 
     >>> double(0.5, 10, Style()), double(12345.678, 10, Style())
     ('  0.500000', '1.2346e+04')

@@ -18,7 +18,7 @@ _REFUSED = (
 
 
 def database_away(command: str, error: Unreachable, last: str = "") -> str:
-    """The lines on standard error; `last` is the one that command adds, with ``{}`` for what is wrong."""
+    """Return the lines on standard error; `last` is the one that command adds, with ``{}`` for what is wrong."""
     if isinstance(error, TimedOut):
         first, why = "slurm_persist_conn_open: No response to persist_init", "Resource temporarily unavailable"
     else:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def option_help(command: str, rows: Rows, words: Mapping[str, str], release: str) -> str:
-    """The options that `release` has, with what each is for: `words`, by key."""
+    """Return the options that `release` has, with what each is for: `words`, by key."""
     lines = [f"Usage: {command} [OPTIONS]"]
     told: set[str] = set()
     for name, argument, key, since, until in rows:

@@ -36,7 +36,7 @@ _ACCEPTED = [
 
 
 def shown_flag(flags: Sequence[str] | None) -> str:
-    """The flag that hides the base state, or ""."""
+    """Return the flag that hides the base state, or ""."""
     if not flags:
         return ""
     present = {_SPELLED.get(flag, flag) for flag in flags}
@@ -44,7 +44,7 @@ def shown_flag(flags: Sequence[str] | None) -> str:
 
 
 def state_text(state: str, flags: Sequence[str] | None) -> str:
-    """The long form (squeue %T).
+    """Return the long form (squeue %T).
 
     >>> state_text("PENDING", ["REQUEUE", "COMPLETING"]), state_text("RUNNING", [])
     ('COMPLETING', 'RUNNING')
@@ -53,7 +53,7 @@ def state_text(state: str, flags: Sequence[str] | None) -> str:
 
 
 def state_code(state: str, flags: Sequence[str] | None) -> str:
-    """The compact form (squeue %t)."""
+    """Return the compact form (squeue %t)."""
     flag = shown_flag(flags) if flags else ""
     return FLAGS[flag] if flag else BASES.get(state, "?")
 
@@ -65,7 +65,7 @@ def accepted(release: str) -> list[str]:
 
 
 def parse_state(word: str, release: str) -> str | None:
-    """The state a word of a filter means, long or compact in any case; None if none."""
+    """Return the state a word of a filter means, long or compact in any case; None if none."""
     upper = word.upper()
     for name in releases.listed(_ACCEPTED, release):
         if upper in (name, BASES.get(name) or FLAGS[name]):

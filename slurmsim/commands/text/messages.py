@@ -35,7 +35,7 @@ class Messages:
         self.level = _INFO + verbose - quiet
 
     def plain(self, text: str) -> None:
-        """A line without a prefix, whatever the level."""
+        """Print a line without a prefix, at any level."""
         self.io.error(text)
 
     def error(self, text: str) -> None:

@@ -48,12 +48,12 @@ _COMPACT = {
 
 
 def number(base: str, flags: Sequence[str]) -> int:
-    """The state as one number: flags are high bits."""
+    """Return the state as one number: flags are high bits."""
     return BASES.get(base, 0) | sum(1 << FLAGS[flag] for flag in set(flags) if flag in FLAGS)
 
 
 def listed_flags(flags: Sequence[str]) -> list[str]:
-    """The flags that have a name in the complete form, in its order."""
+    """Return the flags that have a name in the complete form, in its order."""
     return [flag for flag in _LISTED if flag in flags]
 
 
@@ -63,20 +63,20 @@ def complete(base: str, flags: Sequence[str]) -> str:
 
 
 def long(base: str, flags: Sequence[str], *, mixed_fails: bool = False) -> str:
-    """The long form in capitals: ``DRAINED*``."""
+    """Return the long form in capitals: ``DRAINED*``."""
     word, suffix = shown(base, tuple(flags), mixed_fails)
     return word + suffix
 
 
 def compact(base: str, flags: Sequence[str], *, mixed_fails: bool = False) -> str:
-    """The compact form in capitals: ``DRAIN*``."""
+    """Return the compact form in capitals: ``DRAIN*``."""
     word, suffix = shown(base, tuple(flags), mixed_fails)
     return _COMPACT.get(word, word) + suffix
 
 
 @lru_cache(maxsize=256)
 def shown(base: str, flags: tuple[str, ...], mixed_fails: bool = False) -> tuple[str, str]:
-    """The word and the sign behind it.
+    """Return the word and the sign behind it.
 
     With `mixed_fails` a node that fails is FAILING also with jobs on a part of it (26.05).
 
@@ -157,7 +157,7 @@ def accepted(release: str) -> list[str]:
 
 
 def parse_filter(word: str, release: str) -> str | None:
-    """What a word of -t stands for: ``base X``, ``flag X``, ``allocated``, ``drained``, ``draining``; None if nothing.
+    """Return what a word of -t means: ``base X``, ``flag X``, ``allocated``, ``drained``, ``draining``; else None.
 
     >>> parse_filter("drng", "22.05"), parse_filter("d", "22.05"), parse_filter("bogus", "22.05")
     ('draining', 'base DOWN', None)

@@ -25,7 +25,7 @@ _SELECT_BITS = {"CR_CPU": 1, "CR_SOCKET": 2, "CR_CORE": 4, "CR_BOARD": 8, "CR_ME
 
 
 def plugin_lines(parameters: str | None, release: str, *, nodes: bool = False) -> list[str]:
-    """The lines of `release`; `parameters` is SelectTypeParameters, None for its default. `nodes`: it shows nodes."""
+    """Return the lines of `release`; `parameters` is SelectTypeParameters or None. `nodes`: the command shows nodes."""
     text = (parameters or "CR_CORE_MEMORY").upper()
     argument = sum(bit for name, bit in _SELECT_BITS.items() if name.removeprefix("CR_") in text)
     return [line.format(argument=argument) for line in row(_SINFO if nodes else _PLUGINS, release)]

@@ -105,17 +105,17 @@ class Layout:
         return {field for spec in self.specs if spec.column for field in spec.column.fields}
 
     def columns(self) -> list[Column]:
-        """The columns, in order."""
+        """Return the columns, in order."""
         return [spec.column for spec in self.specs if spec.column]
 
 
 def by_letter(columns: Iterable[Column], release: str) -> dict[str, Column]:
-    """The columns `release` has, by the letter of ``-o``."""
+    """Return the columns `release` has, by the letter of ``-o``."""
     return {column.letter: column for column in columns if column.letter and exists(column, release)}
 
 
 def by_name(columns: Iterable[Column], release: str) -> dict[str, Column]:
-    """The columns `release` has, by their long names in lower case."""
+    """Return the columns `release` has, by their long names in lower case."""
     return {name: column for column in columns if exists(column, release) for name in column.names}
 
 
@@ -125,7 +125,7 @@ def exists(column: Column, release: str) -> bool:
 
 
 def parse_letters(text: str, columns: Mapping[str, Column], *, all_upper_blank: bool = False) -> Layout:
-    """A ``-o`` format.
+    """Return a ``-o`` format.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def _all_letters(upper_blank: bool) -> str:
 
 
 def parse_names(text: str, columns: Mapping[str, Column], *, all_layout: Layout | None = None) -> Layout:
-    """A ``-O`` format. `all_layout` is what the word ``all`` stands for where it means something (sinfo)."""
+    """Return a ``-O`` format. `all_layout` is what the word ``all`` stands for where it means something (sinfo)."""
     specs: list[Spec] = []
     unknown: list[str] = []
     for token in text.split(","):
@@ -184,7 +184,7 @@ def parse_names(text: str, columns: Mapping[str, Column], *, all_layout: Layout 
 
 
 def leading_number(text: str) -> tuple[str, str]:
-    """The number a text begins with, as C's strtol reads it, and what follows; without one nothing and the text.
+    """Return the number a text begins with, as C's strtol reads it, and what follows; without one nothing and the text.
 
     By hand, since every call of squeue asks and a regular expression takes as long to load as a tenth of that.
 
@@ -199,7 +199,7 @@ def leading_number(text: str) -> tuple[str, str]:
 
 
 def header(layout: Layout, widths: Mapping[str, int] | None = None) -> str:
-    """The heading's line; `widths` gives columns a width of their own, by heading."""
+    """Return the heading's line; `widths` gives columns a width of their own, by heading."""
     parts = [layout.prefix]
     for column, width, right, suffix in layout.specs:
         if column is not None:
@@ -245,7 +245,7 @@ def lines(layout: Layout, common: Any, table: Table, count: int, widths: Mapping
 
 
 def column_values(column: Column, common: Any, table: Table) -> list[str]:
-    """The texts of one column, as wide as they are; one text for all rows if these are alike."""
+    """Return the texts of one column, as wide as they are; one text for all rows if these are alike."""
     fields = [table[field] for field in column.fields]
     n = len(fields[0])
     if n > 1 and all(map(alike, fields)):
@@ -266,7 +266,7 @@ def _are_one(texts: Sequence[str], column: Column) -> bool:
 
 
 def each_once(make: Callable[[Sequence[Any]], list[Any]], values: Sequence[Any]) -> list[Any]:
-    """What `make` makes of all values; equal ones are made once, as many rows say few things.
+    """Return what `make` makes of all values; equal ones are made once, as many rows say few things.
 
     A look at the first tells whether they repeat; some, as lists are, cannot be told apart so.
     """
@@ -281,7 +281,7 @@ def each_once(make: Callable[[Sequence[Any]], list[Any]], values: Sequence[Any])
 
 
 def _fitted(column: Column, width: int, right: bool, texts: list[str]) -> tuple[str, list[str]]:
-    """The ``%`` conversion that fits the texts of a column, and the texts for it."""
+    """Return the ``%`` conversion that fits the texts of a column, and the texts for it."""
     if width == 0:
         return "%s", texts
     if width < 0:

@@ -17,7 +17,7 @@ _MOST = 1 << 24  # bytes of its first line that are looked at
 
 
 def release_of(io: Io) -> str:
-    """The environment says, else the daemon, else its folder, else the first.
+    """Return the release: the environment's, else the daemon's, else its folder's, else the first.
 
     A command must print its usage, and what is wrong, without a daemon too.
     """
@@ -31,7 +31,7 @@ def release_of(io: Io) -> str:
 
 
 def _kept(folder: str) -> str | None:
-    """What the first line of the cluster's journal says; None where it cannot be read."""
+    """Return what the first line of the cluster's journal says; None where it cannot be read."""
     try:
         with open(os.path.join(folder, _JOURNAL), "rb") as file:
             line = file.readline(_MOST)

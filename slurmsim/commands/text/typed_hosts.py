@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def typed_hosts(text: str, complain: Callable[[str], None]) -> list[str]:
-    """The names in `text`.
+    """Return the names in `text`.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ _UNITS = " KMGTP"
 
 
 def quantity(number: float, unit: str, *, convert: bool = True) -> str:
-    """`number` of `unit` ("", K, M, G, T, P), in the largest unit that loses nothing but halves.
+    """Return `number` of `unit` ("", K, M, G, T, P) in the largest unit that loses nothing but halves.
 
     >>> quantity(1000, "M"), quantity(2048, "M"), quantity(2560, "M"), quantity(0, "M")
     ('1000M', '2G', '2.50G', '0')
@@ -25,7 +25,7 @@ def quantity(number: float, unit: str, *, convert: bool = True) -> str:
 
 
 def thousands(number: float, *, convert: bool = True) -> str:
-    """`number` in the largest decimal unit it has one of, with two decimals if it is broken there.
+    """Return `number` in the largest decimal unit it has one of, with two decimals if it is broken there.
 
     >>> thousands(999), thousands(1000), thousands(1234567), thousands(0), thousands(1234567, convert=False)
     ('999', '1K', '1.23M', '0', '1234567')

@@ -101,7 +101,7 @@ def invalid(option: str) -> BadValue:
 
 
 def leading_number(text: str) -> tuple[int, str]:
-    """The integer `text` begins with and what follows, as strtol; no digits: 0 and the whole text."""
+    """Return the integer `text` begins with and what follows, as strtol; no digits: 0 and the whole text."""
     start = len(text) - len(text.lstrip(_SPACES))
     end = start + (text[start : start + 1] in ("+", "-") and start < len(text))
     first = end
@@ -120,7 +120,7 @@ def int32(value: int) -> int:
 
 
 def integer(text: str | None, option: str, context: Context, least: int) -> int:
-    """A whole number of at least `least`; exit code 1 when it is none, unlike most bad values."""
+    """Return a whole number of at least `least`; exit code 1 when it is none, unlike most bad values."""
     value, rest = leading_number(text or "")
     if text is None or rest or value < least:
         raise BadValue(f'Invalid numeric value "{text}" for {option}.', status=1)
@@ -131,12 +131,12 @@ def integer(text: str | None, option: str, context: Context, least: int) -> int:
 
 
 def positive(text: str, option: str, context: Context) -> int:
-    """A number of at least 1."""
+    """Return a number of at least 1."""
     return integer(text, option, context, 1)
 
 
 def natural(text: str, option: str, context: Context) -> int:
-    """A number of at least 0."""
+    """Return a number of at least 0."""
     return integer(text, option, context, 0)
 
 
@@ -146,7 +146,7 @@ def string(text: str, option: str, context: Context) -> str:
 
 
 def switch(text: str | None, option: str, context: Context) -> bool:
-    """An option that is there."""
+    """Return True: the option is there."""
     return True
 
 
@@ -164,7 +164,7 @@ def mebibytes(text: str) -> int | None:
 
 
 def memory(text: str, option: str, context: Context) -> int:
-    """A size in MiB."""
+    """Return a size in MiB."""
     found = mebibytes(text)
     if found is None:
         raise invalid(option)
@@ -238,7 +238,7 @@ def moment(text: str, option: str, context: Context) -> int:
 
 
 def nice(text: str | None, option: str, context: Context) -> int:
-    """An adjustment of the priority; 100 when no number is given, 0 when it is no number."""
+    """Return an adjustment of the priority; 100 when no number is given, 0 when it is no number."""
     value = 100 if text is None else leading_number(text)[0]
     if abs(value) > NICE_LIMIT:
         raise BadValue(f"Invalid --nice value, out of range (+/- {NICE_LIMIT})")
@@ -246,7 +246,7 @@ def nice(text: str | None, option: str, context: Context) -> int:
 
 
 def priority(text: str, option: str, context: Context) -> int:
-    """A priority, or ``TOP``."""
+    """Return a priority, or ``TOP``."""
     if text.upper() == "TOP":
         return NO_VALUE - 1
     value = leading_number(text)[0]
@@ -258,7 +258,7 @@ def priority(text: str, option: str, context: Context) -> int:
 
 
 def choice(**values: Any) -> Any:
-    """A reader of one of a few words, whatever their case; `default` is what no argument means."""
+    """Return a reader of one of a few words, whatever their case; `default` is what no argument means."""
     default = values.pop("default", None)
 
     def read(text: str | None, option: str, context: Context) -> Any:
@@ -281,7 +281,7 @@ def open_mode(text: str, option: str, context: Context) -> str:
 
 
 def signal_number(text: str) -> int:
-    """Number of ``USR1``, ``SIGUSR1`` or ``10``; 0 when unknown."""
+    """Return the number of ``USR1``, ``SIGUSR1`` or ``10``; 0 when unknown."""
     value, rest = leading_number(text)
     if rest != text:
         return 0 if rest.strip(_SPACES) else int32(value)
@@ -319,12 +319,12 @@ def mail_type(text: str, option: str, context: Context) -> int:
 
 
 def output_file(text: str, option: str, context: Context) -> str:
-    """A file name pattern; ``none`` is nowhere."""
+    """Return a file name pattern; ``none`` is nowhere."""
     return "/dev/null" if text.lower() == "none" else text
 
 
 def directory(text: str, option: str, context: Context) -> str:
-    """An absolute path."""
+    """Return an absolute path."""
     return text if text.startswith("/") else f"{context.cwd}/{text}"
 
 

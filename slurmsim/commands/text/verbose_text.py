@@ -11,7 +11,7 @@ RULE = "-" * 29 + "\n"
 
 
 def block(rows: Mapping[str, object]) -> str:
-    """A line a row: the name, which is as wide as it is to be, and the value."""
+    """Return a line a row: the name, which is as wide as it is to be, and the value."""
     return "".join(f"{name}= {_word(value)}\n" for name, value in rows.items())
 
 
@@ -22,5 +22,5 @@ def _word(value: object) -> str:
 
 
 def joined(words: list[str] | None) -> str | None:
-    """A list as it was given."""
+    """Return a list as it was given."""
     return None if words is None else ",".join(words)

@@ -8,7 +8,7 @@ MOST_WIDTH = 1 << 16
 
 
 def width_of(text: str) -> int:
-    """The width a text begins with, 0 where there is none; negative widths justify left.
+    """Return the width a text begins with, 0 where there is none; negative widths justify left.
 
     >>> width_of("12"), width_of("-5x"), width_of(""), width_of("20000000000"), width_of("99999999999")
     (12, -5, 0, -65536, 65536)
