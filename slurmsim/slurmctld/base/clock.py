@@ -56,7 +56,7 @@ class Clock:
             self.rate = rate
 
     def jump(self, to: float) -> None:
-        """The present is `to` from now on; never back. A real clock is real no more, it runs beside the machine's."""
+        """Set the present to `to`, never back. A real clock then runs beside the machine's."""
         if to > self.exact() and self.mode == REAL:
             self.set_mode(RUNNING, 1.0)
         self._base, self._since = max(to, self.exact()), self._source()

@@ -45,7 +45,7 @@ def ended(now: int, job: Job) -> Decision:
 
 
 def requeued(now: int, run: Job) -> Decision:
-    """A run is over, and its job pending again."""
+    """Return the entry of a run that is over with its job pending again."""
     return [now, "requeue", run.id, run.restarts, str(run.state)]
 
 
@@ -67,7 +67,7 @@ def shaped(now: int, job: Job, nodes: int, cap_mw: int, lost_s: float) -> Decisi
 
 
 def outcome(before: int, after: int, found: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What came of a request that found the last job id to be `before`; `found` is None for a refusal."""
+    """Return what came of a request that found the last job id to be `before`; `found` is None for a refusal."""
     told: dict[str, Any] = {"refused": 1} if found is None else {}
     if found is not None and "job_id" in found:
         told["job_id"] = found["job_id"]
@@ -77,7 +77,7 @@ def outcome(before: int, after: int, found: Mapping[str, Any] | None) -> dict[st
 
 
 def shown_of(decision: Sequence[Any]) -> str:
-    """The job of a decision for people: ``12`` or ``12_3``."""
+    """Return the job of a decision for people: ``12`` or ``12_3``."""
     core_id = int(decision[2])
     if core_id >> 2 * TASK_BITS:
         return f"{(core_id >> TASK_BITS) - (1 << TASK_BITS)}_{core_id & (1 << TASK_BITS) - 1}"
@@ -85,7 +85,7 @@ def shown_of(decision: Sequence[Any]) -> str:
 
 
 def text_of(decision: Sequence[Any] | None) -> str:
-    """A decision for people."""
+    """Return a decision for people."""
     if decision is None:
         return "nothing"
     return f"{decision[1]} of job {shown_of(decision)} at {decision[0]} ({', '.join(map(str, decision[3:]))})"

@@ -45,7 +45,7 @@ class Forgetting:
         return self._due[0][0] if self._due else NEVER
 
     def over(self, core_id: int, end: int) -> None:
-        """That job ended."""
+        """Note that a job ended."""
         if self._age:
             heappush(self._due, (self._minute(end + self._age), core_id))
 

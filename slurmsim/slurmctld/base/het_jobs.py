@@ -24,7 +24,7 @@ class JobTable(Protocol):
     """Who has the jobs by the ids that are shown."""
 
     def shown(self, number: int) -> LiveJob | None:
-        """The job with this id of its own."""
+        """Return the job with this id of its own."""
 
 
 def place(core: Job) -> tuple[int, int, int] | None:
@@ -34,13 +34,13 @@ def place(core: Job) -> tuple[int, int, int] | None:
 
 
 def id_set(core: Job) -> str | None:
-    """The ids of all components: ``4-6``."""
+    """Return the ids of all components: ``4-6``."""
     het = core.sub.het
     return None if het is None else f"{het[0]}-{het[0] + het[1] - 1}"
 
 
 def component(cluster: JobTable, text: str) -> LiveJob | None:
-    """The component ``N+K`` of the job that N leads, or N itself if it is component K; None: there is none any more."""
+    """Return the component ``N+K`` of the job that N leads, or N itself if it is component K; None if it is gone."""
     base, plus, text = text.partition("+")
     number, offset = job_number(base), job_number(text)
     if not plus or not text.isascii() or not text.isdecimal():

@@ -1,5 +1,4 @@
-"""What the daemon knows of a cluster: the controller and its network, the jobs under the ids users see, and the texts
-no scheduler needs.
+"""The daemon's knowledge of a cluster: controller and network, jobs by the ids users see, texts no scheduler needs.
 
 Requests, fields, accounting and processes are written against this class; `Engine` extends it and knows all of them.
 What holds the cluster itself (accounting, timers, processes) is declared here by what others need of it.
@@ -48,26 +47,26 @@ class Accounting(Protocol):
     store: RecordStore
 
     def first(self, live: LiveJob) -> First:
-        """What was noted of a job at first."""
+        """Return what was noted of a job at first."""
 
     def runs(self, row: Row) -> list[JobRecord]:
-        """The rows of one job slurmctld has, in the order they were made."""
+        """Return the rows of one job slurmctld has, in the order they were made."""
 
     def requeued(self, run: Job, ended: Job | None = None) -> None:
-        """A run ended in a requeue."""
+        """Note that a run ended in a requeue."""
 
     def joules(self, core_id: int) -> int | None:
-        """What the job has used up since its last row; None where nothing is known of watts."""
+        """Return what the job has used up since its last row; None where nothing is known of watts."""
 
     def dropped(self, live: LiveJob) -> None:
-        """A task goes without ever having had a record."""
+        """Note that a task goes without ever having had a record."""
 
 
 class Timers(Protocol):
     """What steps need of the instants that lie ahead (`slurmsim.slurmctld.processes.job_timers.JobTimers`)."""
 
     def limit_step(self, live: LiveJob, step: Step, seconds: int) -> None:
-        """The step is stopped by the first scan after it has run for so long."""
+        """Stop the step at the first scan after it has run for so long."""
 
     def kill_tasks_later(self, live: LiveJob, step: int | None) -> None:
         """KILL to the tasks of a step, None: of all, when KillWait is over."""
@@ -76,7 +75,7 @@ class Timers(Protocol):
         """From that instant on these nodes of a run that was ended are clean."""
 
     def miss_client(self, live: LiveJob) -> None:
-        """The job fails when slurmctld has tried for a while to tell its client that it has started."""
+        """Fail the job when slurmctld has tried for a while to tell its client that it has started."""
 
 
 class Processes(Protocol):
@@ -207,12 +206,12 @@ class LiveCluster:
         return self._order
 
     def take_place(self) -> int:
-        """That place, which is taken now."""
+        """Take the next place and return it."""
         self._order += 1
         return self._order - 1
 
     def next_id(self) -> int:
-        """The id the next job is shown with."""
+        """Return the id the next job is shown with."""
         most = self._max_id
         following = self.last_id
         while True:
@@ -221,16 +220,16 @@ class LiveCluster:
                 return following
 
     def use_up(self, number: int) -> None:
-        """An id goes to a job that does not stay; that its record was made is news to backfill all the same."""
+        """Use up an id for a job that does not stay; that its record was made is news to backfill all the same."""
         self.last_id = number
         self.asked_for_jobs()
 
     def asked_for_jobs(self) -> None:
-        """A request looked at jobs to change them; though it changed none, that is news to backfill."""
+        """Note that a request looked at jobs to change them; even without a change that is news to backfill."""
         self.network.act(self.now, self.controller.state.triggers.happened)
 
     def split(self, live: LiveJob) -> None:
-        """The task started, ended, or was edited alone: it gets an id of its own; the last one left the array's."""
+        """Split off a task that started, ended, or was edited: it gets an id of its own, the last one the array's."""
         if live.own_id is not None or live.array is None:
             return
         live.order = live.array.order
@@ -246,7 +245,7 @@ class LiveCluster:
         self.keep(live)
 
     def keep(self, live: LiveJob) -> None:
-        """This job stands behind the id it is shown with from now on."""
+        """Keep this job behind the id it is shown with from now on."""
         self._shown[live.id] = live
 
     def drop(self, live: LiveJob) -> None:
@@ -256,11 +255,11 @@ class LiveCluster:
         self.storage.dropped(live)
 
     def shown(self, number: int) -> LiveJob | None:
-        """The job that is shown with this id of its own."""
+        """Return the job that is shown with this id of its own."""
         return self._shown.get(number)
 
     def find(self, text: str) -> list[LiveJob]:
-        """The jobs an id names: ``N`` (a job, or all tasks of an array), ``N_T``, ``N_[list]``, ``N+K``."""
+        """Return the jobs an id names: ``N`` (a job, or all tasks of an array), ``N_T``, ``N_[list]``, ``N+K``."""
         if "+" in text:
             live = het_jobs.component(self, text)
             return [live] if live is not None else []
@@ -300,12 +299,12 @@ class LiveCluster:
         return self._as_rows(self.lives_of(ids))
 
     def node_list(self, nodes: Iterable[int]) -> str:
-        """The nodes with these indices, as Slurm prints them."""
+        """Return the nodes with these indices, as Slurm prints them."""
         names = self.controller.state.table.names
         return compress([names[i] for i in nodes])
 
     def lives_of(self, ids: Iterable[int]) -> list[LiveJob]:
-        """The jobs with these ids, and the tasks of arrays with them."""
+        """Return the jobs with these ids, and the tasks of arrays with them."""
         found: dict[int, LiveJob] = {}
         for number in ids:
             array, shown = self.arrays.get(number), self._shown.get(number)
@@ -331,7 +330,7 @@ class LiveCluster:
     # -- jobs ---------------------------------------------------------------------------------------------------------
 
     def behaviour_of(self, asked: Mapping[str, Any], task: int | None = None) -> Behaviour:
-        """What a job of this request does once it runs."""
+        """Return what a job of this request does once it runs."""
         if asked.get("allocate") or asked.get("het_offset") or (self.runs_jobs and is_real(asked)):
             return Behaviour(-1, JobState.COMPLETED, "0:0", -1)
         return self._run_time(asked if task is None else {**asked, "array_task_id": task})
@@ -407,7 +406,7 @@ class LiveCluster:
             self._node_reasons[i] = (text, self.now, uid)
 
     def note_reboots(self, names: Sequence[str]) -> None:
-        """These nodes are rebooted now, or come back from being powered down."""
+        """Note that these nodes are rebooted now, or come back from being powered down."""
         for name in names:
             i = self.controller.state.table.index[name]
             text = self._node_reasons.get(i, ("", 0, 0))[0] or ""

@@ -58,7 +58,7 @@ class Array:
         return not self.tasks
 
     def gave_id(self, task: LiveJob) -> None:
-        """A task has an id of its own now."""
+        """Note that a task has an id of its own now."""
         if self._left is not None and task.task is not None:
             self._left.pop(task.task, None)
 

@@ -23,13 +23,13 @@ class Streams(Protocol):
         """How far each is, to be told of starts and ends."""
 
     def turns(self) -> None:
-        """The controller's turn begins."""
+        """Note that the controller's turn begins."""
 
     def turned(self) -> None:
-        """The controller has had its turn."""
+        """Note that the controller has had its turn."""
 
     def refused(self, job_id: int) -> bool:
-        """The controller did not take that job; whether it is one of theirs."""
+        """Note that the controller did not take that job; return True if it is a job of a stream."""
 
 
 class LiveNetwork(Network):
@@ -96,7 +96,7 @@ class LiveNetwork(Network):
         self._tell(fact)
 
     def core_of(self, core_id: int) -> Job:
-        """The core's job, also when it ended within the instant it was submitted."""
+        """Return the core's job, also when it ended within the instant it was submitted."""
         job = self.controller.state.jobs.get(core_id)
         return job if job is not None else self._over.pop(core_id)
 

@@ -71,7 +71,7 @@ class People:
         return found
 
     def by_uid(self, uid: int) -> Person:
-        """The user with that id; its number is its name if it has none."""
+        """Return the user with that id; its number is its name if it has none."""
         found = self._by_uid.get(uid)
         if found is None:
             try:
@@ -81,11 +81,11 @@ class People:
         return found
 
     def peer(self, uid: int) -> Person:
-        """The user with that id, who is there: no simulated user gets it any more."""
+        """Return the user with that id, who is there: no simulated user gets it any more."""
         return self._by_uid.setdefault(uid, self.by_uid(uid))
 
     def bound(self, name: str, uid: int) -> Person:
-        """The user called `name`, who has that uid as the journal says, whatever a name without one would get now."""
+        """Return the user called `name` with the uid that the journal says, whatever a new name would get now."""
         there = self._by_uid.get(uid)
         if there is not None and there.name == name:
             found = there
@@ -101,7 +101,7 @@ class People:
         return found
 
     def met(self, name: str, uid: int) -> dict[Person, Person]:
-        """The user called `name` has that uid from now on; what such a user was, and is, if that is another one."""
+        """Give the user called `name` that uid from now on; return the user before and now if that is a change."""
         before = self._by_name.get(name)
         if before is None or before.uid == uid:
             self.bound(name, uid)
@@ -153,7 +153,7 @@ class People:
         return list(self._by_name.values())
 
     def group(self, name: str) -> int | None:
-        """The id of the group called `name`, of this cluster's users or of the machine; a number is itself."""
+        """Return the id of the group called `name`, of this cluster's users or of the machine; a number is itself."""
         if is_number(name):
             return int(name)
         mine = next((person.gid for person in self._by_name.values() if person.group == name), None)
@@ -165,7 +165,7 @@ class People:
             return None
 
     def group_name(self, gid: int) -> str:
-        """The name of the group with that id, of this cluster's users or of the machine; else its number."""
+        """Return the name of the group with that id, of this cluster's users or of the machine; else its number."""
         mine = next((person.group for person in self._by_name.values() if person.gid == gid), None)
         if mine is not None:
             return mine
@@ -175,7 +175,7 @@ class People:
             return str(gid)
 
     def known(self, name: str) -> Person | None:
-        """The user called `name` if this machine or this cluster has one."""
+        """Return the user called `name` if this machine or this cluster has one."""
         if name in self._by_name or _of_machine(name) is not None:
             return self.by_name(name)
         return None

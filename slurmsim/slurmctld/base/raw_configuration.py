@@ -1,5 +1,6 @@
-"""What slurm.conf says that no scheduler needs, as it says it: for ``scontrol show`` of the configuration, of nodes'
-addresses and of partitions' lists.
+"""The settings of slurm.conf that no scheduler needs, as they are written.
+
+``scontrol show`` prints them: the configuration, addresses of nodes, and lists of partitions.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ class ConfFacts:
     partitions: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def scalar(self, name: str, default: str = "") -> str:
-        """A setting as written."""
+        """Return a setting as written."""
         return self.scalars.get(name.lower(), default)
 
     def node(self, name: str, key: str, default: str = "") -> str:
-        """An attribute of a node as written."""
+        """Return an attribute of a node as written."""
         return self.nodes.get(name, {}).get(key.lower(), default)
 
     def partition(self, name: str, key: str, default: str = "") -> str:
-        """An attribute of a partition as written."""
+        """Return an attribute of a partition as written."""
         return self.partitions.get(name, {}).get(key.lower(), default)
 
     @property
@@ -52,12 +53,12 @@ class ConfFacts:
 
 
 def read_facts(path: Path | None, files: Files = DISK) -> ConfFacts:
-    """The facts of a file that has been found good, or of none."""
+    """Return the facts of a file that has been found good, or of none."""
     return collect(read_conf(path, files)) if path is not None else ConfFacts()
 
 
 def collect(lines: Iterable[ConfLine]) -> ConfFacts:
-    """The facts of parsed lines."""
+    """Return the facts of parsed lines."""
     facts = ConfFacts()
     defaults: dict[str, dict[str, str]] = {"nodename": {}, "partitionname": {}}
     for line in lines:
@@ -87,7 +88,7 @@ def add_nodes(facts: ConfFacts, names: str, values: Mapping[str, str]) -> None:
 
 
 def spread(text: str, count: int) -> list[str]:
-    """A value for each of `count` nodes: one for all, or as many as there are nodes.
+    """Return a value for each of `count` nodes: one for all, or as many as there are nodes.
 
     >>> spread("[17001-17003]", 3), spread("head", 2)
     (['17001', '17002', '17003'], ['head', 'head'])

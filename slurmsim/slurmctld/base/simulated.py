@@ -53,7 +53,7 @@ def is_real(asked: Mapping[str, Any]) -> bool:
 
 
 def behaviour(asked: Mapping[str, Any], otherwise: int = DEFAULT_S) -> Behaviour:
-    """What the job of this request does once it runs; of one that does not tell how long, `otherwise` seconds.
+    """Return what the job of this request does once it runs; of one that does not tell how long, `otherwise` seconds.
 
     Raises Refusal for a line or variable that cannot be read.
     """
@@ -84,7 +84,7 @@ def term_s(asked: Mapping[str, Any]) -> int:
 
 
 def application(asked: Mapping[str, Any]) -> tuple[str, bool] | None:
-    """What the job's application is, and whether it is malleable; None where nothing is said of it. Raises Refusal."""
+    """Return the job's application, and True if it is malleable; None where the job has none. Raises Refusal."""
     app, malleable, said = "", False, ""
     for where, name, value in _said(asked):
         if name == "app":
@@ -100,7 +100,7 @@ def application(asked: Mapping[str, Any]) -> tuple[str, bool] | None:
 
 
 def _said(asked: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """What script and environment say: where, the name and the value; the script goes before the environment."""
+    """Return what script and environment say: where, the name and the value; the script goes before the environment."""
     script, environment = str(asked.get("script") or ""), asked.get("environment") or {}
     said = [(f"#SLURMSIM {word}", *word.partition("=")[::2])
             for match in _LINE.finditer(script) for word in match[1].replace(",", " ").split()]  # fmt: skip

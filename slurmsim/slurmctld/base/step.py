@@ -71,7 +71,7 @@ class Step:
         return None if found is None else int(found)
 
     def finish(self, now: int, status: int) -> None:
-        """It ended with the wait status `status`; news of a step that is known to be over is no news."""
+        """End the step with the wait status `status`, unless it is known to be over."""
         if self.end is not None and not self.supposed:
             return
         self.supposed = False
@@ -85,7 +85,7 @@ class Step:
 
 
 def derived_code(steps: Iterable[Step], run: int, over_at: int | None) -> int:
-    """The highest wait status of a run's steps (DerivedExitCode); `over_at`: when the job was ended, if it was.
+    """Return the highest wait status of a run's steps (DerivedExitCode); `over_at`: when the job was ended, if it was.
 
     Steps that went with it were reported too late to count.
     """

@@ -30,7 +30,7 @@ _LONGEST = 100  # digits and blanks of a number that is worth reading
 
 
 def submission(job_id: int, asked: Mapping[str, Any], user: str, now: int, requeue: bool) -> Submission:
-    """What the controller is told. Raises SubmitError with Slurm's text."""
+    """Return what the controller is told. Raises SubmitError with Slurm's text."""
     get = asked.get
     limit = get("time_limit")
     begin = get("begin_time") or 0
@@ -62,7 +62,7 @@ def submission(job_id: int, asked: Mapping[str, Any], user: str, now: int, reque
 
 
 def resources(asked: Mapping[str, Any]) -> ResourceRequest:
-    """The placement side of a request. Raises SubmitError."""
+    """Return the placement side of a request. Raises SubmitError."""
     get = asked.get
     memory = get("pn_min_memory")
     per_cpu = bool(get("mem_per_cpu"))
@@ -142,7 +142,7 @@ def parse_tres_request(text: str, scope: str) -> tuple[GresRequest, ...]:
 
 
 def array_tasks(text: str, max_size: int) -> tuple[list[int], int | None]:
-    """Indices and throttle of ``1,3-5,20-40:10%2``, each below `max_size`; none for a text without any element.
+    """Return indices and throttle of ``1,3-5,20-40:10%2``, each below `max_size`; none for a text without any element.
 
     Read as _parse_array_tok (job_mgr.c, 22.05) does: an element may stand in a bracket of its own, a number that is
     missing is 0, and what follows a ``%`` counts for nothing but the throttle, which is the first there is.
@@ -170,12 +170,12 @@ def array_tasks(text: str, max_size: int) -> tuple[list[int], int | None]:
 
 
 def job_number(text: str) -> int:
-    """A job id that is written in digits; 0, which no job has, for anything else."""
+    """Return a job id that is written in digits; 0, which no job has, for anything else."""
     return int(text) if is_number(text) and len(text) <= _LONGEST else 0
 
 
 def _number(text: str | None) -> int:
-    """A number as strtol reads it: 0 where there is none, the last one there is for one that is too long."""
+    """Return a number as strtol reads it: 0 where there is none, the last one there is for one that is too long."""
     if not text:
         return 0
     most = (1 << 63) - 1

@@ -30,7 +30,7 @@ _BRIEF_REASONS = ("", Reason.NONE, Reason.PRIORITY, Reason.RESOURCES)
 
 
 def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobRecord:
-    """The accounting row of a job (or the unsplit tasks of an array) as it is; of `run` when that run is over."""
+    """Return the accounting row of a job (or the unsplit tasks of an array) now, or of `run` when that is over."""
     live, core = row.job, run if run is not None else row.job.core
     storage = cluster.storage
     first = storage.first(live)
@@ -70,12 +70,12 @@ def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobReco
 
 
 def _assoc_id(cluster: LiveCluster, core: Job) -> int:
-    """The number of a job's association; 0 without one."""
+    """Return the number of a job's association; 0 without one."""
     return 0 if core.branch is None else cluster.database.id_of(core.branch.spec)
 
 
 def _first(share: Any) -> int:
-    """The share on the first node."""
+    """Return the share on the first node."""
     return int(share) if isinstance(share, int) else int(share[0])
 
 
@@ -86,7 +86,7 @@ def _tasks(row: Row) -> str | None:
 
 
 def exit_code(core: Job, release: str) -> int:
-    """The wait status slurmctld had when it told slurmdbd of the end: of a job it ended itself it had none.
+    """Return the wait status slurmctld had when it told slurmdbd of the end: of a job it ended itself it had none.
 
     A status of 1 is taken for an exit code, not for a signal (as_mysql_job_complete).
     """
@@ -152,7 +152,7 @@ def _flags(live: LiveJob, core: Job, started: bool) -> tuple[str, ...]:
 
 
 def _reason(cluster: LiveCluster, live: LiveJob, core: Job) -> str:
-    """The last thing it waited for that is neither its turn nor nodes, as slurmdbd was told (state_reason_prev_db)."""
+    """Return what a job waited for last, beside its turn and nodes, as slurmdbd knows it (state_reason_prev_db)."""
     if core.start_time is None and since(cluster.release, "reason_told_with_start"):
         return Reason.NONE if is_held(core.reason) else live.held_with or Reason.NONE  # a release tells of it, too
     described = str(core.reason).startswith("Nodes required")  # Resources, in more words
@@ -213,7 +213,7 @@ def _layout(step: Step) -> str:
 
 
 def step_tres(cluster: LiveCluster, record: JobRecord, step: Step) -> dict[str, int]:
-    """What a step has by name. A batch script has its first node's share of the job, the outer step everything."""
+    """Return what a step has, by name: a batch script the first node's share of the job, the outer step all."""
     if step.number == EXTERN:
         return {name: count for name, count in record.tres_alloc.items() if name != "energy"}
     if step.number == BATCH:

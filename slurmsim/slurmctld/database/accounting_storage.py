@@ -75,7 +75,7 @@ class Storage:
     # -- what happens to jobs -----------------------------------------------------------------------------------------
 
     def entered(self, live: LiveJob) -> None:
-        """A job was submitted; all tasks of an array share one row until they are split off."""
+        """Note that a job was submitted; all tasks of an array share one row until they are split off."""
         core = live.core
         if core.id not in self._first:  # else it was launched at once
             self._first[core.id] = First(self._index_of(live), core.priority, core.restarts)
@@ -89,7 +89,7 @@ class Storage:
         return self._new_index()
 
     def _new_index(self) -> int:
-        """The database counts; since 24.11 slurmctld makes the ids itself, of its clock."""
+        """Return a new id: the database counts; since 24.11 slurmctld makes ids of its clock."""
         if releases.row(_CLOCKED, self.cluster.release):
             self._last_ms = max(self._last_ms + 1, self.cluster.now * 1000)
             return sluid.made(self._cluster_id, self._last_ms)
@@ -97,7 +97,7 @@ class Storage:
         return index
 
     def launched(self, live: LiveJob) -> None:
-        """A job starts. Its row is written a second time before its index is known, if it is a young one."""
+        """Note that a job starts. The row of a young job is written a second time before its index is known."""
         core = live.core
         first = self._first.get(core.id)
         if first is None or (live.array is not None and live.own_id != live.array.id):
@@ -106,7 +106,7 @@ class Storage:
             self._next_index += 1
 
     def requeued(self, run: Job, ended: Job | None = None) -> None:
-        """A run ended in a requeue (or a size in another): it keeps a row of its own.
+        """Keep a row for a run that ended in a requeue, or for a size that ended in another.
 
         `ended` is what it was before if it was over already: its exit code stays, and what is told of its end where
         the requeue changes nothing of that.
@@ -129,16 +129,16 @@ class Storage:
         self._first[run.id] = First(self._new_index(), live.core.priority, live.core.restarts, original)
 
     def ended(self, live: LiveJob) -> None:
-        """A job is over."""
+        """Note that a job is over."""
         if self.completed is not None:
             self.completed(record_of(self.cluster, Row(live, live.record_of)))
 
     def dropped(self, live: LiveJob) -> None:
-        """A task left its array's row without one of its own."""
+        """Note that a task left its array's row without one of its own."""
         self._first.pop(live.core.id, None)
 
     def forgotten(self, live: LiveJob) -> None:
-        """slurmctld forgets a job that is over."""
+        """Store the rows of a job that slurmctld forgets."""
         cluster, core_id = self.cluster, live.core.id
         for record in self.earlier.pop(core_id, ()):
             self.store.add(record)
@@ -152,14 +152,14 @@ class Storage:
             self._metered.pop(core_id, None)
 
     def joules(self, core_id: int) -> int | None:
-        """What the job has used up since its last row, by the model; None where nothing is known of watts."""
+        """Return what the job has used up since its last row, by the model; None where nothing is known of watts."""
         watts = self.cluster.controller.watts
         return None if watts is None else watts.joules(core_id) - self._metered.get(core_id, 0)
 
     # -- what rows are made of ----------------------------------------------------------------------------------------
 
     def first(self, live: LiveJob) -> First:
-        """What was noted of a job at first."""
+        """Return what was noted of a job at first."""
         core = live.core
         return self._first.get(core.id) or First(0, core.priority, core.restarts)
 
@@ -230,14 +230,14 @@ class Storage:
             yield from sorted(self.runs(row), key=_newest_first)
 
     def runs(self, row: Row) -> list[JobRecord]:
-        """The rows of one job slurmctld has, in the order they were made."""
+        """Return the rows of one job slurmctld has, in the order they were made."""
         earlier = [record for task in row.tasks or (row.job,) for record in self.earlier.get(task.core.id, ())]
         return [*earlier, record_of(self.cluster, Row(row.job, row.tasks or row.job.record_of))]
 
     # -- requests -----------------------------------------------------------------------------------------------------
 
     def calls(self) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-        """The requests about accounting rows."""
+        """Return the requests about accounting rows."""
         return {"accounting_jobs": self._jobs, "accounting_enabled": self._enabled}
 
     def _jobs(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:

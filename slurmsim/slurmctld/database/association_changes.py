@@ -65,7 +65,7 @@ class Change(ABC):
 
     @abstractmethod
     def actions(self) -> Mapping[str, Action]:
-        """What can be asked for."""
+        """Return what can be asked for."""
 
     def finish(self) -> None:
         """Make it so, also for the scheduler."""
@@ -86,7 +86,7 @@ class Change(ABC):
     # -- who may ------------------------------------------------------------------------------------------------------
 
     def need_operator(self) -> None:
-        """Raises Refusal."""
+        """Raise Refusal unless the user is an administrator."""
         if not self.db.is_admin(self.person):
             raise Refusal(DENIED, 2002)
 
@@ -192,7 +192,7 @@ class Change(ABC):
     # -- choosing -----------------------------------------------------------------------------------------------------
 
     def chosen(self, cond: Mapping[str, Any], kind: str) -> list[Key]:
-        """The associations a condition selects; of users, or of accounts."""
+        """Return the associations a condition selects; of users, or of accounts."""
         found = []
         for key in sorted(self.draft.associations, key=lambda k: self.db.ids.get(k, 1 << 30)):
             account, user, partition = key
@@ -298,7 +298,7 @@ class Change(ABC):
         return found
 
     def text(self, key: Key, *, told: bool = False) -> str:
-        """An association as the database tells of it; `told`: because of one above it."""
+        """Return an association as the database tells of it; `told`: because of one above it."""
         account, user, partition = key
         cluster = self.db.cluster
         if user:

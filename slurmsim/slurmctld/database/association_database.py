@@ -95,7 +95,7 @@ class Database:
         self.refresh(all_users=True)
 
     def accounting(self) -> Accounting:
-        """What the scheduler is to obey. Raises ConfigError for what contradicts itself."""
+        """Return what the scheduler is to obey. Raises ConfigError for what contradicts itself."""
         return build(self.draft, "sacctmgr")
 
     def refresh(self, *, all_users: bool = False) -> None:
@@ -162,11 +162,11 @@ class Database:
     # -- asking -------------------------------------------------------------------------------------------------------
 
     def id_of(self, spec: Association) -> int:
-        """The number of an association."""
+        """Return the number of an association."""
         return self.ids.get((spec.account, spec.user, spec.partition), 0)
 
     def qos_id(self, name: str) -> int:
-        """The number of a QOS; 1, which is ``normal``, for one that is not known."""
+        """Return the number of a QOS; 1, which is ``normal``, for one that is not known."""
         return self.qos_ids.get(name.lower(), 1 if name in ("", "normal") else 0)
 
     def admin_level(self, person: Person) -> str:
@@ -187,6 +187,6 @@ class Database:
 
 
 def engine_database(cluster: Any, draft: Draft | None, owner: int, start_time: int) -> Database:
-    """The database of a cluster as configured."""
+    """Return the database of a cluster as configured."""
     kind = str(cluster.option("AccountingStorageType") or "")
     return Database(cluster.name, draft, exists=kind.endswith("slurmdbd"), owner=owner, created=start_time)

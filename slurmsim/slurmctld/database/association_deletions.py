@@ -126,7 +126,7 @@ class AnyChange(Change):
         return found
 
     def active(self, wanted: Callable[[Job], bool], *, with_qos: bool = False) -> list[str]:
-        """The wanted ones of the jobs that are not over, as the database tells of them."""
+        """Return the wanted ones of the jobs that are not over, as the database tells of them."""
         found = []
         for row in self.cluster.rows():
             core = row.job.core
@@ -176,14 +176,14 @@ class AnyChange(Change):
 
 
 def _key(core: Job) -> Key:
-    """The association of a job that has one."""
+    """Return the association of a job that has one."""
     assert core.branch is not None
     spec = core.branch.spec
     return spec.account, spec.user, spec.partition
 
 
 def lose_neighbours(item: Item, tokens: Sequence[str], name: str) -> None:
-    """What the database shows no more of a list out of which the QOS `name` was cut.
+    """Note what the database shows no more of a list out of which the QOS `name` was cut.
 
     slurmdbd cuts ``,3,`` out of ``,2,3,4``, with both commas (as_mysql_remove_qos, 22.05): of a list of additions the
     next one is lost, of a list of its own also the one before. The last of a list is not found, and slurmctld still

@@ -19,7 +19,7 @@ NO_DATABASE = "You are not running a supported accounting_storage plugin"
 
 
 def listed(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> Answer:
-    """Records of one kind."""
+    """Return records of one kind."""
     db = cluster.database
     if not db.exists:
         raise Refusal(NO_DATABASE)
@@ -82,7 +82,7 @@ def _users(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -
 
 
 def _events(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
-    """What is down or drained, and since when; before it the cluster's own beginning."""
+    """Return what is down or drained, and since when; before it the cluster's own beginning."""
     from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS
 
     tres = cluster_tres(cluster)

@@ -24,7 +24,7 @@ _OF_QOS = ("max_tres_pu", "max_tres_pa", "max_tres_run_mins_pu", "max_tres_run_m
 
 
 def above(db: Database, key: Key, draft: Draft | None = None) -> Key | None:
-    """The account an association is in, as in a `draft` of changes, if one is given."""
+    """Return the account an association is in, as in a `draft` of changes, if one is given."""
     if key == ROOT:
         return None
     if key[1]:
@@ -47,7 +47,7 @@ def in_order(db: Database) -> Iterator[Key]:
 
 
 def spans(db: Database) -> dict[Key, tuple[int, int]]:
-    """The nested-set numbers (lft, rgt) of all associations; the last one added comes first."""
+    """Return the nested-set numbers (lft, rgt) of all associations; the last one added comes first."""
     children: dict[Key, list[Key]] = {}
     for key in sorted(db.draft.associations, key=lambda k: -db.ids.get(k, 0)):
         parent = above(db, key)
@@ -70,7 +70,7 @@ def spans(db: Database) -> dict[Key, tuple[int, int]]:
 
 
 def path(db: Database, key: Key, draft: Draft | None = None) -> list[Item]:
-    """An association and everything above it, as in a `draft`."""
+    """Return an association and everything above it, as in a `draft`."""
     found = []
     at: Key | None = key
     while at is not None:
@@ -80,7 +80,7 @@ def path(db: Database, key: Key, draft: Draft | None = None) -> list[Item]:
 
 
 def qos_of(db: Database, key: Key, draft: Draft | None = None) -> tuple[list[str], list[str]]:
-    """The QOS it may use, and its own list as written (with signs); as in a `draft` of changes, if one is given."""
+    """Return the QOS it may use, and its own list as written (with signs); as in a `draft`, if one is given."""
     items = path(db, key, draft)
     lost = (items[0].aside.get("lost_qos") or "").split(",")
     own = list(items[0].values.get("qos") or ())

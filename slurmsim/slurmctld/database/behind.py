@@ -10,7 +10,7 @@ from slurmsim.states import JobState
 
 
 def as_of(record: JobRecord, then: float) -> JobRecord | None:
-    """The row of a run as the database had it at the instant `then`; None where it had none.
+    """Return the row of a run as the database had it at the instant `then`; None where it had none.
 
     >>> from types import SimpleNamespace
     >>> as_of(SimpleNamespace(submit=10), 9.5) is None

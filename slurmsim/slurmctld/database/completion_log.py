@@ -89,7 +89,7 @@ def _exit(status: int) -> str:
 
 
 def completion_log(cluster: LiveCluster, folder: Path) -> CompletionLog | None:
-    """The log slurm.conf asks for, None for none."""
+    """Return the log slurm.conf asks for, None for none."""
     if cluster.conf.scalar("JobCompType").lower().removeprefix("jobcomp/") != "filetxt":
         return None
     return CompletionLog(

@@ -23,7 +23,7 @@ def inheritors(
     draft: Draft, key: Key, settings: Iterable[tuple[str, str, str]], release: str,
     ordered: Callable[[Sequence[Key]], list[Key]],
 ) -> Iterator[Key]:  # fmt: skip
-    """The associations below `key` that these settings (field, operator, value) of its reach.
+    """Yield the associations below `key` that these settings (field, operator, value) of its reach.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ _TOGETHER = 256
 
 
 def sum_of(*values: str) -> str:
-    """The SQL for the checksum of a row with these expressions for its number and its columns."""
+    """Return the SQL for the checksum of a row with these expressions for its number and its columns."""
     joined = " || '|' || ".join(f"ifnull({value}, '~')" for value in values)
     return f"checksum(CAST({joined} AS BLOB))"  # bytes: a damaged text need not be one
 
@@ -58,7 +58,7 @@ class Aside:
 
 
 def add_functions(db: sqlite3.Connection) -> None:
-    """What the SQL here calls."""
+    """Register the functions that the SQL here calls."""
     db.create_function("checksum", 1, zlib.crc32, deterministic=True)
     db.create_function("digest_of", 1, _digest, deterministic=True)
     db.create_function("legible", 2, _legible, deterministic=True)

@@ -34,7 +34,7 @@ def actions(change: Change) -> dict[str, Action]:
 
 
 def put_account(change: Change, arguments: Arguments) -> list[str]:
-    """An account: what is said of it, and who coordinates it where it is new."""
+    """Put an account: what is said of it, and its coordinators where it is new."""
     change.need_operator()
     name = str(arguments["object"])
     known = change.accounts.get(name)
@@ -50,7 +50,7 @@ def put_account(change: Change, arguments: Arguments) -> list[str]:
 
 
 def put_association(change: Change, arguments: Arguments) -> list[str]:
-    """A user's association, or one of an account that is there; nothing in an account without one."""
+    """Put an association of a user, or of an account that is there; nothing in an account without one."""
     account, user = str(arguments["account"]), str(arguments.get("user") or "")
     key = (account, user, str(arguments.get("partition") or ""))
     change.need_coordinator([account])
@@ -69,7 +69,7 @@ def put_association(change: Change, arguments: Arguments) -> list[str]:
 
 
 def put_user(change: Change, arguments: Arguments) -> list[str]:
-    """A user: the level, and what is the default."""
+    """Put a user: the level, and the defaults."""
     change.need_operator()
     name = str(arguments["object"])
     facts = change.users.setdefault(name, UserFacts())
@@ -83,7 +83,7 @@ def put_user(change: Change, arguments: Arguments) -> list[str]:
 
 
 def put_qos(change: Change, arguments: Arguments) -> list[str]:
-    """A QOS."""
+    """Put a QOS."""
     change.need_operator()
     name = str(arguments["object"])
     if name not in change.draft.qos:
@@ -95,14 +95,14 @@ def put_qos(change: Change, arguments: Arguments) -> list[str]:
 
 
 def put_wckey(change: Change, arguments: Arguments) -> list[str]:
-    """A WCKey of a user."""
+    """Put a WCKey of a user."""
     change.need_operator()
     change.wckeys.setdefault((str(arguments["object"]), str(arguments.get("user") or "")), 0)
     return [str(arguments["object"])]
 
 
 def delete_user(change: Change, arguments: Arguments) -> list[str]:
-    """A user without associations."""
+    """Delete a user without associations."""
     change.need_operator()
     name = str(arguments["object"])
     if change.users.pop(name, None) is None:
@@ -116,7 +116,7 @@ def delete_user(change: Change, arguments: Arguments) -> list[str]:
 
 
 def delete_account(change: Change, arguments: Arguments) -> list[str]:
-    """An account without associations."""
+    """Delete an account without associations."""
     change.need_operator()
     name = str(arguments["object"])
     if change.accounts.pop(name, None) is None:
@@ -135,7 +135,7 @@ def delete_wckey(change: Change, arguments: Arguments) -> list[str]:
 
 
 def default_if_there(change: Change, arguments: Arguments) -> list[str]:
-    """A user's default account, where he has an association with it."""
+    """Set a user's default account, if the user has an association with it."""
     change.need_operator()
     name, account = str(arguments["object"]), str(arguments["account"])
     if not any(key[0] == account and key[1] == name for key in change.draft.associations):

@@ -24,7 +24,7 @@ _MOST = (1 << 63) - 1
 
 
 def words(value: Any) -> set[str]:
-    """The words of an option, in small letters."""
+    """Return the words of an option, in small letters."""
     if not value:
         return set()
     return {word.strip().lower() for word in (value.split(",") if isinstance(value, str) else value)}
@@ -34,7 +34,7 @@ def words(value: Any) -> set[str]:
 
 
 def conditions(cond: Mapping[str, Any]) -> list[Test]:
-    """What a row must meet. Texts compare without regard to case, as the database's do."""
+    """Return what a row must meet. Texts compare without regard to case, as the database's do."""
     found: list[Test] = []
     for key, attribute, _ in _TEXTS:
         if cond.get(key):
@@ -62,7 +62,7 @@ def conditions(cond: Mapping[str, Any]) -> list[Test]:
 
 
 def nodes_of(cond: Mapping[str, Any]) -> set[str]:
-    """The nodes of which jobs, and their steps, must have had one; empty for any. Raises Refusal."""
+    """Return the nodes of which jobs, and their steps, must have had one; empty for any. Raises Refusal."""
     try:
         return set(expand(cond.get("nodes") or "", MOST_NAMES))
     except ValueError:
@@ -174,7 +174,7 @@ def _numbers(numbers: Iterable[int]) -> str:
 
 
 def sql(cond: Mapping[str, Any]) -> Sql:
-    """What rows that meet `conditions` of `cond` have in common, as far as plain columns tell."""
+    """Return what rows that meet `conditions` of `cond` have in common, as far as plain columns tell."""
     found = Sql()
     for key, _, column in _TEXTS:
         if cond.get(key):

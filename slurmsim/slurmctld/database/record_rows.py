@@ -57,12 +57,12 @@ _dumps = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 def encodable(text: str) -> str:
-    """A text as a column can hold it: halves of characters, which clients can send, are spelled out."""
+    """Return a text as a column can hold it: halves of characters, which clients can send, are spelled out."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def signed(number: int) -> int:
-    """An unsigned number of 64 bits as SQLite has it."""
+    """Return an unsigned number of 64 bits as SQLite has it."""
     return number - 2 * _HALF if number >= _HALF else number
 
 
@@ -102,7 +102,7 @@ def _of_step(step: Step) -> list[Any]:
 
 
 def to_record(row: Sequence[Any]) -> JobRecord:
-    """The record of a row of `COLUMNS` and its script's bytes."""
+    """Return the record of a row of `COLUMNS` and its script's bytes."""
     n = len(_PLAIN)
     tres, rest_text, script = row[n], row[n + 1], row[-1]
     rest: dict[str, Any] = loads(rest_text)

@@ -105,7 +105,7 @@ class RecordStore:
         self._waiting.clear()
 
     def _script(self, record: JobRecord) -> int | None:
-        """The number of a job's script; equal ones are stored once, as slurmdbd does it."""
+        """Return the number of a job's script; equal ones are stored once, as slurmdbd does it."""
         digest, text = script_of(record)
         if digest is None:
             return None
@@ -205,11 +205,11 @@ class RecordStore:
                 if place is not None and shown is not None]  # fmt: skip
 
     def execute(self, statement: str, values: Sequence[Any] | dict[str, Any] = ()) -> Iterator[Any]:
-        """What SQLite answers to a query on the written rows."""
+        """Return what SQLite answers to a query on the written rows."""
         return self._rows(statement, values, checked=False)
 
     def _rows(self, statement: str, values: Sequence[Any] | dict[str, Any], *, checked: bool) -> Iterator[Any]:
-        """The same; damage that is met is put aside, and the query goes on behind what it has given.
+        """Yield the same; damage that is met is put aside, and the query goes on behind what it has given.
 
         `checked`: the first column is whether a row is as it was written, and left out.
         """
@@ -307,7 +307,7 @@ def _put_aside(path: Path) -> Path:
 
 
 def _open(path: Path | None, *, check: bool = False) -> sqlite3.Connection:
-    """The connection, with all tables. Raises OutputError for a file of a newer slurmsim, sqlite3.Error."""
+    """Return the connection, with all tables. Raises OutputError for a file of a newer slurmsim, sqlite3.Error."""
     if path is None:
         db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         _add_functions(db)
@@ -362,7 +362,7 @@ def _wrong(db: sqlite3.Connection, check: str) -> str:
 
 
 def _upgrade(db: sqlite3.Connection) -> None:
-    """A file of schema 1 gets checksums, of what is there now."""
+    """Give a file of schema 1 checksums, of what is there now."""
     db.execute("BEGIN")
     db.execute("ALTER TABLE job ADD COLUMN crc INTEGER")
     for statement in record_checks.LAYOUT:
@@ -373,7 +373,7 @@ def _upgrade(db: sqlite3.Connection) -> None:
 
 
 def _lay_out(db: sqlite3.Connection) -> None:
-    """The tables of a new file."""
+    """Make the tables of a new file."""
     db.execute("BEGIN")
     for statement in _LAYOUT:
         db.execute(statement)

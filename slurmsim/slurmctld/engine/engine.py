@@ -204,18 +204,18 @@ class Engine(LiveCluster):
         self.changed(live)
 
     def _boots(self, nodes: Sequence[str]) -> int:
-        """These nodes boot: how much longer than others."""
+        """Note that these nodes boot; return how much longer than others they take."""
         self.note_reboots(nodes)
         return self.faults.nodes.boot_s(nodes)
 
     def _killed(self, job: Job) -> None:
-        """The processes of `job` are to go; those of one that is pending again belong to a run of its own."""
+        """Let the processes of `job` go; those of a job that is pending again belong to its last run."""
         live = self.jobs.get(job.id)
         if live is not None and job.state != JobState.PENDING:
             self._kill_processes(live, job)
 
     def _ran(self, run: Job) -> None:
-        """A run of a job ended because the job was requeued; `run` is the record of it."""
+        """Note that a run ended because its job was requeued; `run` is the record of it."""
         live = self.jobs.get(run.id)
         if live is not None:
             if run.state not in BY_THEMSELVES:  # a job that recurs, or is requeued for its exit code
@@ -225,7 +225,7 @@ class Engine(LiveCluster):
             self.storage.requeued(run)
 
     def _resized(self, run: Job) -> None:
-        """A job has another size from now on; `run` is the record of what it was."""
+        """Note that a job has another size from now on; `run` is the record of what it was."""
         self.storage.requeued(run)
 
     def _kill_processes(self, live: LiveJob, run: Job) -> None:
@@ -256,7 +256,7 @@ class Engine(LiveCluster):
                     self.split(task)
 
     def _forget(self, gone: Sequence[LiveJob]) -> None:
-        """slurmctld forgets these; accounting does not."""
+        """Forget these jobs in slurmctld; accounting keeps them."""
         for live in gone:
             core_id = live.core.id
             last = live.array is None or live.array.forget(live)

@@ -34,7 +34,7 @@ class KeptAnswers:
         return len(self._found)
 
     def find(self, state: State, question: str) -> dict[str, Any] | None:
-        """The answer to `question` in `state`; None if it has to be found."""
+        """Return the answer to `question` in `state`; None if it has to be found."""
         if state != self._state:
             self._state, self._room = state, ROOM
             self._found.clear()

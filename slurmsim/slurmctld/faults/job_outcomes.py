@@ -60,7 +60,7 @@ class JobOutcomes:
             end(c, job, state, _CODES.get(state, _ENDED))
 
     def _lose_node(self, live: LiveJob, down: int) -> None:
-        """The first node of the job stops responding for a while."""
+        """Let the first node of the job stop responding for a while."""
         cluster, alloc = self._cluster, live.core.alloc
         assert alloc is not None
         name = cluster.controller.state.table.names[int(alloc.indices()[0])]

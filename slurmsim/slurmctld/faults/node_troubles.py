@@ -47,7 +47,7 @@ class NodeTroubles:
             raise ConfigError(f"no such nodes: {text!r}", field="nodes", expected="a list of nodes there are")
 
     def begin(self, rule: FaultRule) -> None:
-        """A rule holds from now on."""
+        """Begin a rule."""
         now = self._cluster.now
         if rule.what == "drain":
             names = self._struck(rule)
@@ -59,7 +59,7 @@ class NodeTroubles:
             self._cluster.network.at(now + int(rule.parameters["up"]), self._go_down, rule.id)
 
     def end(self, rule: FaultRule) -> None:
-        """A rule is gone: its nodes are back."""
+        """End a rule: its nodes are back."""
         if rule.what in ("drain", "flap") and rule.met:
             self._resume(_names(rule))
 
@@ -73,7 +73,7 @@ class NodeTroubles:
         return found
 
     def note_reason(self, names: Sequence[str], reason: str | None) -> None:
-        """What ``sinfo -R`` says of nodes; None: nothing any more."""
+        """Set what ``sinfo -R`` says of nodes; None: nothing any more."""
         cluster = self._cluster
         for name in names:
             cluster.set_reason(cluster.controller.state.table.index[name], reason, cluster.owner)

@@ -53,7 +53,7 @@ class Faults:
         self.outcomes: JobOutcomes = JobOutcomes(cluster, self.nodes)
 
     def calls(self) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-        """The requests by name."""
+        """Return the requests by name."""
         return {"inject": self.inject, "end_fault": self.end, "faults": self.listed, "meet_faults": self.meet}
 
     # -- rules --------------------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ class Faults:
     # -- commands -----------------------------------------------------------------------------------------------------
 
     def meet(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        """What a call of a command meets: effects for it to carry out, and whether to ask again about its job.
+        """Return what a call of a command meets: effects for it to carry out, and whether to ask again about its job.
 
         Without ``job`` (a name) or ``job_id`` the call has only begun: rules for jobs of some names wait until it
         names one.
@@ -143,11 +143,11 @@ class Faults:
     # -- jobs ---------------------------------------------------------------------------------------------------------
 
     def submitted(self, live: LiveJob) -> None:
-        """A job was submitted."""
+        """Note that a job was submitted."""
         self._befall(live, at_submission=True)
 
     def launched(self, live: LiveJob) -> None:
-        """A run of a job begins."""
+        """Note that a run of a job begins."""
         self._befall(live, at_submission=False)
 
     def _befall_present(self, rule: FaultRule) -> None:
@@ -160,7 +160,7 @@ class Faults:
                 self.outcomes.plan(live, rule.what, rule.parameters)
 
     def _befall(self, live: LiveJob, *, at_submission: bool) -> None:
-        """The first rule that strikes says what becomes of the job, or of its run."""
+        """Let the first rule that strikes say what becomes of the job, or of its run."""
         for rule in self.rules.values():
             if KINDS[rule.what].of != JOB or (rule.what == "DEADLINE") != at_submission:
                 continue

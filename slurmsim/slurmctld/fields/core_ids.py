@@ -72,7 +72,7 @@ def cores_kept(r: Reservation, cluster: LiveCluster) -> dict[str, list[int]]:
 
 
 def _cores_of(jobs: set[tuple[int, int]], node: int, threads: int, cluster: LiveCluster) -> set[int]:
-    """The cores of `node` some of `jobs` has, which are named by id and run."""
+    """Return the cores of `node` some of `jobs` has, which are named by id and run."""
     given = cluster.given_cpus.items()
     return {cpu // threads for (job, at), cpus in given if at == node and job in jobs for cpu in cpus}
 

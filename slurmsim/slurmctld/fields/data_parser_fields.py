@@ -64,8 +64,11 @@ def _counted(core: Job) -> bool:
 
 
 def resources(row: Row, cluster: LiveCluster) -> list[list[Any]] | None:
-    """What it has node by node: name, CPUs, MiB, CPUs and MiB its steps use, numbers of its CPUs, sockets, cores a
-    socket, threads a core. None where it has no nodes; the numbers are known while it runs."""
+    """Return what a job has on each of its nodes; None where it has no nodes.
+
+    For each node: its name, CPUs, MiB, CPUs and MiB the steps use, numbers of the CPUs, sockets, cores a socket,
+    threads a core. The numbers are known while the job runs.
+    """
     core = row.core
     alloc = core.alloc
     if alloc is None:
@@ -118,7 +121,7 @@ def _tasks(row: Row, cluster: LiveCluster) -> int:
 
 
 def _told(row: Row, cluster: LiveCluster, which: str) -> str:
-    """A file as its job tells it: with its pattern since 26.05, and the default without a folder."""
+    """Return a file as its job tells it: with its pattern since 26.05, and the default without a folder."""
     if not since(cluster.release, "error_file_as_asked"):
         return shown_file(row, which) or ""
     path = row.job.asked.get(which)

@@ -26,7 +26,7 @@ def dependency_text(cluster: LiveCluster, live: LiveJob) -> str:
 
 
 def _as_last_seen(cluster: LiveCluster, live: LiveJob, text: str) -> str:
-    """What it waited for when it ended: no pass has seen the end of what ended in the same second."""
+    """Return what it waited for when it ended: no pass has seen the end of what ended in the same second."""
 
     def seen(term: re.Match[str]) -> str:
         other = cluster.jobs.get(int(term[1]))

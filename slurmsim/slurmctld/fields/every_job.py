@@ -28,12 +28,12 @@ _PLACES = {name: k for k, name in enumerate(SHOWN)}
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-    """The request for it."""
+    """Return the request for it."""
     return {"every_job": lambda arguments, person: every_job(cluster, arguments)}
 
 
 def shown_of(cluster: LiveCluster, live: LiveJob) -> list[Any]:
-    """The values of `SHOWN` for a job that is about to be forgotten."""
+    """Return the values of `SHOWN` for a job that is about to be forgotten."""
     row = Row(live)
     return [FIELDS[name](row, cluster) for name in SHOWN]
 

@@ -27,7 +27,7 @@ def _running(cluster: LiveCluster) -> list[Job]:
 
 
 def _held(cluster: LiveCluster) -> Held:
-    """What every running job has; those that started since the last look are served first come, first served."""
+    """Return what every running job has; those that started since the last look are served first come, first served."""
     given, running = cluster.given_gres, _running(cluster)
     alive = {(job.id, job.restarts) for job in running}
     for gone in [key for key in given if key[0] not in alive]:
@@ -57,7 +57,7 @@ def _lowest(node: int, kind: int, count: int, given: Held) -> Devices:
 
 
 def _first(cluster: LiveCluster, node: int, kind: int) -> int:
-    """The number of the first device of a type on a node."""
+    """Return the number of the first device of a type on a node."""
     table = cluster.controller.state.table
     name = table.gres_kinds[kind][0]
     return sum(int(table.gres[k][node]) for k in range(kind) if table.gres_kinds[k][0] == name)
@@ -73,7 +73,7 @@ def _label(name: str, of_type: str) -> str:
 
 
 def gres_of(core: Job, node: int, cluster: LiveCluster) -> str:
-    """What a running job has on one node, with numbers; empty for nothing."""
+    """Return what a running job has on one node, with numbers; empty for nothing."""
     if core.alloc is None or not core.alloc.gres:
         return ""
     held, run = _held(cluster), (core.id, core.restarts)
@@ -87,14 +87,14 @@ def gres_of(core: Job, node: int, cluster: LiveCluster) -> str:
 
 
 def gres_details(core: Job, cluster: LiveCluster) -> list[str]:
-    """What a running job has on each of its nodes that gave it some."""
+    """Return what a running job has on each of its nodes that gave it some."""
     if core.alloc is None or not core.alloc.gres:
         return []
     return [text for node in core.alloc.indices().tolist() if (text := gres_of(core, node, cluster))]
 
 
 def gres_totals(core: Job, cluster: LiveCluster) -> str:
-    """What a job has on all nodes together: ``gpu:a:1,gpu:b:1``."""
+    """Return what a job has on all nodes together: ``gpu:a:1,gpu:b:1``."""
     if core.alloc is None:
         return ""
     parts = []
@@ -106,7 +106,7 @@ def gres_totals(core: Job, cluster: LiveCluster) -> str:
 
 
 def gres_used(node: int, cluster: LiveCluster) -> str | None:
-    """What is in use on a node: devices of a type with their numbers, others counted; None where GRES are unknown."""
+    """Return what is in use on a node: typed devices with their numbers, others counted; None for unknown GRES."""
     table = cluster.controller.state.table
     held: Held | None = None
     parts: list[str] = []

@@ -196,7 +196,7 @@ def _error_file(row: Row, cluster: LiveCluster) -> str | None:
 
 
 def _per_task(row: Row, cluster: LiveCluster) -> str | None:
-    """What each task is given, the --cpus-per-task it came with among it where the release says so."""
+    """Return what each task is given, the --cpus-per-task it came with among it where the release says so."""
     asked = row.job.asked
     text = asked.get("tres_per_task") or None
     count = asked.get("cpus_per_task_before", asked.get("cpus_per_task"))

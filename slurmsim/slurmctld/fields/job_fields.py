@@ -168,7 +168,7 @@ def _rejected(row: Row) -> bool:
 
 
 def _pattern(row: Row, which: str) -> str | None:
-    """A file of the job as it was asked for, patterns and all; None for the default."""
+    """Return a file of the job as it was asked for, patterns and all; None for the default."""
     asked = row.job.asked
     text = asked.get(which)
     return None if text is None else os.path.join(str(asked.get("work_dir") or "/"), str(text))
@@ -201,12 +201,12 @@ def _reason(row: Row, cluster: LiveCluster) -> str:
 
 @lru_cache(1024)
 def _code_of(reason: str) -> str:
-    """The code of a reason, of which slurmctld keeps a description beside it where the two differ."""
+    """Return the code of a reason, of which slurmctld keeps a description beside it where the two differ."""
     return next((code for start, code in _LONG.items() if reason.startswith(start)), reason)
 
 
 def _current(row: Row, cluster: LiveCluster) -> str:
-    """The reason, which an update clears until a scheduler looks again; two fields of each row ask for it."""
+    """Return the reason, which an update clears until a scheduler looks again; two fields of each row ask for it."""
     if row.reason is None:
         row.reason = _shown_reason(row, cluster)
     return row.reason
@@ -235,7 +235,7 @@ def _shown_reason(row: Row, cluster: LiveCluster) -> str:
 
 
 def waits_for(live: LiveJob, cluster: LiveCluster) -> str:
-    """What slurmctld says the job waits for, or waited for when it ended."""
+    """Return what slurmctld says the job waits for, or waited for when it ended."""
     core = live.core
     if core.reason == Reason.ARRAY_TASK_LIMIT and live.array is not None and core.state == JobState.PENDING:
         return _task_limit(live.array, core)
@@ -253,7 +253,7 @@ def says_so_later(core: Any, cluster: LiveCluster) -> bool:
 
 
 def _task_limit(array: Array, core: Any) -> str:
-    """The limit of an array shows once so many tasks run; until then a task waits as those before it do."""
+    """Return the reason of the last tasks: the array's limit once so many run, until then that of earlier tasks."""
     active = [task.core for task in array.tasks.values() if task.core.state in _RAN]
     if len(active) >= (core.array_limit or 0):
         return str(core.reason)
@@ -317,7 +317,7 @@ def _planned_nodes(row: Row, cluster: LiveCluster) -> str:
 
 
 def last_planned(tasks: Iterable[Job]) -> Bitmap:
-    """The nodes of the last plan for the tasks of one record."""
+    """Return the nodes of the last plan for the tasks of one record."""
     return next((task.planned_nodes for task in reversed([*tasks]) if task.planned_nodes), 0)
 
 
@@ -337,7 +337,7 @@ def _tres_asked(row: Row, cluster: LiveCluster) -> str:
 
 
 def tres_asked(live: LiveJob, cluster: LiveCluster) -> dict[str, int]:
-    """What a job asks for (tres_req_cnt): of some TRES what updates left there, not what its request comes to."""
+    """Return what a job asks for (tres_req_cnt): of some TRES what updates left there, not the request's amount."""
     core, billing = live.core, cluster.controller.state.billing
     counts = billing.requested(core, core.request)
     counts |= {"cpu": int(core.request.min_cpus), "node": core.nodes_asked, **(live.asked.get("tres_settled") or {})}
@@ -358,7 +358,7 @@ def tres_given(row: Row, cluster: LiveCluster) -> str | None:
 
 
 def billed(live: LiveJob, cluster: LiveCluster) -> int:
-    """What a job with an allocation is billed: by the weights its partition had when it started."""
+    """Return what a job with an allocation is billed: by the weights its partition had when it started."""
     core, billing = live.core, cluster.controller.state.billing
     assert core.alloc is not None
     start, value = live.asked.get("billed") or (None, 0)
@@ -428,7 +428,7 @@ def _partition_names(row: Row, cluster: LiveCluster) -> str:
 
 
 def _partitions_in_order(core: Job, cluster: LiveCluster) -> list[Partition]:
-    """That in which its submission found nodes comes first, or since 24.11 that of the highest tier.
+    """Return the partitions: first the one with nodes at submission, or since 24.11 that of the highest tier.
 
     Where the submission found none they are in the order asked for (rebuild_job_part_list, which is not reached then).
     """

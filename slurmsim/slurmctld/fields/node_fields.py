@@ -33,7 +33,7 @@ COUNTED_WEIGHTS = "counted_weights"
 
 
 def spec(i: int, cluster: LiveCluster) -> NodeSpec:
-    """The node as configured."""
+    """Return the node as configured."""
     return cluster.controller.state.table.specs[i]
 
 
@@ -62,7 +62,7 @@ def used_memory(i: int, cluster: LiveCluster) -> int:
 
 
 def state(i: int, cluster: LiveCluster) -> str:
-    """Base state: DOWN, IDLE, MIXED or ALLOCATED; MIXED is worked out as slurmctld's clients do."""
+    """Return the base state: DOWN, IDLE, MIXED or ALLOCATED; MIXED is worked out as slurmctld's clients do."""
     controller = cluster.controller
     bit = 1 << i
     if controller.node_states.down & bit:
@@ -109,14 +109,14 @@ def _registers(i: int, cluster: LiveCluster) -> bool:
 
 
 def _cap_watts(i: int, cluster: LiveCluster) -> int | None:
-    """The cap its processor has from the job on it, to the nearest watt; None where it has none."""
+    """Return the cap its processor has from the job on it, to the nearest watt; None where it has none."""
     watts = cluster.controller.watts
     caps = [] if watts is None else [watts.shapes[job.id].cap_mw for job in _on_node(i, cluster)]
     return round(max(caps) / 1000) if caps else None
 
 
 def _current_watts(i: int, cluster: LiveCluster) -> int:
-    """What it draws by the model, to the nearest watt; 0 where nothing is known of watts."""
+    """Return what it draws by the model, to the nearest watt; 0 where nothing is known of watts."""
     watts = cluster.controller.watts
     if watts is None:
         return 0
@@ -161,7 +161,7 @@ def _partitions(i: int, cluster: LiveCluster) -> str:
 
 
 def kept(i: int, cluster: LiveCluster, field: str) -> Any:
-    """What scontrol gave the node."""
+    """Return what scontrol gave the node."""
     return cluster.node_texts.get(i, {}).get(field)
 
 
@@ -171,7 +171,7 @@ def is_future(cluster: LiveCluster, i: int) -> bool:
 
 
 def is_hidden_cloud(cluster: LiveCluster, i: int) -> bool:
-    """True for a node of State=CLOUD that is off, in releases that show such a node only with PrivateData=cloud."""
+    """Return True for a CLOUD node that is off, in releases that show it only with PrivateData=cloud."""
     off = cluster.controller.state.power.off >> i & 1
     if not off or spec(i, cluster).state != "CLOUD" or since(cluster.release, "cloud_nodes_shown"):
         return False
@@ -297,7 +297,7 @@ def _partition_tres(p: Partition, cluster: LiveCluster) -> str:
 
 
 def _told(p: Partition, cluster: LiveCluster, field: Field) -> Any:
-    """What scontrol gave the partition, or slurm.conf."""
+    """Return what scontrol gave the partition, or slurm.conf."""
     texts = cluster.partition_texts.get(p.name, {})
     if field.name in texts:
         return texts[field.name] if texts[field.name] != "" else None
@@ -306,7 +306,7 @@ def _told(p: Partition, cluster: LiveCluster, field: Field) -> Any:
 
 
 def _kept_beside(field: Field) -> PartitionGetter:
-    """The getter of a field that the core has no use for."""
+    """Return the getter of a field that the core has no use for."""
     if field.kind != "flag":
         return lambda p, c: _told(p, c, field)
 
@@ -318,7 +318,7 @@ def _kept_beside(field: Field) -> PartitionGetter:
 
 
 def _kept_in_spec(field: Field) -> PartitionGetter:
-    """The getter of a field that is an attribute of the partition."""
+    """Return the getter of a field that is an attribute of the partition."""
     value: Callable[[Any], Any] = attrgetter(field.attribute)
     shown = _SHOWN.get(field.kind)
     return (lambda p, c: value(p.spec)) if shown is None else lambda p, c: shown(value(p.spec))
@@ -334,7 +334,7 @@ _SHOWN: dict[str, Callable[[Any], Any]] = {
 
 
 def _job_defaults(p: Partition, cluster: LiveCluster) -> str | None:
-    """What scontrol said, in its order, or slurm.conf."""
+    """Return what scontrol said, in its order, or slurm.conf."""
     texts = cluster.partition_texts.get(p.name, {})
     if "job_defaults" in texts:
         return texts["job_defaults"] or None

@@ -12,7 +12,7 @@ NO_TASK = 4_294_967_294
 
 
 def values_of(live: LiveJob, host: str | None = None) -> dict[str, str]:
-    """What the patterns of a batch job stand for; `host` is this machine unless it is said."""
+    """Return what the patterns of a batch job stand for; `host` is this machine unless it is said."""
     array = live.array.id if live.array is not None else live.id
     task = live.task if live.task is not None else NO_TASK
     return {
@@ -23,7 +23,7 @@ def values_of(live: LiveJob, host: str | None = None) -> dict[str, str]:
 
 
 def file_name(live: LiveJob, which: str, host: str | None = None) -> str | None:
-    """The path of a batch job's ``std_out``, ``std_err`` or ``std_in``; None for jobs without a script."""
+    """Return the path of a batch job's ``std_out``, ``std_err`` or ``std_in``; None for jobs without a script."""
     if not live.asked.get("script"):
         return None
     text = live.asked.get(which)
@@ -39,7 +39,7 @@ def file_name(live: LiveJob, which: str, host: str | None = None) -> str | None:
 
 
 def shown_file(row: Row, which: str) -> str | None:
-    """A file of the job; of an array's own record with the number that stands for no task."""
+    """Return a file of the job; of an array's own record with the number that stands for no task."""
     name = file_name(row.job, which)
     if not row.tasks or name is None:
         return name

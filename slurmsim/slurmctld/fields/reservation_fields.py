@@ -51,7 +51,7 @@ def _cores(r: Reservation, cluster: LiveCluster) -> dict[int, int]:
 
 
 def reserved_tres(r: Reservation, cluster: LiveCluster) -> dict[str, int]:
-    """What it keeps, licenses only where AccountingStorageTRES lists them."""
+    """Return what it keeps, licenses only where AccountingStorageTRES lists them."""
     specs = cluster.controller.state.table.specs
     if r.cores is not None:
         cpus = sum(r.cores.values())

@@ -36,7 +36,7 @@ _ASIDE = ("line",)  # where in the file a node is
 
 
 def adopt(engine: Engine, old: Configuration, new: Configuration, make: Make) -> Engine:
-    """The engine that goes on under `new`; `make` makes one of a configuration.
+    """Return the engine that goes on under `new`; `make` makes one of a configuration.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def _nodes(old: Configuration, new: Configuration) -> Iterable[Fact]:
 
 
 def _partitions(engine: Engine, old: Configuration, new: Configuration) -> Iterable[Fact]:
-    """What the file says anew; what only scontrol said of a partition the file leaves as it was, stays."""
+    """Yield what the file says anew; what only scontrol said of a partition the file leaves as it was, stays."""
     before: Mapping[str, PartitionSpec] = {p.name: p for p in old.cluster.partitions}
     after = {p.name: p for p in new.cluster.partitions}
     c = engine.controller

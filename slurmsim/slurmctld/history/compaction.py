@@ -163,7 +163,7 @@ class Compaction:
         self._failed_at = journal.grown
 
     def at_stop(self, engine: Engine, clock: Clock) -> None:
-        """A stop waits for a snapshot, so that the next start has little to do. It may fail: the journal is whole."""
+        """Wait for a snapshot at a stop, so that the next start has little to do. It may fail: the journal is whole."""
         self.abandon()
         journal = self._history.journal
         if journal.last - journal.after > ENTRIES_AT_STOP:

@@ -57,7 +57,7 @@ def save(path: Path, engine: Engine, history: History, now: int, mode: str, rate
 
 
 def save_stopped(folder: Path, path: Path) -> int:
-    """The same of a cluster that does not run; its last instant. Raises OutputError, ConfigError: it runs, say."""
+    """Write a cluster that does not run; return its last instant. Raises OutputError, ConfigError: it runs, say."""
     if not (folder / JOURNAL).is_file():
         raise OutputError(f"{folder}: no cluster is there")
     held = StateFolder.take(folder)
@@ -147,7 +147,7 @@ def _make(
 
 
 def _write_texts(folder: Path, texts: Mapping[str, str]) -> None:
-    """The files of the configuration, under the names they had. Raises ConfigError, OutputError."""
+    """Write the files of the configuration, under the names they had. Raises ConfigError, OutputError."""
     for name, text in texts.items():
         target = Path(name)
         try:

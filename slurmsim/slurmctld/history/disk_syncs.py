@@ -60,7 +60,7 @@ class DiskSyncs:
         future.add_done_callback(lambda _: told())
 
     def done(self, *, all_of_them: bool = False) -> Iterator[Point]:
-        """The points that are on the disk, in turn; waits for `all_of_them`. Raises OSError at one that failed."""
+        """Yield the points that are on the disk, in turn; wait for `all_of_them`. Raises OSError at one that failed."""
         while self._going and (all_of_them or self._going[0][2].done()):
             point, descriptor, future = self._going.popleft()
             self._idle.append(descriptor)

@@ -97,7 +97,7 @@ class History:
     # -- from the disk ----------------------------------------------------------------------------------------------
 
     def _read(self) -> Contents:
-        """What the journal holds, in today's format."""
+        """Return what the journal holds, in today's format."""
         path = self.journal.path
         found = read(path)
         if found.format == 1:
@@ -124,7 +124,7 @@ class History:
         return restored
 
     def _restore_snapshot(self, engine: Engine, header: Mapping[str, Any]) -> None:
-        """What the journal stands on, if it does not tell all from the beginning."""
+        """Restore what the journal stands on, if it does not tell all from the beginning."""
         named = header.get("snapshot")
         if named is None:
             self._begin_rows(engine, 0)
@@ -149,7 +149,7 @@ class History:
         engine.storage.store = self.store
 
     def remade(self) -> Engine:
-        """The engine once more, of what is written."""
+        """Return the engine once more, of what is written."""
         return self._replay(read(self.journal.path)).engine
 
     # -- a shorter journal --------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class History:
         return engine
 
     def reread(self, engine: Engine, now: int) -> Engine:
-        """The engine that goes on under the files as they are, from `now` on.
+        """Return the engine that goes on under the files as they are, from `now` on.
 
         Raises
         ------

@@ -27,7 +27,7 @@ from slurmsim.toml_file import texts_from
 
 
 def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configuration | None = None) -> Engine:
-    """The engine a header describes, at its first instant."""
+    """Return the engine a header describes, at its first instant."""
     conf = configuration or read_configuration(header, folder, header.get("texts"))
     texts = header.get("texts") if configuration is None else configuration.texts
     files = Carried(folder, texts or {})
@@ -53,7 +53,7 @@ def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configur
 
 
 def _policy(scheduler_type: str, conf: Path, files: Carried) -> Policy:
-    """The policy a configuration names, with its options. Raises ConfigError for one that would need an oracle."""
+    """Return the policy a configuration names, with options. Raises ConfigError for one that needs an oracle."""
     policy = configured_policy(scheduler_type, texts_of(files, conf))
     if (predictor := policy.predictor) is not None and predictor.oracle:
         raise ConfigError(f"predictor {predictor.name} needs real run times, which a live cluster does not know",

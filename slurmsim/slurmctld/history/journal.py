@@ -151,7 +151,7 @@ class Journal:
         return found
 
     def _begin_at(self, point: Point) -> None:
-        """The file is open, and what it holds is on the disk."""
+        """Note that the file is open, and that what it holds is on the disk."""
         self._written = self._safe = point
         self._taken = point.size
         try:
@@ -226,7 +226,7 @@ class Journal:
 
     @staticmethod
     def text(entry: Any) -> bytes:
-        """The JSON of one entry. Raises ValueError, TypeError for what is no data."""
+        """Return the JSON of one entry. Raises ValueError, TypeError for what is no data."""
         return wire_json.dumps_ascii(entry).encode()
 
     def append(self, entry: Any, *, durable: bool = True) -> None:
@@ -346,7 +346,7 @@ def read(path: Path) -> Contents:
 
 
 def mark(path: Path) -> bytes:
-    """The mark of the journal at `path`, as it is in its file; empty where there is none."""
+    """Return the mark of the journal at `path`, as it is in its file; empty where there is none."""
     try:
         return whole_file(mark_of(path))[:MARK_BYTES]
     except OSError:
@@ -354,12 +354,12 @@ def mark(path: Path) -> bytes:
 
 
 def mark_of(path: Path) -> Path:
-    """The file of the mark."""
+    """Return the file of the mark."""
     return path.with_name(path.name + _MARK)
 
 
 def _line(number: int, text: bytes, crc: int) -> tuple[bytes, int]:
-    """A line, and its CRC for the next one."""
+    """Return a line, and its CRC for the next one."""
     body = b"%d %s" % (number, text)
     crc = zlib.crc32(body, crc)
     return b"%08x %s\n" % (crc, body), crc

@@ -59,7 +59,7 @@ class Contents:
 
 
 def whole_file(path: Path) -> bytes:
-    """The bytes of a file that is no link; of one that grows, those it has now. Raises OSError."""
+    """Return the bytes of a file that is no link; of one that grows, those it has now. Raises OSError."""
     with open_input(path, links=False, most=MOST_LOG) as file:
         fd = file.fileno()
         size, data = os.fstat(fd).st_size, bytearray()
@@ -78,7 +78,7 @@ def written_mark(name: str, last: int) -> bytes:
 
 
 def acknowledged(mark: bytes, name: str) -> int:
-    """The number in the mark of a journal of that name; 0 where it is another's, or cannot be read."""
+    """Return the number in the mark of a journal of that name; 0 where it is another's, or cannot be read."""
     crc, _, text = mark.rstrip().partition(b" ")
     if crc != b"%08x" % zlib.crc32(text):
         return 0
@@ -122,7 +122,7 @@ def read_contents(data: bytes, path: str, mark: bytes = b"") -> Contents:
 
 
 def _json_of(line: bytes) -> Any:
-    """The JSON that ends a line, None where there is none."""
+    """Return the JSON that ends a line, None where there is none."""
     try:
         return loads(line[line.index(b"{") :])
     except ValueError:
@@ -203,7 +203,7 @@ def _named(where: str, expected: int, number: int | None, later: list[int], told
 
 
 def _id_of(text: bytes) -> int:
-    """The highest job id that the entry behind a damage speaks of, as far as it can be read."""
+    """Return the highest job id that the entry behind a damage speaks of, as far as it can be read."""
     try:
         entry = loads(text)
     except ValueError:

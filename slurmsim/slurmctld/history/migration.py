@@ -19,7 +19,7 @@ from slurmsim.slurmctld.history.replaying import OVER, Entry, carry_out, enforce
 
 
 def migrated(engine: Engine, entries: Iterable[tuple[int, Entry]]) -> Iterable[Any]:
-    """The entries of format 2 for those of format 1, which `engine` carries out."""
+    """Yield the entries of format 2 for those of format 1, which `engine` carries out."""
     for _, entry in entries:
         now, call, uid, name, arguments = entry
         engine.network.advance(max(int(now), engine.now))

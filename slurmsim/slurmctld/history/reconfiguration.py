@@ -58,7 +58,7 @@ class Configuration:
 
 
 def read_configuration(header: Mapping[str, Any], folder: Path, texts: Mapping[str, str] | None) -> Configuration:
-    """The configuration of carried `texts`, or (None) of the files as they are. Raises ConfigError."""
+    """Return the configuration of carried `texts`, or (None) of the files as they are. Raises ConfigError."""
     files = Remembering(folder) if texts is None else Carried(folder, texts)
     release = str(header["release"])
     if not header["conf"]:
@@ -90,13 +90,13 @@ def texts_of(files: Files, conf: Path) -> Texts:
 
 
 def _host(files: Files, path: Path) -> str:
-    """The controller's address in a slurm.conf: ``SlurmctldHost=name(address)``."""
+    """Return the controller's address in a slurm.conf: ``SlurmctldHost=name(address)``."""
     found = _HOST.search(files.text(path, "utf-8", "replace"))
     return (found[2] or found[1]) if found else "localhost"
 
 
 def differences(old: Configuration, new: Configuration) -> list[str]:
-    """What an engine is made of and has changed, each with file and line where it is one; empty for nothing."""
+    """Return what an engine is made of and has changed, each with file and line where it is one; empty for nothing."""
     found = []
     a, b = old.cluster, new.cluster
     for key in sorted({*a.options, *b.options}):

@@ -161,7 +161,7 @@ def _request(where: str, engine: Engine, entry: Entry, following: bool) -> None:
 
 
 def _compare(where: str, engine: Engine, recorded: Sequence[Decision], following: bool) -> None:
-    """What was decided since the last comparison is what was recorded, or that is said."""
+    """Compare what was decided since the last comparison with what was recorded; report a difference."""
     made = engine.network.decided
     for k in range(max(len(recorded), len(made))):
         ours = made[k] if k < len(made) else None

@@ -43,7 +43,7 @@ class Starter:
 
 
 def watched(entries: Sequence[Any], progress: Progress | None) -> Iterator[Any]:
-    """The entries one by one; `progress` is told now and then how many there have been, of how many."""
+    """Yield the entries one by one; `progress` is told now and then how many there have been, of how many."""
     if progress is None:
         yield from entries
         return

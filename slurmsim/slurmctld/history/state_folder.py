@@ -122,11 +122,11 @@ class StateFolder:
             time.sleep(_POLL_S)
 
     def open(self, name: str, flags: int, mode: int = 0o600) -> int:
-        """A descriptor of a file in the folder, which must be no link. Raises OSError."""
+        """Return a descriptor of a file in the folder, which must be no link. Raises OSError."""
         return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=self._folder)
 
     def listen(self) -> socket.socket:
-        """A listening socket that only the owner may open, in place of what an earlier daemon has left behind."""
+        """Return a listening socket for the owner alone, in place of what an earlier daemon has left behind."""
         with suppress(FileNotFoundError):
             os.unlink(SOCKET, dir_fd=self._folder)
         found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -178,7 +178,7 @@ def holder(path: Path) -> int | None:
 
 
 def _after_fork() -> None:
-    """A child that goes on without starting a program must not keep its parent's folders."""
+    """Close the parent's folders in a child that goes on without starting a program."""
     for one in list(_held):
         one.close()
 
@@ -241,7 +241,7 @@ def _check_within(folder: int, path: Path, names: tuple[str, ...], forbidden: in
 
 
 def check_included(path: Path, names: Iterable[str]) -> None:
-    """The same for files that configuration in the folder `path` includes, and for the folders above them.
+    """Check files that the configuration in the folder `path` includes, and the folders above them.
 
     `names` are relative to `path`; others are of somewhere else and not looked at. Raises ConfigError.
     """

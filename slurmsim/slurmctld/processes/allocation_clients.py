@@ -38,7 +38,7 @@ class Holders:
         return END_ROOM * len(self._held)
 
     def take(self, message: Mapping[str, Any], pending: Mapping[str, Any], held: set[int]) -> None:
-        """A connection waits for a job it holds; `held` is what it holds so far."""
+        """Note that a connection waits for a job it holds; `held` is what it holds so far."""
         arguments = message.get("args") or {}
         job_id = arguments.get("job_id")
         # only calls of the job's own user: an allocation ends with its holder
@@ -46,7 +46,7 @@ class Holders:
             self._hold(job_id, held)
 
     def asked(self, message: Mapping[str, Any], answer: Mapping[str, Any], held: set[int]) -> None:
-        """A call was answered: who gets an allocation it wants to hold, holds it from the start."""
+        """Note that a call was answered: a client that wants to hold its allocation holds it from the start."""
         if message.get("call") == "submit" and "ok" in answer:
             job = message["args"]["job"]
             if job.get("allocate") and job.get("held"):
@@ -58,7 +58,7 @@ class Holders:
             self._held[job_id] = self._held.get(job_id, 0) + 1
 
     def leave(self, held: set[int]) -> None:
-        """A connection is gone."""
+        """Note that a connection is gone."""
         for job_id in held:
             self._held[job_id] -= 1
             if not self._held[job_id]:

@@ -61,7 +61,7 @@ def steps_of(live: LiveJob, run: int) -> list[Step]:
 
 
 def left(cluster: LiveCluster, live: LiveJob, run: int) -> None:
-    """A run was ended: nodes on which it had nothing are clean at once."""
+    """End a run: nodes on which it had nothing are clean at once."""
     nodes = cluster.controller.completing.of(live.core.id, run)
     clean = nodes & ~_nodes(live, run)
     if clean and clean != nodes and not _seems_to_die(cluster, live):
@@ -100,5 +100,5 @@ def kill(cluster: LiveCluster, core_id: int, run: int) -> None:
 
 
 def gone(cluster: LiveCluster, live: LiveJob, run: int, nodes: Bitmap) -> None:
-    """These nodes of that run are clean."""
+    """Note that these nodes of that run are clean."""
     cluster.network.tell(cluster.now, [ProcessesGone(live.core.id, run, nodes)])

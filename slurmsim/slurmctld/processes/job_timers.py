@@ -89,7 +89,7 @@ class JobTimers:
     # -- steps ------------------------------------------------------------------------------------------------------
 
     def limit_step(self, live: LiveJob, step: Step, seconds: int) -> None:
-        """The step is stopped by the first scan after it has run for so long."""
+        """Stop the step at the first scan after it has run for so long."""
         due = self._cluster.controller.state.scan_after(self._cluster.now + seconds)
         self._at(due, self._step_is_over_limit, live, step)
 

@@ -94,7 +94,7 @@ class RealJobs:
         return bool(self._waiting)
 
     def take(self) -> Pending | None:
-        """What has come up to be done since the last time, for `flush`; None for nothing."""
+        """Return what has come up to be done since the last time, for `flush`; None for nothing."""
         waiting, self._waiting = self._waiting, []
         ending, self._ending = self._ending, []
         return (waiting, ending, list(self._told)) if waiting or ending or self._told else None
@@ -113,7 +113,7 @@ class RealJobs:
                 self._forget(run)
 
     def over(self, core_id: int, restarts: int) -> None:
-        """The end of that run is on the disk at the next `flush`; its folder goes with the last of its processes."""
+        """Note that the end of that run is on the disk at the next `flush`; its folder goes with its last process."""
         self._begun.discard((core_id, restarts))
         self._told.add((core_id, restarts))
 
@@ -198,7 +198,7 @@ class RealJobs:
         self._later[run] = loop.call_later(seconds, then), at_once
 
     def _notice(self, live: LiveJob, run: Job, why: str) -> Callable[[], None]:
-        """slurmstepd says in the output of a script that runs that its job is ended."""
+        """Return a function that says in a running script's output that its job is ended, as slurmstepd does."""
         node, path, key = self._node(run), self._file(live, "std_err", run), (run.id, run.restarts)
         text = stepd_notices.cancelled(f"JOB {live.id}", node, self.cluster.now, why, self.cluster.release)
 
@@ -226,12 +226,12 @@ class RealJobs:
             end()
 
     def _file(self, live: LiveJob, which: str, run: Job | None = None) -> str | None:
-        """A file of a job; newer releases name it by the node it runs on, older ones by that node's machine."""
+        """Return a file of a job; newer releases name it by the node it runs on, older ones by that node's machine."""
         by_node = row(_NAMED_BY_NODE, self.cluster.release)
         return file_name(live, which, self._node(run or live.core) if by_node else None)
 
     def _node(self, core: Job) -> str:
-        """The first node of a job that has or had some."""
+        """Return the first node of a job that has or had some."""
         assert core.alloc is not None
         return self.cluster.controller.state.table.names[int(core.alloc.indices()[0])]
 
@@ -321,7 +321,7 @@ class RealJobs:
         return found | self._of_components(live, found)
 
     def _of_components(self, live: LiveJob, found: dict[str, str]) -> dict[str, str]:
-        """What the script of a heterogeneous job is told of each component, under names of its own."""
+        """Return what the script of a heterogeneous job is told of each component, under names of its own."""
         components = het_jobs.whole(self.cluster, [live])
         if live.core.sub.het is None or not het_jobs.leads(live):
             return {}
@@ -389,7 +389,7 @@ def run_length(counts: list[int]) -> str:
 
 
 def ended(core: Job, restarts: int, status: int) -> tuple[JobEnded, bool]:
-    """The fact of a wait status, and whether the script never ran."""
+    """Return the fact of a wait status, and whether the script never ran."""
     if status == LAUNCH_FAILED:
         return JobEnded(core.id, JobState.FAILED, f"0:{LAUNCH_FAILED}", restarts), True
     number, code = status & 0x7F, status >> 8 & 0xFF

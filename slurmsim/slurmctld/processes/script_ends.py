@@ -22,7 +22,7 @@ _KILLED = (JobState.CANCELLED, JobState.TIMEOUT, JobState.NODE_FAIL)
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-    """The request by name."""
+    """Return the request by name."""
     return {"ended": partial(_ended, cluster)}
 
 
@@ -52,7 +52,7 @@ def _ended(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> d
 
 
 def name_signal(live: LiveJob, number: int, release: str) -> None:
-    """A job that failed by a signal says so, each release in its way."""
+    """Note the signal of a job that failed by one, each release in its way."""
     if number and live.core.state == JobState.FAILED:
         name = signal.strsignal(number) or f"Unknown signal {number}"
         live.core.reason = row(_SIGNALLED, release).format(number=number, name=name)

@@ -16,7 +16,7 @@ CHANGES = frozenset({"solved"})
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-    """The request by name."""
+    """Return the request by name."""
     return {"solved": partial(_solved, cluster)}
 
 

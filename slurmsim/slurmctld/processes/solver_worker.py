@@ -1,8 +1,8 @@
-"""The process that solves for a live cluster: one request a line on standard input, one answer a line on what was
-standard output.
+"""The process that solves for a live cluster.
 
-It is a program of its own and not a fork: solvers bring threads, and load slowly. It ends as soon as its standard input
-is closed, in the middle of a solve too: the daemon that would have read the answer is gone.
+Requests come on standard input, one a line; answers go to what was standard output, one a line. It is a program of its
+own and not a fork: solvers bring threads, and load slowly. It ends as soon as its standard input is closed, in the
+middle of a solve too: the daemon that would have read the answer is gone.
 """
 
 from __future__ import annotations

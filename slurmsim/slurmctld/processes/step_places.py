@@ -97,7 +97,7 @@ def _usable(asked: Mapping[str, Any], rooms: Sequence[Room]) -> tuple[list[int],
 
 
 def _nodes(asked: Mapping[str, Any], rooms: Sequence[Room], usable: Sequence[int], blocked: bool) -> list[int]:
-    """The nodes of the step. Raises Refusal."""
+    """Return the nodes of the step. Raises Refusal."""
     least, most = int(asked.get("min_nodes") or 1), int(asked.get("max_nodes") or len(rooms))
     cpus = 0 if asked.get("overcommit") else int(asked.get("cpu_count") or 0)
     if most < least:

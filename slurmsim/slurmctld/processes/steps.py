@@ -39,7 +39,7 @@ MAX_TASKS_PER_NODE = 512  # slurm.conf's default
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-    """The calls about steps."""
+    """Return the calls about steps."""
     return {
         "step_create": lambda a, person: create(cluster, a["step"], person, wait=bool(a.get("wait"))),
         "step_end": lambda arguments, person: end(cluster, arguments, person),
@@ -49,7 +49,7 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], 
 
 
 def one(cluster: LiveCluster, job_id: Any) -> LiveJob:
-    """The job with that id of its own. Raises Refusal."""
+    """Return the job with that id of its own. Raises Refusal."""
     live = cluster.shown(int(job_id))
     if live is None:
         raise Refusal(INVALID_JOB, 2017)
@@ -109,7 +109,7 @@ def _counter(cluster: LiveCluster, live: LiveJob) -> LiveJob:
 
 
 def _number(cluster: LiveCluster, live: LiveJob, asked: Mapping[str, Any]) -> int:
-    """The number of a new step: the next one, or what it has in another component already. Raises Refusal."""
+    """Return the number of a new step: the next one, or what it has in another component already. Raises Refusal."""
     number, het = asked.get("step_id"), live.core.sub.het
     if number is None:
         return _counter(cluster, live).next_step
@@ -128,7 +128,7 @@ def _names(text: str) -> list[str]:
 
 
 def rooms(live: LiveJob) -> list[Room]:
-    """What the nodes of a running job have, and what its steps use of it."""
+    """Return what the nodes of a running job have, and what its steps use of it."""
     alloc = live.core.alloc
     assert alloc is not None
     count = alloc.n_nodes
@@ -151,7 +151,7 @@ def rooms(live: LiveJob) -> list[Room]:
 
 
 def _limit(cluster: LiveCluster, live: LiveJob, step: Step) -> None:
-    """A step with a time limit of its own is stopped by the first scan after it."""
+    """Stop a step with a time limit of its own at the first scan after it."""
     limit = step.asked.get("time_limit")
     if not limit or int(limit) >= UNLIMITED:
         return
@@ -159,7 +159,7 @@ def _limit(cluster: LiveCluster, live: LiveJob, step: Step) -> None:
 
 
 def end(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
-    """A step's tasks are over."""
+    """End a step: its tasks are over."""
     live = one(cluster, arguments["job_id"])
     if person.uid not in (live.person.uid, cluster.owner):
         raise Refusal(DENIED, 2002)
@@ -178,7 +178,7 @@ def end(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> d
 
 
 def began(cluster: LiveCluster, live: LiveJob) -> None:
-    """A job was launched: its script, if it has one, is a step; ``PrologFlags=contain`` makes another."""
+    """Make the steps of a launched job: its script, if it has one; ``PrologFlags=contain`` makes another."""
     core = live.core
     assert core.alloc is not None
     members = tuple(int(i) for i in core.alloc.indices())
@@ -193,7 +193,7 @@ def began(cluster: LiveCluster, live: LiveJob) -> None:
 
 
 def over(cluster: LiveCluster, live: LiveJob, run: Job) -> None:
-    """A run of a job ended: so did its steps. A script that really runs reports for itself, and srun for its tasks."""
+    """End the steps of an ended run. A script that really runs reports for itself, and srun for its tasks."""
     code, _, number = str(run.exit_code).partition(":")
     status = int(code) << 8 | int(number or 0)
     ended_by_itself = run.state in (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
@@ -229,14 +229,14 @@ def killed(cluster: LiveCluster, live: LiveJob) -> list[int]:
 
 
 def batch_over(live: LiveJob, now: int, run: int, status: int) -> None:
-    """The script of that run ended."""
+    """End the step of the script of that run."""
     for step in live.steps:
         if step.number == BATCH and step.run == run:
             step.finish(now, status)
 
 
 def cancel(cluster: LiveCluster, jobs: Sequence[LiveJob], number: int, asked: int | None, by: int) -> bool:
-    """scancel of one step: end it, or signal its tasks; whether there is such a step."""
+    """Cancel one step: end it, or signal its tasks; return True if there is such a step."""
     found = False
     for live in jobs:
         for step in live.running_steps:

@@ -51,7 +51,7 @@ _SAID = {
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-    """The calls about allocations, and the ones that may take long to answer."""
+    """Return the calls about allocations, and the ones that may take long to answer."""
     return {
         "complete_job": lambda arguments, person: complete(cluster, arguments, person),
         "client_gone": lambda arguments, person: client_gone(cluster, arguments, person),
@@ -64,7 +64,7 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], 
 
 
 def answer(cluster: LiveCluster, live: LiveJob) -> dict[str, Any]:
-    """What the submission of an allocation is answered: with ``immediate`` the job may have failed already."""
+    """Return what the submission of an allocation is answered: with ``immediate`` the job may have failed already."""
     core = live.core
     cluster.network.tell(cluster.now, [StartAtOnce(core.id)])
     found: dict[str, Any] = {"job_id": live.id, "granted": core.state == JobState.RUNNING}
@@ -103,7 +103,7 @@ def _has_nodes(cluster: LiveCluster, core: Job) -> bool:
 
 
 def _fail(cluster: LiveCluster, live: LiveJob, found: dict[str, Any], text: str) -> dict[str, Any]:
-    """The job has its id and its record, and is over: it cannot be had at once, or ever."""
+    """End a job that cannot be had at once, or ever; it has its id and its record."""
     core = live.core
     cluster.network.tell(cluster.now, [Cancel(core.id)])
     core.state, core.reason, core.exit_code = JobState.FAILED, Reason.BAD_CONSTRAINTS, "1:0"
@@ -112,7 +112,7 @@ def _fail(cluster: LiveCluster, live: LiveJob, found: dict[str, Any], text: str)
 
 
 def complete(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
-    """The holder of an allocation gives it back, with the wait status it ended with. Raises Refusal."""
+    """Give an allocation back, with the wait status its holder ended with. Raises Refusal."""
     live = one(cluster, arguments["job_id"])
     if person.uid not in (live.person.uid, cluster.owner):
         raise Refusal("Invalid user id")
@@ -130,7 +130,7 @@ def complete(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person)
 
 
 def client_gone(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
-    """The client of an allocation went while it waited, and did not say so: the daemon's own call. Raises Refusal."""
+    """Note that the client of a pending allocation went silently: the daemon's own call. Raises Refusal."""
     live = one(cluster, arguments["job_id"])
     if person.uid != cluster.owner:
         raise Refusal("Invalid user id")
@@ -153,7 +153,7 @@ def cancel(cluster: LiveCluster, live: LiveJob, by: int) -> None:
 
 
 def allocation(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
-    """What a running job has, as srun and salloc are told. Raises Refusal."""
+    """Return what a running job has, as srun and salloc are told. Raises Refusal."""
     live = _own(cluster, arguments, person)
     if live.over:
         raise Refusal(ALREADY_DONE, 2021)
@@ -163,7 +163,7 @@ def allocation(cluster: LiveCluster, arguments: Mapping[str, Any], person: Perso
 
 
 def _own(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> LiveJob:
-    """The job a request is about, if it is that user's or one of an operator's wards. Raises Refusal."""
+    """Return the job a request is about, if it is that user's or one of an operator's wards. Raises Refusal."""
     live = one(cluster, arguments["job_id"])
     if person.uid != live.person.uid and not cluster.is_operator(person):
         raise Refusal(DENIED, 2002)
@@ -171,7 +171,7 @@ def _own(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> 
 
 
 def facts(cluster: LiveCluster, live: LiveJob) -> dict[str, Any]:
-    """The allocation of a job that runs; of the leader of a heterogeneous job also those of its ``components``."""
+    """Return the allocation of a running job; for the leader of a heterogeneous job also its ``components``."""
     found = _of_one(cluster, live)
     if live.core.sub.het is not None and het_jobs.leads(live):
         found["components"] = [_component(cluster, live.id, offset) for offset in range(live.core.sub.het[1])]

@@ -41,7 +41,7 @@ def check_cap(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
 
 
 def profile_of(cluster: LiveCluster, request: ResourceRequest, asked: Mapping[str, Any]) -> Profile | None:
-    """The profile of a job with that request; None where it says nothing of its application. Raises Refusal."""
+    """Return the profile of a job with that request; None where it says nothing of its application. Raises Refusal."""
     if asked.get("allocate"):
         return None
     said = application(asked)

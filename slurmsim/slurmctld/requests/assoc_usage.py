@@ -102,7 +102,7 @@ def _keys(live: LiveJob) -> Iterator[Key]:
 
 
 def assoc_mgr(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> Answer:
-    """The records of the kinds asked for; of some users, accounts and QOS."""
+    """Return the records of the kinds asked for; of some users, accounts and QOS."""
     db = cluster.database
     flags = set(arguments.get("flags") or ("users", "assoc", "qos"))
     users, accounts = (_folded(arguments.get(key)) for key in ("users", "accounts"))

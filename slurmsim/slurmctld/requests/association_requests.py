@@ -22,7 +22,7 @@ CHANGES = frozenset({"account_change"})
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], Answer]]:
-    """The requests about associations."""
+    """Return the requests about associations."""
 
     def change(arguments: dict[str, Any], person: Person) -> Answer:
         return AnyChange(cluster, person, commit=True).run(arguments)

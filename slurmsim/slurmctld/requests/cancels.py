@@ -30,7 +30,7 @@ NOT_NOW = "Job can not be altered now, try again later"
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-    """The request by name."""
+    """Return the request by name."""
     return {"kill": partial(_kill, cluster)}
 
 
@@ -45,7 +45,7 @@ def _kill(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> di
 
 
 def _cancel(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-    """scancel of one job, an array, or tasks of it; other signals go to what really runs.
+    """Cancel one job, an array, or tasks of it; other signals go to what really runs.
 
     What waits hears none: for slurmctld it is on its way to a state in which it could.
     """

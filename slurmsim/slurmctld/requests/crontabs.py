@@ -51,11 +51,11 @@ class Crontabs:
         self._cluster, self._submissions, self._forget = cluster, submissions, forget
 
     def calls(self) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-        """The requests by name."""
+        """Return the requests by name."""
         return {"crontab": self.show, "update_crontab": self.update, "remove_crontab": self.remove}
 
     def show(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        """A user's table; None where there is none. Raises Refusal."""
+        """Return a user's table; None where there is none. Raises Refusal."""
         return {"crontab": self._cluster.crontabs.get(self._owner(arguments, person).uid)}
 
     def remove(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Crontabs:
         return {}
 
     def update(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        """A new table; which lines were refused, and why, if any were. Raises Refusal."""
+        """Take a new table; return which lines were refused, and why, if any were. Raises Refusal."""
         owner, cluster = self._owner(arguments, person), self._cluster
         entries = [(entry, _times(entry["spec"])) for entry in arguments["jobs"]]
         before, made = self._jobs_of(owner), list[LiveJob]()
@@ -103,7 +103,7 @@ class Crontabs:
         return [live for live in found if live.person.uid == owner.uid and recurs(live) and not live.over]
 
     def _end(self, jobs: Sequence[LiveJob]) -> None:
-        """These jobs' table is gone."""
+        """End these jobs: their table is gone."""
         cluster = self._cluster
         waits = [live for live in jobs if live.core.state == JobState.PENDING]
         waited = [(live, waits_for(live, cluster), looked_last(live, cluster)) for live in waits]
@@ -114,7 +114,7 @@ class Crontabs:
             live.core.exit_code, live.core.reason, live.core.scheduler = REPLACED, reason, scheduler
 
     def _undo(self, jobs: Sequence[LiveJob]) -> None:
-        """These jobs were never to be seen."""
+        """Undo these jobs, so that they are never seen."""
         for live in jobs:
             stop(live)
         self._cluster.network.tell(self._cluster.now, [Cancel(live.core.id) for live in jobs])
@@ -122,7 +122,7 @@ class Crontabs:
 
 
 def _times(text: object) -> Cron:
-    """The times of a request. Raises Refusal."""
+    """Return the times of a request. Raises Refusal."""
     try:
         found = of(str(text))
     except CronError:

@@ -33,7 +33,7 @@ def check(cluster: LiveCluster, asked: Sequence[Mapping[str, Any]], *, will_run:
 
 
 def requests(asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The requests of the components: they begin together, and those behind the leader have a script of their own.
+    """Return the requests of the components, which begin together; all but the leader have their own script.
 
     It does nothing, and is never run.
     """
@@ -47,7 +47,7 @@ def requests(asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def script_of(script: str, offset: int) -> str:
-    """The script slurmctld keeps for a component: the leader's, or the first line and its own ``#SBATCH`` lines."""
+    """Return the script kept for a component: the leader's, or the first line and its own ``#SBATCH`` lines."""
     if not offset:
         return script
     first, *lines = script.splitlines()

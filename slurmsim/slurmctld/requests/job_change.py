@@ -65,11 +65,11 @@ class Update:
         self.ranks = False  # the way out leads past the end of an update, also where it is refused
 
     def get(self, name: str) -> Any:
-        """What is asked for a field; None leaves it."""
+        """Return what is asked for a field; None leaves it."""
         return self.asked.get(name)
 
     def present(self, name: str) -> Any:
-        """What the job asked for."""
+        """Return what the job asked for."""
         return self.live.asked.get(name)
 
     def set(self, *names: str) -> None:
@@ -89,7 +89,7 @@ class Update:
             raise Refusal(DENIED, 2002)
 
     def submission_of(self, core: Job) -> Submission:
-        """The job's submission with what has been noted. Raises SubmitError."""
+        """Return the job's submission with what has been noted. Raises SubmitError."""
         new = self.new
         changes: dict[str, Any] = {field: new[name] or type(getattr(core.sub, field) or "")()
                                    for name, field in _SUB.items() if name in new and name != "deadline"}  # fmt: skip

@@ -20,12 +20,12 @@ _LOOKED_AT = (Reason.RESOURCES, Reason.PRIORITY)
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
-    """The request by name."""
+    """Return the request by name."""
     return {"job_counts": lambda arguments, person: count(cluster)}
 
 
 def count(cluster: LiveCluster) -> Arguments:
-    """Groups of jobs, and how many different nodes those of a user, an account, a partition and all have.
+    """Return groups of jobs, and how many different nodes a user, an account, a partition and all have.
 
     A group is ``[state, flag, user, account, partition, kind]`` and the numbers of `MEASURES`; the kind of a waiting
     job is ``held``, ``dependency``, ``looked at`` (some scheduler found no place for it) or nothing.

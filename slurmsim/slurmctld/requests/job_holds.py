@@ -15,7 +15,7 @@ from slurmsim.states import Reason, is_held
 
 
 def hold_record(cluster: LiveCluster, record: Record, kind: str, person: Person) -> None:
-    """What an update of the priority to 0 or to infinity does to one record (_update_job, 22.05). Raises Refusal."""
+    """Hold or release one record by a priority of 0 or infinity (_update_job, 22.05). Raises Refusal."""
     live = record.first
     check_changeable(live)
     operator = cluster.is_operator(person)

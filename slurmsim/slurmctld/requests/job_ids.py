@@ -50,7 +50,7 @@ class Named:
 
 
 def records_of(cluster: LiveCluster, text: str, *, split: bool) -> Named:
-    """The records of ``N``, ``N_T``, ``N_list`` or ``N_*``. Raises Refusal.
+    """Return the records of ``N``, ``N_T``, ``N_list`` or ``N_*``. Raises Refusal.
 
     With `split` tasks that are named apart from others leave the array's record; without, that record is meant.
     """

@@ -15,7 +15,7 @@ NOT_NOW = "Requested partition configuration not available now"
 
 
 def partition_takes(cluster: LiveCluster, live: LiveJob) -> None:
-    """Raises Refusal if the partition is inactive, closed to the job's user, or has not as many CPUs.
+    """Raise Refusal if the partition is inactive, closed to the job's user, or has not as many CPUs.
 
     That it is down, or that the job asks for too many nodes or too much time, may change: nothing is said of it.
     """

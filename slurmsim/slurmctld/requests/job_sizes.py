@@ -18,7 +18,7 @@ _COUNTED = frozenset({
 
 
 def counts(u: Update) -> None:
-    """What other numbers of nodes, CPUs or tasks make of each other; what is not named stays as it is."""
+    """Adapt numbers of nodes, CPUs and tasks to each other after an update; what is not named stays as it is."""
     if not u.pending or _COUNTED.isdisjoint(u.asked):
         return
     core, request = u.core, u.core.request
@@ -88,7 +88,7 @@ def sizes(u: Update) -> None:
 
 
 def keep_cpus_a_node(u: Update) -> None:
-    """An update does not work MinCPUsNode out anew: it is what is asked for now, or what it was."""
+    """Keep MinCPUsNode as asked for now, or as it was: an update does not work it out anew."""
     u.new["pn_min_cpus_settled"] = int(u.get("pn_min_cpus") or 0) or pn_min_cpus(Row(u.live), u.cluster)
 
 

@@ -18,7 +18,7 @@ SEVERAL_PARTITIONS = "Requested partition configuration not available now"
 
 
 def named_for_top(cluster: LiveCluster, text: str) -> list[Record]:
-    """The records of ``N,N_T,...``, an array's own standing for it. Raises Refusal when one does not exist."""
+    """Return the records of ``N,N_T,...``, an array's own standing for it. Raises Refusal when one does not exist."""
     found = [records_of(cluster, word, split=True) for word in text.split(",") if word]
     if not found or any(not named.records for named in found):
         raise Refusal(INVALID_JOB, 2017)
@@ -26,7 +26,7 @@ def named_for_top(cluster: LiveCluster, text: str) -> list[Record]:
 
 
 def to_the_top(cluster: LiveCluster, named: list[Record], owner: Person | None) -> list[SetNice]:
-    """What makes `named` the first of their kind; only those of `owner`, when given. Raises Refusal."""
+    """Return what makes `named` the first of their kind; only those of `owner`, when given. Raises Refusal."""
     first = _waiting(named, owner)
     chosen = {id(record.first) for record in first}
     others = [one for one in _all(cluster) if id(one.first) not in chosen and _alike(one, first[0])]

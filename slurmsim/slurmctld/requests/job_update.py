@@ -422,7 +422,7 @@ def _the_rest(u: Update) -> None:
 
 
 def _together(u: Update) -> None:
-    """What was noted must be possible as a whole."""
+    """Check that what was noted is possible as a whole."""
     if u.pending and not is_held(u.core.reason):
         u.test()
     elif u.pending:

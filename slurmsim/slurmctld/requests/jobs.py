@@ -36,7 +36,7 @@ _RAN = (JobState.RUNNING, JobState.SUSPENDED)
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
-    """The requests by name."""
+    """Return the requests by name."""
     control = _Jobs(cluster)
     return {
         "hold_job": control.hold, "update_job": control.update, "suspend_job": control.suspend,
@@ -71,7 +71,7 @@ class _Jobs:
     # -- update -----------------------------------------------------------------------------------------------------
 
     def update(self, arguments: Arguments, person: Person) -> Arguments:
-        """scontrol update job."""
+        """Carry out ``scontrol update job``."""
         acting = arguments.get("acting_uid")
         if acting is not None and self._operator(person):
             person = self.cluster.people.by_uid(int(acting))
@@ -84,7 +84,7 @@ class _Jobs:
         return for_each(self.cluster, named, lambda record: update(self.cluster, record, job, person))
 
     def update_step(self, arguments: Arguments, person: Person) -> Arguments:
-        """scontrol update stepid: steps' limits are not kept."""
+        """Refuse ``scontrol update stepid``: steps' limits are not kept."""
         found = self.cluster.find(str(arguments.get("job_id")))
         if not found:
             raise Refusal(INVALID_JOB, 2017)
@@ -165,7 +165,7 @@ class _Jobs:
             self._tell(Requeue(core.id))
 
     def _again(self, live: LiveJob) -> None:
-        """A job that has ended is submitted once more, under its id, account and QOS. Raises Refusal."""
+        """Submit an ended job once more, under its id, account and QOS. Raises Refusal."""
         before, network = live.core, self.cluster.network
         left = tres_given(Row(live), self.cluster)  # only epilogs take it away, and there is none
         sub = replace(before.sub, begin=self.cluster.now + AGAIN_S, hold=False, account=before.account, qos=before.qos)
@@ -201,7 +201,7 @@ class _Jobs:
         return {}
 
     def notify(self, arguments: Arguments, person: Person) -> Arguments:
-        """A message for the job's own terminal: a batch job has none but its error file."""
+        """Send a message to the job's terminal; a batch job has only its error file."""
         found = self.cluster.find(str(arguments["job_id"]))
         if not found:
             raise Refusal(INVALID_JOB, 2017)
@@ -228,7 +228,7 @@ class _Jobs:
         return {"state": "waiting" if waits else "ready"}
 
     def script(self, arguments: Arguments, person: Person) -> Arguments:
-        """The script of a batch job, for its owner and operators."""
+        """Return the script of a batch job, for its owner and operators."""
         found = self.cluster.find(str(arguments["job_id"]))
         if not found:
             raise Refusal(INVALID_JOB, 2017)

@@ -19,7 +19,7 @@ BAD_NODE = "Invalid node name specified"
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-    """The calls of this module."""
+    """Return the calls of this module."""
     return {"node_action": lambda arguments, person: node_action(cluster, arguments, person)}
 
 

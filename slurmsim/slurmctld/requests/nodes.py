@@ -44,7 +44,7 @@ _TEXTS = ("comment", "extra", "node_addr", "node_hostname", "features_act", "cpu
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
-    """The requests by name."""
+    """Return the requests by name."""
     control = _Nodes(cluster)
     return {
         "update_node": control.update, "create_node": control.create, "delete_node": control.delete,
@@ -82,7 +82,7 @@ class _Nodes:
         return names
 
     def update(self, arguments: Arguments, person: Person) -> Arguments:
-        """scontrol update nodename."""
+        """Carry out ``scontrol update nodename``."""
         administrators_only(self.cluster, person)
         names = self._names(str(arguments.get("names") or ""))
         hosts = {field: self._hosts(str(arguments[field]), names)
@@ -131,7 +131,7 @@ class _Nodes:
 
     @staticmethod
     def _hosts(text: str, names: tuple[str, ...]) -> dict[str, str]:
-        """An address or host name for each node. Raises Refusal unless there are as many."""
+        """Return the address or host name of each node. Raises Refusal unless there are as many."""
         try:
             found = expand(text, MOST_NAMES)
         except ValueError:
@@ -172,7 +172,7 @@ class _Nodes:
         return AlterNodes(names, weight, _words(features), counts, _words(active))
 
     def _state(self, name: str, state: str, reason: str) -> list[Fact]:
-        """What a state asked for one node is to the core. Raises Refusal for a transition there is not."""
+        """Return what a state asked for one node is to the core. Raises Refusal for a transition there is not."""
         states, power = self.cluster.controller.node_states, self.cluster.controller.power
         i, only = self.cluster.controller.state.table.index[name], (name,)
         bit = 1 << i
@@ -220,7 +220,7 @@ class _Nodes:
         self.cluster.node_texts.setdefault(i, {})["registers"] = self.cluster.now
 
     def reboot(self, arguments: Arguments, person: Person) -> Arguments:
-        """scontrol reboot."""
+        """Carry out ``scontrol reboot``."""
         if not self.cluster.conf.scalar("RebootProgram"):  # scontrol sees that by itself, before it asks
             raise Refusal("RebootProgram isn't defined")
         administrators_only(self.cluster, person)
@@ -243,12 +243,12 @@ class _Nodes:
         return {}
 
     def create(self, arguments: Arguments, person: Person) -> Arguments:
-        """scontrol create node: not modelled."""
+        """Refuse ``scontrol create node``: it is not modelled."""
         administrators_only(self.cluster, person)
         raise Refusal("Requested operation not supported on this system")
 
     def delete(self, arguments: Arguments, person: Person) -> Arguments:
-        """scontrol delete node: only dynamic ones may go, and there are none."""
+        """Refuse ``scontrol delete node``: only dynamic nodes may go, and there are none."""
         administrators_only(self.cluster, person)
         self._names(str(arguments["target"]))
         raise Refusal("Requested operation not supported on this system")

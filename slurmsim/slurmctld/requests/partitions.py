@@ -42,7 +42,7 @@ _DEFAULTS = {"defcpupergpu": "DefCpuPerGPU", "defmempergpu": "DefMemPerGPU"}
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
-    """The requests by name."""
+    """Return the requests by name."""
     control = _Partitions(cluster)
     return {
         "update_partition": control.update, "create_partition": control.create, "delete_partition": control.delete,
@@ -54,7 +54,7 @@ class _Partitions:
         self.cluster = cluster
 
     def update(self, arguments: Arguments, person: Person) -> Arguments:
-        """scontrol update partitionname."""
+        """Carry out ``scontrol update partitionname``."""
         administrators_only(self.cluster, person)
         asked = arguments["partition"]
         found = self.cluster.controller.state.cluster.by_name.get(str(asked["name"]))
@@ -64,7 +64,7 @@ class _Partitions:
         return {}
 
     def create(self, arguments: Arguments, person: Person) -> Arguments:
-        """scontrol create partitionname."""
+        """Carry out ``scontrol create partitionname``."""
         administrators_only(self.cluster, person)
         asked = arguments["partition"]
         name = str(asked["name"])
@@ -99,7 +99,7 @@ class _Partitions:
                 kept[row.name] = _defaults(asked[row.name]) if row.name == "job_defaults" else asked[row.name]
 
     def _keep_counted(self, name: str, tres: str) -> None:
-        """What jobs ask for stays as it was counted (job_set_req_tres), though it would be another now.
+        """Keep what jobs ask for as it was counted (job_set_req_tres), though it would be another now.
 
         A new default is what jobs without memory of their own ask for (job_limits_check); new weights are not looked
         at before their TRES change. What has started is billed as it was then, and its request still comes to the same.
@@ -120,7 +120,7 @@ class _Partitions:
                 live.asked = {**live.asked, "billed": [core.start_time, billed(live, self.cluster)]}
 
     def _spec(self, asked: Mapping[str, Any], before: PartitionSpec) -> PartitionSpec:
-        """The partition with what is asked. Raises Refusal."""
+        """Return the partition with what is asked. Raises Refusal."""
         changes: dict[str, Any] = {}
         if asked.get("qos") and not self._knows_qos(str(asked["qos"])):
             raise Refusal("Invalid qos specification")
@@ -185,7 +185,7 @@ class _Partitions:
         return tuple(name for name in table.names if name in chosen)
 
     def delete(self, arguments: Arguments, person: Person) -> Arguments:
-        """scontrol delete partitionname: not while a job is in it, or a reservation names it."""
+        """Delete a partition, but not while a job is in it, or a reservation names it."""
         administrators_only(self.cluster, person)
         name = str(arguments["target"])
         if name not in self.cluster.controller.state.cluster.by_name:

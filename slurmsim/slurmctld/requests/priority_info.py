@@ -29,7 +29,7 @@ _WEIGHTS = {"age": "w_age", "assoc": "w_assoc", "fairshare": "w_fairshare", "siz
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], Answer]]:
-    """The requests about priorities and shares."""
+    """Return the requests about priorities and shares."""
     return {
         "priority_factors": lambda arguments, person: factors(cluster, person),
         "shares": lambda arguments, person: shares(cluster, arguments, person),
@@ -40,7 +40,7 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], 
 
 
 def factors(cluster: LiveCluster, person: Person) -> Answer:
-    """The factors of every pending job that may start by now, one row a partition it asks for."""
+    """Return the factors of every pending job that may start by now, one row a partition it asks for."""
     controller, option = cluster.controller, cluster.spec.option
     plugin = controller.priority
     kind = str(option("PriorityType"))
@@ -83,7 +83,7 @@ _LOOKED_AT_NO_FURTHER = (Reason.RESERVATION, Reason.DEPENDENCY_NEVER)
 
 
 def _of_job(plugin: Multifactor, core: Job, at: int, now: int, tried: int) -> Answer:
-    """The weighted factors; of a job with a priority of its own only that."""
+    """Return the weighted factors; of a job with a priority of its own only that."""
     if core.sub.priority is not None:
         return {"direct": int(core.sub.priority), "nice": 0, "site": 0, "tres": {}} | dict.fromkeys(_WEIGHTS, 0.0)
     assoc, size, part, qos, *_ = plugin.weighted(core, at, tried)

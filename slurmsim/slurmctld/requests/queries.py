@@ -24,7 +24,7 @@ CHANGES: frozenset[str] = frozenset()
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-    """The requests by name."""
+    """Return the requests by name."""
     q = _Queries(cluster)
     return {
         "jobs": q.jobs, "nodes": q.nodes, "partitions": q.partitions, "users": q.users, "config": q.config,
@@ -117,7 +117,7 @@ class _Queries:
     def _table(
         self, table: Mapping[str, Callable[[Any, LiveCluster], Any]], rows: Sequence[Any], arguments: dict[str, Any]
     ) -> dict[str, Any]:
-        """The answer: the asked fields of all rows."""
+        """Return the answer: the asked fields of all rows."""
         columns = {}
         for name in arguments["fields"]:
             get = table.get(name)

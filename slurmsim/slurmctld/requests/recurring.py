@@ -22,7 +22,7 @@ def recurs(live: LiveJob) -> bool:
 
 
 def check_changeable(live: LiveJob) -> None:
-    """Raises Refusal for a job that recurs: its table is what to change."""
+    """Raise Refusal for a job that recurs: its table is what to change."""
     if recurs(live) and not live.over:
         raise Refusal(*NOT_TO_BE_CHANGED)
 
@@ -33,7 +33,7 @@ def words(cluster: LiveCluster) -> list[str]:
 
 
 def check_cancel(cluster: LiveCluster, jobs: Sequence[LiveJob], *, said: bool) -> None:
-    """Raises Refusal where jobs that recur are to be cancelled, and that is not `said` though it has to be."""
+    """Raise Refusal where jobs that recur are to be cancelled, and that is not `said` though it has to be."""
     if not said and "explicit_scancel" in words(cluster) and any(map(recurs, jobs)):
         raise Refusal(*NOT_SAID)
 
@@ -53,6 +53,6 @@ def disable(cluster: LiveCluster, jobs: Sequence[LiveJob]) -> None:
 
 
 def stop(live: LiveJob) -> None:
-    """A job does not recur any more."""
+    """Let a job recur no more."""
     live.core.sub.cron = ""
     live.asked = {**live.asked, "crontab_lines": None}

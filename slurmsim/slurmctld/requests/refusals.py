@@ -117,14 +117,14 @@ def _check_partitions(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
 
 
 def _check_first(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
-    """What is wrong before a partition is: nodes that are not known."""
+    """Refuse unknown nodes, before a partition is tested."""
     known = cluster.controller.state.table.index
     if any(name not in known for key in ("req_nodes", "exc_nodes") for name in names_of(asked.get(key))):
         raise SubmitError(BAD_NODES)
 
 
 def _check_deadline(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
-    """The job must be able to end in time; before 24.11 its limit was not looked at (_valid_job_part)."""
+    """Refuse a job that cannot end in time; before 24.11 its limit was not looked at (_valid_job_part)."""
     deadline = int(asked.get("deadline") or 0)
     if not deadline:
         return
@@ -157,7 +157,7 @@ def check_gres(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
 
 
 def lines(cluster: LiveCluster, error: SubmitError, asked: Mapping[str, Any]) -> list[str]:
-    """What is said of a refusal: the error's text, last, and lines before it."""
+    """Return what is said of a refusal: the error's text, last, and lines before it."""
     limit, colon, rest = error.text.partition(": ")
     text = rest if colon and rest == OVER_LIMIT else error.text
     return [*_before(cluster, text, limit, asked), text]
@@ -202,7 +202,7 @@ def _featured(cluster: LiveCluster, asked: Mapping[str, Any]) -> list[NodeSpec]:
 
 
 def _lacks(spec: NodeSpec, asked: Mapping[str, Any], cpus: int, memory: int) -> list[str]:
-    """What a node has too little of; of several that have, the heaviest is told of (_set_err_msg)."""
+    """Return what a node has too little of; of several that have, the heaviest is told of (_set_err_msg)."""
     if cpus > spec.cpus:
         return ["CPU count per node can not be satisfied"]
     if memory > spec.real_memory_mib:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def keep_rejected(
     cluster: LiveCluster, shown: int, asked: Mapping[str, Any], person: Person, order: int
 ) -> LiveJob | None:
-    """The record of a job no node could ever run; None where not even that can be made."""
+    """Return the record of a job no node could ever run; None where not even that can be made."""
     controller = cluster.controller
     try:
         sub = submission(shown, asked, person.name, cluster.now, bool(cluster.spec.option("JobRequeue")))

@@ -44,7 +44,7 @@ def normalised_request(cluster: LiveCluster, asked: dict[str, Any]) -> dict[str,
 
 
 def _least_nodes(cluster: LiveCluster, partitions: str) -> int:
-    """The smallest MinNodes of the partitions; 0 where one of them is unknown."""
+    """Return the smallest MinNodes of the partitions; 0 where one of them is unknown."""
     state = cluster.controller.state.cluster
     names = [name for name in partitions.split(",") if name]
     found = [state.by_name.get(name) for name in names] or [state.default]

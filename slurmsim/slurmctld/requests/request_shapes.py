@@ -118,7 +118,7 @@ _OF_KINDS: dict[str, Shape] = {
 
 
 def settable(rows: Iterable[Field]) -> Fields:
-    """The shape of a record that an update gives: the rows that have a keyword, each as its kind is."""
+    """Return the shape of a record that an update gives: the rows that have a keyword, each as its kind is."""
     return Fields({row.name: _OF_KINDS[row.kind] for row in rows if row.update}, frozenset({"name"}))
 
 

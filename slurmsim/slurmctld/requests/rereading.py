@@ -25,7 +25,7 @@ CHANGES = frozenset({"reconfigure"})
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
-    """The requests by name."""
+    """Return the requests by name."""
 
     def reconfigure(arguments: Arguments, person: Person) -> Arguments:
         administrators_only(cluster, person)

@@ -34,7 +34,7 @@ USERS_OR_GROUPS = "Reservations can't have users and groups specified, only one 
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
-    """The requests by name."""
+    """Return the requests by name."""
     control = _Reservations(cluster)
     return {
         "create_reservation": control.create, "update_reservation": control.update,
@@ -47,7 +47,7 @@ class _Reservations:
         self.cluster = cluster
 
     def _tell(self, fact: Fact) -> None:
-        """Raises Refusal with Slurm's text."""
+        """Tell the controller of a fact. Raises Refusal with Slurm's text."""
         network = self.cluster.network
         already = len(network.refused_reservations)
         network.tell(self.cluster.now, [fact])
@@ -102,7 +102,7 @@ class _Reservations:
                 raise Refusal(BAD_ACCOUNT)
 
     def _flags(self, words: list[str]) -> tuple[frozenset[str], frozenset[str]]:
-        """Flags to set and to clear."""
+        """Return the flags to set and to clear."""
         try:
             found = [(word[0], canonical_flag(word[1:])) for word in words if word[1:] != "SKIP"]
         except ValueError as error:
@@ -139,7 +139,7 @@ class _Reservations:
     # -- the requests -----------------------------------------------------------------------------------------------
 
     def create(self, arguments: Arguments, person: Person) -> Arguments:
-        """scontrol create reservation."""
+        """Carry out ``scontrol create reservation``."""
         operators_only(self.cluster, person)
         asked = arguments["reservation"]
         get = asked.get
@@ -186,7 +186,7 @@ class _Reservations:
         return start + (ONE_YEAR_S if minutes is None or minutes >= INFINITE else int(minutes) * 60)
 
     def update(self, arguments: Arguments, person: Person) -> Arguments:
-        """scontrol update reservationname."""
+        """Carry out ``scontrol update reservationname``."""
         operators_only(self.cluster, person)
         asked = arguments["reservation"]
         get = asked.get
@@ -222,7 +222,7 @@ class _Reservations:
     def _people(
         self, asked: Mapping[str, Any], name: str, r: Reservation | None
     ) -> tuple[tuple[str, ...] | None, str | None]:
-        """The users it is for after an update, None for those it has; and its groups. Raises Refusal for both."""
+        """Return its users after an update, None for those it has; and its groups. Raises Refusal for both."""
         before = self.cluster.reservation_texts.get(name, {}).get("groups")
         listed = tuple((before or "").split(",")) if before else ()
         named = r.users if r is not None and not before else ()
@@ -251,7 +251,7 @@ class _Reservations:
         return present + seconds if sign == "+" else max(present - seconds, 0)
 
     def delete(self, arguments: Arguments, person: Person) -> Arguments:
-        """scontrol delete reservationname."""
+        """Carry out ``scontrol delete reservationname``."""
         operators_only(self.cluster, person)
         name = str(arguments["target"])
         self._tell(DeleteReservation(name))
@@ -260,7 +260,7 @@ class _Reservations:
 
 
 def _altered(names: list[str], before: tuple[str, ...], refusal: str) -> tuple[str, ...]:
-    """The list `before` without, or with, each of `names`; one of who may not use it keeps `-` before its names.
+    """Return the list `before` without, or with, each of `names`; one of who may not use it keeps `-` before its names.
 
     Raises Refusal for who is to be taken out of a list he is not in (_handle_add_remove_names, reservation.c, 24.11).
     """

@@ -26,7 +26,7 @@ class Shape(Protocol):
     """What a value has to be."""
 
     def check(self, value: Any, where: str) -> None:
-        """Raises Malformed."""
+        """Raise Malformed for a value that does not have this shape."""
 
 
 @dataclass(frozen=True, slots=True)

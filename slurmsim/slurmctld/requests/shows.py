@@ -20,7 +20,7 @@ CHANGES: frozenset[str] = frozenset()
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
-    """The requests by name."""
+    """Return the requests by name."""
     control = _Shows(cluster)
     return {
         "licenses": control.licenses, "topology": control.topology, "show_config": control.config,

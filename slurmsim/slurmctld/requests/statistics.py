@@ -39,7 +39,7 @@ class Statistics:
         self.users: Counter[int] = Counter()
 
     def calls(self) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-        """The requests about them."""
+        """Return the requests about them."""
         return {"statistics": lambda arguments, person: self._answer(), "reset_statistics": self._asked_to_reset}
 
     def _asked_to_reset(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class Statistics:
         self.users.clear()
 
     def ended(self, live: LiveJob) -> None:
-        """A job is over."""
+        """Note that a job is over."""
         state = live.core.state
         if state == JobState.CANCELLED:
             self.canceled += 1
@@ -66,7 +66,7 @@ class Statistics:
             self.completed += 1
 
     def asked(self, call: str, person: Person) -> None:
-        """A request came."""
+        """Note that a request came."""
         if call in _RPCS:
             self.requests[call] += 1
             self.users[person.uid] += 1

@@ -65,11 +65,11 @@ class StreamJobs:
         return sub.job_id
 
     def turns(self) -> None:
-        """The controller's turn begins: it is told of all there are."""
+        """Tell the controller of all new jobs as its turn begins."""
         self._told, self._coming = self._coming, {}
 
     def turned(self) -> None:
-        """The controller has had its turn; jobs that it started have let others come, which wait for the next."""
+        """Collect the jobs that come after started ones, for the controller's next turn."""
         for job_id in self._told:
             self._submissions.finish(job_id)
         self._told = {}
@@ -83,8 +83,8 @@ class StreamJobs:
         return True
 
     def source_dry(self) -> None:
-        """A stream has submitted its last job: the cluster goes on."""
+        """Do nothing: the cluster goes on after a stream's last job."""
 
     def source_broke(self, error: WorkloadError) -> None:
-        """The others go on; its user is told."""
+        """Warn that a stream has ended with an error; the other streams go on."""
         print(f"slurmsim: warning: {error}; the stream has ended", file=sys.stderr, flush=True)

@@ -56,7 +56,7 @@ class Submissions:
         self._forgetting, self._same, self._submitted = forgetting, same, submitted
 
     def calls(self) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-        """The requests by name."""
+        """Return the requests by name."""
         return {"submit": self.submit, "last_id": self.set_last_id}
 
     def submit(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
@@ -66,13 +66,13 @@ class Submissions:
         return self._submit(arguments["job"], person, will=bool(arguments.get("will_run")))
 
     def recurring(self, request: Mapping[str, Any], person: Person, times: str, lines: tuple[int, int]) -> int:
-        """A job that recurs at `times`, of those lines of its user's table; its id. Raises Refusal."""
+        """Submit a job that recurs at `times`, of those lines of its user's table; return its id. Raises Refusal."""
         return int(self._submit(request, person, cron={"crontab_spec": times, "crontab_lines": list(lines)})["job_id"])
 
     def _submit_het(
         self, asked: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any], person: Person
     ) -> dict[str, Any]:
-        """The components of a heterogeneous job, one by one; where one is refused those before it are cancelled."""
+        """Submit the components of a heterogeneous job, one by one; a refusal cancels those before it."""
         cluster, size = self._cluster, len(asked)
         het_submission.check(cluster, asked, will_run=bool(arguments.get("will_run")))
         leader = cluster.next_id()
@@ -93,7 +93,7 @@ class Submissions:
         return {"job_id": leader, "granted": False} if asked[0].get("allocate") else {"job_id": leader}
 
     def _give_up(self, leader: int, count: int) -> None:
-        """The first components of a job that has been refused: they are cancelled, and exit with 1."""
+        """Cancel the first components of a job that has been refused; they exit with 1."""
         cluster = self._cluster
         cluster.network.tell(cluster.now, [Cancel(leader + offset) for offset in range(count)])
         for offset in range(count):
@@ -216,7 +216,7 @@ class Submissions:
             cluster.arrays[shown] = array
 
     def _entered(self, core_id: int) -> None:
-        """The controller has taken the job: keep its record."""
+        """Keep the record of a job that the controller has taken."""
         cluster, network = self._cluster, self._cluster.network
         live = network.entering.pop(core_id)
         live.core = network.core_of(core_id)
@@ -231,7 +231,7 @@ class Submissions:
     # -- jobs that come by themselves ---------------------------------------------------------------------------------
 
     def begin(self, asked: dict[str, Any], person: Person, time_limit_s: int | None, run_time: int) -> Submission:
-        """A job of `person` is on its way to the controller, which is to be told; `finish` is for afterwards.
+        """Begin the submission of a job of `person`; the caller tells the controller, then calls `finish`.
 
         Its limit and run time are whole seconds, its request is as `submit` has it.
         """
@@ -247,6 +247,6 @@ class Submissions:
         return sub
 
     def finish(self, core_id: int) -> None:
-        """The controller has been told of a job that `begin` made, and took it."""
+        """Note that the controller took a job that `begin` made."""
         self._entered(core_id)
         likely_nodes.guess(self._cluster.controller, [self._cluster.jobs[core_id].core])

@@ -21,12 +21,12 @@ _HOUR = 3600
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-    """The request for it."""
+    """Return the request for it."""
     return {"usage": lambda arguments, person: usage(cluster, int(arguments["start"]), int(arguments["end"]), person)}
 
 
 def usage(cluster: LiveCluster, start: int, end: int, person: Person) -> dict[str, Any]:
-    """What is known of the whole hours between `start` and `end`.
+    """Return what is known of the whole hours between `start` and `end`.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def _sums(cluster: LiveCluster, start: int, end: int) -> Iterator[Sum]:
 
 
 def _held(tres: dict[str, int]) -> dict[str, int]:
-    """What a run had for as long as it lasted: energy is used up."""
+    """Return what a run had for as long as it lasted: energy is used up."""
     return {name: count for name, count in tres.items() if name != "energy"}
 
 
@@ -95,7 +95,7 @@ def _overlap(first: int, last: int, start: int, end: int) -> int:
 
 
 def _above(cluster: LiveCluster, account: str) -> list[str]:
-    """The account and those it is in, up to root."""
+    """Return the account and those it is in, up to root."""
     tree, found = cluster.controller.state.tree, [account]
     parents = {b.spec.account: b.spec.parent for b in tree.branches if not b.spec.user} if tree is not None else {}
     while (parent := parents.get(found[-1])) and parent not in found:

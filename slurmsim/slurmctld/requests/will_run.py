@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def will_run(cluster: LiveCluster, sub: Submission, shown: int) -> dict[str, Any]:
-    """The answer to a submission that is only tested. Raises SubmitError."""
+    """Return the answer to a submission that is only tested. Raises SubmitError."""
     controller = cluster.controller
     sub = replace(sub, array_job_id=None, array_task_id=None)  # of an array one task is tested
     partitions, requests = controller.state.cluster.compiled(sub)

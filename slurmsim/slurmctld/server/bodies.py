@@ -22,7 +22,7 @@ class Bodies:
         self.total = 0
 
     async def read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, size: int) -> bytes:
-        """The next `size` bytes. Raises IncompleteReadError when the client hung up, or was hung up on for room."""
+        """Return the next `size` bytes. Raises IncompleteReadError if the client is gone, or was cut off for room."""
         body = bytearray()
         try:
             while len(body) < size:

@@ -44,7 +44,7 @@ class CallLog:
             self._path.replace(self._path.with_name(OLD))
 
     def calls(self, command: str | None = None) -> tuple[list[dict[str, Any]], list[str]]:
-        """What was called, or only calls of one command; and where a line is damaged, ``calls:12``."""
+        """Return what was called, or only calls of one command; and where a line is damaged, ``calls:12``."""
         found, damaged = [], []
         for name in (OLD, NAME):
             try:
@@ -68,7 +68,7 @@ class CallLog:
 
 
 def _entry(line: str) -> dict[str, Any] | None:
-    """The call in a line; None if it cannot be read."""
+    """Return the call in a line; None if it cannot be read."""
     try:
         one = loads(line)
     except ValueError:

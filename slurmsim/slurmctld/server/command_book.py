@@ -30,7 +30,7 @@ class CommandBook:
         self._log, self._recorder = CallLog(folder), Recorder(folder)
 
     def log_call(self, arguments: dict[str, Any], person: Person, *, other: bool = False) -> dict[str, Any]:
-        """A command has ended, of another user of the machine where it says `other`. Raises Refusal for bad words."""
+        """Note that a command has ended; `other`: of another user of the machine. Raises Refusal for bad words."""
         words = arguments.get("argv")
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise Refusal("argv is a list of words")
@@ -48,7 +48,7 @@ class CommandBook:
         return {}
 
     def calls(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The log, or one command's part of it."""
+        """Return the log, or one command's part of it."""
         found, damaged = self._log.calls(arguments.get("command"))
         return {"calls": found, "damaged": damaged}
 
@@ -64,7 +64,7 @@ class CommandBook:
         return found
 
     def record_begin(self) -> dict[str, Any]:
-        """A command begins, which is to be recorded."""
+        """Note that a command to be recorded begins."""
         return self._recorder.begin(self._clock.now())
 
     def close(self) -> None:

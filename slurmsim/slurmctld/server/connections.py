@@ -122,7 +122,7 @@ class Connections:
                 await asyncio.wait_for(writer.drain(), WRITE_S)
 
     async def _later(self, request: Request, reader: asyncio.StreamReader) -> dict[str, Any]:
-        """The answer when it comes. Raises ConnectionError when the client hangs up before."""
+        """Return the answer when it comes. Raises ConnectionError when the client hangs up before."""
         hung_up = asyncio.ensure_future(reader.read(1))
         either: set[asyncio.Future[Any]] = {request.future, hung_up}
         try:
@@ -160,6 +160,6 @@ def _descriptors() -> int:
 
 
 def _peer(connection: socket.socket) -> int:
-    """The uid at the other end."""
+    """Return the uid at the other end."""
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
     return int(_PEER.unpack(credentials)[1])

@@ -44,7 +44,7 @@ def awaits_a_pass(engine: Engine) -> bool:
 
 
 def _stuck(engine: Engine, live: LiveJob) -> bool:
-    """It is held, or depends on a job that is not over."""
+    """Return True if the job is held, or depends on a job that is not over."""
     return not live.core.priority or engine.controller.eligibility.depends(live.core)
 
 

@@ -34,7 +34,7 @@ class Outgoing:
         self._lost: Answer | None = None  # what those of the present turn are told instead
 
     def add(self, number: int, answers: Answers, pending: Pending | None) -> None:
-        """The present turn is over: its answers, and what else waits for the journal's entry `number`."""
+        """Add the answers of the present turn, and what else waits for the journal's entry `number`."""
         if self._lost is not None:
             answers, pending = [(future, self._lost) for future, _ in answers], None
             self._lost = None

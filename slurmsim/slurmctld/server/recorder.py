@@ -92,14 +92,14 @@ class Recorder:
             raise Refusal(f"{path}: {error.strerror}") from None
 
     def begin(self, now: int) -> dict[str, Any]:
-        """A command begins: its number and its second."""
+        """Note that a command begins; return its number and its second."""
         if self.path is None:
             return {}
         self.count += 1
         return {"n": self.count, "began": now}
 
     def add(self, entry: Mapping[str, Any]) -> None:
-        """A command has ended. A full disk loses it."""
+        """Add a command that has ended. A full disk loses it."""
         if self.path is None:
             return
         line = json.dumps(entry).encode() + b"\n"
@@ -110,7 +110,7 @@ class Recorder:
         self._write(line)
 
     def _write(self, line: bytes) -> None:
-        """The whole line or nothing of it: a part would take the next line along."""
+        """Write the whole line or nothing of it: a part would spoil the next line."""
         assert self._fd is not None
         with suppress(OSError):
             written = os.write(self._fd, line)

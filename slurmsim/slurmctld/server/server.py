@@ -210,7 +210,7 @@ class Server:
         self._work.set()
 
     def _solved(self, asked: AskSolver, answer: str) -> None:
-        """The policy's solver has answered."""
+        """Take the answer of the policy's solver as a request."""
         if self.engine.controller.solves.awaited != asked:
             return  # the engine was made again, and asks something else
         owner = self.engine.people.by_uid(self.engine.owner)
@@ -221,7 +221,7 @@ class Server:
         self._work.set()
 
     def _told_answer(self, asked: AskSolver, answer: str, future: asyncio.Future[Answer]) -> None:
-        """An answer that could not be written down is told again, in a while; one the policy breaks over is none."""
+        """Tell an answer again, in a while, if it could not be written down; one that breaks the policy is dropped."""
         if future.cancelled() or "refused" not in future.result():
             return
         if future.result()["refused"] == list(UNSPECIFIED) and answer != NOTHING:
@@ -449,7 +449,7 @@ class Server:
         self.journal.failure = ""
 
     def _synced(self) -> None:
-        """A thread says that something is on the disk, or cannot be."""
+        """Note, called by a thread, that something is on the disk or cannot be written."""
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # it has stopped: closing the journal waits for the thread
                 self._loop.call_soon_threadsafe(self._after_sync)

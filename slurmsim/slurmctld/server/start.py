@@ -22,7 +22,7 @@ __all__ = ["make_engine", "new_header", "open_cluster", "replay", "serve"]
 
 
 def open_cluster(held: StateFolder, header: Mapping[str, Any] | None, progress: Progress | None = None) -> Server:
-    """The server of the cluster in a folder; `header` for a new one, None to go on with what is there.
+    """Return the server of the cluster in a folder; `header` for a new one, None to go on with what is there.
 
     `progress` is told how far the journal has been carried out again.
     """

@@ -33,7 +33,7 @@ class TroubleLog:
         self._silent = 0
 
     def malformed(self, call: object, person: Person, error: Malformed) -> None:
-        """A request was turned away. A line a second at most: who sends millions must not fill the disk with them."""
+        """Log a request that was turned away, at most a line a second, so that no client fills the disk with them."""
         self.turned_away += 1
         now = time.monotonic()
         if now - self._last < PAUSE_S:
@@ -44,7 +44,7 @@ class TroubleLog:
         self._write(f"Malformed RPC of type {str(call)[:60]!r} received from uid {person.uid}: {error}{more}")
 
     def broke(self, call: str, person: Person) -> None:
-        """The exception that is handled just now came out of a request."""
+        """Log the exception that is being handled, which came out of a request."""
         self.tracebacks.append(f"{call}: {traceback.format_exc()}")
         self._write(f"request {call!r} of uid {person.uid} broke:\n{traceback.format_exc()}")
 

@@ -24,7 +24,7 @@ FILES = ("name", "std_err", "std_in", "std_out", "work_dir")
 
 
 def asking(engine: Engine, message: Mapping[str, Any], peer: int) -> int:
-    """The uid that is judged: the peer's, or of a request that the owner passes on, that of the user who asks."""
+    """Return the uid that is judged: the peer's, or for a request that the owner passes on, that of its user."""
     user = message.get("user")
     if message.get("asks") and user and peer in (engine.owner, 0):
         return engine.people.by_name(str(user)).uid
@@ -64,7 +64,7 @@ def runs_as_another(engine: Engine, call: str, arguments: Mapping[str, Any], uid
 
 
 def _named(engine: Engine, text: str) -> list[LiveJob]:
-    """The jobs that an update would change; none where it is refused anyway."""
+    """Return the jobs that an update would change; none where it is refused anyway."""
     try:
         return [live for record in records_of(engine, text, split=False).records for live in record.jobs]
     except Refusal:
@@ -72,7 +72,7 @@ def _named(engine: Engine, text: str) -> list[LiveJob]:
 
 
 def _submitted(call: str, arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The jobs that a request would make, as the engine makes them."""
+    """Return the jobs that a request would make, as the engine makes them."""
     if call == "update_crontab":
         return [entry["job"] for entry in arguments["jobs"]]
     if call != "submit" or arguments.get("will_run"):

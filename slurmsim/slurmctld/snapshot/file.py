@@ -65,7 +65,7 @@ def _lines(file: IO[bytes], header: dict[str, Any], tables: Iterable[dict[str, A
 
 
 def read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
-    """The header, the tables and the last checksum of the snapshot at `path`.
+    """Return the header, the tables and the last checksum of the snapshot at `path`.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
 
 
 def last_crc(path: Path) -> int:
-    """The checksum of the last line of a snapshot that was just written."""
+    """Return the checksum of the last line of a snapshot that was just written."""
     with open_input(path, links=False) as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - 200))
         return int(file.read().splitlines()[-1][:8], 16)

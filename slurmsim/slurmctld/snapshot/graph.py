@@ -327,7 +327,7 @@ class Decoder:
                 made[first + at].update(zip(group["keys"], row, strict=True))
 
     def column(self, column: dict[str, Any], n: int) -> list[Any]:
-        """The values of a column of `n`."""
+        """Return the values of a column of `n`."""
         if "=" in column:
             return [column["="]] * n
         if "k" in column:
@@ -351,7 +351,7 @@ class Decoder:
             container.extend(self.column(item, item["n"]))
 
     def value(self, coded: Any) -> Any:
-        """The value that was written as `coded`."""
+        """Return the value that was written as `coded`."""
         if type(coded) is not list:
             return coded
         word = coded[0]

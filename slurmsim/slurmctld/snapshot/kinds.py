@@ -63,7 +63,7 @@ def _none() -> None:
 
 
 def _model(name: str, cls: Any) -> Kind:
-    """A record of `slurmsim.model`: all its fields are state; one that an older snapshot lacks has its default."""
+    """Return the kind of a record of `slurmsim.model`: all fields are state; missing ones have their defaults."""
     fields = dataclasses.fields(cls)
     defaults = {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
     return Kind(name, cls, tuple(field.name for field in fields), {}, defaults)

@@ -97,7 +97,7 @@ _MOVED = {
 
 
 def check(schema: object) -> int:
-    """`schema` if this release can go on from it. Raises WorkloadError."""
+    """Return `schema` if this release can go on from it. Raises WorkloadError."""
     if schema != SCHEMA and schema not in _ADDED:
         known = ", ".join(map(str, [*_ADDED, SCHEMA]))
         raise WorkloadError(f"the snapshot has schema {schema}", expected=f"one of {known}")
@@ -106,7 +106,7 @@ def check(schema: object) -> int:
 
 
 def lead_over(table: dict[str, Any], schema: int) -> dict[str, Any]:
-    """A table of records as the present schema has it."""
+    """Return a table of records as the present schema has it."""
     for older in range(schema, SCHEMA):
         for column, value in _ADDED[older].get(table["kind"], {}).items():
             table["columns"][column] = {"later": True} if value is LATER else _column(value, table["n"])
@@ -128,7 +128,7 @@ def _column(value: Any, n: int) -> dict[str, Any]:
 
 
 def lead_parts_over(parts: dict[str, dict[str, Any]], now: int, schema: int) -> None:
-    """What the parts of an engine kept, under the names they have now."""
+    """Lead the parts of an engine over to the names they have now."""
     if schema < 2:
         host = parts["policy host"]
         host["_changed"], host["_changed_at"] = host.pop("changed"), now
@@ -161,7 +161,7 @@ def lead_parts_over(parts: dict[str, dict[str, Any]], now: int, schema: int) -> 
 
 
 def complete(requests: list[CompiledRequest], trees: list[FairTree], schema: int) -> None:
-    """What is a record itself and follows from what others hold."""
+    """Complete records with what follows from other records."""
     if schema < 12:
         for tree in trees:
             tree.find_siblings()
@@ -174,7 +174,7 @@ def complete(requests: list[CompiledRequest], trees: list[FairTree], schema: int
 
 
 def settle(engine: Engine, schema: int) -> None:
-    """What older releases only showed, or refused, decides now: active features; which cores are reserved.
+    """Settle what older releases only showed or refused and now decides: active features, reserved cores.
 
     Older releases did not count idle nodes, and did not know if cores are preempted by the tier of partitions.
     """
