@@ -153,6 +153,11 @@ class Known:
         for queue in self.queues:
             queue.restated(edited, said)
 
+    def renew(self, queue: WalkedQueue, view: SlurmView, look_at: Callable[[SlurmRecord], Watched]) -> None:
+        """Hear what the last decision changed: what was found for a record, others of its job or array show as well."""
+        self.restated(view)
+        queue.renew(look_at)
+
     def queue(self, number: int, n: int) -> WalkedQueue:
         """What is known of part `number` of the queue, which has `n` parts."""
         if n != len(self.queues):
@@ -395,9 +400,7 @@ class AtomPlans:
         cycle = self.cycle
         self._catch_up()  # what the kernel knows of who runs holds until something starts
         if self.view.limits is not None and self._queue is not None:
-            # whoever was just looked at may have told others of its array what was found for it
-            self.known.restated(self.view)
-            self._queue.renew(look_at)
+            self.known.renew(self._queue, self.view, look_at)
             cycle.rules = self.known.read(self.view.limits)
         cycle.tests = tests
         self._chosen = 0

@@ -195,9 +195,9 @@ class SlurmBackfill(Policy):
                 reached = cycle.reached
             if view.limits is not None:
                 if cycle is not None and cycle.walks:
-                    yield from self._show_news(view.limits, number, records, reached)
+                    yield from self._show_news(cycle, view.limits, number, reached)
                 else:
-                    yield from self._show_limits(view.limits, records[reached:])
+                    yield from self._show_limits(view, view.limits, records[reached:])
         yield Tested()
         self._left_waiting = view.n_queued > 0
         # a reservation in force touches its nodes every 5 s, which is a change as well
@@ -217,27 +217,35 @@ class SlurmBackfill(Policy):
         return limits is not None and known and not limits.stop
 
     @staticmethod
-    def _show_limits(limits: LimitsView, records: Sequence[SlurmRecord]) -> Decisions:
-        """What slurmctld's walk, which goes on, finds for `records`: the limits they are held by now, or no more."""
+    def _show_limits(view: SlurmView, limits: LimitsView, records: Sequence[SlurmRecord]) -> Decisions:
+        """What slurmctld's walk, which goes on, finds for `records`: the limits they are held by now, or no more.
+
+        It does not look at those their partition keeps out.
+        """
         for record in records:
-            if record.job.queued:
+            kept_out = view.limit_reason(record) is not None or view.qos_bar(record) is not None
+            if record.job.queued and not kept_out:
                 held = limits.verdict(record)
                 if held is None and record.alone and not record.request.elastic:
                     held = limits.after_plan(record)
                 if held is not None or (limits.shown(record.job) and not limits.stop):
                     yield Reject(record, held or "None")
 
-    def _show_news(self, limits: LimitsView, number: int, records: Sequence[SlurmRecord], reached: int) -> Decisions:
+    def _show_news(self, cycle: _Cycle, limits: LimitsView, number: int, reached: int) -> Decisions:
         """The same of the records from `reached` on of a part that the kernel has walked."""
-        columns, rules = self.known.queues[number].columns, self.known.read(limits)
-        at = int(columns.next_news(reached, rules))
-        while at < len(records):
+        queue, records, at = self.known.queues[number], cycle.parts[number], reached
+        columns, rules = queue.columns, self.known.read(limits)
+        while True:
+            self.known.renew(queue, cycle.view, cycle.look_at)
+            at = int(columns.next_news(at, rules))
+            if at >= len(records):
+                return
             record, held = records[at], int(columns.held)
             if held == UNKNOWN:
-                yield from self._show_limits(limits, (record,))
+                yield from self._show_limits(cycle.view, limits, (record,))
             elif record.job.queued and (held or limits.shown(record.job)):
                 yield Reject(record, limits.named(held) if held else "None")
-            at = int(columns.next_news(at + 1, rules))
+            at += 1
 
     def _independent(self, view: SlurmView, everything: bool) -> list[Sequence[SlurmRecord]]:
         """The queue in order, split by pool where neither a counter of the cycle nor a job can couple the pools.
@@ -281,7 +289,7 @@ class _Cycle:
         self.walks = self.atoms is not None and self._kernel_walks(self.atoms)
         if self.walks:
             for number, records in enumerate(parts):
-                policy.known.queue(number, len(parts)).follow(records, self._look_at)
+                policy.known.queue(number, len(parts)).follow(records, self.look_at)
         self.plans: AtomPlans | NodePlans = self.atoms or NodePlans(
             view, self.search, self.begin, self.end, policy.space_size
         )
@@ -345,7 +353,7 @@ class _Cycle:
         while at < last:
             at += 1
             if walks and atoms is not None:  # most records need nobody to look at them
-                at, last, self.tests = atoms.walk(at, last, self.tests, self._look_at, self._last_startable)
+                at, last, self.tests = atoms.walk(at, last, self.tests, self.look_at, self._last_startable)
                 if at > last:
                     self.reached = last + 1
                     return
@@ -407,7 +415,7 @@ class _Cycle:
             if walks and atoms is not None and array is not None:
                 atoms.task_done(at, self.per_array, rejected)
 
-    def _look_at(self, record: SlurmRecord) -> Watched:
+    def look_at(self, record: SlurmRecord) -> Watched:
         """What a walk of the kernel's must know of a record: whether to stop there, and for which news.
 
         It stops at all that shares its fate with others or asks for more than nodes, and where a plan is seen: with
@@ -416,14 +424,17 @@ class _Cycle:
         unseen, seen = UNSEEN, SEEN
         assert self.atoms is not None
         knows = self.atoms.knows(record)
+        limited_there, barred = self.view.limit_reason(record) is not None, self.view.qos_bar(record) is not None
         if not (knows and record.single):  # nor whether it is in the queue any more
             unseen = seen = ASKS | FOREIGN
         elif self.everything:
             unseen = seen = ASKS
-        elif self.view.limit_reason(record) is not None:
+        elif limited_there:
             unseen, seen = BARRED, ASKS
-        elif self.view.qos_bar(record) is not None:
+        elif barred:
             unseen = seen = ASKS
+        if limited_there or barred:
+            unseen, seen = unseen | BARRED, seen | BARRED
         limits, limited, shown = self.view.limits, UNLIMITED, 0
         if limits is not None:
             request, shown = record.request, limits.number_shown(record.job)

@@ -491,16 +491,16 @@ class Queue:
     def next_news(self, at: int, rules: limits.Limits) -> int:
         """The first record from `at` on that shows another limit than `rules` hold it to now; `n` if there is none.
 
-        Which they hold it to is in `held` then.
+        Which they hold it to is in `held` then. Records that are `BARRED` are not looked at.
         """
         while at < self.n:
             slot, held = self.order[at], 0
-            number = self.limited[slot]
+            number, flags = self.limited[slot], self.flags[slot]
             if number == UNKNOWN_:
                 held = UNKNOWN_
             elif number >= 0:
-                held = rules.verdict(number, self.flags[slot] & ALONE_ != 0)
-            if held != self.shown[slot]:
+                held = rules.verdict(number, flags & ALONE_ != 0)
+            if held != self.shown[slot] and not flags & BARRED_:
                 self.held = held
                 break
             at += 1

@@ -180,6 +180,17 @@ FOUND = {
         ),
         options={"policy": "builtin"},
     ),
+    # what the kernel found for a job in p was not yet heard of where it looked at the same job in q
+    "a limit of one of two partitions": World(
+        970220,
+        ("AccountingStorageEnforce=limits", "NodeName=n[1-2] CoresPerSocket=4", "PartitionName=p Nodes=ALL",
+         "PartitionName=q Nodes=ALL QOS=low"),
+        (
+            {"job_id": 10, "submit": 122, "run_time": 3000, "user": "bob", "partition": "p"},
+            {"job_id": 43, "submit": 1303, "run_time": 60, "user": "bob", "partition": "p,q", "tasks": 8},
+        ),
+        accounts=("add qos low MaxTRESPerJob=cpu=4", "add account b", "add user bob Account=b"),
+    ),
 }  # fmt: skip
 
 
@@ -320,3 +331,19 @@ def test_nodes_side_by_side_of_several_weights(name: str, tmp_path: Path) -> Non
         assert ran.folder is not None
         found += [row["node_list"] for row in pq.read_table(ran.folder / "jobs.parquet").to_pylist()]
     assert found == expected
+
+
+def test_a_partition_that_keeps_a_job_out_shows_none_of_its_limits(tmp_path: Path) -> None:
+    """Backfill found the limit of q's QOS for a job that q, of one node, cannot hold.
+
+    slurmctld 22.05.8, two nodes of 4 CPUs: ``sbatch -p p,q`` held n1, then ``sbatch -p p,q -n8`` showed Resources, and
+    PartitionConfig from the first cycle on, which does not look at it in q. It never showed QOSMaxCpuPerJobLimit.
+    """
+    world = FOUND["a limit of one of two partitions"]
+    conf = (*world.conf[:-1], "PartitionName=q Nodes=n2 QOS=low")
+    jobs = tuple({**job, "partition": "p,q"} for job in world.jobs)
+    ran, findings = judge(replace(world, conf=conf, jobs=jobs), tmp_path / "w")
+    assert ran.folder is not None and not findings
+    events = pq.read_table(ran.folder / "events.parquet").to_pylist()
+    reasons = [event["reason"] for event in events if event["event"] == "REASON" and event["job_id"] == 43]
+    assert reasons == ["Resources", "PartitionConfig"]
