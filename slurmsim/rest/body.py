@@ -239,6 +239,19 @@ def within(rows: Table, name: str) -> Row:
     return Row(shaped(lambda body, value, path: body.table(value, path, rows, name), rows))
 
 
+def tree(places: Mapping[str, Row], name: str) -> Table:
+    """The table of fields whose places have points in them: ``max.jobs`` is `jobs` in a table `max`."""
+    found: dict[str, Row] = {}
+    inner: dict[str, dict[str, Row]] = {}
+    for place, row in places.items():
+        outer, _, rest = place.partition(".")
+        if rest:
+            inner.setdefault(outer, {})[rest] = row
+        else:
+            found[outer] = row
+    return found | {outer: within(tree(rows, name), name) for outer, rows in inner.items()}
+
+
 def since_version(version: int, name: str, read: Reader) -> Reader:
     """Return a field that versions before take for a table without fields."""
     empty = within({}, name).read

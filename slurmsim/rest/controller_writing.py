@@ -28,6 +28,7 @@ from slurmsim.rest.body import (
     string_list,
     text,
     texts,
+    tree,
     within,
     words,
 )
@@ -219,16 +220,8 @@ _STATE = {"partition.state": Row(words({name: name for name in ("INACTIVE", "UP"
 def settable(rows: Sequence[Field] = PARTITION) -> Table:
     """How the body of a partition is read: places that have a keyword as their kind says, others are passed over."""
     read = {row.json: _READERS[row.kind] for row in rows if row.json and row.update} | _STATE
-    found: dict[str, Row] = {}
-    within_them: dict[str, dict[str, Row]] = {}
-    for place in dict.fromkeys(one.key for one in partition.table(rows)):
-        outer, _, inner = place.partition(".")
-        within_them.setdefault(outer, {})
-        if inner:
-            within_them[outer][inner.partition(".")[0]] = read.get(place, _ANY)
-        else:
-            found[outer] = read.get(place, _ANY)
-    return found | {outer: within(inner, _P) for outer, inner in within_them.items() if inner}
+    places = dict.fromkeys(".".join(one.key.split(".")[:2]) for one in partition.table(rows))
+    return tree({place: read.get(place, _ANY) for place in places}, _P)
 
 
 _PARTITION = settable()

@@ -5,9 +5,11 @@ A limit's row names the setting of sacctmgr's it is: both are carried out by the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from slurmsim.records import Field
+from slurmsim.records import accounting as records
 from slurmsim.rest.body import (
     SHAPES,
     Body,
@@ -25,6 +27,7 @@ from slurmsim.rest.body import (
     skipped,
     text,
     texts,
+    tree,
     tres,
     within,
     words,
@@ -98,7 +101,6 @@ def settings(found: Any) -> Iterator[Setting]:
         yield from found
 
 
-_T = "ASSOC"
 _ANY = Row(skipped)
 _SHORT: Table = dict.fromkeys(("account", "cluster", "partition", "user", "id"), _ANY)
 _COORDINATORS = Row(rows_of({"name": Row(text, True), "direct": _ANY}, "COORD"))
@@ -116,98 +118,37 @@ USER: Table = {
     "default": within({"account": Row(text), "wckey": Row(text), "qos": _ANY}, "USER"), "flags": _ANY,
     "old_name": _ANY, "wckeys": Row(rows_of(WCKEY, "WCKEY")),
 }  # fmt: skip
-ASSOCIATION: Table = {
-    "user": Row(text, True), "account": Row(text), "cluster": Row(text), "partition": Row(text),
-    "accounting": _ANY, "comment": Row(names("Comment", text)), "flags": _ANY, "id": _ANY, "lineage": _ANY,
-    "default": within({"qos": Row(names("DefaultQOS", one_qos))}, _T), "is_default": Row(flag),
-    "max": within({
-        "jobs": within({
-            "per": within({
-                "count": Row(one("GrpJobs")), "accruing": Row(one("GrpJobsAccrue")),
-                "submitted": Row(one("GrpSubmitJobs")), "wall_clock": Row(one("MaxWallDurationPerJob")),
-            }, _T),
-            "active": Row(one("MaxJobs")), "accruing": Row(one("MaxJobsAccrue")), "total": Row(one("MaxSubmitJobs")),
-        }, _T),
-        "tres": within({
-            "total": Row(counts("GrpTRES")),
-            "group": within({"minutes": Row(counts("GrpTRESMins")), "active": Row(counts("GrpTRESRunMins"))}, _T),
-            "minutes": within({
-                "total": Row(counts("MaxTRESRunMins")), "per": within({"job": Row(counts("MaxTRESMinsPerJob"))}, _T),
-            }, _T),
-            "per": within({"job": Row(counts("MaxTRESPerJob")), "node": Row(counts("MaxTRESPerNode"))}, _T),
-        }, _T),
-        "per": within({"account": within({"wall_clock": Row(one("GrpWall"))}, _T)}, _T),
-    }, _T),
-    "min": within({"priority_threshold": Row(one("MinPrioThreshold"))}, _T),
-    "parent_account": Row(names("Parent", text)), "priority": Row(one("Priority")),
-    "qos": Row(names("QOS", known_qos)), "shares_raw": Row(plain("Fairshare")),
+
+
+def _of_kind(row: Field) -> Row:
+    """How a field of an association or a QOS is read: as its setting, if it has one."""
+    return _KINDS[row.kind](row.conf) if row.conf else _PLAIN.get(row.kind, _ANY)
+
+
+_PLAIN = {"text": Row(text), "flag": Row(flag)}
+_KINDS: dict[str, Callable[[str], Row]] = {
+    **dict.fromkeys(("limit", "minutes", "factor", "priority"), lambda name: Row(one(name))),
+    **dict.fromkeys(("seconds", "shares"), lambda name: Row(plain(name))),
+    "tres": lambda name: Row(counts(name)), "exempt": lambda name: Row(clock(name)),
+    "text": lambda name: Row(names(name, text)), "name": lambda name: Row(names(name, one_qos)),
+    "names": lambda name: Row(names(name, known_qos)), "flags": lambda name: Row(names(name, words(QOS_FLAGS))),
+    "modes": lambda name: Row(names(name, words(MODES))),
 }  # fmt: skip
+"""Kind -> how it is read as the setting of that name."""
+ASSOCIATION: Table = tree(
+    {row.json: _of_kind(row) for row in records.ASSOCIATION}
+    | {"user": Row(text, True), "accounting": _ANY, "flags": _ANY, "id": _ANY}, "ASSOC",
+)  # fmt: skip
+_LONG = {"QOS": "qoslevel", "MinPrioThreshold": "minpriothresh"}
 ASSOCIATION_LIMITS: Table = {
-    "comment": Row(names("Comment", text)), "defaultqos": Row(names("DefaultQOS", one_qos)),
-    "grpjobs": Row(one("GrpJobs")), "grpjobsaccrue": Row(one("GrpJobsAccrue")),
-    "grpsubmitjobs": Row(one("GrpSubmitJobs")), "grptres": Row(counts("GrpTRES")),
-    "grptresmins": Row(counts("GrpTRESMins")), "grptresrunmins": Row(counts("GrpTRESRunMins")),
-    "grpwall": Row(one("GrpWall")), "maxjobs": Row(one("MaxJobs")), "maxjobsaccrue": Row(one("MaxJobsAccrue")),
-    "maxsubmitjobs": Row(one("MaxSubmitJobs")), "maxtresminsperjob": Row(counts("MaxTRESMinsPerJob")),
-    "maxtresrunmins": Row(counts("MaxTRESRunMins")), "maxtresperjob": Row(counts("MaxTRESPerJob")),
-    "maxtrespernode": Row(counts("MaxTRESPerNode")), "maxwalldurationperjob": Row(one("MaxWallDurationPerJob")),
-    "minpriothresh": Row(one("MinPrioThreshold")), "parent": Row(text), "priority": Row(one("Priority")),
-    "qoslevel": Row(names("QOS", known_qos)), "fairshare": Row(plain("Fairshare")),
-}  # fmt: skip
-_Q = "QOS"
-QOS: Table = {
-    "name": Row(text), "description": Row(text), "id": _ANY, "flags": Row(names("Flags", words(QOS_FLAGS))),
-    "limits": within({
-        "grace_time": Row(plain("GraceTime")), "factor": Row(one("LimitFactor")),
-        "min": within({
-            "priority_threshold": Row(one("MinPrioThreshold")),
-            "tres": within({"per": within({"job": Row(counts("MinTRESPerJob"))}, _Q)}, _Q),
-        }, _Q),
-        "max": within({
-            "active_jobs": within({"accruing": Row(one("GrpJobsAccrue")), "count": Row(one("GrpJobs"))}, _Q),
-            "wall_clock": within({
-                "per": within({"qos": Row(one("GrpWall")), "job": Row(one("MaxWallDurationPerJob"))}, _Q),
-            }, _Q),
-            "jobs": within({
-                "count": Row(since_version(42, _Q, one("GrpSubmitJobs"))),
-                "active_jobs": within({
-                    "per": within({
-                        "account": Row(one("MaxJobsPerAccount")), "user": Row(one("MaxJobsPerUser")),
-                    }, _Q),
-                }, _Q),
-                "per": within({
-                    "account": Row(one("MaxSubmitJobsPerAccount")), "user": Row(one("MaxSubmitJobsPerUser")),
-                }, _Q),
-            }, _Q),
-            "accruing": within({
-                "per": within({
-                    "account": Row(one("MaxJobsAccruePerAccount")), "user": Row(one("MaxJobsAccruePerUser")),
-                }, _Q),
-            }, _Q),
-            "tres": within({
-                "total": Row(counts("GrpTRES")),
-                "minutes": within({
-                    "total": Row(counts("GrpTRESRunMins"), first=42),
-                    "per": within({
-                        "qos": Row(counts("GrpTRESMins")), "job": Row(counts("MaxTRESMinsPerJob")),
-                        "account": Row(counts("MaxTRESRunMinsPerAccount")),
-                        "user": Row(counts("MaxTRESRunMinsPerUser")),
-                    }, _Q),
-                }, _Q),
-                "per": within({
-                    "account": Row(counts("MaxTRESPerAccount")), "job": Row(counts("MaxTRESPerJob")),
-                    "node": Row(counts("MaxTRESPerNode")), "user": Row(counts("MaxTRESPerUser")),
-                }, _Q),
-            }, _Q),
-        }, _Q),
-    }, _Q),
-    "preempt": within({
-        "list": Row(names("Preempt", known_qos)), "mode": Row(names("PreemptMode", words(MODES))),
-        "exempt_time": Row(clock("PreemptExemptTime")),
-    }, _Q),
-    "priority": Row(one("Priority")), "usage_factor": Row(one("UsageFactor")),
-    "usage_threshold": Row(one("UsageThreshold")),
-}  # fmt: skip
+    _LONG.get(row.conf, row.conf.lower()): _of_kind(row) for row in records.ASSOCIATION if row.conf
+} | {"parent": Row(text)}
+_TOTAL, _COUNT = "limits.max.tres.minutes.total", "limits.max.jobs.count"
+QOS: Table = tree(
+    {row.json: _of_kind(row) for row in records.QOS}
+    | {_TOTAL: Row(counts("GrpTRESRunMins"), first=42), _COUNT: Row(since_version(42, "QOS", one("GrpSubmitJobs")))},
+    "QOS",
+)
 CLUSTER: Table = {
     "name": Row(text, True), "controller": _ANY, "flags": _ANY, "nodes": _ANY, "select_plugin": _ANY,
     "associations": _ANY, "rpc_version": _ANY, "tres": _ANY,

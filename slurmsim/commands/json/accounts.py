@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from slurmsim.commands.json import frame as dump_frame
-from slurmsim.commands.json import openapi_sacct
-from slurmsim.commands.json.frame import number
-from slurmsim.commands.json.versions import chosen
+from slurmsim.commands.json import openapi_sacct, versions
+from slurmsim.commands.json.versions import always, at_least_zero, chosen, count, limit, nested, placed, text
+from slurmsim.records import accounting as records
 from slurmsim.release_changes import since
 from slurmsim.releases import row
 
@@ -42,12 +42,8 @@ def dump(session: Session, key: str, records: list[Record], words: list[str]) ->
     dump_frame.write(session.io, session.dump, session.release, entries, command, cluster, version=version)
 
 
-def _limit(value: float | None) -> Record:
-    return number(value, infinite=value is None)
-
-
 def _minutes(seconds: int | None) -> Record:
-    return _limit(None if seconds is None else seconds // 60)
+    return limit(None if seconds is None else seconds // 60)
 
 
 def _factor(value: float | None) -> Record:
@@ -86,75 +82,46 @@ def _own_name(r: Record) -> Record:
 
 
 def _association(r: Record, release: str, version: int) -> Record:
-    new = since(release, "data_parser_v0_0_45")
-    jobs = {
-        "per": {
-            "count": _limit(r["grp_jobs"]), "accruing": _limit(r["grp_jobs_accrue"]),
-            "submitted": _limit(r["grp_submit_jobs"]), "wall_clock": _minutes(r["max_wall_s"]),
-        },
-        "active": _limit(r["max_jobs"]), "accruing": _limit(r["max_jobs_accrue"]),
-        "total": _limit(r["max_submit_jobs"]),
-    }  # fmt: skip
-    tres = {
-        "total": _tres(r["grp_tres"]),
-        "group": {"minutes": _tres(r["grp_tres_mins"]), "active": _tres(r["grp_tres_run_mins"])},
-        "minutes": {"total": _tres(r["max_tres_run_mins"]), "per": {"job": _tres(r["max_tres_mins"])}},
-        "per": {"job": _tres(r["max_tres"]), "node": _tres(r["max_tres_per_node"])},
-    }
     account = not r["user"] and r["parent"] is not None
-    return {
-        "accounting": [], "account": r["account"], "cluster": r["cluster"], "comment": r["comment"] or "",
-        "default": {"qos": r["def_qos"] or ""}, "flags": [],
-        "max": {"jobs": jobs, "tres": tres, "per": {"account": {"wall_clock": _minutes(r["grp_wall_s"])}}},
-        "id": _own_name(r) if version <= 40 else r["id"] if version >= 43 else 0,
-        "is_default": bool(r["is_default"]) or (account and not new),
-        "lineage": r["lineage"], "min": {"priority_threshold": _limit(r["min_prio_thresh"])},
-        "parent_account": r["parent"] or "", "partition": r["partition"] or "", "priority": _limit(r["priority"]),
-        "qos": r["qos"], "shares_raw": r["shares"], "user": r["user"] or "",
-    }  # fmt: skip
+    default = bool(r["is_default"]) or (account and not since(release, "data_parser_v0_0_45"))
+    return nested(versions.record(_ASSOCIATION, {**r, "is_default": default}, version))
 
 
 def _qos(r: Record, release: str, version: int) -> Record:
-    jobs = {
-        "count": _limit(r["grp_submit_jobs"]),
-        "active_jobs": {"per": {"account": _limit(r["max_jobs_pa"]), "user": _limit(r["max_jobs_pu"])}},
-        "per": {"account": _limit(r["max_submit_pa"]), "user": _limit(r["max_submit_pu"])},
-    }
-    minutes = {
-        "total": _tres(r["grp_tres_run_mins"]),
-        "per": {
-            "qos": _tres(r["grp_tres_mins"]), "job": _tres(r["max_tres_mins"]),
-            "account": _tres(r["max_tres_run_mins_pa"]), "user": _tres(r["max_tres_run_mins_pu"]),
-        },
-    }  # fmt: skip
-    if version <= 41:
-        del jobs["count"], minutes["total"]
-    per = {
-        "account": _tres(r["max_tres_pa"]), "job": _tres(r["max_tres"]), "node": _tres(r["max_tres_per_node"]),
-        "user": _tres(r["max_tres_pu"]),
-    }  # fmt: skip
-    most = {
-        "active_jobs": {"accruing": _limit(r["grp_jobs_accrue"]), "count": _limit(r["grp_jobs"])}, "jobs": jobs,
-        "tres": {"total": _tres(r["grp_tres"]), "minutes": minutes, "per": per},
-        "wall_clock": {"per": {"qos": _minutes(r["grp_wall_s"]), "job": _minutes(r["max_wall_s"])}},
-        "accruing": {"per": {"account": _limit(r["max_jobs_accrue_pa"]), "user": _limit(r["max_jobs_accrue_pu"])}},
-    }  # fmt: skip
-    least = {
-        "priority_threshold": _limit(r["min_prio_thresh"]), "tres": {"per": {"job": _tres(r["min_tres"])}},
-    }  # fmt: skip
-    return {
-        "description": r["description"], "flags": [_FLAGS[f.lower()] for f in r["flags"] if f.lower() in _FLAGS],
-        "id": r["id"],
-        "limits": {"grace_time": r["grace_time_s"] or 0, "max": most, "factor": _factor(r["limit_factor"]),
-        "min": least},
-        "name": r["name"],
-        "preempt": {
-            "list": r["preempt"], "mode": [str(r["preempt_mode"] or "disabled").upper()],
-            "exempt_time": _limit(r["preempt_exempt_time_s"]),
-        },
-        "priority": number(r["priority"] or 0), "usage_factor": _factor(r["usage_factor"]),
-        "usage_threshold": _factor(r["usage_threshold"]),
-    }  # fmt: skip
+    return nested(versions.record(_QOS, r, version))
+
+
+def _qos_flags(flags: list[str]) -> list[str]:
+    return [_FLAGS[flag.lower()] for flag in flags if flag.lower() in _FLAGS]
+
+
+def _modes(mode: str | None) -> list[str]:
+    return [str(mode or "disabled").upper()]
+
+
+def _short(account: str, cluster: str, partition: str | None, user: str | None, number: int) -> Record:
+    return _own_name({"account": account, "cluster": cluster, "partition": partition, "user": user, "id": number})
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_KINDS: dict[str, Callable[..., Any]] = {
+    "text": text, "name": text, **dict.fromkeys(("told", "names", "shares", "flag"), _same), "seconds": count,
+    **dict.fromkeys(("limit", "exempt"), limit), "minutes": _minutes, "tres": _tres, "factor": _factor,
+    "priority": at_least_zero, "flags": _qos_flags, "modes": _modes,
+}  # fmt: skip
+_F = versions.field
+_QOS = placed(records.QOS, _KINDS, {})
+_ASSOCIATION = placed(records.ASSOCIATION, _KINDS, {
+    "account": (_F("accounting", always([])),),
+    "max.jobs.per.count": (_F("flags", always([])),),
+    "is_default": (
+        _F("id", _short, "account", "cluster", "partition", "user", "id", last=40),
+        _F("id", always(0), first=41, last=42), _F("id", _same, first=43),
+    ),
+})  # fmt: skip
 
 
 def _one_tres(r: Record, release: str, version: int) -> Record:
