@@ -6,6 +6,7 @@ in what is printed; sizes need to agree only with --exact. With -N every node of
 
 from __future__ import annotations
 
+from slurmsim.commands.sinfo.columns import COLUMNS
 from slurmsim.commands.text import node_state_text
 from slurmsim.hostlist import compress, expand, natural_key
 
@@ -17,26 +18,10 @@ if TYPE_CHECKING:
     from slurmsim.commands.text.print_fields import Table
 
 
-# node fields that must agree where a column of that kind is printed
-_APART: dict[str, tuple[str, ...]] = {
-    "hostnames": ("node_hostname",), "node_addr": ("node_addr",), "extra": ("extra",), "features": ("features",),
-    "features_act": ("features_act",), "gres": ("gres",), "gres_used": ("gres_used",), "comment": ("comment",),
-    "reason": ("reason",), "timestamp": ("reason_time",), "reason_user": ("reason_user",),
-    "alloc_mem": ("alloc_memory",), "resv_name": ("resv_name",),
-}  # fmt: skip
-_APART_EXACTLY: dict[str, tuple[str, ...]] = {
-    "cpus": ("cpus",), "sockets": ("sockets",), "cores": ("cores",), "threads": ("threads",),
-    "sct": ("sockets", "cores", "threads"), "disk": ("tmp_disk",), "memory": ("real_memory",), "weight": ("weight",),
-    "cpu_load": ("cpu_load",), "free_mem": ("free_mem",), "port": ("port",),
-    "version": ("name",),  # slurmctld compares where two texts are, not what they say
-}  # fmt: skip
-_PARTITION_APART: dict[str, tuple[str, ...]] = {
-    "partition": ("name",), "avail": ("state_up",), "groups": ("allow_groups",),
-    "job_size": ("min_nodes", "max_nodes"), "default_time": ("default_time",), "max_time": ("max_time",),
-    "root": ("root_only",), "oversubscribe": ("over_subscribe", "max_share"), "preempt_mode": ("preempt_mode",),
-    "priority_tier": ("priority_tier",), "priority_job_factor": ("priority_job_factor",),
-    "max_cpus_per_node": ("max_cpus_per_node",),
-}  # fmt: skip
+_BY_TEXT = ("state", "statecomplete")
+"""Kinds whose texts must agree, not what these are made of."""
+_EXACTLY = {"port": "port", "version": "name"}
+"""Kinds with --exact alone; of versions slurmctld compares where two texts are, not what they say."""
 NODE_FIELDS = frozenset({"name", "state", "state_flags", "alloc_cpus", "cpus"})
 """Node fields the grouping itself looks at."""
 
@@ -58,14 +43,18 @@ class Group:
             self.nodes.append(node)
 
 
-def apart_fields(kinds: Iterable[str], exact: bool) -> tuple[list[str], list[str]]:
-    """Node fields and partition fields that keep lines apart for these kinds of columns."""
-    nodes: list[str] = []
+def apart_fields(kinds: frozenset[str], exact: bool) -> tuple[list[str], list[str]]:
+    """Node fields and partition fields that keep lines apart for these kinds of columns: those they are made of."""
+    nodes = [name for kind, name in _EXACTLY.items() if exact and kind in kinds]
     partitions: list[str] = []
-    for kind in kinds:
-        nodes.extend(_APART.get(kind, ()))
-        nodes.extend(_APART_EXACTLY.get(kind, ()) if exact else ())
-        partitions.extend(_PARTITION_APART.get(kind, ()))
+    for column in COLUMNS:
+        if column.group in kinds and column.group not in _EXACTLY and column.group not in _BY_TEXT:
+            for field in column.fields:
+                how, _, name = field.partition(":")
+                if how == "part":
+                    partitions.append(name)
+                elif how in ("first", "last", "list") or (exact and how == "low"):
+                    nodes.append(name)
     return nodes, partitions
 
 
