@@ -136,16 +136,16 @@ _KINDS: dict[str, Callable[[str], Row]] = {
 }  # fmt: skip
 """Kind -> how it is read as the setting of that name."""
 ASSOCIATION: Table = tree(
-    {row.json: _of_kind(row) for row in records.ASSOCIATION}
+    {row.json: _of_kind(row) for row in records.ASSOCIATION if row.json}
     | {"user": Row(text, True), "accounting": _ANY, "flags": _ANY, "id": _ANY}, "ASSOC",
 )  # fmt: skip
 _LONG = {"QOS": "qoslevel", "MinPrioThreshold": "minpriothresh"}
 ASSOCIATION_LIMITS: Table = {
-    _LONG.get(row.conf, row.conf.lower()): _of_kind(row) for row in records.ASSOCIATION if row.conf
+    _LONG.get(row.conf, row.conf.lower()): _of_kind(row) for row in records.ASSOCIATION if row.conf and row.json
 } | {"parent": Row(text)}
 _TOTAL, _COUNT = "limits.max.tres.minutes.total", "limits.max.jobs.count"
 QOS: Table = tree(
-    {row.json: _of_kind(row) for row in records.QOS}
+    {row.json: _of_kind(row) for row in records.QOS if row.json}
     | {_TOTAL: Row(counts("GrpTRESRunMins"), first=42), _COUNT: Row(since_version(42, "QOS", one("GrpSubmitJobs")))},
     "QOS",
 )

@@ -19,7 +19,7 @@ from slurmsim.commands.sacctmgr.requests import (
     refuse,
     reply,
 )
-from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS_SETTINGS, Settings
+from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS, Settings
 from slurmsim.commands.sacctmgr.words import Session, association_condition, names_in, word_of
 from slurmsim.protocol import NO_DEFAULT_QOS
 from slurmsim.release_changes import since
@@ -277,7 +277,7 @@ def _show_new_user(
 
 
 def _add_qos(session: Session, words: list[str]) -> None:
-    io, settings = session.io, Settings(QOS_SETTINGS)
+    io, settings = session.io, Settings(QOS)
     names: list[str] = []
     description = ""
     for word in plain(words):

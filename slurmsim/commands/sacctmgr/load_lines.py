@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slurmsim.colon_fields import parts_of
-from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS_SETTINGS, Settings
+from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS, Settings
 from slurmsim.commands.sacctmgr.words import Session, word_of
 from slurmsim.fast_imports import pattern
 
@@ -39,7 +39,7 @@ class Line:
         self.number, self.text, self.kind = number, text, kind
         self._parts, _ = parts_of(rest)
         self.name = self._parts[0].strip().strip("\"'")
-        self.settings = Settings(QOS_SETTINGS if kind == "QOS" else ASSOCIATION)
+        self.settings = Settings(QOS if kind == "QOS" else ASSOCIATION)
 
     def options(self, session: Session) -> dict[str, str]:
         """Options that are no settings, in lower case. Raises Unreadable."""
@@ -62,7 +62,7 @@ class Line:
     def qos_options(self, session: Session) -> str:
         """Return the description of a QOS, its settings aside; "" for none. Raises Unreadable with the option."""
         description = ""
-        known = {name.partition(":")[0].lower() for row in QOS_SETTINGS for name in row.names.split(" ")}
+        known = {name.partition(":")[0].lower() for row in QOS for name in row.update.split(" ")}
         for part in self._parts[1:]:
             word = word_of(part)
             if word.name.lower() == "description":

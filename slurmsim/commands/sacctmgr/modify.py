@@ -21,7 +21,7 @@ from slurmsim.commands.sacctmgr.requests import (
     tell_refusal,
     user_condition,
 )
-from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS_SETTINGS, Settings
+from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS, Settings
 from slurmsim.commands.sacctmgr.words import Session, Word, names_in, word_of
 from slurmsim.protocol import NO_DEFAULT_QOS
 from slurmsim.release_changes import since
@@ -260,7 +260,7 @@ def _modify_cluster(session: Session, words: list[str]) -> None:
 def _modify_qos(session: Session, words: list[str]) -> None:
     cond: dict[str, Any] = {}
     facts: dict[str, str] = {}
-    settings = Settings(QOS_SETTINGS)
+    settings = Settings(QOS)
 
     def set_(word: Word) -> int:
         if not word.equals or matches(word.name, "Names:1"):

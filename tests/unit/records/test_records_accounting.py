@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 
 from slurmsim.commands.json import accounts
+from slurmsim.commands.sacctmgr import settings
 from slurmsim.config.accounting.fields import ASSOCIATION_FIELDS, NOT_MODELLED, QOS_FIELDS, Fields
 from slurmsim.model.accounting import Limits, Qos
 from slurmsim.records import Field
@@ -18,22 +19,25 @@ TABLES = pytest.mark.parametrize(("rows", "known"), [(QOS, QOS_FIELDS), (ASSOCIA
 
 @TABLES
 def test_names_places_and_settings_are_given_once(rows: tuple[Field, ...], known: Fields) -> None:
-    settings = [row.conf for row in rows if row.conf]
-    for values in ([row.name for row in rows], [row.json for row in rows], settings):
+    """What sets a part of a list has the name of the list, and no place of its own."""
+    placed = [row for row in rows if row.json]
+    named = [row.conf for row in placed if row.conf]
+    for values in ([row.name for row in placed], [row.json for row in placed], named):
         assert len(values) == len(set(values))
 
 
 @TABLES
 def test_settings_are_those_of_sacctmgr(rows: tuple[Field, ...], known: Fields) -> None:
-    """A comment is kept beside the record, and MaxTRESRunMins of associations has no effect."""
+    """A comment is kept beside the record; run minutes of associations have no effect."""
     for setting in {row.conf for row in rows if row.conf} - {"Comment"} - NOT_MODELLED.keys():
         assert known.find(setting) is not None, setting
 
 
 @TABLES
 def test_every_kind_is_known_where_it_is_met(rows: tuple[Field, ...], known: Fields) -> None:
-    assert {row.kind for row in rows} <= accounts._KINDS.keys()
-    assert {row.kind for row in rows if row.conf} <= database_tables._KINDS.keys()
+    assert {row.kind for row in rows if row.json} <= accounts._KINDS.keys()
+    assert {row.kind for row in rows if row.json and row.conf} <= database_tables._KINDS.keys()
+    assert {row.kind for row in rows if row.update and ":" not in row.kind} <= settings._READERS.keys()
 
 
 def test_every_attribute_of_a_qos_has_a_place() -> None:
