@@ -33,7 +33,7 @@ class Option:
     part
         Whether it is forgotten between the parts of a heterogeneous job.
     since
-        First release that has it; "" for all.
+        First release that has it, where it came later than the field.
     """
 
     __slots__ = ("before", "name", "part", "since", "status")
@@ -64,14 +64,12 @@ class Line:
         The group of lines it stands in, named by the line before it.
     end
         What follows the value.
-    since
-        First release that has it; "" for all.
     """
 
-    __slots__ = ("after", "end", "label", "since")
+    __slots__ = ("after", "end", "label")
 
-    def __init__(self, label: str, after: str, end: str = "", since: str = "") -> None:
-        self.label, self.after, self.end, self.since = label, after, end, since
+    def __init__(self, label: str, after: str, end: str = "") -> None:
+        self.label, self.after, self.end = label, after, end
 
 
 class Field:
@@ -88,9 +86,8 @@ class Field:
     conf
         Key of its line in slurm.conf; "" where none gives it.
     update
-        Keywords of ``scontrol create`` and ``update``, each with the least number of its letters, the first release
-        that has it and the first without it: ``OverSubscribe:5 Shared:2``, ``Extra:3:24.11``, ``Watts:1::24.11``; ""
-        where it cannot be set.
+        Keywords of ``scontrol create`` and ``update``, each with the least number of its letters, and with a release if
+        it came later than the field: ``OverSubscribe:5 Shared:2``, ``MCSLabel:4:26.05``; "" where it cannot be set.
     json
         Its place in the documents of data_parser, ``maximums.nodes``; "" where it is only a part of other places.
     first, last
@@ -103,47 +100,32 @@ class Field:
         Whether a body of REST may give it, at the same place; None where Slurm's bodies have no such field.
     ruled
         Whether a rule of the daemon says how an update changes it; else the new value takes the old one's place.
+    since, until
+        First release that has the field, and first without it; "" for all.
     option, column, line
         How it is asked for, and where it is shown.
     """
 
     __slots__ = (
         "attribute", "before", "body", "column", "conf", "first", "json", "kind", "last", "line", "name", "option",
-        "ruled", "shown", "update",
+        "ruled", "shown", "since", "until", "update",
     )  # fmt: skip
 
     def __init__(
         self, name: str, kind: str, attribute: str = "", conf: str = "", update: str = "", json: str = "", *,
         first: int = FIRST, last: int = LAST, shown: bool = True, before: str = "", body: bool | None = True,
-        ruled: bool = False, option: Option | None = None, column: Column | None = None, line: Line | None = None,
+        ruled: bool = False, since: str = "", until: str = "", option: Option | None = None,
+        column: Column | None = None, line: Line | None = None,
     ) -> None:  # fmt: skip
         self.name, self.kind, self.attribute, self.conf = name, kind, attribute, conf
         self.update, self.json, self.first, self.last, self.before = update, json, first, last, before
-        self.shown, self.body, self.ruled = shown, body, ruled
+        self.shown, self.body, self.ruled, self.since, self.until = shown, body, ruled, since, until
         self.option, self.column, self.line = option, column, line
 
     @property
     def beside(self) -> bool:
         """Whether its value is kept beside the record, as it was given: the core has no use for it."""
         return bool(self.update) and not self.attribute and self.kind in ("text", "flag")
-
-
-class Keyword:
-    """A keyword of ``scontrol update``, the least number of its letters, its releases, and its row."""
-
-    __slots__ = ("least", "name", "row", "since", "until")
-
-    def __init__(self, row: Field, name: str, least: str, since: str = "", until: str = "") -> None:
-        self.row, self.name, self.least, self.since, self.until = row, name, int(least), since, until
-
-
-def keywords(rows: Iterable[Field]) -> list[Keyword]:
-    """The keywords of a noun, in the order of its rows.
-
-    >>> [(word.name, word.least, word.since) for word in keywords([Field("extra", "text", update="Extra:3:24.11")])]
-    [('Extra', 3, '24.11')]
-    """
-    return [Keyword(row, *word.split(":")) for row in rows for word in row.update.split()]
 
 
 def merged(table: Iterable[T], more: Iterable[tuple[str, T]], name: Callable[[T], str]) -> tuple[T, ...]:

@@ -12,7 +12,7 @@ from slurmsim.records import Field as F
 RESERVATION: tuple[F, ...] = (
     F("accounts", "names", update="Accounts:1", json="accounts"),
     F("burst_buffer", "text", update="BurstBuffer:2", json="burst_buffer", shown=False),
-    F("comment", "text", update="Comment:3:24.11"),
+    F("comment", "text", update="Comment:3", since="24.11"),
     F("core_cnt", "counts", update="CoreCnt:5 CoreCount:5 CPUCnt:5 CPUCount:5", json="core_count"),
     F("core_spec", "told", json="core_specializations"),
     F("duration", "minutes", update="Duration:1", shown=False),
@@ -29,7 +29,7 @@ RESERVATION: tuple[F, ...] = (
     F("partition", "text", update="PartitionName:1", json="partition"),
     F("purge_comp", "purge", json="purge_completed", shown=False),
     F("start_time", "time", update="StartTime:2", json="start_time"),
-    F("watts", "text", update="Watts:1::24.11", json="watts", last=44, body=None, shown=False),
+    F("watts", "text", update="Watts:1", json="watts", last=44, body=None, shown=False, until="24.11"),
     F("tres", "tres", update="TRES:1", shown=False),
     F("tres_str", "told", json="tres"),
     F("users", "names", update="Users:1", json="users"),

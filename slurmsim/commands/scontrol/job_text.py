@@ -346,8 +346,10 @@ def _oom(row: Row, view: View) -> str | None:
 
 def _carried(after: str) -> list[tuple[str, str, Line]]:
     """Lines that stand after that one, of what a job only carries."""
-    lines = [(row.name, row.line) for row in CARRIED if row.line and row.line.after == after]
-    return [(line.since, "", _optional(line.label, name, line.end)) for name, line in lines]
+    return [
+        (row.since, row.until, _optional(row.line.label, row.name, row.line.end))
+        for row in CARRIED if row.line and row.line.after == after
+    ]  # fmt: skip
 
 
 LINES: tuple[tuple[str, str, Line], ...] = (

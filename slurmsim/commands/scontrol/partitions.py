@@ -6,7 +6,7 @@ from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.keywords import tag_matches
 from slurmsim.commands.scontrol.session import NO_ERROR, Session
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of
-from slurmsim.records import keywords
+from slurmsim.records.keywords import keywords
 from slurmsim.records.partition import PARTITION
 
 TYPE_CHECKING = False

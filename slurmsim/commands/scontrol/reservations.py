@@ -8,7 +8,7 @@ from slurmsim.commands.scontrol.session import NO_ERROR, Session
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of, seconds_of
 from slurmsim.fast_imports import pattern
-from slurmsim.records import keywords
+from slurmsim.records.keywords import keywords
 from slurmsim.records.reservation import RESERVATION
 from slurmsim.release_changes import since
 from slurmsim.releases import has

@@ -383,6 +383,6 @@ COLUMNS: tuple[Column, ...] = (
     C("WAIT4SWITCH", "wait4switch", render=_seconds, names=("wait4switch",)),
     C("WCKEY", "wckey", letter="w", names=("wckey",)),
     C("WORK_DIR", "work_dir", letter="Z", names=("workdir",)),
-    *(C(row.column.header, row.name, letter=row.column.letter, names=(row.column.name.lower(),))
-      for row in CARRIED if row.column),
+    *(C(row.column.header, row.name, letter=row.column.letter, names=(row.column.name.lower(),), since=row.since,
+        until=row.until) for row in CARRIED if row.column),
 )  # fmt: skip

@@ -204,7 +204,8 @@ _CARRIED = {"text": (REQUIRED, v.string), "count": (REQUIRED, v.natural), "flag"
 def _carried(row: Field, option: Carried) -> Option:
     """Return the option of a field that a job only carries."""
     argument, read = _CARRIED[row.kind]
-    return Option(option.name, None, argument, ALL, read, row.name, option.status, part=option.part, since=option.since)
+    return Option(option.name, None, argument, ALL, read, row.name, option.status, part=option.part,
+                  since=option.since or row.since, until=row.until)  # fmt: skip
 
 
 # fmt: off

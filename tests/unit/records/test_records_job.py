@@ -10,8 +10,9 @@ import pytest
 from slurmsim.commands.json import job as document
 from slurmsim.commands.scontrol import job_text, job_values
 from slurmsim.commands.submit import job_options
-from slurmsim.records import Field, keywords, merged
+from slurmsim.records import Field, merged
 from slurmsim.records.job import CARRIED
+from slurmsim.records.keywords import keywords
 from slurmsim.rest import job_description
 
 
@@ -43,9 +44,10 @@ def test_a_new_option_is_a_row(more_rows: dict[str, object]) -> None:
 
 
 def test_keywords_are_read_from_the_rows() -> None:
-    row = Field("over_subscribe", "text", update="OverSubscribe:5 Shared:2:24.11:26.05")
+    """A keyword may have come later than its field; it goes with it."""
+    row = Field("over_subscribe", "text", update="OverSubscribe:5 Shared:2:26.05", since="24.11", until="27.05")
     found = [(word.name, word.least, word.since, word.until, word.row) for word in keywords([row])]
-    assert found == [("OverSubscribe", 5, "", "", row), ("Shared", 2, "24.11", "26.05", row)]
+    assert found == [("OverSubscribe", 5, "24.11", "27.05", row), ("Shared", 2, "26.05", "27.05", row)]
 
 
 def test_rows_stand_before_those_they_name() -> None:
