@@ -1,8 +1,10 @@
 """The fields of associations and QOS, in the order of their documents; `conf` is the setting of sacctmgr.
 
-Kinds are ``limit`` (without end where there is none), ``minutes`` (of an attribute in seconds), ``tres`` (a list of
-counts), ``factor``, ``seconds``, ``exempt`` (seconds, as a limit), ``priority``, ``shares``, ``text``, ``flag``,
-``names`` and ``name`` (of QOS), ``flags`` and ``modes``; ``tres:cpu`` is one TRES of a list; ``told`` is never set.
+Kinds are ``text``, ``flag``, ``flags`` and ``modes``. ``limit`` is a number, or without end; ``minutes`` and
+``exempt`` are limits in seconds, shown as minutes and as seconds. ``factor``, ``seconds``, ``priority`` and
+``shares`` are numbers. ``tres`` is a list of counts, and ``tres:cpu`` one of them. ``names`` and ``name`` are QOS.
+``told`` is never set.
+
 `line` has the label of the setting before a commit, where it is not its name.
 """
 

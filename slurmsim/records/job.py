@@ -1,7 +1,7 @@
 """What a job only carries: it is asked with it, keeps it and tells it, and no rule of the scheduler reads it.
 
-Kinds are ``text``, ``count`` and ``flag``. A row is all that such an option of sbatch needs: the shape of requests and
-what the daemon tells follow from its kind, and the request keeps what was asked in journals and snapshots alike.
+Kinds are ``text``, ``count`` and ``flag``. A row is all that such an option of sbatch needs. The shape of requests and
+what the daemon tells follow from its kind. The request keeps what was asked, in journals and in snapshots.
 """
 
 from __future__ import annotations

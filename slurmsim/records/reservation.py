@@ -1,8 +1,9 @@
 """The fields of an advance reservation, in the order of their names in documents.
 
-Kinds are ``text``; ``names`` (of accounts, groups, users), ``words`` and ``node list`` (comma lists); ``counts`` (of
-nodes or cores, one for each core size asked for); ``time``, ``minutes``, ``delay`` (seconds), ``flags`` and ``purge``
-(the seconds of one flag). ``tres`` stands for several fields, and ``told`` is worked out by the daemon.
+Kinds are ``text`` and the comma lists ``names`` (accounts, groups or users), ``words`` and ``node list``. ``counts``
+are of nodes or cores, one for each core size asked for. ``time``, ``minutes``, ``delay`` (seconds) and ``flags`` are
+as they are called; ``purge`` is the seconds of one flag. ``tres`` stands for several fields. ``told`` is worked out
+by the daemon.
 """
 
 from __future__ import annotations

@@ -47,7 +47,6 @@ TOO_LONG = {
     "slurmsim/kernel": 2,
     "slurmsim/model": 1,
     "slurmsim/policy": 2,
-    "slurmsim/records": 1,
     "slurmsim/sim": 4,
     "slurmsim/slurmctld": 3,
     "workloads": 6,
