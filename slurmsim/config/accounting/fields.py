@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -9,8 +10,10 @@ from typing import Any
 
 from slurmsim.config.option import nearest
 from slurmsim.duration import DurationError, parse_duration, parse_time_limit
-from slurmsim.model.accounting import PARENT_SHARES
+from slurmsim.model.accounting import PARENT_SHARES, Limits
 from slurmsim.numerals import is_number
+from slurmsim.records import Field as Row
+from slurmsim.records import accounting
 from slurmsim.tres import parse_count, parse_tres
 
 USE_PARENT = 0x7FFFFFFF  # how a dump writes Fairshare=parent
@@ -35,72 +38,36 @@ class Field:
     aliases: tuple[str, ...] = ()
 
 
-def _limits(*rows: tuple[str, str, str, str]) -> tuple[Field, ...]:
-    return tuple(Field(name, f"limits.{target}", kind, tuple(more.split())) for name, target, kind, more in rows)
+_KINDS = {"limit": "count", "priority": "count", "minutes": "time", "exempt": "duration", "modes": "mode",
+          "text": "name"}  # fmt: skip
+_LIMITS = frozenset(field.name for field in dataclasses.fields(Limits))
+_ATTRIBUTES = {"def_qos": "default_qos"}
+_TITLES = {
+    "DefaultQOS": "DefQOS", "Fairshare": "Share", "GrpMemory": "GrpMem", "GrpSubmitJobs": "GrpSubmit",
+    "MaxCPUMinsPerJob": "MaxCPUMins", "MaxCPUsPerJob": "MaxCPUs", "MaxNodesPerJob": "MaxNodes",
+    "MaxSubmitJobs": "MaxSubmit", "MaxSubmitJobsPerAccount": "MaxSubmitPA", "MaxSubmitJobsPerUser": "MaxSubmitPU",
+    "MaxTRESMinsPerJob": "MaxTRESMins", "MaxTRESPerJob": "MaxTRES", "MaxWallDurationPerJob": "MaxWall MaxWallPJ",
+    "MinCPUsPerJob": "MinCPUs", "MinPrioThreshold": "MinPrioThresh MinPrioThres", "MinTRESPerJob": "MinTRES",
+    "Parent": "ParentName ParName", "QosLevel": "QOS", "UsageThreshold": "UsageThres",
+}  # fmt: skip
+"""Titles of sacctmgr's columns that are no names of settings."""
+_PER_USER = {"MaxJobsPerUser": "MaxJobs", "MaxSubmitJobsPerUser": "MaxSubmitJobs"}
+"""What a QOS calls by the name of a setting of associations."""
 
 
-_COMMON = _limits(
-    ("GrpTRES", "grp_tres", "tres", ""),
-    ("GrpCPUs", "grp_tres", "tres:cpu", ""),
-    ("GrpMemory", "grp_tres", "tres:mem", "GrpMem"),
-    ("GrpNodes", "grp_tres", "tres:node", ""),
-    ("GrpTRESMins", "grp_tres_mins", "tres", ""),
-    ("GrpCPUMins", "grp_tres_mins", "tres:cpu", ""),
-    ("GrpTRESRunMins", "grp_tres_run_mins", "tres", ""),
-    ("GrpCPURunMins", "grp_tres_run_mins", "tres:cpu", ""),
-    ("GrpJobs", "grp_jobs", "count", ""),
-    ("GrpJobsAccrue", "grp_jobs_accrue", "count", ""),
-    ("GrpSubmitJobs", "grp_submit_jobs", "count", "GrpSubmit"),
-    ("GrpWall", "grp_wall_s", "time", ""),
-    ("MaxTRESPerJob", "max_tres", "tres", "MaxTRES MaxTRESPJ"),
-    ("MaxCPUsPerJob", "max_tres", "tres:cpu", "MaxCPUs"),
-    ("MaxNodesPerJob", "max_tres", "tres:node", "MaxNodes"),
-    ("MaxTRESPerNode", "max_tres_per_node", "tres", "MaxTRESPN"),
-    ("MaxTRESMinsPerJob", "max_tres_mins", "tres", "MaxTRESMins MaxTRESMinsPJ"),
-    ("MaxCPUMinsPerJob", "max_tres_mins", "tres:cpu", "MaxCPUMins"),
-    ("MaxWallDurationPerJob", "max_wall_s", "time", "MaxWall MaxWallPJ"),
-    ("MinPrioThreshold", "min_prio_thresh", "count", "MinPrioThresh MinPrioThres"),
-)
-_ASSOCIATION = (
-    *_COMMON,
-    *_limits(
-        ("MaxJobs", "max_jobs", "count", ""),
-        ("MaxJobsAccrue", "max_jobs_accrue", "count", ""),
-        ("MaxSubmitJobs", "max_submit_jobs", "count", "MaxSubmit"),
-    ),
-    Field("Fairshare", "shares", "shares", ("Shares", "Share")),
-    Field("Priority", "priority", "count"),
-    Field("QosLevel", "qos", "names", ("QOS",)),
-    Field("DefaultQOS", "default_qos", "name", ("DefQOS",)),
-    Field("Parent", "parent", "name", ("ParentName", "ParName")),
-)
-_QOS = (
-    *_COMMON,
-    Field("Priority", "priority", "count"),
-    Field("Flags", "flags", "flags"),
-    Field("Preempt", "preempt", "names"),
-    Field("PreemptMode", "preempt_mode", "mode"),
-    Field("PreemptExemptTime", "preempt_exempt_time_s", "duration"),
-    Field("GraceTime", "grace_time_s", "seconds"),
-    Field("UsageFactor", "usage_factor", "factor"),
-    Field("UsageThreshold", "usage_threshold", "factor", ("UsageThres",)),
-    Field("LimitFactor", "limit_factor", "factor"),
-    Field("MaxTRESPerUser", "max_tres_pu", "tres", ("MaxTRESPU",)),
-    Field("MaxCPUsPerUser", "max_tres_pu", "tres:cpu", ("MaxCPUsPU",)),
-    Field("MaxNodesPerUser", "max_tres_pu", "tres:node", ("MaxNodesPU",)),
-    Field("MaxTRESPerAccount", "max_tres_pa", "tres", ("MaxTRESPerAcct", "MaxTRESPA")),
-    Field("MaxTRESRunMinsPerUser", "max_tres_run_mins_pu", "tres", ("MaxTRESRunMinsPU",)),
-    Field("MaxTRESRunMinsPerAccount", "max_tres_run_mins_pa", "tres", ("MaxTRESRunMinsPerAcct", "MaxTRESRunMinsPA")),
-    Field("MaxJobsPerUser", "max_jobs_pu", "count", ("MaxJobsPU", "MaxJobs")),
-    Field("MaxJobsPerAccount", "max_jobs_pa", "count", ("MaxJobsPerAcct", "MaxJobsPA")),
-    Field("MaxJobsAccruePerUser", "max_jobs_accrue_pu", "count", ("MaxJobsAccruePU",)),
-    Field("MaxJobsAccruePerAccount", "max_jobs_accrue_pa", "count", ("MaxJobsAccruePerAcct", "MaxJobsAccruePA")),
-    Field("MaxSubmitJobsPerUser", "max_submit_pu", "count", ("MaxSubmitJobsPU", "MaxSubmitPU", "MaxSubmitJobs")),
-    Field("MaxSubmitJobsPerAccount", "max_submit_pa", "count",
-          ("MaxSubmitJobsPerAcct", "MaxSubmitJobsPA", "MaxSubmitPA")),
-    Field("MinTRESPerJob", "min_tres", "tres", ("MinTRES",)),
-    Field("MinCPUsPerJob", "min_tres", "tres:cpu", ("MinCPUs",)),
-)  # fmt: skip
+def _fields(rows: Iterable[Row]) -> tuple[Field, ...]:
+    """The settings of a noun: names, titles, and what each sets."""
+    found: dict[str, Field] = {}
+    for row in rows:
+        if row.conf and row.conf not in NOT_MODELLED and row.name != "comment" and row.conf not in found:
+            name = "QosLevel" if row.conf == "QOS" else row.conf
+            words = [word.partition(":")[0] for word in row.update.split()]
+            titles = f"{_TITLES.get(name, '')} {_PER_USER.get(name, '')}".split()
+            target = f"limits.{row.name}" if row.name in _LIMITS else _ATTRIBUTES.get(row.name, row.name)
+            found[row.conf] = Field(name, target, _KINDS.get(row.kind, row.kind), (*words, *titles))
+    return tuple(found.values())
+
+
 # read and without effect on a schedule
 _ASIDE = ("AdminLevel", "Admin", "Classification", "Comment", "Coordinators", "Coordinator", "DefaultWCKey", "DefWCKey",
           "Description", "Descr", "Email", "Federation", "ID", "Lineage", "LFT", "Organization", "Org", "ParentID",
@@ -110,6 +77,9 @@ NOT_MODELLED: Mapping[str, str] = {
     "MaxTRESRunMins": "Slurm 22.05 does not enforce it for associations either",
     "MaxCPURunMins": "Slurm 22.05 does not enforce it for associations either",
 }
+
+
+_ASSOCIATION, _QOS = _fields(accounting.ASSOCIATION), _fields(accounting.QOS)
 
 
 class Fields:
