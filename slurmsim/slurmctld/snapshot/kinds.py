@@ -1,7 +1,8 @@
 """The kinds of records an engine holds, and which of their attributes are state.
 
 Snapshots on users' disks have these names of kinds and attributes. To change a name, or what an attribute means, raise
-`SCHEMA` and teach `upgrades` to convert older snapshots. A test compares this table with the classes.
+`SCHEMA` and teach `upgrades` to convert older snapshots. Do so for a new field of a dataclass, too, unless it is a
+record of `slurmsim.model`. A test compares this table with the classes, and another opens old folders.
 """
 
 from __future__ import annotations
@@ -62,11 +63,16 @@ def _none() -> None:
     return None
 
 
+def _whole(name: str, cls: Any, **reset: Callable[[], Any]) -> Kind:
+    """Return the kind of a dataclass: all its fields are state, but those that are reset."""
+    return Kind(name, cls, tuple(field.name for field in dataclasses.fields(cls) if field.name not in reset), reset)
+
+
 def _model(name: str, cls: Any) -> Kind:
     """Return the kind of a record of `slurmsim.model`: all fields are state; missing ones have their defaults."""
     fields = dataclasses.fields(cls)
     defaults = {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
-    return Kind(name, cls, tuple(field.name for field in fields), {}, defaults)
+    return dataclasses.replace(_whole(name, cls), defaults=defaults)
 
 
 def _kind(name: str, cls: type, fields: str, **reset: Callable[[], Any]) -> Kind:
@@ -102,7 +108,7 @@ KINDS: tuple[Kind, ...] = (
         "cpus gres idx layout mask mem n_cpus n_nodes names quota runs share whole",
         _columns=_none,
     ),
-    _kind("share", Share, "cores partition sole row"),
+    _whole("share", Share),
     _kind(
         "shape",  # what it was called when snapshots began
         CompiledRequest,
@@ -120,7 +126,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     _kind("partition", Partition, "index mask name pool qos spec state tier total_cpus total_nodes"),
     _kind("job array", JobArray, "active ended later limit live tasks waiting"),
-    _kind("dependency", Term, "kind job_id task delay_s"),
+    _whole("dependency", Term),
     _kind(
         "reservation",
         Reservation,
@@ -131,7 +137,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     _kind("shared cores", SharedCores, "table partitions by_tier n_rows size rows sole_jobs sole", kept=dict),
     _kind("totals", Totals, "cpus gpus mask mem name nodes pending running size touched"),
-    _kind("bar", Bar, "text refusal by_qos reason"),
+    _whole("bar", Bar),
     _kind("accounts", Accounts, "_by_partition tree enforce", _found=dict),
     _kind("association tree", AssociationTree, "branches _accounts _users _default_account root qos qos_ledgers"),
     _kind("branch", Branch, "children ledger parent path row spec"),
@@ -170,17 +176,17 @@ KINDS: tuple[Kind, ...] = (
     ),
     _kind("accrual", Accrual, "_counts _counted _waiting _granted _room"),
     _kind("held", Held, "claim mask owed_s tres"),
-    _kind("used", Used, "in_use ledger"),
+    _whole("used", Used),
     _kind("in use", UsageCounters, "_more jobs nodes owed_s submitted tres tres_node"),
     _kind("tracked tres", TrackedTres, "billing index names node"),
     _kind("limit rules", Rules, "tracked safe"),
     _kind("limit compiler", LimitCompiler, "rules"),
-    _kind("fitted memory", Fitted, "request least_cpus over cpus_per_task"),
-    _kind("memory bounds", MemoryBounds, "per_cpu per_node"),
-    _kind("behaviour", Behaviour, "run_time state exit_code cancel_at"),
+    _whole("fitted memory", Fitted),
+    _whole("memory bounds", MemoryBounds),
+    _whole("behaviour", Behaviour),
     _model("submission", Submission),
-    _kind("profile", Profile, "application min_nodes max_nodes malleable points_s", _found=dict),
-    _kind("application", Application, "t1_s parallelism sigma a b c p_low_w p_high_w beta"),
+    _whole("profile", Profile, _found=dict),
+    _whole("application", Application),
     _kind(
         "power shape",
         Shape,
@@ -207,38 +213,19 @@ KINDS: tuple[Kind, ...] = (
         planned_before_hold suspended_or_resumed ran_before_suspension record_of emptied client_gone held_with _core
     """,
     ),
-    _kind("live array", Array, "id asked tasks order gone", _left=_none),
-    _kind(
-        "step",
-        Step,
-        """
-        number name start nodes tasks cpus memory run asked state exit_code end cancelled_by supposed
-    """,
-    ),
-    _kind(
-        "fault",
-        FaultRule,
-        "id what parameters command user job every probability after times seed since until seen met",
-    ),
-    _kind("person", Person, "name uid group gid home"),
-    _kind("first", First, "db_index priority restarts original"),
-    _kind(
-        "job record",
-        JobRecord,
-        """
-        db_index original_index job_id array_job_id array_task_id array_task_str array_max_tasks assoc_id account
-        user uid gid group partition qos name state exit_code derived_ec killed_by submit eligible start end
-        suspended time_limit nodes alloc_nodes req_cpus mem_cpu mem_node tres_req tres_alloc priority flags reason
-        constraints resv_name resv_id restarts asked admin_comment comment first_cpus first_mem steps het
-    """,
-    ),
-    _kind("account facts", AccountFacts, "description organization coordinators"),
-    _kind("user facts", UserFacts, "admin_level default_wckey"),
-    _kind("transaction", Transaction, "id time action actor where info"),
-    _kind("draft", Draft, "cluster qos associations defaults implicit_qos open_root", report=Report),
-    _kind("draft item", Item, "place values places aside"),
-    _kind("place", Place, "file line"),
-    _kind("gres demand", Demand, "kinds count scope is_gpu cpus reserved total"),
-    _kind("brought by a gpu", PerGpu, "cpus memory reserved charged"),
-    _kind("enforcement", Enforcement, "associations limits qos safe wckeys nosteps nojobs"),
+    _whole("live array", Array, _left=_none),
+    _whole("step", Step),
+    _whole("fault", FaultRule),
+    _whole("person", Person),
+    _whole("first", First),
+    _whole("job record", JobRecord),
+    _whole("account facts", AccountFacts),
+    _whole("user facts", UserFacts),
+    _whole("transaction", Transaction),
+    _whole("draft", Draft, report=Report),
+    _whole("draft item", Item),
+    _whole("place", Place),
+    _whole("gres demand", Demand),
+    _whole("brought by a gpu", PerGpu),
+    _whole("enforcement", Enforcement),
 )
