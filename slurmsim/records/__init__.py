@@ -84,7 +84,7 @@ class Field:
     attribute
         Attribute of the model's record; "" where the field is kept beside it, or computed.
     conf
-        Key of its line in slurm.conf; "" where none gives it.
+        Key of its line in slurm.conf, or setting of sacctmgr; "" where none gives it.
     update
         Keywords of ``scontrol create`` and ``update``, each with the least number of its letters, and with a release if
         it came later than the field: ``OverSubscribe:5 Shared:2``, ``MCSLabel:4:26.05``; "" where it cannot be set.

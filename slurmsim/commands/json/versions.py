@@ -81,7 +81,15 @@ def placed(
         How values of a kind are written.
     composed
         Place -> what stands before it and is made of other fields; of the same place: what stands there instead.
+
+    Raises
+    ------
+    KeyError
+        What is composed has no place: no row has it.
     """
+    lost = composed.keys() - {known.json for known in rows}
+    if lost:
+        raise KeyError(*sorted(lost))
     found: list[Field] = []
     for known in rows:
         before = composed.get(known.json, ()) if known.json else ()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
+
 from slurmsim.commands.json import partition as document
 from slurmsim.commands.scontrol import partitions as scontrol
 from slurmsim.config.line_options import PARTITION_KEYS
@@ -48,3 +50,9 @@ def test_a_new_field_is_a_row(more_rows: dict[str, object]) -> None:
         "refused": "'partition'.'colour': expected a text of 0 to 1048576 characters", "body": True,
         "described": {"type": "object", "properties": {"colour": {"type": "string"}}},
     }  # fmt: skip
+
+
+def test_what_is_composed_is_not_lost() -> None:
+    """It stands before a place; without that place it would be left out."""
+    with pytest.raises(KeyError, match="grace_time"):
+        document.table([row for row in PARTITION if row.json != "grace_time"])
