@@ -14,9 +14,11 @@ knows when that is. The rule has two parts:
 Two things never come to rest by themselves, so they get a month (`STUCK_S`): failures that are drawn without an end,
 unless all nodes are up and have been so for the time above; and a policy that asks to be called at times of its own.
 Runs that are undone again and again go on for ever, too: failures hit a long job, or nodes boot for longer than
-ResumeTimeout. Such a run ends when all jobs that ran or were to begin for the time above have been requeued `TRIES`
-times since a job ended last, or something came from outside. A job that needs more tries is as likely as not to need a
-million.
+ResumeTimeout, or a job makes others go for nodes that a limit then forbids it. Such a run ends when all jobs that ran
+or were to begin for the time above have been requeued `TRIES` times since a job ended last, or something came from
+outside. A job that needs more tries is as likely as not to need a million. Three things are waited for, each for a
+month at most: ages, if another job waits that could start with nothing running; deadlines to come; and reservations to
+come, of which one that repeats has had its `IDLE_ROUNDS`.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.accounting.usage_waits import any_waits
+from slurmsim.core.reservations.book import IDLE_ROUNDS
 
 if TYPE_CHECKING:
     from slurmsim.core.controller.controller import Controller
@@ -58,7 +61,8 @@ class EndOfRun:
         self._last_end = controller.state.now  # when a job ended last, or something was to come from outside
         self._undone: Counter[int] = Counter()  # how often each job has been requeued since
         self._worn: set[int] = set()  # jobs that were often enough
-        self._hoped = self._last_end  # when a job ran, or was to begin, that was not
+        self._hoped = self._last_end  # when a job ran, or was to begin, that was not, or something was `_to_come`
+        self._order_counts = False  # whether since then a waiting job that was not could have started if nothing ran
         self._since: int | None = None  # when what went on was over
         self._up_since: int | None = None  # the same, with all nodes up
         self._period_s, self._ages_s = _period_s(controller), _ages_s(controller)
@@ -80,6 +84,7 @@ class EndOfRun:
         self._last_end = now
         self._undone.clear()
         self._worn.clear()
+        self._order_counts = False
 
     def undone(self, job_id: int) -> None:
         """A run of a job came to nothing: the job was requeued."""
@@ -87,24 +92,42 @@ class EndOfRun:
         if self._undone[job_id] == TRIES:
             self._worn.add(job_id)
             self._hoped = self._controller.state.now
+            self._order_counts = False
 
     def _in_vain(self, now: int) -> bool:
         """Whether all that runs has been undone too often."""
         if not self._worn:
             return False
-        state = self._controller.state
-        going = {job.id for _, _, job in (*state.running, *state.suspended)}
-        going |= {job_id for _, job_id in state.begin_heap if job_id in state.jobs}
-        if going - self._worn:
-            self._hoped = now
-        if now - max(self._last_end, self._hoped) <= self._period_s + self._ages_s:
+        self._look_for_hope(now)
+        settled_s = self._period_s + (min(self._ages_s, STUCK_S) if self._order_counts else 0)
+        if now - max(self._last_end, self._hoped) <= settled_s:
             return False
         if self._outside(but_for=self._follow):
             self.job_ended(now)
             return False
-        if now - self._last_end > STUCK_S:
+        return now - self._last_end > STUCK_S or not self._frees()
+
+    def _look_for_hope(self, now: int) -> None:
+        """Note what may end otherwise than the runs that are undone."""
+        c = self._controller
+        going = {job.id for _, _, job in (*c.state.running, *c.state.suspended)}
+        going |= {job_id for _, job_id in c.state.begin_heap if job_id in c.state.jobs}
+        if going - self._worn or (now - self._last_end <= STUCK_S and self._to_come(now)):
+            self._hoped, self._order_counts = now, False
+        elif self._ages_s and not self._order_counts:
+            self._order_counts = c.host.any_could_start_alone(but=self._worn)
+
+    def _to_come(self, now: int) -> bool:
+        """Whether a deadline is to come, or a reservation is to begin or to end that has not often enough."""
+        c = self._controller
+        if c.deadlines.next_time() is not None:
             return True
-        return not (self._controller.deadlines.jobs or state.reserved.all or self._frees())
+        for reservation in c.state.reserved.all:
+            following = reservation.next_period(reservation.end)
+            rounds_s = STUCK_S if following is None else IDLE_ROUNDS * (following[0] - reservation.start)
+            if now - self._last_end <= rounds_s:
+                return True
+        return False
 
     def reached(self, now: int) -> bool:
         """Whether the end is there when the controller's turn comes at `now`, before anything happens in it."""

@@ -101,6 +101,11 @@ class Rule:
         amount = self.amount(demand)
         return amount > 0 and amount + (0 if self.gauge is None else self.gauge.read()) > self.most
 
+    def broken_alone(self, demand: Demand) -> bool:
+        """Return True if `demand` breaks it also with no job running."""
+        amount = self.amount(demand)
+        return amount > 0 and amount + (0 if self.gauge is None else self.gauge.spent()) > self.most
+
 
 @dataclass(slots=True)
 class Used:

@@ -29,6 +29,10 @@ class Gauge:
         """What it is now."""
         raise NotImplementedError
 
+    def spent(self) -> int:
+        """What of it is there with no job running."""
+        return 0
+
     def decays(self) -> bool:
         """Whether time alone makes it less."""
         return self.ledger is not None and self.ledger.decays
@@ -80,6 +84,9 @@ class WallUsed(Gauge):
     __slots__ = ()
 
     def read(self) -> int:
+        return self.spent()
+
+    def spent(self) -> int:
         assert self.ledger is not None
         return int(self.ledger.used_wall_s) // 60
 
@@ -94,9 +101,11 @@ class MinutesSpent(Gauge):
         self.tres = tres
 
     def read(self) -> int:
+        return self.spent() + (0 if self.in_use is None else _owed(self.in_use, self.at))
+
+    def spent(self) -> int:
         assert self.ledger is not None
-        spent = int(self.ledger.used_tres_s.get(self.tres, 0.0) / 60)
-        return spent if self.in_use is None else spent + _owed(self.in_use, self.at)
+        return int(self.ledger.used_tres_s.get(self.tres, 0.0) / 60)
 
 
 def _owed(in_use: UsageCounters, at: int) -> int:

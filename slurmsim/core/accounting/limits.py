@@ -331,11 +331,29 @@ class Limits(Observer):
             return self._plan_verdict(record, standing)  # wherever they are, and remembered
         demand = standing.demand
         if alloc is not None:
-            tres = self.counters.vector(self.state.billing.allocated(alloc), record.partition)
-            demand = Demand(demand.minutes, demand.given, tres, alloc.mask, alloc.n_nodes)
+            demand = self._given(record, demand, alloc)
         elif nodes:
             demand = self._planned(record, demand, nodes.bit_count(), self.state.table.cpus_on(nodes))
         return next((r.reason for r in standing.claim.after if r.broken(demand)), None)
+
+    def _given(self, record: Record, asked: Demand, alloc: Allocation) -> Demand:
+        """The demand of an allocation."""
+        tres = self.counters.vector(self.state.billing.allocated(alloc), record.partition)
+        return Demand(asked.minutes, asked.given, tres, alloc.mask, alloc.n_nodes)
+
+    def forbids_alone(self, record: Record, alloc: Allocation | None) -> bool:
+        """Return True if a limit forbids the record's job also with no job running.
+
+        `alloc` is what it would get; None if that is not known: then only what forbids it anywhere counts.
+        """
+        standing = self._standing(record)
+        if standing is None:
+            return False
+        claim, asked = standing.claim, standing.demand
+        if self.too_many_nodes(record) is not None or any(rule.broken_alone(asked) for rule in claim.before):
+            return True
+        given = asked if alloc is None else self._given(record, asked, alloc)
+        return any(rule.broken_alone(given) for rule in claim.after if rule.sure or alloc is not None)
 
     def after_plan(self, record: Record) -> str | None:
         """What `after` will say of a plan, wherever it is: equal whole nodes, of which the job gets no choice."""

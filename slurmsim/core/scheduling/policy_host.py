@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from slurmsim.bitmap import runs
@@ -10,8 +10,9 @@ from slurmsim.core.placement.layout import malformed
 from slurmsim.core.placement.units import units_of
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
+from slurmsim.core.scheduling.alone import any_could_start_alone
 from slurmsim.core.scheduling.malleable_decisions import MalleableDecisions
-from slurmsim.core.scheduling.may_start import BACKFILL, BAR, DEADLINE, LIMITS, MAY, POLICY, StartTest, mute
+from slurmsim.core.scheduling.may_start import BACKFILL, BAR, DEADLINE, LIMITS, LOOK, MAY, POLICY, StartTest, mute
 from slurmsim.core.scheduling.policy_view import View
 from slurmsim.core.scheduling.solves import Solves
 from slurmsim.core.scheduling.together import Refusal, Wanted, find_all
@@ -101,13 +102,21 @@ class PolicyHost:
         Time limits and reservations to come are left out: it may be True although no job could start, never the
         other way round.
         """
-        test, limits = self._test, self._test.accounting.limits
-        return any(
-            test.looked_at(record)
-            and (limits is None or limits.after(record, None) is None)
-            and self.view.fits(record.job)
-            for record in self.view.records()
-        )
+        test = self._test
+        return any(test.looked_at(record) and self._has_place(record) for record in self.view.records())
+
+    def _has_place(self, record: Record) -> bool:
+        """Whether nodes are free for the record's job, and no limit forbids it those."""
+        limits = self._test.accounting.limits
+        if (limits is not None and limits.after(record, None) is not None) or not self.view.fits(record.job):
+            return False
+        if limits is None or self.state.event_driven:  # such a policy may choose other nodes
+            return True
+        return self._test.find(record, record.partition.mask, 1, LOOK)[1] is None
+
+    def any_could_start_alone(self, but: Collection[int] = ()) -> bool:
+        """Return True if any waiting job, of those not in `but`, could start if nothing ran."""
+        return any_could_start_alone((job for job in self.state.jobs.values() if job.id not in but), self._test)
 
     def is_due(self, now: int) -> bool:
         """Whether the policy is to be called at `now`, whatever else happens then."""
