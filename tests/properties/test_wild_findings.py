@@ -347,3 +347,19 @@ def test_a_partition_that_keeps_a_job_out_shows_none_of_its_limits(tmp_path: Pat
     events = pq.read_table(ran.folder / "events.parquet").to_pylist()
     reasons = [event["reason"] for event in events if event["event"] == "REASON" and event["job_id"] == 43]
     assert reasons == ["Resources", "PartitionConfig"]
+
+
+@pytest.mark.parametrize(("most", "expected"), [(2, "n[1-2,4]"), (3, "n[1-4]")])
+def test_spread_jobs_get_a_node_that_is_powered_down(most: int, expected: str, tmp_path: Path) -> None:
+    """The second count took it for one too many; ``sbatch -N2 --spread-job`` and ``-N2-3`` of slurmctld 26.05.5."""
+    conf = (
+        "SelectType=select/cons_tres", "SelectTypeParameters=CR_Core", "SuspendProgram=/bin/true",
+        "ResumeProgram=/bin/true", "SuspendTime=5", "SuspendTimeout=3", "ResumeTimeout=60", "SuspendExcNodes=n[1-3]",
+        "NodeName=n[1-4] CPUs=4 CoresPerSocket=4 Weight=5", "PartitionName=p Nodes=ALL Default=YES",
+    )  # fmt: skip
+    row = {"job_id": 2, "submit": 60, "run_time": 60, "nodes": 2, "nodes_max": most, "options": "--spread-job"}
+    first = {"job_id": 1, "submit": 0, "run_time": 9}  # the seconds before it let n4 power down
+    ran, findings = judge(World(970633, conf, (first, row), release="26.05"), tmp_path / "w")
+    assert ran.folder is not None and not findings
+    rows = {row["job_id"]: row for row in pq.read_table(ran.folder / "jobs.parquet").to_pylist()}
+    assert rows[2]["node_list"] == expected

@@ -48,7 +48,8 @@ def _unmet(
         if "--no-kill" not in str(job.get("options")) and not job.get("malleable"):  # a budget shrinks those
             yield f"another size from {row['held_since']} on"
         return
-    yield from _size(job, row, names, cpus, nodes, whole=facts["cluster"]["whole_nodes"])
+    more = _of_other_weights(world, job, names)
+    yield from _size(job, row, names, cpus, nodes, whole=facts["cluster"]["whole_nodes"], more=more)
     tasks = int(job.get("tasks", 0)) or int(job.get("nodes", 1)) * int(job.get("tasks_per_node", 1))
     missing = tasks * _each(job) - sum(cpus)
     if missing > 0 and not _rounded(world, row, cpus, nodes, held, each=_each(job), missing=missing):
@@ -150,12 +151,27 @@ def _least_loaded(world: World, partition: str) -> bool:
     return False
 
 
+def _of_other_weights(world: World, job: Row, names: list[str]) -> int:
+    """How many nodes beyond its most --spread-job may give since 26.05: one of each further weight.
+
+    A node that is powered down is of a weight of its own. 26.05.5, n[1-4] of one weight, n4 powered down:
+    ``--spread-job -N2`` got n[1-2,4], ``-N2-3`` n[1-4]; while n4 was powering down ``-N2-3`` got n[1-3].
+    """
+    one = job.get("nodes_max", job.get("nodes")) == 1
+    if world.release != "26.05" or one or "--spread-job" not in str(job.get("options")):
+        return 0
+    lines = [pairs(line) for line in world.conf]
+    weights = {line.get("Weight", "1") for line in lines if set(expand(line.get("NodeName", ""))) & set(names)}
+    powered = any("SuspendProgram" in line for line in lines)
+    return len(weights) * (1 + powered) - 1
+
+
 def _size(
-    job: Row, row: dict[str, Any], names: list[str], cpus: list[int], nodes: Nodes, *, whole: bool
+    job: Row, row: dict[str, Any], names: list[str], cpus: list[int], nodes: Nodes, *, whole: bool, more: int
 ) -> Iterator[str]:
     least = int(job.get("nodes", 1))
     most = int(job.get("nodes_max", job.get("nodes", 1 << 30)))
-    if not least <= len(names) <= most:
+    if not least <= len(names) <= most + more:
         yield f"{len(names)} nodes, it asked for {least} to {most}"
     if (job.get("exclusive") or whole) and cpus != [nodes[name][0] for name in names]:
         yield f"{cpus} CPUs, it asked for whole nodes"
