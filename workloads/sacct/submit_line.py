@@ -9,6 +9,7 @@ names) are passed over; so is ``--hold``, because the record shows when the hold
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from slurmsim.duration import parse_time_limit
@@ -112,15 +113,26 @@ def parse_submit_line(line: str) -> SubmitLine:
 
 
 def _apply(found: SubmitLine, name: str, value: str) -> None:
+    """Note one option."""
+    if name in _SET:
+        attribute, read = _SET[name]
+        setattr(found, attribute, read(value))
+    elif name in _KEPT:
+        if _KEPT[name](value):
+            found.options += f" --{name}={value}" if name in _WITH_VALUE else f" --{name}"
+    elif name in ("nodes", "mem", "mem-per-cpu", "exclusive"):
+        _apply_size(found, name, value)
+    elif name in NOT_MODELLED and name not in found.ignored:
+        found.ignored += (name,)
+
+
+def _apply_size(found: SubmitLine, name: str, value: str) -> None:
+    """Note an option that sets more than one thing."""
     match name:
         case "nodes":
             if numbers := _NODES.fullmatch(value):
                 found.nodes = int(numbers[1])
                 found.nodes_max = int(numbers[2]) if numbers[2] else -1
-        case "cpus-per-task":
-            found.cpus_per_task = _count(value)
-        case "ntasks-per-node":
-            found.tasks_per_node = _count(value)
         case "mem":
             found.mem_per_node, found.mem_per_cpu = _mib(value), -1
         case "mem-per-cpu":
@@ -129,37 +141,6 @@ def _apply(found: SubmitLine, name: str, value: str) -> None:
             found.exclusive = int(value in ("", "exclusive"))
             if value == "user":
                 found.options += " --exclusive=user"
-        case "sockets-per-node" if _count(value) > 0:
-            found.options += f" --{name}={value}"
-        case "kill-on-invalid-dep" if value in ("yes", "no"):
-            found.options += f" --{name}={value}"
-        case "spread-job" | "use-min-nodes" | "no-kill":
-            found.options += f" --{name}"
-        case "switches" if _SWITCHES.fullmatch(value):
-            found.options += f" --switches={value}"
-        case "oversubscribe" | "share":
-            found.oversubscribe = 1
-        case "contiguous":
-            found.contiguous = 1
-        case "nice":
-            found.nice = int(value) if re.fullmatch(r"-?\d{1,10}", value, re.ASCII) else (0 if value else 100)
-        case "no-requeue":
-            found.requeue = 0
-        case "requeue":
-            found.requeue = 1
-        case "array":
-            throttle = _THROTTLE.search(value)
-            found.array_limit = int(throttle[1]) if throttle and int(throttle[1]) else -1
-        case "dependency":
-            found.dependency = value
-        case "time-min":
-            found.time_min = _seconds(value)
-        case "nodelist":
-            found.node_list = value
-        case "exclude":
-            found.exclude = value
-        case _ if name in NOT_MODELLED and name not in found.ignored:
-            found.ignored += (name,)
 
 
 def _count(value: str) -> int:
@@ -178,3 +159,29 @@ def _mib(value: str) -> int:
         return parse_memory(value)
     except ValueError:
         return -1
+
+
+def _nice(value: str) -> int:
+    return int(value) if re.fullmatch(r"-?\d{1,10}", value, re.ASCII) else (0 if value else 100)
+
+
+def _array_limit(value: str) -> int:
+    throttle = _THROTTLE.search(value)
+    return int(throttle[1]) if throttle and int(throttle[1]) else -1
+
+
+# Options that set one attribute: which, and how the value is read.
+_SET: dict[str, tuple[str, Callable[[str], object]]] = {
+    "cpus-per-task": ("cpus_per_task", _count), "ntasks-per-node": ("tasks_per_node", _count),
+    "oversubscribe": ("oversubscribe", lambda _: 1), "share": ("oversubscribe", lambda _: 1),
+    "contiguous": ("contiguous", lambda _: 1), "nice": ("nice", _nice), "no-requeue": ("requeue", lambda _: 0),
+    "requeue": ("requeue", lambda _: 1), "array": ("array_limit", _array_limit), "dependency": ("dependency", str),
+    "time-min": ("time_min", _seconds), "nodelist": ("node_list", str), "exclude": ("exclude", str),
+}  # fmt: skip
+# Options that are kept as they are, where their value makes sense.
+_KEPT: dict[str, Callable[[str], object]] = {
+    "sockets-per-node": lambda value: _count(value) > 0, "kill-on-invalid-dep": ("yes", "no").__contains__,
+    "switches": _SWITCHES.fullmatch, "spread-job": lambda _: True, "use-min-nodes": lambda _: True,
+    "no-kill": lambda _: True,
+}  # fmt: skip
+_WITH_VALUE = ("sockets-per-node", "kill-on-invalid-dep", "switches")

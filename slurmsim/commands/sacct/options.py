@@ -30,6 +30,7 @@ from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, NoReturn
 
     from slurmsim.commands.io import Io
@@ -100,66 +101,61 @@ class Reader:
         return self.asked
 
     def option(self, key: str, value: str | None) -> None:
-        """One option."""
-        text, cond, asked = value or "", self.cond, self.asked
-        lists = {"A": "accounts", "C": "constraints", "name": "names", "r": "partitions", "W": "wckeys"}
-        if key in lists:
-            cond.setdefault(lists[key], []).extend(_split(text))
-        elif key == "x":  # the database compares them with numbers: what is none is 0
-            cond.setdefault("associations", []).extend(leading_number(word)[0] for word in _split(text))
+        """Take one option."""
+        if key in _LISTED:
+            name, read = _LISTED[key]
+            self.cond.setdefault(name, []).extend(read(self, word) for word in _split(value or ""))
         elif key in _SIMPLE:
             _SIMPLE[key](self)
-        elif key in ("S", "E"):
-            when = self.date(text)
-            self.start, self.end = (when, self.end) if key == "S" else (self.start, when)
-        elif key == "u":
-            self.all_users = text == "-1"
-            if not self.all_users:
-                self.users += self.ids(_split(text))
-        elif key == "g":
-            self.groups += _split(text)
-        elif key == "j":
-            asked.steps += [step for word in _split(text) if (step := self.step(word)) not in asked.steps]
-        elif key == "s":
-            cond.setdefault("states", []).extend(self.state(word) for word in _split(text))
-        elif key in ("i", "I"):
-            what = ("n_nodes", "requested node range") if key == "i" else ("cpus", "requested cpu range")
-            cond[what[0]] = self.range(text, what[1])
-        elif key in ("k", "K"):
-            cond[f"limit_{'min' if key == 'k' else 'max'}"] = self.minutes(text)
-        elif key == "N":
-            if cond.get("nodes"):
-                self.io.error(f"sacct: error: Already asked for nodes '{cond['nodes']}'")
-            else:
-                cond["nodes"] = text
-        elif key == "o":
-            self.field_text += f"{text},"
-        elif key == "q":
-            cond["qos"] = _split(text)
-        elif key in ("R", "reason"):
-            cond.setdefault("reasons", []).extend(self.reason(one) for one in _split(text))
-        elif key == "F":
-            cond["flags"] = self.flags(text)
-        elif key == "units":
-            asked.unit = text[:1].upper()
-            if asked.unit not in ("K", "M", "G", "T", "P") or not text:
-                self.io.error(f"sacct: error: Invalid unit type '{text[:1]}'. Possible options are 'KMGTP'")
-                self.fatal("Invalid unit type")
-        elif key == "delimiter":
-            self.delimiter = text
-        elif key == "M":
-            self.clusters = None if text.lower() in ("all", "-1") else [*(self.clusters or []), *_split(text)]
-        elif key == "f":
-            if not os.path.isfile(os.path.join(self.io.cwd, text)):
-                self.io.error(f"{text} is not a valid file")
-                raise Stop(1)
-            self.log = os.path.join(self.io.cwd, text)
+        elif key in _WITH_TEXT:
+            _WITH_TEXT[key](self, value or "")
         elif key in ("json", "yaml"):
-            asked.dump, asked.parser = key, value
+            self.asked.dump, self.asked.parser = key, value
         elif key == "whole":
-            self.whole = "no" if text.lower() in ("no", "n") else "yes"
-            if value is not None and text.lower() not in ("yes", "y", "no", "n"):
-                self.error(f'Invalid --whole-hetjob value "{text}". Valid values: [yes|no].')
+            self.take_whole(value)
+
+    def take_users(self, text: str) -> None:
+        """Take -u: users by name or id; -1 is everybody."""
+        self.all_users = text == "-1"
+        if not self.all_users:
+            self.users += self.ids(_split(text))
+
+    def take_steps(self, text: str) -> None:
+        """Take -j: jobs, tasks and steps."""
+        steps = self.asked.steps
+        steps += [step for word in _split(text) if (step := self.step(word)) not in steps]
+
+    def take_nodes(self, text: str) -> None:
+        """Take -N, once."""
+        if self.cond.get("nodes"):
+            self.io.error(f"sacct: error: Already asked for nodes '{self.cond['nodes']}'")
+        else:
+            self.cond["nodes"] = text
+
+    def take_unit(self, text: str) -> None:
+        """Take --units."""
+        self.asked.unit = text[:1].upper()
+        if self.asked.unit not in ("K", "M", "G", "T", "P") or not text:
+            self.io.error(f"sacct: error: Invalid unit type '{text[:1]}'. Possible options are 'KMGTP'")
+            self.fatal("Invalid unit type")
+
+    def take_clusters(self, text: str) -> None:
+        """Take -M."""
+        self.clusters = None if text.lower() in ("all", "-1") else [*(self.clusters or []), *_split(text)]
+
+    def take_log(self, text: str) -> None:
+        """Take -f: a file of completed jobs."""
+        if not os.path.isfile(os.path.join(self.io.cwd, text)):
+            self.io.error(f"{text} is not a valid file")
+            raise Stop(1)
+        self.log = os.path.join(self.io.cwd, text)
+
+    def take_whole(self, value: str | None) -> None:
+        """Take --whole-hetjob; without a value it is yes."""
+        text = value or ""
+        self.whole = "no" if text.lower() in ("no", "n") else "yes"
+        if value is not None and text.lower() not in ("yes", "y", "no", "n"):
+            self.error(f'Invalid --whole-hetjob value "{text}". Valid values: [yes|no].')
 
     def date(self, text: str) -> int:
         """Return a point in time."""
@@ -460,6 +456,51 @@ _SIMPLE: dict[str, Any] = {
     "T": _ask(truncate=True), "use-local-uid": _nothing, "U": _ask(help="usage"), "v": _more, "V": _version,
     "t": _ask(no_steps=True), "X": _ask(no_steps=True), "array": _ask(array=True), "expand": _ask(expand=True),
     "helpstate": _ask(help="states"), "helpreason": _ask(help="reasons"),
+}  # fmt: skip
+
+
+def _word(_: Reader, word: str) -> str:
+    return word
+
+
+# Conditions that are lists: their names, and how one word is read.
+_LISTED: dict[str, tuple[str, Callable[[Reader, str], Any]]] = {
+    "A": ("accounts", _word), "C": ("constraints", _word), "name": ("names", _word), "r": ("partitions", _word),
+    "W": ("wckeys", _word), "s": ("states", Reader.state), "R": ("reasons", Reader.reason),
+    "reason": ("reasons", Reader.reason),
+    # the database compares them with numbers: what is none is 0
+    "x": ("associations", lambda _, word: leading_number(word)[0]),
+}  # fmt: skip
+
+
+def _condition(name: str, read: Callable[[Reader, str], Any]) -> Callable[[Reader, str], None]:
+    """An option that is one condition."""
+
+    def take(reader: Reader, text: str) -> None:
+        reader.cond[name] = read(reader, text)
+
+    return take
+
+
+def _attribute(name: str, read: Callable[[Reader, str], Any]) -> Callable[[Reader, str], None]:
+    """An option that is one attribute of the reader."""
+
+    def take(reader: Reader, text: str) -> None:
+        setattr(reader, name, read(reader, text))
+
+    return take
+
+
+_WITH_TEXT: dict[str, Callable[[Reader, str], None]] = {
+    "S": _attribute("start", Reader.date), "E": _attribute("end", Reader.date), "u": Reader.take_users,
+    "g": _attribute("groups", lambda reader, text: reader.groups + _split(text)), "j": Reader.take_steps,
+    "i": _condition("n_nodes", lambda reader, text: reader.range(text, "requested node range")),
+    "I": _condition("cpus", lambda reader, text: reader.range(text, "requested cpu range")),
+    "k": _condition("limit_min", Reader.minutes), "K": _condition("limit_max", Reader.minutes),
+    "N": Reader.take_nodes, "o": _attribute("field_text", lambda reader, text: f"{reader.field_text}{text},"),
+    "q": _condition("qos", lambda _, text: _split(text)), "F": _condition("flags", Reader.flags),
+    "units": Reader.take_unit, "delimiter": _attribute("delimiter", _word), "M": Reader.take_clusters,
+    "f": Reader.take_log,
 }  # fmt: skip
 
 

@@ -222,22 +222,24 @@ def _take(asked: Asked, io: Io, key: str, value: str | None) -> None:
         asked.verbose += 1
     elif key == "p":
         asked.partitions, asked.all = _list(text), True
-    elif key == "V":
-        io.out(releases.version_line(asked.release) + "\n")
-        raise Stop(0)
-    elif key == "usage":
-        io.out(usage(asked.release))
-        raise Stop(0)
-    elif key == "help":
-        from slurmsim.commands.squeue.help import long_help  # long, and rarely wanted
-
-        io.out(long_help(ROWS, asked.release))
-        raise Stop(0)
-    elif key == "helpstate":
-        io.out("\n".join(accepted(asked.release)) + "\n")
+    elif key in ("V", "usage", "help", "helpstate"):
+        io.out(_about(key, asked.release))
         raise Stop(0)
     elif key in ("json", "yaml"):
         asked.dump, asked.parser = key, text
+
+
+def _about(key: str, release: str) -> str:
+    """What the command tells of itself."""
+    if key == "V":
+        return releases.version_line(release) + "\n"
+    if key == "usage":
+        return usage(release)
+    if key == "helpstate":
+        return "\n".join(accepted(release)) + "\n"
+    from slurmsim.commands.squeue.help import long_help  # long, and rarely wanted
+
+    return long_help(ROWS, release)
 
 
 _FLAGS: dict[str, tuple[str, object]] = {
