@@ -65,6 +65,32 @@ class Admission:
         """
         if sub.job_id in self.state.jobs:
             raise SubmitError(f"Job id {sub.job_id} is in use")
+        sub, partitions, requests = self._compiled(sub, again)
+        job = Job(sub, partitions, requests, self.state.now)
+        self.let_in(job)
+        self._waiting.set_time_limit(job)
+        self._check(job, again)
+        if job.claims:
+            self.deadlines.register(job)
+        self._keep(job)
+        if sub.hold:
+            self.state.set_reason(job, Reason.HELD_USER)
+            job.foremost = AS_ASKED  # nobody looks for nodes
+        else:
+            job.priority = had or min(self._plugin.submit(job, self.state.now))
+            self._queue(job)
+        if not self.state.event_driven:
+            if not sub.hold:
+                self._pending_reasons.show_limit(job)
+            self._show_bar(job)
+            self.state.triggers.request()
+        self.state.triggers.changed = True
+        return job
+
+    def _compiled(
+        self, sub: Submission, again: bool
+    ) -> tuple[Submission, tuple[Partition, ...], tuple[CompiledRequest, ...]]:
+        """The submission with the partitions it is for, and what it asks of each."""
         if sub.reservation and not sub.partitions:
             own = self.state.reserved.partition_of(sub.reservation)
             if own is not None:
@@ -75,15 +101,16 @@ class Admission:
             if 0 < len(left) < len(partitions):
                 sub = replace(sub, partitions=left)
                 partitions, requests = self.state.cluster.compiled(sub)
-        job = Job(sub, partitions, requests, self.state.now)
-        self.let_in(job)
-        self._waiting.set_time_limit(job)
+        return sub, partitions, requests
+
+    def _check(self, job: Job, again: bool) -> None:
+        """Raise SubmitError for what no such job may ask; nothing is changed then."""
+        sub, limits = job.sub, self._accounting.limits
         alike = self._is_plain(job)  # its like has been admitted before
         if not alike and not again:
             self._check_partitions(job)
         if job.claims:
             job.licenses = self.licenses.wanted(sub.licenses)
-        limits = self._accounting.limits
         if limits is not None:
             limits.admit(job, again=again)
         if job.claims and sub.reservation:
@@ -92,53 +119,45 @@ class Admission:
             job.within_limits = self.state.edits
         elif not again:
             self._check_nodes(job)
-        independent = not sub.dependency and sub.array_task_id is None
-        if not independent:
+        if not _is_independent(sub):
             self._eligibility.register(job)
-        if job.claims:
-            self.deadlines.register(job)
-        job.order = self.state.created
-        self.state.created += 1
-        self.state.jobs[job.id] = job
-        if sub.request.exclusive_user or sub.request.unshared:
-            self.state.own_nodes()
-        self.state.usage.pending(job, +1)
-        for observer in self.state.observers:
+
+    def _keep(self, job: Job) -> None:
+        """Put an admitted job among the jobs, and tell who observes them."""
+        state, request = self.state, job.sub.request
+        job.order = state.created
+        state.created += 1
+        state.jobs[job.id] = job
+        if request.exclusive_user or request.unshared:
+            state.own_nodes()
+        state.usage.pending(job, +1)
+        for observer in state.observers:
             observer.submitted(job)
-        self.state.record("SUBMIT", job)
-        if sub.hold:
-            self.state.set_reason(job, Reason.HELD_USER)
-            job.foremost = AS_ASKED  # nobody looks for nodes
+        state.record("SUBMIT", job)
+
+    def _queue(self, job: Job) -> None:
+        """Put a new job in the queue, or with those that wait for something, and say what it waits for."""
+        state, sub, limits = self.state, job.sub, self._accounting.limits
+        if _is_independent(sub) and sub.begin is None:
+            self._waiting.enqueue(job)
         else:
-            job.priority = had or min(self._plugin.submit(job, self.state.now))
-            if independent and sub.begin is None:
-                self._waiting.enqueue(job)
-            else:
-                self._waiting.consider(job)
-            asked = job.queued and sub.array_task_id is None and sub.het is None and not self.state.event_driven
-            by_tier = self.state.rules.tops_by_tier
-            if asked and job.reason == Reason.NONE and not is_top(self.state.queue, job, by_tier=by_tier):
-                self.state.set_reason(job, Reason.PRIORITY)
-            if limits is not None:
-                self._show_limits(limits, job)
-            plain = sub.array_task_id is None and sub.het is None  # sbatch looks for nodes for no others
-            if plain and job.reason in (Reason.BEGIN_TIME, Reason.DEPENDENCY) and self.reserved_jobs.shut_out(job):
-                self._pending_reasons.show_until_a_pass(job, Reason.RESERVATION)
-            lacking = self.state.unusable or self.state.reserved.all
-            if lacking and sub.het is None and not self.state.event_driven:
+            self._waiting.consider(job)
+        plain = sub.array_task_id is None and sub.het is None  # sbatch looks for nodes for no others
+        asked = job.queued and plain and not state.event_driven and job.reason == Reason.NONE
+        if asked and not is_top(state.queue, job, by_tier=state.rules.tops_by_tier):
+            state.set_reason(job, Reason.PRIORITY)
+        if limits is not None:
+            self._show_limits(limits, job)
+        if plain and job.reason in (Reason.BEGIN_TIME, Reason.DEPENDENCY) and self.reserved_jobs.shut_out(job):
+            self._pending_reasons.show_until_a_pass(job, Reason.RESERVATION)
+        if state.event_driven:
+            return
+        if sub.het is None:
+            if state.unusable or state.reserved.all:
                 self._pending_reasons.show_unavailable(job)
-            if not self.state.event_driven:
-                if sub.het is None:
-                    self._pending_reasons.show_busy(job)
-                if self._goes_to_a_partition_that_is_down(job):
-                    self._pending_reasons.show_down(job)
-        if not self.state.event_driven:
-            if not sub.hold:
-                self._pending_reasons.show_limit(job)
-            self._show_bar(job)
-            self.state.triggers.request()
-        self.state.triggers.changed = True
-        return job
+            self._pending_reasons.show_busy(job)
+        if self._goes_to_a_partition_that_is_down(job):
+            self._pending_reasons.show_down(job)
 
     def _show_limits(self, limits: Limits, job: Job) -> None:
         """A limit that bars `job` is named at once; who waits for a job or a time says that again in the next pass."""
@@ -264,3 +283,8 @@ def _check_tasks(job: Job) -> None:
     raised = least if not asked.max_nodes or asked.max_nodes >= least else 1
     if 0 < asked.n_tasks < max(asked.min_nodes, raised):
         raise SubmitError("Task count specification invalid")
+
+
+def _is_independent(sub: Submission) -> bool:
+    """Return True if `sub` waits for no other job and is no task of an array."""
+    return not sub.dependency and sub.array_task_id is None

@@ -233,7 +233,6 @@ class Change(ABC):
             self.need_coordinator(key[0] for key in keys)
             if kind == "cluster" or not keys:
                 raise Refusal(DENIED, 2002)
-        found = []
         parent = next((value for name, _, value in settings if name.lower().startswith("par")), None)
         told = parent is not None and since(self.cluster.release, "child_as_parent_is_told")
         if told and (below := self._below(keys, str(parent))) is not None:
@@ -241,20 +240,7 @@ class Change(ABC):
                 f"Requested parent account {parent} is a child of {below} on cluster {self.db.cluster}. "
                 f"Please re-parent {parent} before using it as a parent."
             ]
-        for key in self.told_of(keys):
-            if parent is not None and key[0] in ("root", parent):  # an account is no parent of itself
-                continue
-            moves = parent is not None and parent != self.parent(key)
-            if parent is not None and not moves and len(settings) == 1:
-                continue
-            found.append(self.text(key))  # the text names its old parent
-            if moves and since(self.cluster.release, "moved_accounts_tell_users"):
-                users = sorted(one for one in self.draft.associations if one[0] == key[0] and one[1])
-                found += [self.text(one) for one in users]
-            self.set_association(self.draft.associations[key], settings)
-            if kind != "user":
-                heirs = inheritors(self.draft, key, settings, self.cluster.release, self.told_of)
-                found += [self.text(one, told=True) for one in heirs]
+        found = [text for key in self.told_of(keys) for text in self._modify(key, kind, settings, parent)]
         if any(name == "DefaultQOS" for name, _, _ in settings):
             barred = self.without_default(keys)
             if barred:
@@ -263,6 +249,23 @@ class Change(ABC):
             ids = " || ".join(f"id_assoc={self.db.ids.get(key, 0)}" for key in sorted(
                 keys, key=lambda k: -self.db.ids.get(k, 0)))  # fmt: skip
             self.notes.append(("Modify Associations", f"({ids})", _settings_text(settings)))
+        return found
+
+    def _modify(self, key: Key, kind: str, settings: list[Any], parent: str | None) -> list[str]:
+        """Set what is asked of one association; what is told of it and of those that inherit from it."""
+        if parent is not None and key[0] in ("root", parent):  # an account is no parent of itself
+            return []
+        moves = parent is not None and parent != self.parent(key)
+        if parent is not None and not moves and len(settings) == 1:
+            return []
+        found = [self.text(key)]  # the text names its old parent
+        if moves and since(self.cluster.release, "moved_accounts_tell_users"):
+            users = sorted(one for one in self.draft.associations if one[0] == key[0] and one[1])
+            found += [self.text(one) for one in users]
+        self.set_association(self.draft.associations[key], settings)
+        if kind != "user":
+            heirs = inheritors(self.draft, key, settings, self.cluster.release, self.told_of)
+            found += [self.text(one, told=True) for one in heirs]
         return found
 
     def _for_himself(self, cond: Mapping[str, Any]) -> bool:

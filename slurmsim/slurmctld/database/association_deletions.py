@@ -83,26 +83,31 @@ class AnyChange(Change):
         found = sorted({key[0] if kind == "account" else key[1] for key in keys}) if whole else [
             self.text(key) for key in keys
         ]  # fmt: skip
-        for key in gone:
-            self.draft.associations.pop(key, None)
-        left = {(key[1], key[0]) for key in self.draft.associations if key[1]}
-        orphans: list[str] = []
-        for user, (account, _) in list(self.draft.defaults.items()):
-            if (user, account) not in left:
-                del self.draft.defaults[user]
-        if not arguments.get("keep"):
-            orphans = sorted(user for user in {key[1] for key in gone} - {u for u, _ in left} if user in self.users)
-            for user in orphans:
-                del self.users[user]
-                for facts in self.accounts.values():
-                    facts.coordinators = [name for name in facts.coordinators if name != user]
-            for name in {key[0] for key in gone if not key[1]}:
-                self.accounts.pop(name, None)
+        orphans = self._take_out(gone, keep=bool(arguments.get("keep")))
         for name in found if whole else ():
             what = "acct" if kind == "account" else "user"
             self.notes.append(("Remove Account Coords", f"({what}='{name}')", ""))
             self.notes.append(("Remove Accounts" if kind == "account" else "Remove Users", f"name='{name}'", ""))
         return {"objects": found, "orphans": orphans if not whole and kind == "user" else []}
+
+    def _take_out(self, gone: set[Key], *, keep: bool) -> list[str]:
+        """Delete associations and, unless `keep`, what has none left; the users among that."""
+        for key in gone:
+            self.draft.associations.pop(key, None)
+        left = {(key[1], key[0]) for key in self.draft.associations if key[1]}
+        for user, (account, _) in list(self.draft.defaults.items()):
+            if (user, account) not in left:
+                del self.draft.defaults[user]
+        if keep:
+            return []
+        orphans = sorted(user for user in {key[1] for key in gone} - {u for u, _ in left} if user in self.users)
+        for user in orphans:
+            del self.users[user]
+            for facts in self.accounts.values():
+                facts.coordinators = [name for name in facts.coordinators if name != user]
+        for name in {key[0] for key in gone if not key[1]}:
+            self.accounts.pop(name, None)
+        return orphans
 
     def defaults_in(self, gone: set[Key]) -> list[str]:
         """Users who would lose an association of their default account, and keep others."""

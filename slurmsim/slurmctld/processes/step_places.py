@@ -97,20 +97,11 @@ def _usable(asked: Mapping[str, Any], rooms: Sequence[Room]) -> tuple[list[int],
 
 
 def _nodes(asked: Mapping[str, Any], rooms: Sequence[Room], usable: Sequence[int], blocked: bool) -> list[int]:
-    """Return the nodes of the step. Raises Refusal."""
-    least, most = int(asked.get("min_nodes") or 1), int(asked.get("max_nodes") or len(rooms))
+    """The nodes of the step. Raises Refusal."""
     cpus = 0 if asked.get("overcommit") else int(asked.get("cpu_count") or 0)
-    if most < least:
-        raise Refusal(BAD_NODE_COUNT)
     open_to = [i for i in range(len(rooms)) if i not in (asked.get("excluded") or ())]
     named = list(asked.get("nodes") or ())
-    if any(i not in open_to for i in named):
-        raise Refusal(NOT_AVAILABLE)
-    sizes = {room.cpus for room in rooms}
-    if cpus and len(sizes) == 1:
-        least = max(least, -(-cpus // max(sizes)))
-        if most < least:
-            raise Refusal(TOO_MANY_CPUS)
+    least, most = _counts(asked, rooms, cpus, all(i in open_to for i in named))
     if any(not usable[i] for i in named):
         raise Refusal(BUSY if blocked else BAD_MEMORY)
     skip = int(asked["relative"]) if asked.get("relative") is not None else 0
@@ -119,13 +110,8 @@ def _nodes(asked: Mapping[str, Any], rooms: Sequence[Room], usable: Sequence[int
         free, named = named, []
     if len({*free, *named}) < least:
         raise Refusal(BUSY if blocked or any(usable) else NOT_AVAILABLE)
-    picked = named or []
-    rest = [i for i in free if i not in picked]
-    idle = [i for i in rest if not rooms[i].steps]
-    for some in (idle, rest):
-        if len(picked) < least:
-            found = _enough(some, least - len(picked), cpus - sum(usable[i] for i in picked), usable)
-            picked = sorted([*picked, *found]) if found else picked
+    rest = [i for i in free if i not in named]
+    picked = _least(named, rest, rooms, usable, least, cpus)
     if len(picked) < least:
         raise Refusal(BUSY if blocked else TOO_MANY_CPUS)
     for i in rest:
@@ -135,6 +121,33 @@ def _nodes(asked: Mapping[str, Any], rooms: Sequence[Room], usable: Sequence[int
             picked = sorted([*picked, i])
     if sum(usable[k] for k in picked) < cpus:
         raise Refusal(BUSY if blocked else NOT_AVAILABLE)
+    return picked
+
+
+def _counts(asked: Mapping[str, Any], rooms: Sequence[Room], cpus: int, open_to_all: bool) -> tuple[int, int]:
+    """How many nodes the step has at least and at most; `open_to_all` its named ones. Raises Refusal."""
+    least, most = int(asked.get("min_nodes") or 1), int(asked.get("max_nodes") or len(rooms))
+    if most < least:
+        raise Refusal(BAD_NODE_COUNT)
+    if not open_to_all:
+        raise Refusal(NOT_AVAILABLE)
+    sizes = {room.cpus for room in rooms}
+    if cpus and len(sizes) == 1:
+        least = max(least, -(-cpus // max(sizes)))
+        if most < least:
+            raise Refusal(TOO_MANY_CPUS)
+    return least, most
+
+
+def _least(
+    named: list[int], rest: list[int], rooms: Sequence[Room], usable: Sequence[int], least: int, cpus: int
+) -> list[int]:
+    """The `named` nodes and as many of the `rest` as make `least`, idle ones first; fewer where nodes lack."""
+    picked = named
+    for some in ([i for i in rest if not rooms[i].steps], rest):
+        if len(picked) < least:
+            found = _enough(some, least - len(picked), cpus - sum(usable[i] for i in picked), usable)
+            picked = sorted([*picked, *found]) if found else picked
     return picked
 
 
