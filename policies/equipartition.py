@@ -48,13 +48,7 @@ class Equipartition(Policy):
         """Let jobs in, deal nodes out, resize, start."""
         running = [self._share(view, job, now) for job in view.running]
         free = _affordable(view) + sum(job.n_nodes for job in view.running) - sum(least for _, least, _ in running)
-        let_in: list[Share] = []
-        for job in view.pending:
-            share = self._share(view, job, now)
-            if share[1] > free:
-                break
-            let_in.append(share)
-            free -= share[1]
+        let_in, free = self._let_in(view, now, free)
         shaped = [view.shape(job) for job in view.running if view.profile(job) is not None]
         dealt = [shape.resized_at for shape in shaped if shape.resized_at is not None]
         again = max(dealt) + self.options["every"] if dealt else now
@@ -77,6 +71,17 @@ class Equipartition(Policy):
                 yield Start(job)
             elif not (yield Start(job, nodes=shares[job.id])) and shares[job.id] > profile.min_nodes:
                 yield Start(job, nodes=profile.min_nodes)
+
+    def _let_in(self, view: PowerView, now: int, free: int) -> tuple[list[Share], int]:
+        """The first pending jobs whose least sizes fit into `free` nodes, and the nodes left."""
+        let_in: list[Share] = []
+        for job in view.pending:
+            share = self._share(view, job, now)
+            if share[1] > free:
+                break
+            let_in.append(share)
+            free -= share[1]
+        return let_in, free
 
     @staticmethod
     def _share(view: PowerView, job: JobView, now: int) -> Share:

@@ -113,12 +113,7 @@ def _one(asked: Counts, name: str, counts: dict[str, int], client: bool) -> None
     total, node = counts.get("job", 0), counts.get("node", 0)
     socket, task = counts.get("socket", 0), counts.get("task", 0)
     per_node = f"--gres={name}/--{name}s-per-node"
-    if total and max(node, task, socket) > total:
-        raise Disagreement(f"Failed to ensure --{name}s >= {per_node} >= --{name}s-per-socket")
-    if node and max(task, socket) > node:
-        raise Disagreement(f"Failed to ensure --{name}s >= --{name}s-per-task")
-    if socket and asked.sockets_per_node is None:
-        raise Disagreement(f"--{name}s-per-socket option requires --sockets-per-node specification")
+    _levels(asked, name, counts, per_node)
     if client and asked.cpus_per_gpu and name == "gpu" and asked.cpus_per_task is not None:
         raise Disagreement(f"--cpus-per-{name} is mutually exclusive with --cpus-per-task")
     if total and node:
@@ -139,6 +134,18 @@ def _one(asked: Counts, name: str, counts: dict[str, int], client: bool) -> None
         raise Disagreement("")  # of this alone nothing more is said
     if total and asked.max_nodes is not None:
         asked.max_nodes = min(asked.max_nodes, total)
+
+
+def _levels(asked: Counts, name: str, counts: dict[str, int], per_node: str) -> None:
+    """Raise Disagreement if a part of the job asks for more than the whole."""
+    total, node = counts.get("job", 0), counts.get("node", 0)
+    socket, task = counts.get("socket", 0), counts.get("task", 0)
+    if total and max(node, task, socket) > total:
+        raise Disagreement(f"Failed to ensure --{name}s >= {per_node} >= --{name}s-per-socket")
+    if node and max(task, socket) > node:
+        raise Disagreement(f"Failed to ensure --{name}s >= --{name}s-per-task")
+    if socket and asked.sockets_per_node is None:
+        raise Disagreement(f"--{name}s-per-socket option requires --sockets-per-node specification")
 
 
 def _nodes(asked: Counts, name: str, total: int, node: int, per_node: str) -> None:

@@ -176,34 +176,37 @@ def post_users_association(call: Call) -> Found:
 def _new_users(call: Call, asked: Record, said: Record, wckeys: list[str]) -> tuple[str, bool]:
     """Return what slurmdbd says it adds, and whether that is anything."""
     cluster = _cluster(call)
-    associations = _known(call, "association")
-    accounts = {one["account"] for one in associations if not one["user"]}
-    there = {(one["account"], one["user"] or "", one["partition"] or "") for one in associations}
     known = {one["user"] for one in _known(call, "user")}
     names = [name for name in asked["names"] if name not in known]
-    lines, after = [], []
-    for account in asked["accounts"]:
-        if account not in accounts:
-            after.append(f"No account {account} on cluster {cluster}, skipping.\n")
-            continue
-        for user in asked["names"]:
-            for partition in asked["partitions"]:
-                if (account, user, partition) not in there:
-                    tail = f" P = {partition}" if partition else ""
-                    lines.append(f"  C = {cluster:<10.10} A = {account:<20.20} U = {user:<9.9}{tail}\n")
+    lines, after = _new_lines(call, asked, cluster)
     text = "".join([" Adding User(s)\n", *(f"  {name}\n" for name in names), " Settings\n"]) if names else ""
-    if names and said.get("defaultaccount"):
-        text += f"  Default Account = {said['defaultaccount']}\n"
-    if names and said.get("defaultwckey"):
-        text += f"  Default WCKey   = {said['defaultwckey']}\n"
-    if names and asked["admin_level"]:
-        text += f"  Admin Level     = {asked['admin_level']}\n"
+    settings = (("Default Account", said.get("defaultaccount")), ("Default WCKey  ", said.get("defaultwckey")),
+                ("Admin Level    ", asked["admin_level"]))  # fmt: skip
+    text += "".join(f"  {title} = {value}\n" for title, value in settings if names and value)
     text += "".join([" Associations =\n", *lines]) if lines else ""
     if wckeys:
         text += " Wckey(s)\n" + "".join(
             f"  C = {cluster:<10.10} W = {key:<10.10} U = {user:<9.9}\n" for key in wckeys for user in asked["names"]
         )
     return text + "".join(after), bool(lines or wckeys)
+
+
+def _new_lines(call: Call, asked: Record, cluster: str) -> tuple[list[str], list[str]]:
+    """A line an association that is new, and a line an account that there is not."""
+    associations = _known(call, "association")
+    accounts = {one["account"] for one in associations if not one["user"]}
+    there = {(one["account"], one["user"] or "", one["partition"] or "") for one in associations}
+    lines, missing = [], []
+    for account in asked["accounts"]:
+        if account not in accounts:
+            missing.append(f"No account {account} on cluster {cluster}, skipping.\n")
+            continue
+        for user in asked["names"]:
+            for partition in asked["partitions"]:
+                if (account, user, partition) not in there:
+                    tail = f" P = {partition}" if partition else ""
+                    lines.append(f"  C = {cluster:<10.10} A = {account:<20.20} U = {user:<9.9}{tail}\n")
+    return lines, missing
 
 
 def post_accounts_association(call: Call) -> Found:
@@ -240,14 +243,18 @@ def post_accounts_association(call: Call) -> Found:
     except Refusal as refusal:
         error = (call.number_of(refusal), refusal.text)
         raise refused(_ONLY if refusal.text == DENIED else refusal.text, error) from None
-    made = [name for name in new if name not in known]
-    text = ""
-    if made:
-        text = "".join([" Adding Account(s)\n", *(f"  {name}\n" for name in made), " Settings\n"])
-        text += f"  Description     = {said.get('description') or 'Account Name'}\n"
-        text += f"  Organization    = {said.get('organization') or 'Parent/Account Name'}\n"
+    text = _new_accounts([name for name in new if name not in known], said)
     text += " Associations =\n" + "".join(f"  C = {cluster:<10.10} A = {name:<20.20}\n" for name in new)
     return Found({"added_accounts": text}, warnings=body.warnings)
+
+
+def _new_accounts(names: list[str], said: Record) -> str:
+    """What slurmdbd says of accounts that it adds."""
+    if not names:
+        return ""
+    text = "".join([" Adding Account(s)\n", *(f"  {name}\n" for name in names), " Settings\n"])
+    text += f"  Description     = {said.get('description') or 'Account Name'}\n"
+    return text + f"  Organization    = {said.get('organization') or 'Parent/Account Name'}\n"
 
 
 # -- QOS, clusters, TRES, WCKeys, all at once -------------------------------------------------------------------------

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from slurmsim.commands.sacctmgr.words import Word
+
 
 _ADD = ('No valid entity in add command\nInput line must include "Account", "Cluster", "Coordinator", "Federation", '
         '"QOS", "Resource", or "User"')  # fmt: skip
@@ -43,21 +45,8 @@ def add(session: Session, words: list[str]) -> None:
 
 
 def _add_account(session: Session, words: list[str]) -> None:
-    io, settings = session.io, Settings(ASSOCIATION)
-    names: list[str] = []
-    clusters: list[str] = []
-    facts: dict[str, str] = {}
-    for word in plain(words):
-        if not word.equals or matches(word.name, "Accounts:1 Names:1 Acct:4"):
-            names += names_in(word.value)
-        elif matches(word.name, "Clusters:1"):
-            clusters += names_in(word.value)
-        elif matches(word.name, "Description:1"):
-            facts["description"] = word.value.strip("\"'").lower()
-        elif matches(word.name, "Organization:1"):
-            facts["organization"] = word.value.strip("\"'").lower()
-        elif not settings.take(session, word):
-            session.wrong(f" Unknown option: {word.text}\n Use keyword 'where' to modify condition")
+    settings, facts = Settings(ASSOCIATION), dict[str, str]()
+    names, clusters = _account_words(session, words, settings, facts)
     if session.code:
         return
     if not names:
@@ -68,20 +57,8 @@ def _add_account(session: Session, words: list[str]) -> None:
     cluster = cluster_name(session, clusters)
     if cluster is None:
         return
-    known = {r["account"] for r in session.list("account")}
-    fresh = [name for name in dict.fromkeys(names) if name and name not in known]
-    if "" in names:
-        session.wrong(" No blank names are allowed when adding.")
+    fresh = _fresh_accounts(session, names, cluster, parent)
     if not fresh:
-        old = "\n ".join(f"Already existing account {name} on cluster {cluster}" for name in names)
-        io.out(f" {old}\n" if since(session.release, "existing_accounts_named") else " Nothing new added.\n")
-        session.code = 1
-        return
-    if parent not in known:
-        for _ in fresh:
-            session.wrong(f" Parent account '{parent}' doesn't exist on cluster {cluster}\n"
-                          "        Contact your admin to add this account.")  # fmt: skip
-        session.wrong(" No associations created.")
         return
     arguments = {"action": "add_account", "names": fresh, "parent": parent, "settings": settings.found, **facts}
     checked_first = since(session.release, "account_checked_first")
@@ -97,6 +74,46 @@ def _add_account(session: Session, words: list[str]) -> None:
     if checked_first:
         _show_new_account(session, fresh, cluster, parent, facts, settings)
     commit(session, arguments)
+
+
+def _account_words(
+    session: Session, words: list[str], settings: Settings, facts: dict[str, str]
+) -> tuple[list[str], list[str]]:
+    """The accounts and clusters that are named; `settings` and `facts` get the rest."""
+    names: list[str] = []
+    clusters: list[str] = []
+    for word in plain(words):
+        if not word.equals or matches(word.name, "Accounts:1 Names:1 Acct:4"):
+            names += names_in(word.value)
+        elif matches(word.name, "Clusters:1"):
+            clusters += names_in(word.value)
+        elif matches(word.name, "Description:1"):
+            facts["description"] = word.value.strip("\"'").lower()
+        elif matches(word.name, "Organization:1"):
+            facts["organization"] = word.value.strip("\"'").lower()
+        elif not settings.take(session, word):
+            session.wrong(f" Unknown option: {word.text}\n Use keyword 'where' to modify condition")
+    return names, clusters
+
+
+def _fresh_accounts(session: Session, names: list[str], cluster: str, parent: str) -> list[str]:
+    """The accounts that can be added under `parent`; says why where there are none."""
+    known = {r["account"] for r in session.list("account")}
+    fresh = [name for name in dict.fromkeys(names) if name and name not in known]
+    if "" in names:
+        session.wrong(" No blank names are allowed when adding.")
+    if not fresh:
+        old = "\n ".join(f"Already existing account {name} on cluster {cluster}" for name in names)
+        told = since(session.release, "existing_accounts_named")
+        session.io.out(f" {old}\n" if told else " Nothing new added.\n")
+        session.code = 1
+    elif parent not in known:
+        for _ in fresh:
+            session.wrong(f" Parent account '{parent}' doesn't exist on cluster {cluster}\n"
+                          "        Contact your admin to add this account.")  # fmt: skip
+        session.wrong(" No associations created.")
+        return []
+    return fresh
 
 
 def _show_new_account(
@@ -132,79 +149,95 @@ def _add_cluster(session: Session, words: list[str]) -> None:
     session.code = 1
 
 
-def _add_user(session: Session, words: list[str]) -> None:
-    io, settings = session.io, Settings(ASSOCIATION)
-    names: list[str] = []
-    cond: dict[str, Any] = {}
-    level = default = ""
-    limit_set = False
-    for word in map(word_of, words):
+class _UserWords:
+    """What ``sacctmgr add user`` is told."""
+
+    def __init__(self, session: Session, words: list[str]) -> None:
+        self.settings = Settings(ASSOCIATION)
+        self.names: list[str] = []
+        self.cond: dict[str, Any] = {}
+        self.level = self.default = ""
+        self.limit_set = False
+        for word in map(word_of, words):
+            self._take(session, word)
+
+    def _take(self, session: Session, word: Word) -> None:
         if not word.equals or matches(word.name, "Names:1 Users:1"):
-            names += names_in(word.value)
+            self.names += names_in(word.value)
         elif matches(word.name, "AdminLevel:2"):
-            level = level_of(word.value)
+            self.level = level_of(word.value)
         elif matches(word.name, "DefaultAccount:8"):
-            if default:
-                session.wrong(f" Already listed DefaultAccount {default}")
-                continue
-            default = word.value.strip("\"'").lower()
-            cond.setdefault("accounts", []).append(default)
+            if self.default:
+                session.wrong(f" Already listed DefaultAccount {self.default}")
+                return
+            self.default = word.value.strip("\"'").lower()
+            self.cond.setdefault("accounts", []).append(self.default)
         elif matches(word.name, "DefaultWCKey:8 WCKeys:1"):
             session.wrong("sacctmgr: error: slurmsim keeps no WCKeys")
-        elif settings.take(session, word) or association_condition(session, cond, word):
-            limit_set = True
+        elif self.settings.take(session, word) or association_condition(session, self.cond, word):
+            self.limit_set = True
         else:
             session.wrong(f" Unknown option: {word.text}")
+
+
+def _add_user(session: Session, words: list[str]) -> None:
+    told = _UserWords(session, words)
     if session.code:
         return
-    if not names:
+    if not told.names:
         session.wrong(" Need name of user to add.")
         return
-    cluster = cluster_name(session, cond.get("clusters") or [])
+    cluster = cluster_name(session, told.cond.get("clusters") or [])
     if cluster is None:
         return
-    accounts = list(dict.fromkeys(cond.get("accounts") or []))
+    accounts = list(dict.fromkeys(told.cond.get("accounts") or []))
     if not accounts:
         session.wrong(" Need name of account or wckey to add." if since(session.release, "account_or_wckey")
                       else " Need name of account to add user to.")  # fmt: skip
         return
     arguments = {
-        "action": "add_user", "names": [name for name in dict.fromkeys(names) if name], "accounts": accounts,
-        "partitions": cond.get("partitions"), "default_account": default, "admin_level": level,
-        "settings": settings.found,
+        "action": "add_user", "names": [name for name in dict.fromkeys(told.names) if name], "accounts": accounts,
+        "partitions": told.cond.get("partitions"), "default_account": told.default, "admin_level": told.level,
+        "settings": told.settings.found,
     }  # fmt: skip
     new = _new_associations(session, arguments, cluster)
     if new is None:
         return
     users, associations = new
-    if since(session.release, "add_accounts_first") and not associations:
-        io.out("Nothing added.\nMake sure the accounts requested here have been added to the system/cluster. "
-               "(sacctmgr add account...)\n")  # fmt: skip
-        session.code = 1
-        return
-    if session.code and not associations and not users:
-        io.out(" Nothing new added.\n")
-        return
     if not associations:
-        if users:
-            session.wrong(" No associations or wckeys created.")
-        else:
-            io.out(" Nothing new added.\n")
-            session.code = 1
+        _tell_nothing_new(session, users)
         return
     answer = reply(session, "account_check", arguments)
     if not (isinstance(answer, str) and since(session.release, "new_users_checked_first")):
-        _show_new_user(session, users, associations, default, level, settings, limit_set)
+        _show_new_user(session, users, associations, told.default, told.level, told.settings, told.limit_set)
     if isinstance(answer, str):
-        if answer == NOT_ALLOWED and since(session.release, "who_may_add_told"):
-            answer += " (Only admins/operators/coordinators can add accounts)"
-        if answer == NO_DEFAULT_QOS and since(session.release, "default_qos_named_twice"):
-            answer += f" ({answer})"
-        associated = since(session.release, "user_associations_refused")
-        session.wrong(f" error: Problem adding user associations: {answer}" if associated
-                      else f" Problem adding users: {answer}")  # fmt: skip
+        session.wrong(_problem(answer, session.release))
         return
     commit(session, arguments)
+
+
+def _tell_nothing_new(session: Session, users: list[str]) -> None:
+    """Say that no association is new."""
+    if since(session.release, "add_accounts_first"):
+        session.io.out("Nothing added.\nMake sure the accounts requested here have been added to the system/cluster. "
+                       "(sacctmgr add account...)\n")  # fmt: skip
+        session.code = 1
+    elif users:
+        session.wrong(" No associations or wckeys created.")
+    else:
+        session.io.out(" Nothing new added.\n")
+        session.code = session.code or 1
+
+
+def _problem(answer: str, release: str) -> str:
+    """What is said when slurmdbd refuses new users with `answer`."""
+    if answer == NOT_ALLOWED and since(release, "who_may_add_told"):
+        answer += " (Only admins/operators/coordinators can add accounts)"
+    if answer == NO_DEFAULT_QOS and since(release, "default_qos_named_twice"):
+        answer += f" ({answer})"
+    if since(release, "user_associations_refused"):
+        return f" error: Problem adding user associations: {answer}"
+    return f" Problem adding users: {answer}"
 
 
 def _new_associations(

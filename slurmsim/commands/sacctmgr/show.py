@@ -132,11 +132,7 @@ def show_user(session: Session, words: list[str]) -> None:
     if session.code:
         return
     with_assoc = session.with_assoc or "withassoc" in asked.flags
-    text = asked.format or ["U", "DefaultA", "Ad"]
-    if not asked.format:
-        text += ["Coord"] if "withcoordinators" in asked.flags else []
-        text += ["Cl", "Acc", "Part", "Share", "Priority", "MaxJ", "MaxN", "MaxCPUs", "MaxS", "MaxW", "MaxCPUMins",
-                 "QOS", "DefaultQOS"] if with_assoc else []  # fmt: skip
+    text = asked.format or _user_columns("withcoordinators" in asked.flags, with_assoc)
     if not with_assoc and asked.of_associations and not session.ask(_WITHASSOC):
         session.io.out("Aborted\n")
         return
@@ -160,6 +156,14 @@ def show_user(session: Session, words: list[str]) -> None:
     else:
         rows = [dict(record) for record in records]
     table(session, fields, rows, getters)
+
+
+def _user_columns(coordinators: bool, associations: bool) -> list[str]:
+    text = ["U", "DefaultA", "Ad"]
+    text += ["Coord"] if coordinators else []
+    text += ["Cl", "Acc", "Part", "Share", "Priority", "MaxJ", "MaxN", "MaxCPUs", "MaxS", "MaxW", "MaxCPUMins",
+             "QOS", "DefaultQOS"] if associations else []  # fmt: skip
+    return text
 
 
 def show_qos(session: Session, words: list[str]) -> None:

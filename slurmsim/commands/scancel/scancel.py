@@ -326,20 +326,30 @@ def _send_chosen(asked: Asked, io: Io) -> int:
     twice = _asked_twice(known, rows)
     rows = [row for row in rows if _wanted(row, asked)]
     if not rows and asked.verbose:
-        filters = dict(asked.filters)
-        if asked.me:
-            filters["u"] = str(io.client.call("hello")["uid"])
-        told = "".join(f"{name}={filters[key]} " for key, name in _NAMED if key in filters)
-        if told:
-            io.error(f"scancel: error: No active jobs match ALL job filters, including: {told}")
+        _tell_none_matches(asked, io)
     listed = [(True, *each[1:]) for each in _of_ids(twice, rows)] + [*_of_ids(known, rows)]
     chosen = listed if asked.ids else [*_of_rows(rows)]
     for waits in (True, False):  # lest those that wait start meanwhile
         those = [(word, row) for first, row, word in chosen if first is waits]
-        for some in [[one] for one in those] if asked.interactive else [those]:
-            wanted = [(word, row["job_id"]) for word, row in some if not asked.interactive or _confirmed(row, word, io)]
-            code = max([code, *_send_all(asked, wanted, io)])
+        code = max([code, *_send_in_turn(asked, those, io)])
     return code
+
+
+def _tell_none_matches(asked: Asked, io: Io) -> None:
+    """Name the filters that no active job passes."""
+    filters = dict(asked.filters)
+    if asked.me:
+        filters["u"] = str(io.client.call("hello")["uid"])
+    told = "".join(f"{name}={filters[key]} " for key, name in _NAMED if key in filters)
+    if told:
+        io.error(f"scancel: error: No active jobs match ALL job filters, including: {told}")
+
+
+def _send_in_turn(asked: Asked, those: Sequence[tuple[str, Row]], io: Io) -> Iterator[int]:
+    """Ask for these jobs, one by one if each has to be confirmed; the exit codes."""
+    for some in [[one] for one in those] if asked.interactive else [those]:
+        wanted = [(word, row["job_id"]) for word, row in some if not asked.interactive or _confirmed(row, word, io)]
+        yield from _send_all(asked, wanted, io)
 
 
 def _known(asked: Asked, rows: Sequence[Row], io: Io) -> tuple[list[str], int]:

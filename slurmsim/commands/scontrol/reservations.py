@@ -236,8 +236,18 @@ def _flags(session: Session, request: dict[str, Any], text: str, sign: str, tail
 def wrong_in(request: dict[str, Any], release: str) -> str:
     """Return what a new reservation lacks or says twice, or ""; complete a request for a whole partition."""
     get = request.get
-    start, end, duration = get("start_time"), get("end_time"), get("duration")
-    flags: list[str] = request["flags"]
+    wrong = _wrong_times(get("start_time"), get("end_time"), get("duration")) or _wrong_nodes(request, release)
+    if wrong:
+        return wrong
+    if not (get("users") or get("groups") or get("accounts")):
+        others = ", AllowedPartitions, QOS" if since(release, "whom_a_reservation_is_for") else ""
+        return f"Either Users/Groups{others} and/or Accounts must be specified."
+    if get("users") and get("groups"):
+        return "Users and Groups are mutually exclusive.  You can have one or the other, but not both."
+    return ""
+
+
+def _wrong_times(start: int | None, end: int | None, duration: int | None) -> str:
     if start is None:
         return "A start time must be given."
     if end is None and duration is None:
@@ -246,6 +256,12 @@ def wrong_in(request: dict[str, Any], release: str) -> str:
         return "StartTime + Duration does not equal EndTime."
     if end is not None and start > end:
         return "Start time cannot be after end time."
+    return ""
+
+
+def _wrong_nodes(request: dict[str, Any], release: str) -> str:
+    get = request.get
+    flags: list[str] = request["flags"]
     everything = (get("node_list") or "").upper() == "ALL"
     if get("partition") is not None and everything:
         flags.append("+PART_NODES")
@@ -260,9 +276,4 @@ def wrong_in(request: dict[str, Any], release: str) -> str:
             return f"{listed} must be specified."
         flags.append("+PART_NODES")
         request["node_list"] = "ALL"
-    if not (get("users") or get("groups") or get("accounts")):
-        others = ", AllowedPartitions, QOS" if since(release, "whom_a_reservation_is_for") else ""
-        return f"Either Users/Groups{others} and/or Accounts must be specified."
-    if get("users") and get("groups"):
-        return "Users and Groups are mutually exclusive.  You can have one or the other, but not both."
     return ""

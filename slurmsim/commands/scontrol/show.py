@@ -68,11 +68,7 @@ def _jobs(session: Session, value: str | None, words: Words) -> None:
         if any(sign not in "0123456789_+" for sign in value):
             session.complain("scontrol_print_job error", "Invalid job id specified", loud=session.quiet != 1)
             return
-        base, _, rest = value.partition("_")
-        base, _, offset = base.partition("+")
-        job = int(base or 0) or None
-        task = int(rest.partition("+")[0] or 0) if "_" in value else None
-        component = int(offset or 0) if "+" in value.partition("_")[0] else None
+        job, task, component = _job_id(value)
     asked = {} if job is None else {"job_id": str(job)}
     try:
         rows = session.load("jobs", list(FIELDS), show_all=session.all, **asked)
@@ -81,19 +77,13 @@ def _jobs(session: Session, value: str | None, words: Words) -> None:
         return
     dates = Dates(session.io.environ, session.now, unset="Unknown")
     _say_update(session, dates, len(rows))
-    shown = 0
+    if component is not None:
+        rows = [row for row in rows if row["het_job_offset"] == component]
+    if task is not None:
+        rows = [_of_task(row, task) for row in rows if _has_task(row, task)]
     for row in rows:
-        if (component is not None and row["het_job_offset"] != component) or (
-            task is not None and not _has_task(row, task)
-        ):
-            continue
-        if task is not None and row["array_task_str"]:
-            row["array_task_str"], row["array_task_id"] = None, task
-            for name in ("shown_out", "shown_err", "std_in"):
-                row[name] = row[name] and row[name].replace(NO_TASK, str(task))
         session.io.out(job_text(row, session, dates))
-        shown += 1
-    if shown:
+    if rows:
         return
     if value is None:
         _tell(session, "No jobs in the system")
@@ -103,6 +93,23 @@ def _jobs(session: Session, value: str | None, words: Words) -> None:
     if session.quiet != 1:
         say = session.io.error if since(session.release, "job_not_found_is_an_error") else _line(session)
         say(f"Job {name} not found")
+
+
+def _job_id(value: str) -> tuple[int | None, int | None, int | None]:
+    """Job, task and component of ``12_3`` or ``12+1``."""
+    first, under, rest = value.partition("_")
+    base, plus, offset = first.partition("+")
+    task = int(rest.partition("+")[0] or 0) if under else None
+    return int(base or 0) or None, task, int(offset or 0) if plus else None
+
+
+def _of_task(row: dict[str, Any], task: int) -> dict[str, Any]:
+    """The record of an array's waiting tasks as that of one of them."""
+    if row["array_task_str"]:
+        row["array_task_str"], row["array_task_id"] = None, task
+        for name in ("shown_out", "shown_err", "std_in"):
+            row[name] = row[name] and row[name].replace(NO_TASK, str(task))
+    return row
 
 
 def _has_task(row: dict[str, Any], task: int) -> bool:

@@ -126,39 +126,53 @@ def run(argv: list[str], io: Io) -> int:
     except OptionError as error:
         io.error(f"sstat: {error}")
         return 1
-    if "V" in given:
-        io.out(releases.version_line(release) + "\n")
-        return 0
-    if "h" in given or "usage" in given:
-        io.out(_USAGE)
-        return 0
+    for keys, text in (("V",), releases.version_line(release) + "\n"), (("h", "usage"), _USAGE):
+        if any(key in given for key in keys):
+            io.out(text)
+            return 0
     if "e" in given:
         io.out(_columns_of(list(known)))
         return 0
+    try:
+        fields = _fields_of(given, known, release)
+        asked = _asked(given, parser.rest)
+    except _Wrong as wrong:
+        io.error(f"sstat: {wrong}")
+        return 1
+    return _Table(io, release, fields, given).show(asked)
+
+
+class _Wrong(Exception):
+    """What is wrong with the command line."""
+
+
+def _fields_of(given: dict[str, list[str]], known: dict[str, str], release: str) -> list[tuple[str, int]]:
+    """Names and widths of the columns. Raises _Wrong."""
     wanted = ",".join(given.get("o", [])) or ("jobid,nodelist,pids" if "i" in given else "")
     fields = []
     for word in filter(None, (w.strip() for w in (wanted or releases.row(_DEFAULT, release)).split(","))):
         name, _, width = word.partition("%")
         found = next((field for field in known if field.lower().startswith(name.lower())), None)
         if found is None:
-            io.error(f'sstat: error: Invalid field requested: "{name}"')
-            return 1
+            raise _Wrong(f'error: Invalid field requested: "{name}"')
         digits = _WIDTH.match(width)
         fields.append((found, (width_of(digits[0]) if digits else 0) or int(known[found])))
-    asked = [word for words in [*given.get("j", []), *parser.rest[:1]] for word in words.split(",") if word]
+    return fields
+
+
+def _asked(given: dict[str, list[str]], rest: list[str]) -> list[str]:
+    """The jobs and steps that are asked for. Raises _Wrong."""
+    asked = [word for words in [*given.get("j", []), *rest[:1]] for word in words.split(",") if word]
     if not asked:
-        io.error("sstat: error: You didn't give me any jobs to stat.")
-        return 1
+        raise _Wrong("error: You didn't give me any jobs to stat.")
     wrong = next((word for word in asked if not "0" <= word[0] <= "9"), None)
     if wrong is not None:
-        io.error(f"sstat: fatal: Bad job/step specified: {wrong}")
-        return 1
+        raise _Wrong(f"fatal: Bad job/step specified: {wrong}")
     for word in asked:
         base, underscore, task = word.partition("_")
         if underscore and not "0" <= task[:1] <= "9":
-            io.error(f"sstat: fatal: Bad job array element specified: {base}")
-            return 1
-    return _Table(io, release, fields, given).show(asked)
+            raise _Wrong(f"fatal: Bad job array element specified: {base}")
+    return asked
 
 
 def _first(release: str) -> str:

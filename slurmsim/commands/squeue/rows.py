@@ -12,7 +12,7 @@ from slurmsim.protocol import alike
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from typing import Any
 
     from slurmsim.commands.text.print_fields import Table
@@ -88,23 +88,30 @@ def choose_jobs(table: Table, count: int, wanted: Wanted) -> Table:
         rows = [row for row in rows if _license_names(table["licenses"][row]) & wanted.licenses]
     if not wanted.all_states:
         rows = _by_state(table, rows, wanted.states)
-    if wanted.nodes is not None:
-        on_nodes = _NodeTest(wanted.nodes)
-        rows = [row for row in rows if on_nodes(table["nodes"][row])]
-    if wanted.users is not None:
-        rows = [row for row in rows if table["user_id"][row] in wanted.users]
-    if wanted.not_user is not None:
-        rows = [row for row in rows if table["user_id"][row] != wanted.not_user]
-    if wanted.reservation is not None:
-        rows = [row for row in rows if table["resv_name"][row] == wanted.reservation]
-    if wanted.partitions is not None:
-        rows = [row for row in rows if _in_partitions(table["partition"][row], wanted.partitions)]
+    for field, passes in _tests(wanted):
+        values = table[field]
+        rows = [row for row in rows if passes(values[row])]
     chosen = table if len(rows) == count else take(table, rows)
     if partial:
         for at, row in enumerate(rows):
             if row in partial:
                 _keep_tasks(chosen, at, partial[row])
     return chosen
+
+
+def _tests(wanted: Wanted) -> Iterator[tuple[str, Callable[[Any], bool]]]:
+    """Filters that look at one field: its name, and what its value has to pass."""
+    users, not_user, partitions = wanted.users, wanted.not_user, wanted.partitions
+    if wanted.nodes is not None:
+        yield "nodes", _NodeTest(wanted.nodes)
+    if users is not None:
+        yield "user_id", users.__contains__
+    if not_user is not None:
+        yield "user_id", lambda uid: bool(uid != not_user)
+    if wanted.reservation is not None:
+        yield "resv_name", lambda name: bool(name == wanted.reservation)
+    if partitions is not None:
+        yield "partition", lambda names: _in_partitions(names, partitions)
 
 
 def _by_id(table: Table, row: int, ids: Iterable[JobId], partial: dict[int, list[int]]) -> bool:

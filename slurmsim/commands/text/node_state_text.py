@@ -99,20 +99,21 @@ def shown(base: str, flags: tuple[str, ...], mixed_fails: bool = False) -> tuple
         return ("DRAINING" if completing or busy else "DRAINED"), suffix
     if "FAIL" in flags:
         return ("FAILING" if completing or base == "ALLOCATED" or (mixed_fails and busy) else "FAIL"), silent
-    if base == "ALLOCATED":
-        return base, suffix or ("+" if completing else "")
-    if base == "DOWN":
-        return base, suffix
-    if completing:
+    if completing and base not in ("ALLOCATED", "DOWN"):
         return "COMPLETING", suffix
-    if base == "IDLE":
-        if suffix:
-            return base, suffix
-        return next((flag for flag in ("PERFCTRS", "RESERVED", "BLOCKED", "PLANNED") if flag in flags), base), ""
+    return _of_base(base, flags, suffix, silent)
+
+
+def _of_base(base: str, flags: tuple[str, ...], suffix: str, silent: str) -> tuple[str, str]:
+    """The word and the sign of a node that only its base state and marks of little weight tell of."""
+    if base == "ALLOCATED":
+        return base, suffix or ("+" if "COMPLETING" in flags else "")
     if base == "MIXED":
         return base, suffix or ("-" if "PLANNED" in flags else "")
-    if base == "FUTURE":
+    if base in ("DOWN", "FUTURE") or (base == "IDLE" and suffix):
         return base, suffix
+    if base == "IDLE":
+        return next((flag for flag in ("PERFCTRS", "RESERVED", "BLOCKED", "PLANNED") if flag in flags), base), ""
     if "RESUME" in flags:
         return "RESUME", ""
     return ("UNKNOWN", silent) if base == "UNKNOWN" else ("?", "")

@@ -68,11 +68,7 @@ def _associations(rows: list[Row], shown: dict[str, str], file: str, draft: Draf
     rows = _of_cluster(rows, file, draft, cluster)
     if "id" in shown:
         rows.sort(key=lambda item: _number(item[1]["id"], Place(file, item[0])))
-    by_id = {row["id"].strip(): row["account"].strip().lower() for _, row in rows if "id" in row}
-    named = "parentname" in shown or "parname" in shown
-    indented = any(row["account"].startswith(" ") for _, row in rows)
-    above: list[str] = []  # accounts from the root down, by depth of indentation
-    accounts = 0
+    parents = _Parents(rows, shown)
     for number, row in rows:
         place = Place(file, number)
         account = row["account"].strip().lower()
@@ -80,28 +76,49 @@ def _associations(rows: list[Row], shown: dict[str, str], file: str, draft: Draf
         key: Key = (account, user, row.get("partition", "").strip())
         if not account:
             fail(place, shown["account"], "no account is given", "the account of the association")
-        parent = ""
-        if not user:
-            depth = len(row["account"]) - len(row["account"].lstrip(" "))
-            if depth > len(above):
-                fail(place, shown["account"], f"indented by {depth} under an account indented by {len(above) - 1}",
-                     "one blank more than the account above")  # fmt: skip
-            above[depth:] = [account]
-            if key != ROOT:
-                accounts += 1
-                if named:
-                    parent = (row.get("parentname") or row.get("parname") or "").strip().lower()
-                elif "parentid" in row and "id" in row:
-                    parent = by_id.get(row["parentid"].strip(), "")
-                elif indented and depth:
-                    parent = above[depth - 1]
+        parent = "" if user else parents.of(row, account, place, key == ROOT)
         item = draft.add(key, place, "" if key == ROOT else parent or ("root" if not user else ""))
         _fill(item, row, shown, place, draft)
         _default(row, place, draft)
-    if accounts and not (named or indented or "parentid" in shown):
+    if parents.unknown:
         draft.report.warning(Place(file, 1), "ParentName", "", "the table does not say which account is part of which: "
                              "all are taken as children of root (use sacctmgr show assoc tree -P)")  # fmt: skip
     draft.open_root = draft.open_root or "qos" not in shown
+
+
+class _Parents:
+    """The parent of each account, by name, by id, or by how far the account is indented.
+
+    Attributes
+    ----------
+    unknown
+        True if there are accounts and the table tells the parent of none.
+    """
+
+    def __init__(self, rows: list[Row], shown: dict[str, str]) -> None:
+        self._shown = shown
+        self._by_id = {row["id"].strip(): row["account"].strip().lower() for _, row in rows if "id" in row}
+        self._named = "parentname" in shown or "parname" in shown
+        self._indented = any(row["account"].startswith(" ") for _, row in rows)
+        self._above: list[str] = []  # accounts from the root down, by depth of indentation
+        self.unknown = False
+
+    def of(self, row: dict[str, str], account: str, place: Place, is_root: bool) -> str:
+        """The parent of an account; "" if the row does not tell. Rows come in the order of the table."""
+        above = self._above
+        depth = len(row["account"]) - len(row["account"].lstrip(" "))
+        if depth > len(above):
+            fail(place, self._shown["account"], f"indented by {depth} under an account indented by {len(above) - 1}",
+                 "one blank more than the account above")  # fmt: skip
+        above[depth:] = [account]
+        if is_root:
+            return ""
+        self.unknown = not (self._named or self._indented or "parentid" in self._shown)
+        if self._named:
+            return (row.get("parentname") or row.get("parname") or "").strip().lower()
+        if "parentid" in row and "id" in row:
+            return self._by_id.get(row["parentid"].strip(), "")
+        return above[depth - 1] if self._indented and depth else ""
 
 
 def _fill(item: Item, row: dict[str, str], shown: dict[str, str], place: Place, draft: Draft) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmsim.bitmap import from_indices, lowest
+from slurmsim.bitmap import Bitmap, from_indices, lowest
 from slurmsim.core.records.messages import UpdateReservation
 from slurmsim.core.records.reservation import Reservation
 from slurmsim.core.reservations import nodes as nodes_of
@@ -31,20 +31,7 @@ def update(state: ControllerState, r: Reservation, fact: UpdateReservation) -> N
     if fact.nodes and "REPLACE_DOWN" in flags:
         raise SubmitError(NOT_SUPPORTED)
     start, end = _times(state, r, fact)
-    nodes = r.nodes
-    if fact.nodes:
-        flags |= {"SPEC_NODES"}
-        if nodes_of.is_all(fact.nodes):
-            flags |= {"ALL_NODES"}
-            nodes = state.table.everything
-        elif any(name not in state.table.index for name in fact.nodes):
-            raise SubmitError(nodes_of.BAD_NODE)
-        else:
-            flags -= {"ALL_NODES", "PART_NODES"}
-            nodes = from_indices(sorted(state.table.index[name] for name in fact.nodes))
-    if fact.node_count is not None:
-        flags -= {"ALL_NODES", "PART_NODES"}
-        nodes = _resized(state, r, flags, fact.node_count)
+    nodes, flags = _nodes(state, r, fact, flags)
     spec = ReservationSpec(r.name, start, end)
     if not flags & {"MAINT", "OVERLAP"} and nodes_of.overlapping(state, spec, flags, nodes, but=r):
         raise SubmitError(nodes_of.OVERLAPS)
@@ -63,6 +50,27 @@ def update(state: ControllerState, r: Reservation, fact: UpdateReservation) -> N
         r.partition = r.partition or state.cluster.default
     r.start, r.end, r.nodes, r.flags = start, end, nodes, flags
     r.users, r.accounts, r.licenses = users, accounts, licenses
+
+
+def _nodes(
+    state: ControllerState, r: Reservation, fact: UpdateReservation, flags: frozenset[str]
+) -> tuple[Bitmap, frozenset[str]]:
+    """The nodes after the update, and the flags that go with them. Raises SubmitError."""
+    nodes = r.nodes
+    if fact.nodes:
+        flags |= {"SPEC_NODES"}
+        if nodes_of.is_all(fact.nodes):
+            flags |= {"ALL_NODES"}
+            nodes = state.table.everything
+        elif any(name not in state.table.index for name in fact.nodes):
+            raise SubmitError(nodes_of.BAD_NODE)
+        else:
+            flags -= {"ALL_NODES", "PART_NODES"}
+            nodes = from_indices(sorted(state.table.index[name] for name in fact.nodes))
+    if fact.node_count is not None:
+        flags -= {"ALL_NODES", "PART_NODES"}
+        nodes = _resized(state, r, flags, fact.node_count)
+    return nodes, flags
 
 
 def _times(state: ControllerState, r: Reservation, fact: UpdateReservation) -> tuple[int, int]:

@@ -96,16 +96,9 @@ def _host(files: Files, path: Path) -> str:
 
 
 def differences(old: Configuration, new: Configuration) -> list[str]:
-    """Return what an engine is made of and has changed, each with file and line where it is one; empty for nothing."""
-    found = []
+    """What an engine is made of and has changed, each with file and line where it is one; empty for nothing."""
     a, b = old.cluster, new.cluster
-    for key in sorted({*a.options, *b.options}):
-        if a.options.get(key) != b.options.get(key) and _matters(key):
-            found.append(_placed(key, old, new))
-    parameters = sorted({*a.scheduler_parameters, *b.scheduler_parameters})
-    changed = [key for key in parameters if a.scheduler_parameters.get(key) != b.scheduler_parameters.get(key)]
-    if changed and not any(name.startswith("SchedulerParameters") for name in found):
-        found.append(_placed("SchedulerParameters", old, new))
+    found = _changed_options(old, new)
     for kind, before, after in (("node", a.nodes, b.nodes), ("partition", a.partitions, b.partitions)):
         found += _of_kind(kind, {one.name: one for one in before}, {one.name: one for one in after})
     if [p.name for p in a.partitions] != [p.name for p in b.partitions] and not found:
@@ -123,6 +116,18 @@ def differences(old: Configuration, new: Configuration) -> list[str]:
         found.append("ClusterName")
     if not any(one.startswith("SchedulerType") for one in found):
         found += [f"{key} of the policy in SchedulerType ({text})" for key, text in _policy_changes(old, new)]
+    return found
+
+
+def _changed_options(old: Configuration, new: Configuration) -> list[str]:
+    """Options that differ and matter, SchedulerParameters as one."""
+    a, b = old.cluster, new.cluster
+    keys = sorted({*a.options, *b.options})
+    found = [_placed(key, old, new) for key in keys if a.options.get(key) != b.options.get(key) and _matters(key)]
+    parameters = {*a.scheduler_parameters, *b.scheduler_parameters}
+    changed = any(a.scheduler_parameters.get(key) != b.scheduler_parameters.get(key) for key in parameters)
+    if changed and not any(name.startswith("SchedulerParameters") for name in found):
+        found.append(_placed("SchedulerParameters", old, new))
     return found
 
 

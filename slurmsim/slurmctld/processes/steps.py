@@ -60,17 +60,7 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
     """Make a step of a running job, or wait for room. Raises Refusal; `BUSY` and `DISABLED` pass."""
     live = one(cluster, asked["job_id"])
     core = live.core
-    if person.uid != live.person.uid:
-        raise Refusal(DENIED, 2002)
-    if core.state == JobState.SUSPENDED:
-        raise Refusal(DISABLED)
-    if core.state == JobState.PENDING:
-        raise Refusal(PENDING)
-    if core.state != JobState.RUNNING or core.alloc is None:
-        raise Refusal(ALREADY_DONE, 2021)
-    if _counter(cluster, live).next_step >= int(cluster.spec.options.get("MaxStepCount") or 40_000):
-        raise Refusal(STEP_LIMIT)
-    members = [int(i) for i in core.alloc.indices()]
+    members = _members(cluster, live, person)
     names = [cluster.controller.state.table.names[i] for i in members]
     wanted = dict(asked)
     for key, text in (("nodes", "node_list"), ("excluded", "exc_nodes"), ("arbitrary", "task_nodes")):
@@ -100,6 +90,22 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
         "cpus": place.cpus, "node_list": cluster.node_list(step.nodes),
         "after": len(live.mail),
     }  # fmt: skip
+
+
+def _members(cluster: LiveCluster, live: LiveJob, person: Person) -> list[int]:
+    """The nodes of a job that may have another step now. Raises Refusal."""
+    core = live.core
+    if person.uid != live.person.uid:
+        raise Refusal(DENIED, 2002)
+    if core.state == JobState.SUSPENDED:
+        raise Refusal(DISABLED)
+    if core.state == JobState.PENDING:
+        raise Refusal(PENDING)
+    if core.state != JobState.RUNNING or core.alloc is None:
+        raise Refusal(ALREADY_DONE, 2021)
+    if _counter(cluster, live).next_step >= int(cluster.spec.options.get("MaxStepCount") or 40_000):
+        raise Refusal(STEP_LIMIT)
+    return [int(i) for i in core.alloc.indices()]
 
 
 def _counter(cluster: LiveCluster, live: LiveJob) -> LiveJob:

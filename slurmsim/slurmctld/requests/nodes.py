@@ -105,19 +105,8 @@ class _Nodes:
             facts.append(alter)
         index = self.cluster.controller.state.table.index
         for name in names:
-            i = index[name]
-            if arguments.get("reason") is not None:
-                self.cluster.set_reason(i, str(arguments["reason"]) or None, person.uid)
-            kept = self.cluster.node_texts.setdefault(i, {})
-            for field in _TEXTS:
-                if field in hosts:
-                    kept[field] = hosts[field][name]
-                elif arguments.get(field) is not None:
-                    kept[field] = arguments[field]
-            if arguments.get("features") is not None and arguments.get("features_act") is None:
-                kept["features_act"] = arguments["features"]
-        if state == "RESUME":
-            for name in names:
+            self._note(name, arguments, hosts, person)
+            if state == "RESUME":
                 self.cluster.node_texts[index[name]].pop("resume_after", None)
         before = self.cluster.controller.node_states.down
         self.cluster.network.tell(self.cluster.now, facts)
@@ -128,6 +117,20 @@ class _Nodes:
         if refused is not None:
             raise refused
         return {}
+
+    def _note(self, name: str, arguments: Arguments, hosts: dict[str, dict[str, str]], person: Person) -> None:
+        """Keep what is told of a node and no decision depends on."""
+        i = self.cluster.controller.state.table.index[name]
+        if arguments.get("reason") is not None:
+            self.cluster.set_reason(i, str(arguments["reason"]) or None, person.uid)
+        kept = self.cluster.node_texts.setdefault(i, {})
+        for field in _TEXTS:
+            if field in hosts:
+                kept[field] = hosts[field][name]
+            elif arguments.get(field) is not None:
+                kept[field] = arguments[field]
+        if arguments.get("features") is not None and arguments.get("features_act") is None:
+            kept["features_act"] = arguments["features"]
 
     @staticmethod
     def _hosts(text: str, names: tuple[str, ...]) -> dict[str, str]:
