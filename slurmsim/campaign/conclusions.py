@@ -170,9 +170,7 @@ def _rows(wide: Any, policies: Sequence[str], baseline: str, measure: str) -> li
         name: _tests(values[name], pairs if name == measure else [pair for pair in pairs if baseline in pair])
         for name in MEASURES
     }
-    missed = {one: wide["never_started"][one] + wide["refused"][one] for one in policies}
-    jobs = {one: wide["jobs"][one] + wide["refused"][one] for one in policies}
-    share = {one: float(missed[one].sum() / max(1, jobs[one].sum())) for one in policies}
+    share = {one: _missed(wide, one) for one in policies}
     complete = {one: share[one] <= min(share.values()) + MISSED for one in policies}
     means = {name: {one: _mean(values[name][one]) for one in policies} for name in MEASURES}
 
@@ -199,6 +197,13 @@ def _rows(wide: Any, policies: Sequence[str], baseline: str, measure: str) -> li
             _classes(wide, one, baseline), {name: _mean(wide[name][one].to_numpy(np.float64)) for name in ALSO},
         ))  # fmt: skip
     return rows
+
+
+def _missed(wide: Any, one: str) -> float:
+    """The share of jobs that a policy never started."""
+    missed = wide["never_started"][one] + wide["refused"][one]
+    jobs = wide["jobs"][one] + wide["refused"][one]
+    return float(missed.sum() / max(1, jobs.sum()))
 
 
 def _classes(wide: Any, one: str, baseline: str) -> dict[str, OfClass]:

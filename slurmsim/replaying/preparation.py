@@ -84,21 +84,7 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     if policy_name:
         load_policy(policy_name)  # an unknown name ends the run before anything is read
         overrides.append(("SchedulerType", f"sched/{policy_name}"))
-    findings: list[Finding] = []
-    scheduler_line: tuple[str | None, int | None] = (None, None)
-    cluster: ClusterSpec | None = None
-    if options.conf is not None:
-        examination = examine(Path(options.conf), overrides)
-        examination.report.raise_first_error()
-        if not options.accounting:
-            warn_missing(examination.report, overrides)
-        if not options.groups:
-            warn_missing_groups(examination.report)
-        cluster, findings = examination.cluster, examination.report.findings
-        named = [seen.place for seen in examination.report.seen if seen.key == "SchedulerType"]
-        scheduler_line = (named[-1].file, named[-1].line) if named else (options.conf, None)
-    elif not options.accounting:
-        warn_missing(Report(), overrides)
+    cluster, findings, scheduler_line = _configured(options, overrides)
     _refuse_unmodelled(overrides, findings)
     reader_options = dict(options.option)
     if cluster is None and options.nodes is not None:
@@ -119,13 +105,7 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     accounting = data.accounting
     cluster = with_groups(options.groups, cluster, workload, findings)
     _check_shares(options, cluster, accounting)
-    try:
-        policy = new_policy(options, cluster)
-    except ConfigError as error:
-        if error.field != "SchedulerType":
-            raise
-        raise ConfigError(error.message, file=scheduler_line[0], line=scheduler_line[1], field="SchedulerType",
-                          expected=error.expected) from None  # fmt: skip
+    policy = _policy_at(options, cluster, scheduler_line)
     name = parse_policy(cluster.option("SchedulerType"))[0]
     if policy.event_driven and cluster.option("PreemptType") != "preempt/none":
         findings.append(Finding("warning", options.conf, None, "PreemptType", cluster.option("PreemptType"),
@@ -146,6 +126,39 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
         endless = drawn_failures(cluster, workload, options.mtbf, options.mttr, options.seed)
     hashes = {**own, **_hashes(options)}  # of files that could be read
     return Prepared(options, cluster, findings, workload, policy, name, until, timed, endless, hashes, accounting)
+
+
+_Line = tuple[str | None, int | None]
+
+
+def _configured(
+    options: RunOptions, overrides: Sequence[tuple[str, str]]
+) -> tuple[ClusterSpec | None, list[Finding], _Line]:
+    """The cluster of the slurm.conf if there is one, what was found, and where SchedulerType stands."""
+    if options.conf is None:
+        if not options.accounting:
+            warn_missing(Report(), overrides)
+        return None, [], (None, None)
+    examination = examine(Path(options.conf), overrides)
+    examination.report.raise_first_error()
+    if not options.accounting:
+        warn_missing(examination.report, overrides)
+    if not options.groups:
+        warn_missing_groups(examination.report)
+    named = [seen.place for seen in examination.report.seen if seen.key == "SchedulerType"]
+    line: _Line = (named[-1].file, named[-1].line) if named else (options.conf, None)
+    return examination.cluster, examination.report.findings, line
+
+
+def _policy_at(options: RunOptions, cluster: ClusterSpec, line: _Line) -> Policy:
+    """The policy of a run; an error in what SchedulerType says names its line. Raises ConfigError."""
+    try:
+        return new_policy(options, cluster)
+    except ConfigError as error:
+        if error.field != "SchedulerType":
+            raise
+        raise ConfigError(error.message, file=line[0], line=line[1], field="SchedulerType",
+                          expected=error.expected) from None  # fmt: skip
 
 
 def check_options(options: RunOptions) -> None:

@@ -85,10 +85,6 @@ def _planned(job: Record) -> Record:
 
 def _job(job: Record, new: bool, version: int) -> Record:
     task = job["array_task_id"]
-    association = {
-        "account": "" if new else job["account"], "cluster": job["cluster"], "partition": "",
-        "user": "" if new else job["user"], "id": job["assoc_id"],
-    }  # fmt: skip
     most = job["array_max_tasks"] if job["array_task_str"] else 0  # a task has none
     found: Record = {
         "account": job["account"],
@@ -98,7 +94,7 @@ def _job(job: Record, new: bool, version: int) -> Record:
             "job_id": job["array_job_id"], "limits": {"max": {"running": {"tasks": most}}},
             "task_id": number(task), "task": _mask(job["array_task_str"]),
         },
-        "association": association, "block": "", "cluster": job["cluster"],
+        "association": _association(job, new), "block": "", "cluster": job["cluster"],
         "constraints": job["constraints"] or "", "container": job["container"] or "",
     }  # fmt: skip
     if version >= 45:
@@ -140,6 +136,13 @@ def _job(job: Record, new: bool, version: int) -> Record:
         },
         "used_gres": "", "user": job["user"], "wckey": {"wckey": job["wckey"] or "", "flags": []},
         "working_directory": job["work_dir"] or "",
+    }  # fmt: skip
+
+
+def _association(job: Record, new: bool) -> Record:
+    return {
+        "account": "" if new else job["account"], "cluster": job["cluster"], "partition": "",
+        "user": "" if new else job["user"], "id": job["assoc_id"],
     }  # fmt: skip
 
 

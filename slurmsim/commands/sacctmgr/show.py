@@ -138,11 +138,7 @@ def show_user(session: Session, words: list[str]) -> None:
         return
     fields = columns(session, text)
     records = selected(session.list("user"), asked.cond, {"users": "user", "default_accounts": "default_account"})
-    if asked.cond.get("admin"):
-        records = [r for r in records if any(r["admin_level"].lower().startswith(a) for a in asked.cond["admin"])]
-    if asked.of_associations or asked.cond.get("clusters"):
-        mine = {a["user"] for a in associations(session, asked.cond, asked.flags)}
-        records = [record for record in records if record["user"] in mine]
+    records = _chosen_users(session, asked, records)
     if session.dump:
         return _dump(session, "users", records)
     getters = ASSOCIATION | {
@@ -156,6 +152,16 @@ def show_user(session: Session, words: list[str]) -> None:
     else:
         rows = [dict(record) for record in records]
     table(session, fields, rows, getters)
+
+
+def _chosen_users(session: Session, asked: Asked, records: list[Any]) -> list[Any]:
+    """Those of the asked level, and with an association that is asked for."""
+    if asked.cond.get("admin"):
+        records = [r for r in records if any(r["admin_level"].lower().startswith(a) for a in asked.cond["admin"])]
+    if asked.of_associations or asked.cond.get("clusters"):
+        mine = {a["user"] for a in associations(session, asked.cond, asked.flags)}
+        records = [record for record in records if record["user"] in mine]
+    return records
 
 
 def _user_columns(coordinators: bool, associations: bool) -> list[str]:

@@ -346,16 +346,8 @@ class Controller:
 
     def _wake_at(self) -> int | None:
         state, limits = self.state, self.accounting.limits
-        quiet = not (state.begin_heap or state.timers.heap or state.reserved.all or self.deadlines.jobs)
-        quiet = quiet and limits is None
-        if state.event_driven and quiet and not self.priority.period_s:
-            at = self.host.wake
-            if at is not None and at < state.now:
-                at = state.now
-            if state.running and state.enforce_limits:
-                end = state.running[0][0]
-                return end if at is None or end < at else at
-            return at
+        if state.event_driven and limits is None and self._is_quiet():
+            return self._quiet_wake_at()
         soonest = NEVER
         if state.running and state.enforce_limits:
             soonest = state.next_limit_time()
@@ -380,6 +372,22 @@ class Controller:
         if (due := self.host.next_time(state.now)) is not None:
             soonest = min(soonest, max(due, state.now + 1) if state.triggers.ticks else due)
         return None if soonest == NEVER else soonest
+
+    def _is_quiet(self) -> bool:
+        """Whether nothing waits for a time but running jobs and the policy."""
+        state = self.state
+        waits = state.begin_heap or state.timers.heap or state.reserved.all or self.deadlines.jobs
+        return not (waits or self.priority.period_s)
+
+    def _quiet_wake_at(self) -> int | None:
+        """The same where only the policy and the ends of running jobs count."""
+        state, at = self.state, self.host.wake
+        if at is not None and at < state.now:
+            at = state.now
+        if state.running and state.enforce_limits:
+            end = state.running[0][0]
+            return end if at is None or end < at else at
+        return at
 
     # -- what has no end of its own -----------------------------------------------------------------------------------
 
@@ -426,21 +434,8 @@ class Controller:
             self.deadlines.turn(now)
         if state.timers.heap:
             state.timers.ring(now)
-        heap = state.begin_heap
-        begun: list[tuple[int, int, int, Job]] = []
-        while heap and heap[0][0] <= now:
-            at, job_id = heappop(heap)
-            if (job := state.jobs.get(job_id)) is not None:
-                begun.append((at, job.array_key, job.rank, job))  # tasks by index, as one record in slurmctld
-        if len(begun) > 1:
-            begun.sort(key=itemgetter(0, 1, 2))
-        for *_, job in begun:
-            if job.state == JobState.PENDING and not job.queued:
-                if state.event_driven:
-                    state.triggers.changed = True
-                else:
-                    state.triggers.time_came()
-                self.waiting.consider(job)
+        if state.begin_heap and state.begin_heap[0][0] <= now:
+            self._begin(now)
         if self.preemption is not None:
             self.preemption.timers(now)
         if self.gang is not None:
@@ -458,6 +453,24 @@ class Controller:
             self.shortage.settle()
         if not (self.recalculation.after_passes or self.recalculation.between):
             self.recalculation.run_if_due(now)
+
+    def _begin(self, now: int) -> None:
+        """The begin times up to `now` have come."""
+        state, heap = self.state, self.state.begin_heap
+        begun: list[tuple[int, int, int, Job]] = []
+        while heap and heap[0][0] <= now:
+            at, job_id = heappop(heap)
+            if (job := state.jobs.get(job_id)) is not None:
+                begun.append((at, job.array_key, job.rank, job))  # tasks by index, as one record in slurmctld
+        if len(begun) > 1:
+            begun.sort(key=itemgetter(0, 1, 2))
+        for *_, job in begun:
+            if job.state == JobState.PENDING and not job.queued:
+                if state.event_driven:
+                    state.triggers.changed = True
+                else:
+                    state.triggers.time_came()
+                self.waiting.consider(job)
 
     # -- checks -------------------------------------------------------------------------------------------------------
 

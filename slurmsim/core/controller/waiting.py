@@ -58,39 +58,23 @@ class Waiting(QueueWay):
         Under an event-driven policy it is queued only for the partitions it could start in, as limits and states are,
         or it would be first in line there for ever; Slurm's own scheduler keeps all records and passes over them.
         """
-        state, limits_of = self.state, self.partition_limits
+        state = self.state
         if job.reservations and self.reserved_jobs.keep_out(job):
             return
         wanted: tuple[bool, ...] | None = None
         if state.event_driven and job.within_limits != state.edits:
-            wanted = limits_of.may_start(job)
-            state.limited.pop(job.id, None)
-            if not all(wanted):
-                state.limited[job.id] = job
-                if not any(wanted):
-                    reasons = [
-                        self.partition_limits.keeps_out(job, p, r)
-                        for p, r in zip(job.partitions, job.requests, strict=True)
-                    ]
-                    state.set_reason(job, next((r for r in reasons if r is not None), Reason.BAD_CONSTRAINTS))
-                    return
+            wanted = self._wanted(job)
+            if not any(wanted):
+                return
         if job.eligible_time is None:
             job.eligible_time = max(state.now, job.begin or 0)
             if job.eligible_time > job.submit_time:
                 state.record("ELIGIBLE", job)
         if self._accounting.accrual is not None:
             self._accounting.accrual.eligible(job, state.now)
-        if standing is not None and len(standing.priorities) == len(job.partitions):
-            values = standing.priorities
-        elif job.priority == 0:
-            values = self._plugin.submit(job, state.now)
-        else:
-            values = self.priorities(job)
+        values = self._values(job, standing)
         job.priority = min(values)
-        limits = self._accounting.limits
-        if state.event_driven and limits is not None and limits.withhold(job):
-            return
-        if job.claims and state.event_driven and not self.licenses.enter(job):
+        if state.event_driven and not self._enters(job):
             return
         if self.buffers is not None:
             if not self.buffers.enter(job):
@@ -114,6 +98,31 @@ class Waiting(QueueWay):
             state.queue.unasked[job.id] = job
         elif job.reason != Reason.NONE:
             state.set_reason(job, Reason.NONE)
+
+    def _wanted(self, job: Job) -> tuple[bool, ...]:
+        """Per partition of `job`: whether it could start there; says why where it could in none."""
+        state, limits = self.state, self.partition_limits
+        wanted = limits.may_start(job)
+        state.limited.pop(job.id, None)
+        if not all(wanted):
+            state.limited[job.id] = job
+        if not any(wanted):
+            reasons = [limits.keeps_out(job, p, r) for p, r in zip(job.partitions, job.requests, strict=True)]
+            state.set_reason(job, next((r for r in reasons if r is not None), Reason.BAD_CONSTRAINTS))
+        return wanted
+
+    def _values(self, job: Job, standing: Standing | None) -> tuple[int, ...]:
+        """Its priority in each of its partitions: those it had in its `standing`, or new ones."""
+        if standing is not None and len(standing.priorities) == len(job.partitions):
+            return standing.priorities
+        return self._plugin.submit(job, self.state.now) if job.priority == 0 else self.priorities(job)
+
+    def _enters(self, job: Job) -> bool:
+        """Whether no limit and no license keeps `job` out of the queue of an event-driven policy."""
+        limits = self._accounting.limits
+        if limits is not None and limits.withhold(job):
+            return False
+        return not job.claims or self.licenses.enter(job)
 
     def _limits_changed(self) -> None:
         """An edit of limits or partition states: queue jobs for the partitions they may start in now."""

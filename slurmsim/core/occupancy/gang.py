@@ -348,20 +348,26 @@ class Gang(Observer):
             return None
         found = self._try(base, below, request, within)
         if found is not None:
-            for p in self._order:  # spare the higher of the lower tiers as far as possible
-                if p.index in lower and p.tier < partition.tier:
-                    spared = [job for job in below if job.partition.index != p.index]
-                    better = self._try(base, spared, request, within)
-                    if better is None:
-                        break
-                    found, below = better, spared
-            return found, below
+            return self._sparing(base, record, within, below, found)
         for row in range(_rows(partition)):
             free = [*below, *[job for job in own if self._row[job.id] != row], *same]
             found = self._try(base, free, request, within)
             if found is not None:
                 return found, free
         return None
+
+    def _sparing(
+        self, base: Supposed, record: Record, within: Bitmap, below: list[Job], found: Allocation
+    ) -> tuple[Allocation, list[Job]]:
+        """The same with the jobs of the higher of the lower tiers spared as far as possible."""
+        for p in self._order:
+            spared = [job for job in below if job.partition.index != p.index]
+            if len(spared) < len(below) and p.tier < record.partition.tier:
+                better = self._try(base, spared, record.request, within)
+                if better is None:
+                    break
+                found, below = better, spared
+        return found, below
 
     def _closes(self, job: Job, record: Record) -> bool:
         """Whether `record`'s job may not enter the nodes of `job` at all (_verify_node_state, share_node_bitmap)."""

@@ -82,7 +82,6 @@ class PartitionLimits:
 
         With `shortened` only its minimum time (--time-min), where it has one, counts against MaxTime, as in backfill.
         """
-        spec = partition.spec
         if len(job.partitions) > 1 and self._too_small(job, request):
             return Reason.PARTITION_NODE_LIMIT
         met = job.time_limit_s in request.limits_met
@@ -92,29 +91,17 @@ class PartitionLimits:
         if bar is not None and bar.reason:
             return bar.reason
         too_long = False
-        if partition.state not in ("DOWN", "INACTIVE"):  # sizes and times count where jobs may start
-            if request.asked_cpus > partition.total_cpus:
-                return Reason.PARTITION_CONFIG
-            each = spec.max_cpus_per_node
-            if each is not None and request.asked_cpus > each * partition.total_nodes:
-                return Reason.PARTITION_CONFIG
-            asked = request.asked
-            least = asked.min_nodes if SETTLED in request.lifted else asked.max_nodes
-            too_few = least and least < request.part_min_nodes
-            most_nodes = request.part_max_nodes
-            too_many = most_nodes is not None and max(asked.min_nodes, asked.max_nodes) > most_nodes
-            if request.min_nodes > partition.total_nodes or too_few or too_many:
-                return Reason.PARTITION_NODE_LIMIT
-            most = request.part_max_time_s
-            too_long = most is not None and job.limit_fixed and job.time_limit_s > most
-            if too_long and not (shortened and job.time_min_s and job.time_min_s <= (most or 0)):
+        if partition.state not in _CLOSED:  # sizes and times count where jobs may start
+            wrong = _wrong_size(partition, request)
+            if wrong is not None:
+                return wrong
+            too_long = _exceeds(job, request)
+            if too_long and not (shortened and job.time_min_s and job.time_min_s <= request.part_max_time_s):
                 return Reason.PARTITION_TIME_LIMIT
         if bar is not None and self.state.spec.option("EnforcePartLimits") != "NO":
             return Reason.PARTITION_CONFIG
-        if partition.state == "DOWN":
-            return Reason.PARTITION_DOWN
-        if partition.state == "INACTIVE":
-            return Reason.PARTITION_INACTIVE
+        if partition.state in _CLOSED:
+            return _CLOSED[partition.state]
         if job.threshold and self._qos_flags.too_low(job):
             return Reason.QOS_USAGE_THRESHOLD
         if request.memory.over:
@@ -151,6 +138,32 @@ class PartitionLimits:
         """Per partition of `job`: whether limits, state and the cluster as configured let it start there at all."""
         pairs = zip(job.partitions, job.requests, strict=True)
         return tuple([self.keeps_out(job, p, r) is None and self.state.selector.possible(r) for p, r in pairs])
+
+
+_CLOSED = {"DOWN": Reason.PARTITION_DOWN, "INACTIVE": Reason.PARTITION_INACTIVE}
+
+
+def _exceeds(job: Job, request: Any) -> bool:
+    """Whether the limit of `job` is longer than MaxTime of the partition."""
+    most = request.part_max_time_s
+    return bool(most is not None and job.limit_fixed and job.time_limit_s > most)
+
+
+def _wrong_size(partition: Partition, request: Any) -> str | None:
+    """The limit on CPUs or nodes that a request breaks in `partition`, or None."""
+    if request.asked_cpus > partition.total_cpus:
+        return Reason.PARTITION_CONFIG
+    each = partition.spec.max_cpus_per_node
+    if each is not None and request.asked_cpus > each * partition.total_nodes:
+        return Reason.PARTITION_CONFIG
+    asked = request.asked
+    least = asked.min_nodes if SETTLED in request.lifted else asked.max_nodes
+    too_few = least and least < request.part_min_nodes
+    most = request.part_max_nodes
+    too_many = most is not None and max(asked.min_nodes, asked.max_nodes) > most
+    if request.min_nodes > partition.total_nodes or too_few or too_many:
+        return Reason.PARTITION_NODE_LIMIT
+    return None
 
 
 def _too_long(job: Job, request: Any) -> bool:

@@ -37,13 +37,7 @@ def update(state: ControllerState, r: Reservation, fact: UpdateReservation) -> N
         raise SubmitError(nodes_of.OVERLAPS)
     if "IGNORE_JOBS" not in flags and nodes_of.used_by_jobs(state, start, nodes, but=r):
         raise SubmitError(nodes_of.NODES_BUSY)
-    users = r.users if fact.users is None else fact.users
-    accounts = r.accounts if fact.accounts is None else fact.accounts
-    if not users and not accounts:
-        raise SubmitError(nodes_of.EMPTY)
-    licenses = r.licenses if fact.licenses is None else fact.licenses
-    if any(count > state.license_totals.get(name, -1) for name, count in licenses):
-        raise SubmitError("Invalid license specification")
+    users, accounts, licenses = _people_and_licenses(state, r, fact)
     if fact.partition is not None:
         r.partition = state.cluster.by_name.get(fact.partition)
     elif state.rules.reserves_of_partition and fact.node_count is not None and nodes.bit_count() > r.nodes.bit_count():
@@ -71,6 +65,20 @@ def _nodes(
         flags -= {"ALL_NODES", "PART_NODES"}
         nodes = _resized(state, r, flags, fact.node_count)
     return nodes, flags
+
+
+def _people_and_licenses(
+    state: ControllerState, r: Reservation, fact: UpdateReservation
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[str, int], ...]]:
+    """Users, accounts and licenses after the update. Raises SubmitError."""
+    users = r.users if fact.users is None else fact.users
+    accounts = r.accounts if fact.accounts is None else fact.accounts
+    if not users and not accounts:
+        raise SubmitError(nodes_of.EMPTY)
+    licenses = r.licenses if fact.licenses is None else fact.licenses
+    if any(count > state.license_totals.get(name, -1) for name, count in licenses):
+        raise SubmitError("Invalid license specification")
+    return users, accounts, licenses
 
 
 def _times(state: ControllerState, r: Reservation, fact: UpdateReservation) -> tuple[int, int]:

@@ -348,15 +348,7 @@ class PolicyHost:
         target = decision.job
         state, test = self.state, self._test
         limits = test.accounting.limits
-        records: Sequence[Record]
-        if isinstance(target, Record):
-            records, job = (target,), target.job
-        elif isinstance(target, Job):
-            records, job = state.queue.jobs.get(target.id, ()), target
-        else:
-            raise PolicyError(self.policy.name, f"started {target!r}, which is no job of the view")
-        if decision.partition is not None:
-            records = [record for record in records if record.partition is decision.partition]
+        job, records = self._target(decision)
         if limits is not None and job.id in limits.waiting:
             return None  # refused in this very pass
         if job.state != JobState.PENDING or not job.queued:
@@ -389,6 +381,20 @@ class PolicyHost:
             self._forbidden(job, target, held)
             return None
         return False
+
+    def _target(self, decision: Start) -> tuple[Job, Sequence[Record]]:
+        """The job a policy means, and its records that may be started. Raises PolicyError."""
+        target = decision.job
+        records: Sequence[Record]
+        if isinstance(target, Record):
+            records, job = (target,), target.job
+        elif isinstance(target, Job):
+            records, job = self.state.queue.jobs.get(target.id, ()), target
+        else:
+            raise PolicyError(self.policy.name, f"started {target!r}, which is no job of the view")
+        if decision.partition is not None:
+            records = [record for record in records if record.partition is decision.partition]
+        return job, records
 
     def _start_together(self, decision: StartTogether) -> bool | None:
         """Start all, or none: False where one finds no nodes, None where a limit forbids one."""

@@ -101,10 +101,10 @@ def _nodes(asked: Mapping[str, Any], rooms: Sequence[Room], usable: Sequence[int
     cpus = 0 if asked.get("overcommit") else int(asked.get("cpu_count") or 0)
     open_to = [i for i in range(len(rooms)) if i not in (asked.get("excluded") or ())]
     named = list(asked.get("nodes") or ())
-    least, most = _counts(asked, rooms, cpus, all(i in open_to for i in named))
+    least, most = _counts(asked, rooms, cpus, {*named} <= {*open_to})
     if any(not usable[i] for i in named):
         raise Refusal(BUSY if blocked else BAD_MEMORY)
-    skip = int(asked["relative"]) if asked.get("relative") is not None else 0
+    skip = int(asked.get("relative") or 0)
     free = [i for i in open_to if usable[i] and i >= skip]
     if len(named) > least:
         free, named = named, []
@@ -114,13 +114,19 @@ def _nodes(asked: Mapping[str, Any], rooms: Sequence[Room], usable: Sequence[int
     picked = _least(named, rest, rooms, usable, least, cpus)
     if len(picked) < least:
         raise Refusal(BUSY if blocked else TOO_MANY_CPUS)
+    picked = _with_more(picked, rest, usable, most, cpus)
+    if sum(usable[k] for k in picked) < cpus:
+        raise Refusal(BUSY if blocked else NOT_AVAILABLE)
+    return picked
+
+
+def _with_more(picked: list[int], rest: list[int], usable: Sequence[int], most: int, cpus: int) -> list[int]:
+    """`picked` and more of the `rest` until they have the CPUs, `most` nodes in all."""
     for i in rest:
         if sum(usable[k] for k in picked) >= cpus or len(picked) >= most:
             break
         if i not in picked:
             picked = sorted([*picked, i])
-    if sum(usable[k] for k in picked) < cpus:
-        raise Refusal(BUSY if blocked else NOT_AVAILABLE)
     return picked
 
 
