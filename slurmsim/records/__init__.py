@@ -29,7 +29,7 @@ class Option:
     before
         The option that follows in Slurm's table: what an abbreviation may mean is listed in that order.
     status
-        ``supported``, ``accepted`` or ``refused``, as in `slurmsim.commands.submit.job_options`.
+        ``supported``, ``accepted`` or ``refused``, as in `slurmsim.commands.submit.options.job_options`.
     part
         Whether it is forgotten between the parts of a heterogeneous job.
     since

@@ -19,7 +19,7 @@ from slurmsim.commands.sacctmgr import fields as sacctmgr_fields
 from slurmsim.commands.sinfo import columns as node_columns
 from slurmsim.commands.squeue import columns as job_columns
 from slurmsim.commands.squeue import step_columns
-from slurmsim.commands.submit import job_options
+from slurmsim.commands.submit.options import job_options
 from slurmsim.commands.text.option_reader import LongOption, Parser
 from slurmsim.commands.text.print_fields import Column
 from slurmsim.live.programs import NAMES

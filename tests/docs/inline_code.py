@@ -22,7 +22,7 @@ from doc_examples import blocks
 from slurmsim.cli import COMMANDS as MODULES
 from slurmsim.cli import MODULE_OF, build_parser
 from slurmsim.commands import MODULES as PROGRAMS
-from slurmsim.commands.submit.batch_script import BadScript, directives
+from slurmsim.commands.submit.scripts.batch_script import BadScript, directives
 from slurmsim.config.option import nearest
 from slurmsim.config.scheduler_options import SUB_OPTIONS
 from slurmsim.protocol import Refusal

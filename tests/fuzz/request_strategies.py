@@ -8,8 +8,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from slurmsim.slurmctld.requests.request_shapes import REQUESTS
-from slurmsim.slurmctld.requests.shapes import (
+from slurmsim.slurmctld.requests.shapes.requests import REQUESTS
+from slurmsim.slurmctld.requests.shapes.values import (
     AnyObject,
     Digits,
     Either,

@@ -50,7 +50,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "slurmsim/commands/submit/salloc.py": {
         "execvpe": "the caller's own command, as the caller"
     },
-    "slurmsim/commands/submit/task_runner.py": {
+    "slurmsim/commands/submit/tasks/runner.py": {
         "execvpe": "the caller's own command (srun), as the caller"
     },
     "slurmsim/fidelity/locked.py": {"pickle": "copies of our own objects within one process; nothing is read"},

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from slurmsim.commands.scrontab.table import BadTable
-from slurmsim.commands.submit.chosen_options import Chosen
-from slurmsim.commands.submit.job_options import REFUSED, long_options
+from slurmsim.commands.submit.options.chosen_options import Chosen
+from slurmsim.commands.submit.options.job_options import REFUSED, long_options
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.option_reader import OptionError, Parser
 from slurmsim.commands.text.values import BadValue
@@ -12,7 +12,7 @@ from slurmsim.releases import row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from slurmsim.commands.submit.job_options import Option
+    from slurmsim.commands.submit.options.job_options import Option
     from slurmsim.commands.text.messages import Messages
     from slurmsim.commands.text.values import Context
 

@@ -11,8 +11,8 @@ import os
 from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
 from slurmsim.commands.scrontab.options import Options
 from slurmsim.commands.scrontab.table import BadTable, entries
-from slurmsim.commands.submit.job_environment import batch_environment
 from slurmsim.commands.submit.job_request import Builder
+from slurmsim.commands.submit.scripts.job_environment import batch_environment
 from slurmsim.commands.text.cluster_facts import Cluster
 from slurmsim.commands.text.messages import Messages, Stop
 from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser

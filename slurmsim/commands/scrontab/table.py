@@ -7,7 +7,7 @@ put in place of its first ``$NAME`` in each later command, one variable after th
 
 from __future__ import annotations
 
-from slurmsim.commands.submit.batch_script import OWN_DIRECTIVE
+from slurmsim.commands.submit.scripts.batch_script import OWN_DIRECTIVE
 from slurmsim.cron import CronError, parse
 from slurmsim.fast_imports import NamedTuple
 from slurmsim.releases import row

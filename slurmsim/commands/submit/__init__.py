@@ -1,4 +1,4 @@
 """sbatch, srun and salloc: options, scripts, environments, requests, steps and their tasks.
 
-The table of options is `job_options`; what is chosen becomes a request in `job_request`.
+The table of options is `options.job_options`; what is chosen becomes a request in `job_request`.
 """

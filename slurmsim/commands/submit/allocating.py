@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 from contextlib import contextmanager
 
-from slurmsim.commands.submit.allocation_options import read_allocation
-from slurmsim.commands.submit.chosen_options import error_code
+from slurmsim.commands.submit.options.allocation_options import read_allocation
+from slurmsim.commands.submit.options.chosen_options import error_code
 from slurmsim.commands.submit.submission import Failed, ask
 from slurmsim.commands.text.cluster_facts import Cluster
 from slurmsim.protocol import Refusal, Unreachable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slurmsim.commands.io import Io
-    from slurmsim.commands.submit.part import Part
+    from slurmsim.commands.submit.component import Part
     from slurmsim.commands.text.messages import Messages
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 
-from slurmsim.commands.submit.job_checks import check_together, hint_counts
-from slurmsim.commands.submit.layout_values import HINT_HELP, hint_settings
+from slurmsim.commands.submit.options.checks import check_together, hint_counts
+from slurmsim.commands.submit.options.layout_values import HINT_HELP, hint_settings
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.values import BadValue
 from slurmsim.gres_counts import Counts, Disagreement, agree, gres_items
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from slurmsim.commands.submit.chosen_options import Chosen
+    from slurmsim.commands.submit.options.chosen_options import Chosen
     from slurmsim.commands.text.messages import Messages
 
 

@@ -13,8 +13,8 @@ from contextlib import suppress
 
 from slurmsim.commands.io import run_command
 from slurmsim.commands.submit.allocating import ALREADY_DONE, AllocatingCall, Interrupted, interruptible
-from slurmsim.commands.submit.het_environment import salloc_environment
-from slurmsim.commands.submit.step_environment import allocation_environment
+from slurmsim.commands.submit.het.environment import salloc_environment
+from slurmsim.commands.submit.steps.environment import allocation_environment
 from slurmsim.commands.submit.submission import Failed
 from slurmsim.commands.text.messages import Messages, Stop
 from slurmsim.numerals import is_number

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 
 from slurmsim.commands.io import run_command
-from slurmsim.commands.submit import batch_script, job_environment, sbatch_usage
-from slurmsim.commands.submit.batch_script import BadScript
-from slurmsim.commands.submit.chosen_options import BAD_OPTION, Chosen, error_code, said
 from slurmsim.commands.submit.job_request import Builder
-from slurmsim.commands.submit.option_display import show_options
+from slurmsim.commands.submit.options import sbatch_usage
+from slurmsim.commands.submit.options.chosen_options import BAD_OPTION, Chosen, error_code, said
+from slurmsim.commands.submit.options.display import show_options
+from slurmsim.commands.submit.scripts import batch_script, job_environment
+from slurmsim.commands.submit.scripts.batch_script import BadScript
 from slurmsim.commands.submit.submission import (
     Failed,
     each_would_run,
@@ -195,7 +196,7 @@ class _Call:
     def _translate(self, chosen: Chosen, file: str) -> None:
         if "\n#PBS" not in self.script and "\n#BSUB" not in self.script:
             return
-        from slurmsim.commands.submit.foreign_script import translate  # rarely wanted
+        from slurmsim.commands.submit.scripts.foreign_script import translate  # rarely wanted
 
         for name, text in translate(self.script, file):
             if name.startswith("+"):

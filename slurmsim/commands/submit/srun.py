@@ -15,12 +15,12 @@ from functools import partial
 
 from slurmsim.commands.io import run_command, text_of
 from slurmsim.commands.submit.allocating import NO_STATUS, AllocatingCall, Interrupted, interruptible
-from slurmsim.commands.submit.multi_prog import BadFile, find_file
-from slurmsim.commands.submit.step_components import shares
-from slurmsim.commands.submit.step_launch import Launch
-from slurmsim.commands.submit.step_life import StepLife
-from slurmsim.commands.submit.step_request import StepRequest
+from slurmsim.commands.submit.steps.components import shares
+from slurmsim.commands.submit.steps.launch import Launch
+from slurmsim.commands.submit.steps.life import StepLife
+from slurmsim.commands.submit.steps.request import StepRequest
 from slurmsim.commands.submit.submission import Failed, each_would_run, start_line
+from slurmsim.commands.submit.tasks.multi_prog import BadFile, find_file
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.messages import Messages, Stop
 from slurmsim.numerals import is_number
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slurmsim.commands.io import Io
-    from slurmsim.commands.submit.part import Part
+    from slurmsim.commands.submit.component import Part
 
 
 _NAME = "srun"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from slurmsim.commands.submit.batch_script import MAX_SCRIPT_BYTES, TOO_LONG
+from slurmsim.commands.submit.scripts.batch_script import MAX_SCRIPT_BYTES, TOO_LONG
 from slurmsim.hostlist import compress, expand, natural_key
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.releases import row

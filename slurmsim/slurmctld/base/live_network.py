@@ -16,7 +16,7 @@ from slurmsim.states import JobState
 
 
 class Streams(Protocol):
-    """Users who submit by themselves (`slurmsim.slurmctld.requests.stream_jobs.StreamJobs`)."""
+    """Users who submit by themselves (`slurmsim.slurmctld.requests.submit.stream_jobs.StreamJobs`)."""
 
     @property
     def sources(self) -> Sources:

@@ -32,27 +32,16 @@ from slurmsim.slurmctld.fields import every_job
 from slurmsim.slurmctld.processes import job_termination, script_ends, solver_answers, steps
 from slurmsim.slurmctld.processes.job_timers import JobTimers
 from slurmsim.slurmctld.processes.real_jobs import RealJobs
-from slurmsim.slurmctld.requests import (
-    allocations,
-    array_cancel,
-    association_requests,
-    cancels,
-    job_counts,
-    jobs,
-    node_actions,
-    nodes,
-    partitions,
-    priority_info,
-    queries,
-    rereading,
-    reservations,
-    shows,
-    usage_report,
-)
-from slurmsim.slurmctld.requests.crontabs import Crontabs
-from slurmsim.slurmctld.requests.statistics import Statistics
-from slurmsim.slurmctld.requests.stream_jobs import StreamJobs
-from slurmsim.slurmctld.requests.submissions import Submissions
+from slurmsim.slurmctld.requests.cluster import associations as association_requests
+from slurmsim.slurmctld.requests.cluster import node_actions, nodes, partitions, rereading, reservations
+from slurmsim.slurmctld.requests.jobs import array_cancel, cancels
+from slurmsim.slurmctld.requests.jobs import control as jobs
+from slurmsim.slurmctld.requests.jobs.crontabs import Crontabs
+from slurmsim.slurmctld.requests.show import job_counts, priority_info, queries, shows, usage_report
+from slurmsim.slurmctld.requests.show.statistics import Statistics
+from slurmsim.slurmctld.requests.submit import allocations
+from slurmsim.slurmctld.requests.submit.stream_jobs import StreamJobs
+from slurmsim.slurmctld.requests.submit.submissions import Submissions
 from slurmsim.states import JobState
 from slurmsim.workload import Streams
 

@@ -1,1 +1,1 @@
-"""What clients ask for, a module a kind of request; the door with the shapes of all of them is `request_shapes`."""
+"""What clients ask for, a module a kind of request, in rooms; `shapes.requests` has the shapes of all."""

@@ -36,9 +36,9 @@ from slurmsim.slurmctld.history.noting import note_decisions, note_people
 from slurmsim.slurmctld.history.state_folder import StateFolder
 from slurmsim.slurmctld.processes.allocation_clients import Holders
 from slurmsim.slurmctld.processes.solver import NOTHING, Solver
-from slurmsim.slurmctld.requests.nodes import administrators_only
-from slurmsim.slurmctld.requests.request_shapes import check_arguments, check_message
-from slurmsim.slurmctld.requests.shapes import Malformed
+from slurmsim.slurmctld.requests.cluster.nodes import administrators_only
+from slurmsim.slurmctld.requests.shapes.requests import check_arguments, check_message
+from slurmsim.slurmctld.requests.shapes.values import Malformed
 from slurmsim.slurmctld.server.command_book import CommandBook
 from slurmsim.slurmctld.server.connections import Connections
 from slurmsim.slurmctld.server.daemon_status import daemon_status

@@ -9,7 +9,7 @@ from collections import deque
 from datetime import datetime
 
 from slurmsim.slurmctld.base.people import Person
-from slurmsim.slurmctld.requests.shapes import Malformed
+from slurmsim.slurmctld.requests.shapes.values import Malformed
 
 KEPT = 20
 PAUSE_S = 1.0

@@ -14,8 +14,8 @@ from slurmsim.protocol import DENIED, Refusal
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.requests import het_submission
-from slurmsim.slurmctld.requests.job_ids import records_of
+from slurmsim.slurmctld.requests.jobs.ids import records_of
+from slurmsim.slurmctld.requests.submit import het_submission
 
 OURS = frozenset({"ended", "solved"})
 """What the daemon's own processes tell it."""

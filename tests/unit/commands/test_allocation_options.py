@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slurmsim.commands.io import Io
-from slurmsim.commands.submit.allocation_options import Part, read_allocation
+from slurmsim.commands.submit.options.allocation_options import Part, read_allocation
 from slurmsim.commands.text.cluster_facts import Cluster
 from slurmsim.commands.text.messages import Messages, Stop
 from slurmsim.protocol import Refusal

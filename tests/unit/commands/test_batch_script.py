@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmsim.commands.submit.batch_script import (
+from slurmsim.commands.submit.scripts.batch_script import (
     BadScript,
     check_script,
     directives,
@@ -18,7 +18,7 @@ from slurmsim.commands.submit.batch_script import (
     split_line,
     wrapped,
 )
-from slurmsim.commands.submit.foreign_script import translate
+from slurmsim.commands.submit.scripts.foreign_script import translate
 from slurmsim.commands.text.option_reader import OptionError
 
 

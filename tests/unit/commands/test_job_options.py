@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from slurmsim.commands.submit.chosen_options import Chosen
-from slurmsim.commands.submit.job_options import ALL, OPTIONS, REFUSED, Option, options_of
-from slurmsim.commands.submit.job_variables import variables_of
+from slurmsim.commands.submit.options.chosen_options import Chosen
+from slurmsim.commands.submit.options.job_options import ALL, OPTIONS, REFUSED, Option, options_of
+from slurmsim.commands.submit.options.job_variables import variables_of
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.values import BadValue, Context
 from slurmsim.releases import RELEASES

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from engine_client import Cluster
 
-from slurmsim.commands.submit import layout_values
+from slurmsim.commands.submit.options import layout_values
 from slurmsim.commands.text.plugin_lines import plugin_lines
 from slurmsim.commands.text.values import BadValue, Context
 from slurmsim.releases import RELEASES

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from slurmsim.commands.submit.multi_prog import BadFile, find_file, read_programs
-from slurmsim.commands.submit.step_environment import exported
-from slurmsim.commands.submit.task_files import ALL, EACH, ONE, target
+from slurmsim.commands.submit.steps.environment import exported
+from slurmsim.commands.submit.tasks.files import ALL, EACH, ONE, target
+from slurmsim.commands.submit.tasks.multi_prog import BadFile, find_file, read_programs
 from slurmsim.path_patterns import filled
 from slurmsim.stepd_notices import cancelled
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmsim.commands.submit import layout_values as layout
+from slurmsim.commands.submit.options import layout_values as layout
 from slurmsim.commands.text import values
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.values import INFINITE, BadValue, Context

@@ -24,8 +24,8 @@ from slurmsim.commands.json import partition as document  # noqa: E402
 from slurmsim.config.line_options import PARTITION_KEYS  # noqa: E402
 from slurmsim.config.option import Option, Status  # noqa: E402
 from slurmsim.rest import controller_writing, job_description, openapi, routes  # noqa: E402
-from slurmsim.slurmctld.requests import request_shapes  # noqa: E402
-from slurmsim.slurmctld.requests.shapes import Malformed  # noqa: E402
+from slurmsim.slurmctld.requests.shapes import requests as request_shapes  # noqa: E402
+from slurmsim.slurmctld.requests.shapes.values import Malformed  # noqa: E402
 from slurmsim.slurmctld.server.start import make_engine  # noqa: E402
 from slurmsim.slurmctld.snapshot.image import restore, take  # noqa: E402
 

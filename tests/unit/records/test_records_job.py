@@ -9,7 +9,7 @@ import pytest
 
 from slurmsim.commands.json import job as document
 from slurmsim.commands.scontrol import job_text, job_values
-from slurmsim.commands.submit import job_options
+from slurmsim.commands.submit.options import job_options
 from slurmsim.records import Field, merged
 from slurmsim.records.job import CARRIED
 from slurmsim.records.keywords import keywords

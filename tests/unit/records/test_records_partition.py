@@ -13,7 +13,7 @@ from slurmsim.model.partition import PartitionSpec
 from slurmsim.records.partition import PARTITION
 from slurmsim.rest import controller_writing
 from slurmsim.slurmctld.fields import node_fields
-from slurmsim.slurmctld.requests import request_shapes
+from slurmsim.slurmctld.requests.shapes import requests as request_shapes
 
 
 def test_names_are_given_once() -> None:

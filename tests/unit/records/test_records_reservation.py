@@ -7,7 +7,7 @@ from slurmsim.commands.scontrol.reservations import _field
 from slurmsim.records.reservation import RESERVATION
 from slurmsim.rest import controller_writing
 from slurmsim.slurmctld.fields import reservation_fields
-from slurmsim.slurmctld.requests import request_shapes
+from slurmsim.slurmctld.requests.shapes import requests as request_shapes
 
 
 def test_names_are_given_once() -> None:

@@ -10,7 +10,7 @@ from engine_calls import ALICE, do, show, wait
 
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.requests.reservations import _altered
+from slurmsim.slurmctld.requests.cluster.reservations import _altered
 from slurmsim.slurmctld.server.start import make_engine, new_header
 
 START = 1_767_600_000

@@ -21,7 +21,7 @@ from slurmsim.slurmctld.database.job_record import JobRecord
 from slurmsim.slurmctld.database.record_query import conditions
 from slurmsim.slurmctld.database.record_store import SCHEMA, RecordStore
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.requests import usage_report
+from slurmsim.slurmctld.requests.show import usage_report
 from slurmsim.slurmctld.server.start import make_engine, new_header
 
 START = 1_767_600_000

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmsim.slurmctld.requests.shapes import Fields, Malformed, Shape, Text
+from slurmsim.slurmctld.requests.shapes.values import Fields, Malformed, Shape, Text
 
 MOST = 6
 texts = st.text(st.sampled_from("aA=/\0é\ud800\udcff"), max_size=MOST + 1)

@@ -1,0 +1,1 @@
+"""Heterogeneous jobs on the command line and in the environment."""

@@ -1,0 +1,126 @@
+"""What options may not be asked for together, in Slurm's words.
+
+Mirrors the checks sbatch, srun and salloc share (22.05; later ones from 24.11), in their order.
+"""
+
+from __future__ import annotations
+
+from slurmsim.commands.text.values import THREAD_FLAG
+from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slurmsim.commands.submit.options.chosen_options import Chosen
+    from slurmsim.commands.text.messages import Messages
+
+
+_MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
+_GPU_RIVALS = ("gpus-per-task", "gpus-per-socket", "ntasks-per-node")
+
+
+def check_together(chosen: Chosen, say: Messages, spec_allowed: Callable[[], bool]) -> None:
+    """Complain about options that exclude each other; forget those that others override.
+
+    Parameters
+    ----------
+    spec_allowed
+        Whether the configuration has AllowSpecResourcesUsage; asked only when it matters.
+
+    Raises
+    ------
+    Stop
+        After Slurm's ``fatal:`` line.
+    """
+    _tasks_per_gpu(chosen, say)
+    _specialised_cores(chosen, say, spec_allowed)
+    if chosen.is_set("threads-per-core") and not chosen.is_set("cpu-bind") and chosen.get("verbose"):
+        say.info("Setting --cpu-bind=threads as a default of --threads-per-core use")
+    _memory(chosen, say)
+    both = chosen.written("exclusive") and chosen.written("oversubscribe")
+    if both and since(chosen.context.release, "exclusive_or_oversubscribe"):
+        say.fatal("--exclusive and --oversubscribe options are mutually exclusive")
+
+
+def _tasks_per_gpu(chosen: Chosen, say: Messages) -> None:
+    gpu, tres = "ntasks-per-gpu", "ntasks-per-tres"
+    if not chosen.is_set(gpu) and not chosen.is_set(tres):
+        return
+    per_gpu, per_tres = chosen.get("ntasks_per_gpu"), chosen.get("ntasks_per_tres")
+    differ = per_gpu != per_tres
+    if chosen.written(gpu) and chosen.written(tres):
+        if differ:
+            say.fatal(f"Inconsistent values set to --ntasks-per-gpu={per_gpu} and --ntasks-per-tres={per_tres} ")
+    elif chosen.written(gpu) and chosen.from_variable(tres):
+        chosen.reset(tres)
+    elif chosen.written(tres) and chosen.from_variable(gpu):
+        chosen.reset(gpu)
+    elif chosen.from_variable(gpu) and chosen.from_variable(tres) and differ:
+        say.fatal(
+            "Inconsistent values set by environment variables "
+            f"SLURM_NTASKS_PER_GPU={per_gpu} and SLURM_NTASKS_PER_TRES={per_tres} "
+        )
+    for rival in _GPU_RIVALS:
+        if chosen.is_set(rival):
+            shown = f"--{rival}" if chosen.written(rival) else "SLURM_" + rival.upper().replace("-", "_")
+            say.fatal(f"{shown} is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU")
+
+
+def _specialised_cores(chosen: Chosen, say: Messages, allowed: Callable[[], bool]) -> None:
+    cores, threads = "core-spec", "thread-spec"
+    if not chosen.is_set(cores) and not chosen.is_set(threads):
+        return
+    if chosen.written(cores) and chosen.written(threads):
+        say.fatal("-S/--core-spec and --thred-spec options are mutually exclusive")
+    if chosen.from_variable(cores) and chosen.from_variable(threads):
+        say.fatal(
+            "Both --core-spec and --thread-spec set using environment variables. Those options are mutually exclusive."
+        )
+    if not allowed():
+        option = "--thread-spec" if int(chosen.get("core_spec", 0)) & THREAD_FLAG else "-S"
+        say.error(f"Ignoring {option} since it's not allowed by configuration (AllowSpecResourcesUsage = No)")
+        chosen.reset(cores)
+        chosen.reset(threads)
+
+
+def _memory(chosen: Chosen, say: Messages) -> None:
+    written = [name for name in _MEMORY if chosen.written(name)]
+    if len(written) > 1:
+        say.fatal("--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.")
+    if written:
+        for name in _MEMORY:
+            if name != written[0]:
+                chosen.reset(name)
+    elif sum(chosen.from_variable(name) for name in _MEMORY) > 1:
+        say.fatal("SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU, and SLURM_MEM_PER_NODE are mutually exclusive.")
+
+
+def hint_counts(chosen: Chosen, say: Messages) -> bool:
+    """Whether ``--hint`` is to be obeyed; the options it overrides are forgotten then."""
+    rivals = ("ntasks-per-core", "threads-per-core", "extra-node-info", "cpu-bind")
+    loud = bool(chosen.get("verbose"))
+    listed = "--ntasks-per-core, --threads-per-core, -B and --cpu-bind"
+    if chosen.written("hint"):
+        if any(chosen.written(name) for name in rivals):
+            if loud:
+                say.info(
+                    f"Following options are mutually exclusive with --hint: {listed} "
+                    "(other then --cpu-bind=verbose). Ignoring --hint."
+                )
+            chosen.reset("hint")
+            return False
+        for name in rivals:
+            chosen.reset(name)
+    elif any(chosen.written(name) for name in rivals):
+        chosen.reset("hint")
+        return False
+    elif chosen.from_variable("hint") and any(chosen.from_variable(name) for name in rivals):
+        if loud:
+            say.info(
+                f"Following options are mutually exclusive with --hint: {listed}, "
+                "but more than one set by environment variables. Ignoring SLURM_HINT."
+            )
+        chosen.reset("hint")
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Batch scripts: what is read from them, and the environment they are submitted with."""

@@ -1,0 +1,1 @@
+"""Steps of srun: what is asked for, launched and waited for."""

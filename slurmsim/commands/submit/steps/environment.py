@@ -1,0 +1,305 @@
+"""The environment of an allocation's command and of a step's tasks: tables with a column of releases.
+
+Mirrors env_array_for_job, setup_env and env_array_for_step (src/common/env.c) and what slurmstepd adds for each task.
+"""
+
+from __future__ import annotations
+
+import os
+
+from slurmsim.release_changes import since
+from slurmsim.releases import has
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from slurmsim.commands.submit.component import Part
+
+
+# variable, the fact it shows (or a text after "="), first release that has it, first without it
+_ALLOCATION = """
+SLURM_JOB_ID job_id
+SLURM_JOBID job_id
+SLURM_JOB_NAME name
+SLURM_JOB_NUM_NODES n_nodes
+SLURM_NNODES n_nodes
+SLURM_JOB_NODELIST node_list
+SLURM_NODELIST node_list
+SLURM_NODE_ALIASES =(null) - 24.11
+SLURM_JOB_PARTITION partition
+SLURM_JOB_CPUS_PER_NODE cpus_per_node
+SLURM_JOB_ACCOUNT account
+SLURM_JOB_QOS qos
+SLURM_JOB_RESERVATION resv_name
+SLURM_MEM_PER_CPU mem_per_cpu
+SLURM_MEM_PER_NODE mem_per_node
+SLURM_DISTRIBUTION distribution
+SLURM_THREADS_PER_CORE threads_per_core
+SLURM_TASKS_PER_NODE tasks_per_node
+SLURM_NTASKS n_tasks
+SLURM_NPROCS n_tasks
+SLURM_CPUS_PER_TASK cpus_per_task
+SLURM_TRES_PER_TASK tres_per_task 24.11
+SLURM_NTASKS_PER_NODE ntasks_per_node
+SLURM_OVERCOMMIT overcommit
+SLURM_CLUSTER_NAME cluster
+SLURM_SUBMIT_DIR submit_dir
+SLURM_SUBMIT_HOST submit_host
+"""
+COMMON_TO_COMPONENTS = frozenset({"SLURM_CLUSTER_NAME", "SLURM_SUBMIT_DIR", "SLURM_SUBMIT_HOST"})
+"""What of it does not differ between the components of a heterogeneous job."""
+_STEP = """
+SLURM_STEP_ID step_id
+SLURM_STEPID step_id
+SLURM_STEP_NODELIST step_nodes
+SLURM_STEP_NUM_NODES step_n_nodes
+SLURM_STEP_NUM_TASKS step_n_tasks
+SLURM_STEP_TASKS_PER_NODE step_tasks
+SLURM_STEP_LAUNCHER_PORT port
+SLURM_SRUN_COMM_PORT port
+SLURM_SRUN_COMM_HOST =127.0.0.1
+SLURM_LAUNCH_NODE_IPADDR =127.0.0.1
+SLURM_TASKS_PER_NODE step_tasks
+SLURM_NNODES step_n_nodes
+SLURM_NTASKS step_n_tasks
+SLURM_NPROCS step_n_tasks
+SLURM_DISTRIBUTION distribution
+SLURM_DIST_PLANESIZE plane_size
+SLURM_CPUS_PER_TASK cpus_per_task
+SLURM_TRES_PER_TASK tres_per_task 24.11
+SLURM_NTASKS_PER_NODE ntasks_per_node
+SLURM_THREADS_PER_CORE threads_per_core
+SLURM_OVERCOMMIT overcommit
+SLURM_LABELIO label
+SLURMD_DEBUG =2 24.11
+SLURM_JOB_ID job_id
+SLURM_JOBID job_id
+SLURM_JOB_NAME step_job_name
+SLURM_NODELIST node_list
+SLURM_JOB_PARTITION partition
+SLURM_JOB_UID uid
+SLURM_JOB_USER user
+SLURM_JOB_GID gid
+SLURM_JOB_GROUP group 26.05
+SLURM_JOB_SLUID sluid 26.05
+SLURM_CLUSTER_NAME cluster
+SLURM_CONF conf
+SLURM_WORKING_CLUSTER working_cluster - 24.11
+SLURM_PRIO_PROCESS =0
+SLURM_UMASK umask
+SLURM_OOM_KILL_STEP =0 24.11
+SLURM_JOB_START_TIME start_time 24.11
+SLURM_JOB_END_TIME end_time 24.11
+SLURM_RESTART_COUNT restart_count
+SLURM_TOPOLOGY_ADDR_PATTERN =node
+SLURM_CPU_BIND cpu_bind
+"""
+_OWN = """
+SLURM_JOB_NUM_NODES n_nodes
+SLURM_JOB_NODELIST node_list
+SLURM_JOB_CPUS_PER_NODE cpus_per_node
+SLURM_JOB_ACCOUNT account
+SLURM_JOB_QOS qos
+SLURM_JOB_RESERVATION resv_name
+SLURM_JOB_GROUP group 24.11
+SLURM_SUBMIT_DIR submit_dir
+SLURM_SUBMIT_HOST submit_host
+"""
+_INSIDE = """
+SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0 cpus_per_node - 24.11
+"""
+_TASK = """
+SLURM_PROCID task
+SLURM_LOCALID place
+SLURM_NODEID node
+SLURM_GTIDS gtids
+SLURM_CPUS_ON_NODE cpus
+SLURMD_NODENAME name
+SLURM_TOPOLOGY_ADDR name
+"""
+
+
+def run_length(counts: Sequence[int]) -> str:
+    """``2(x3),1``.
+
+    >>> run_length([2, 2, 2, 1]), run_length([3])
+    ('2(x3),1', '3')
+    """
+    parts: list[list[int]] = []
+    for count in counts:
+        if parts and parts[-1][0] == count:
+            parts[-1][1] += 1
+        else:
+            parts.append([count, 1])
+    return ",".join(f"{count}(x{times})" if times > 1 else str(count) for count, times in parts)
+
+
+def _filled(rows: str, facts: Mapping[str, Any], release: str) -> dict[str, str]:
+    found = {}
+    for text in rows.split("\n"):
+        words = text.split()
+        if not words:
+            continue
+        name, fact, first, gone = (*words, "-", "-")[:4]
+        value = fact[1:] if fact.startswith("=") else facts.get(fact)
+        if value is not None and has(release, first, gone):
+            found[name] = str(value)
+    return found
+
+
+def _from_options(part: Part) -> dict[str, Any]:
+    chosen = part.chosen
+    per_task = chosen.get("cpus_per_task")
+    return {
+        "cpus_per_task": per_task, "tres_per_task": f"cpu={per_task}" if per_task else None,
+        "ntasks_per_node": chosen.get("ntasks_per_node"), "threads_per_core": chosen.get("threads_per_core"),
+        "overcommit": 1 if chosen.get("overcommit") else None, "plane_size": chosen.get("plane_size"),
+        "distribution": chosen.get("distribution"), "submit_dir": chosen.context.cwd,
+        "submit_host": os.uname().nodename,
+    }  # fmt: skip
+
+
+def allocation_environment(facts: Mapping[str, Any], part: Part, release: str) -> dict[str, str]:
+    """Return what salloc adds to the environment of its command.
+
+    Parameters
+    ----------
+    facts
+        What the daemon told of the allocation.
+    part
+        What was asked for.
+    release
+        The release to be like.
+    """
+    sizes, cpus = part.builder.sizes, facts["cpus"]
+    options = _from_options(part)
+    count = len(facts["nodes"])
+    tasks: int | None = None
+    if sizes.tasks_set:
+        per_node = options["ntasks_per_node"]
+        asked = since(release, "tasks_beside_tasks_per_node") or not per_node
+        tasks = max(sizes.tasks, count) if asked else count * int(per_node)
+    room = [max(int(n) // int(options["cpus_per_task"] or 1), 1) for n in cpus]
+    known = {
+        **facts, **options, "n_nodes": count, "cpus_per_node": run_length(cpus), "n_tasks": tasks,
+        "tasks_per_node": run_length(_spread(tasks if tasks is not None else sum(room), room)),
+    }  # fmt: skip
+    return _filled(_ALLOCATION, known, release)
+
+
+def _spread(tasks: int, room: Sequence[int]) -> list[int]:
+    found, left = [0] * len(room), tasks
+    crowded = False
+    while left:
+        for k, most in enumerate(room):
+            if left and (crowded or found[k] < most):
+                found[k] += 1
+                left -= 1
+        crowded = crowded or all(n >= most for n, most in zip(found, room, strict=True))
+    return found
+
+
+def step_environment(
+    base: Mapping[str, str], facts: Mapping[str, Any], step: Mapping[str, Any], part: Part, release: str, *, own: bool,
+    distribution: str | None, umask: int,
+) -> dict[str, str]:  # fmt: skip
+    """Return what all tasks of a step have in their environment.
+
+    Parameters
+    ----------
+    base
+        srun's own.
+    facts, step
+        What the daemon told of the allocation and of the step.
+    part
+        What was asked for.
+    release
+        The release to be like.
+    own
+        Whether srun made the allocation itself.
+    distribution
+        As it is shown, None for not at all.
+    umask
+        srun's.
+    """
+    chosen = part.chosen
+    found = dict(base)
+    name = chosen.get("name") if chosen.is_set("job-name") else part.command[0] if own and part.command else None
+    known = {
+        **facts, **_from_options(part), "step_id": step["step_id"], "step_nodes": step["node_list"],
+        "step_n_nodes": len(step["nodes"]), "step_n_tasks": sum(step["tasks"]), "step_tasks": run_length(step["tasks"]),
+        "n_nodes": len(facts["nodes"]), "cpus_per_node": run_length(facts["cpus"]), "distribution": distribution,
+        "port": 32768 + os.getpid() % 28000, "label": 1 if chosen.get("label") else None, "step_job_name": name,
+        "umask": f"{umask:04o}", "restart_count": facts.get("restarts") or None,
+        "cpu_bind": chosen.get("cpu_bind"),
+    }  # fmt: skip
+    if chosen.get("preserve_env"):
+        known = {**known, "step_tasks": found.get("SLURM_TASKS_PER_NODE", known["step_tasks"])}
+    added = _filled(_STEP, known, release)
+    added.pop("SLURM_CPU_BIND", None)
+    if "SLURM_UMASK" in found:
+        added.pop("SLURM_UMASK", None)
+    found.update(added)
+    if own:
+        found.update(_filled(_OWN, known, release))
+        found.pop("SLURM_NODE_ALIASES", None)
+    elif "SLURM_HET_SIZE" not in found:
+        found.update(_filled(_INSIDE, known, release))
+    return found
+
+
+def exported(environ: Mapping[str, str], asked: str | None, outside: Mapping[str, str]) -> dict[str, str]:
+    """Return what ``--export`` lets through to the tasks: all of `environ`, or its SLURM_* and the named variables.
+
+    `outside` is srun's own environment, where values of named variables come from.
+    """
+    if asked is None:
+        return dict(environ)
+    found: dict[str, str] = {}
+    everything = False
+    for word in _words(asked):
+        if word.upper() == "ALL":
+            everything = True
+        if word.upper() == "NONE":
+            break
+        name, equals, value = word.partition("=")
+        if equals:
+            found[name] = value
+        elif name in outside:
+            found[name] = outside[name]
+    kept = environ if everything else {n: v for n, v in environ.items() if n.startswith(("SLURM", "SPANK_"))}
+    return {**found, **{n: v for n, v in kept.items() if not (everything and n in found)}}
+
+
+def _words(text: str) -> list[str]:
+    """Words between commas, quotes respected."""
+    found, word, quote = [], "", ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+            word += letter if quote else ""
+        elif letter in "'\"":
+            quote = letter
+        elif letter == ",":
+            found.append(word)
+            word = ""
+        else:
+            word += letter
+    return [one for one in (*found, word) if one]
+
+
+def task_environment(
+    step: Mapping[str, Any], node: int, place: int, task: int, first_node: int = 0, first_task: int = 0
+) -> dict[str, str]:
+    """Return what one task has beside the others: the `place`-th on the `node`-th node of the step.
+
+    `first_node` and `first_task` are how many of both the components before it have.
+    """
+    known = {
+        "task": first_task + task, "place": place, "node": first_node + node,
+        "gtids": ",".join(str(first_task + number) for number in step["task_ids"][node]),
+        "cpus": step["cpus"][node], "name": step["nodes"][node],
+    }  # fmt: skip
+    return _filled(_TASK, known, "99")

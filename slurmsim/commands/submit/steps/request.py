@@ -1,0 +1,189 @@
+"""From srun's options to the step it asks for inside an allocation.
+
+Mirrors job_step_create_allocation (srun_job.c) and _create_job_step_create_request (launch.c), 22.05.
+"""
+
+from __future__ import annotations
+
+import os
+
+from slurmsim.commands.text.messages import Stop
+from slurmsim.hostlist import HostlistError, compress, expand
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from slurmsim.commands.submit.component import Part
+    from slurmsim.commands.text.messages import Messages
+
+
+_NAMES = {"block": "Block", "cyclic": "Cyclic", "plane": "Plane", "arbitrary": "Arbitrary"}
+
+
+class StepRequest:
+    """The step that is asked for.
+
+    Parameters
+    ----------
+    part
+        Options and command.
+    facts
+        What the daemon told of the allocation.
+    own
+        Whether srun made it itself.
+
+    Attributes
+    ----------
+    distribution
+        What SLURM_DISTRIBUTION says; None where srun leaves it to the controller.
+    """
+
+    def __init__(self, part: Part, facts: Mapping[str, Any], say: Messages, code: int, *, own: bool) -> None:
+        self.part, self.facts, self.say, self.code, self.own = part, facts, say, code, own
+        self.chosen, self.sizes = part.chosen, part.builder.sizes
+        self.nodes: list[str] = list(facts["nodes"])
+        self.distribution: str | None = None
+
+    def build(self) -> dict[str, Any]:
+        """Fields of the request. Raises Stop."""
+        chosen, sizes = self.chosen, self.sizes
+        count = len(self.nodes)
+        self._check_relative(count)
+        wanted, excluded = self._names("req_nodes"), self._names("exc_nodes")
+        excluded += self.facts.get("taken", [])
+        if not self.own and excluded:
+            self._check_excluded(wanted, excluded)
+            count -= len(set(excluded) & set(self.nodes))
+        if not sizes.nodes_set and "het_comp" in self.facts:
+            sizes.min_nodes = 1
+        elif not sizes.nodes_set:
+            sizes.min_nodes = sizes.tasks if sizes.tasks_set and sizes.tasks < count else count
+        least = count if self.own else sizes.min_nodes
+        most = min(sizes.max_nodes or least, count)
+        if least > count:
+            self._fail(f"Only allocated {count} nodes asked for {least}", bool(excluded))
+        if "het_comp" in self.facts:  # it takes no more of an ordinary allocation than it asks for
+            count = min(count, max(sizes.max_nodes, sizes.min_nodes))
+        tasks = self._tasks(count if not sizes.max_nodes else min(count, sizes.max_nodes))
+        exact = bool(chosen.get("exact")) or chosen.is_set("cpus-per-task") or self._exclusive()
+        found: dict[str, Any] = {
+            "job_id": self.facts["job_id"], "num_tasks": tasks, "cpu_count": self._cpus(tasks, least),
+            "min_nodes": min(least, count), "max_nodes": max(most, min(least, count)), "exact": exact,
+            "overlap": chosen.is_set("overlap"), "overcommit": bool(chosen.get("overcommit")),
+            "cpus_per_task": chosen.get("cpus_per_task"), "relative": chosen.get("relative"),
+            "ntasks_per_node": chosen.get("ntasks_per_node"), "plane_size": chosen.get("plane_size"),
+            "name": self._name(), "srun_pid": os.getpid(), "srun_host": os.uname().nodename,
+            "submit_line": self.part.request.get("submit_line"), "network": chosen.get("network"),
+        }  # fmt: skip
+        if wanted and not self.own:
+            found["node_list"] = compress(wanted)
+        if excluded and not self.own:
+            found["exc_nodes"] = compress(excluded)
+        if "het_comp" in self.facts:
+            found["het_comp"] = self.facts["het_comp"]
+        if not self.own:
+            found["time_limit"] = chosen.get("time_limit")
+        self._memory(found)
+        self._distribute(found, wanted, tasks, least)
+        self._tres(found)
+        return {name: value for name, value in found.items() if value is not None}
+
+    # -- parts ------------------------------------------------------------------------------------------------------
+
+    def _fail(self, text: str, excluded: bool = False) -> None:
+        self.say.error(text)
+        if excluded:
+            self.say.error("Are required nodes explicitly excluded?")
+        raise Stop(self.code)
+
+    def _check_relative(self, count: int) -> None:
+        relative = self.chosen.get("relative")
+        if relative is not None and int(relative) + self.sizes.min_nodes > count:
+            what = "--nodes" if self.chosen.written("nodes") else "SLURM_JOB_NUM_NODES"
+            self._fail(
+                f"--relative and {what} option incompatible with count of allocated nodes "
+                f"({relative}+{self.sizes.min_nodes}>{count})"
+            )
+
+    def _names(self, field: str) -> list[str]:
+        try:
+            return list(expand(self.chosen.get(field))) if self.chosen.get(field) else []
+        except HostlistError:
+            return []
+
+    def _check_excluded(self, wanted: list[str], excluded: list[str]) -> None:
+        for name in excluded:
+            if name in wanted:
+                self.say.error(f"Requested node {name} is also in the excluded list.")
+                self._fail("Job not submitted.")
+
+    def _exclusive(self) -> bool:
+        return self.chosen.get("shared") == "exclusive" and not (self.own and not self.chosen.is_set("cpus-per-task"))
+
+    def _tasks(self, count: int) -> int:
+        if self.sizes.tasks_set:
+            return self.sizes.tasks
+        per_node, per_task = self.chosen.get("ntasks_per_node"), self.chosen.get("cpus_per_task")
+        found = 0
+        if per_node is not None:
+            found, self.sizes.tasks_set = count * int(per_node), True
+        elif per_task is not None:
+            found, self.sizes.tasks_set = sum(int(n) // int(per_task) for n in self.facts["cpus"]), True
+        return max(found, count)
+
+    def _cpus(self, tasks: int, least: int) -> int:
+        whole = sum(int(n) for n in self.facts["cpus"])
+        per_task = self.chosen.get("cpus_per_task")
+        if self.chosen.get("overcommit"):
+            return whole if self.own else least
+        if per_task is not None:
+            return tasks * int(per_task)
+        if self.sizes.tasks_set or not self.own:
+            return tasks
+        return whole
+
+    def _name(self) -> str:
+        if self.chosen.written("job-name"):
+            return str(self.chosen.get("name"))
+        return self.part.command[0].rsplit("/", 1)[-1] if self.part.command else ""
+
+    def _memory(self, found: dict[str, Any]) -> None:
+        if self.own:
+            found["mem_per_cpu"], found["mem_per_node"] = self.facts["mem_per_cpu"], self.facts["mem_per_node"]
+        elif self.chosen.get("mem_per_cpu") is not None:
+            found["mem_per_cpu"] = self.chosen.get("mem_per_cpu")
+        elif self.chosen.get("mem") is not None:
+            found["mem_per_node"] = self.chosen.get("mem")
+
+    def _distribute(self, found: dict[str, Any], wanted: list[str], tasks: int, least: int) -> None:
+        asked = self.chosen.get("distribution")
+        base = str(asked or "").partition(",")[0].partition(":")[0]
+        if asked:
+            self.distribution = str(asked)
+        elif any(found.get(field) for field in ("mem_per_cpu", "mem_per_node")) or not self._no_memory(found):
+            base = "cyclic" if tasks <= least else "block"
+            self.distribution = base
+        if base == "arbitrary":
+            if len(wanted) != tasks:
+                self._fail(f"You asked for {tasks} tasks but hostlist specified {len(wanted)} nodes")
+            found["task_nodes"] = ",".join(wanted)
+            found["node_list"] = compress(list(dict.fromkeys(wanted)))
+        found["distribution"] = base or "block"
+        found["task_dist"] = _NAMES.get(base, "Block")
+
+    def _no_memory(self, found: Mapping[str, Any]) -> bool:
+        """Whether no memory at all is asked for, so that the controller has to choose."""
+        alone = self.own and "het_job_id" not in self.facts
+        return alone or 0 in (found.get("mem_per_cpu"), found.get("mem_per_node"))
+
+    def _tres(self, found: dict[str, Any]) -> None:
+        found["tres_per_step"] = f"cpu:{found['cpu_count']}"
+        for field, source in (("tres_per_node", "gpus_per_node"), ("tres_per_task", "gpus_per_task"),
+                              ("tres_per_socket", "gpus_per_socket")):  # fmt: skip
+            if self.chosen.get(source):
+                found[field] = ",".join(f"gres:gpu:{item}" for item in str(self.chosen.get(source)).split(",") if item)
+        gres = self.chosen.get("gres")
+        if gres and str(gres).lower() != "none":
+            found["tres_per_node"] = f"{found['tres_per_node']},{gres}" if "tres_per_node" in found else gres

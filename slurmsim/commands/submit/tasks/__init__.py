@@ -1,0 +1,1 @@
+"""A step's tasks: their programs, their files and their processes."""

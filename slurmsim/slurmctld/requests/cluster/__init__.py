@@ -1,0 +1,1 @@
+"""What administrators change: nodes, partitions, reservations, associations."""

@@ -1,0 +1,74 @@
+"""scontrol reconfigure: slurm.conf says anew what scontrol said of partitions and nodes (read_slurm_conf, 22.05).
+
+States of nodes, their reasons and texts stay, but that scontrol made them future: for slurm.conf they are there, and
+their slurmd registers anew (_restore_node_state). So do partitions that scontrol made and that are in use; slurmctld
+ends their jobs as NODE_FAIL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.records.messages import AlterNodes, AlterPartition, DeletePartition, Fact, NodesResume
+from slurmsim.slurmctld.fields.node_fields import is_future
+from slurmsim.slurmctld.requests.cluster.nodes import administrators_only
+from slurmsim.slurmctld.requests.cluster.partitions import in_use
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
+
+Arguments = dict[str, Any]
+CHANGES = frozenset({"reconfigure"})
+
+
+def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
+    """Return the requests by name."""
+
+    def reconfigure(arguments: Arguments, person: Person) -> Arguments:
+        administrators_only(cluster, person)
+        facts = [*_partitions(cluster), *_nodes(cluster), *_no_longer_future(cluster)]
+        if facts:
+            cluster.network.tell(cluster.now, facts)
+        return {}
+
+    return {"reconfigure": reconfigure}
+
+
+def _partitions(cluster: LiveCluster) -> Iterable[Fact]:
+    """Partitions as slurm.conf has them, the default one last: it takes that from any other."""
+    flags = str(cluster.conf.scalar("ReconfigFlags") or "").lower().split(",")
+    if "keeppartinfo" in flags:
+        return
+    present = cluster.controller.state.cluster.by_name
+    of_file = {spec.name: spec for spec in cluster.spec.partitions}
+    for name, spec in sorted(of_file.items(), key=lambda item: item[1].default):
+        cluster.partition_texts.pop(name, None)
+        if name in present and "keeppartstate" in flags:
+            spec = replace(spec, state=present[name].spec.state)
+        if name not in present or present[name].spec != spec:
+            yield AlterPartition(spec)
+    for name in [name for name in present if name not in of_file and not in_use(cluster, name)]:
+        cluster.partition_texts.pop(name, None)
+        yield DeletePartition(name)
+
+
+def _nodes(cluster: LiveCluster) -> Iterable[Fact]:
+    """Weights, GRES and features as slurm.conf has them, all features active."""
+    table = cluster.controller.state.table
+    for node in cluster.spec.nodes:
+        i = table.index[node.name]
+        kept, present = cluster.node_texts.get(i, {}).pop("features_act", None), table.specs[i]
+        asked = (present.weight, present.features, present.gres)
+        if kept is not None or asked != (node.weight, node.features, node.gres):
+            yield AlterNodes((node.name,), node.weight, node.features, node.gres)
+
+
+def _no_longer_future(cluster: LiveCluster) -> Iterable[Fact]:
+    table = cluster.controller.state.table
+    for i, name in enumerate(table.names):
+        if is_future(cluster, i):
+            cluster.node_texts[i]["future"] = None
+            yield NodesResume((name,))

@@ -1,0 +1,276 @@
+"""scontrol's requests about reservations: create, update, delete."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.records.messages import CreateReservation, DeleteReservation, Fact, UpdateReservation
+from slurmsim.core.records.reservation import Reservation
+from slurmsim.hostlist import expand
+from slurmsim.model.reservation import ReservationSpec, canonical_flag
+from slurmsim.protocol import Refusal
+from slurmsim.release_changes import since
+from slurmsim.slurmctld.base.submit_request import MOST_NAMES
+from slurmsim.slurmctld.fields.core_ids import cores_kept
+from slurmsim.slurmctld.requests.cluster.nodes import operators_only
+from slurmsim.tres import parse_licenses
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
+
+Arguments = dict[str, Any]
+CHANGES = frozenset({"create_reservation", "update_reservation", "delete_reservation"})
+ONE_YEAR_S = 365 * 86400
+INFINITE = 0xFFFFFFFE
+BAD_LICENSE = "Invalid license specification"
+BAD_ACCOUNT = "Invalid account or account/partition combination specified"
+BAD_PARTITION = "Invalid partition name specified"
+NOT_SUPPORTED = "Requested operation not supported on this system"
+NO_SKIP = "Reservation given is not skipable, try deleting instead"
+USERS_OR_GROUPS = "Reservations can't have users and groups specified, only one or the other"
+
+
+def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
+    """Return the requests by name."""
+    control = _Reservations(cluster)
+    return {
+        "create_reservation": control.create, "update_reservation": control.update,
+        "delete_reservation": control.delete,
+    }  # fmt: skip
+
+
+class _Reservations:
+    def __init__(self, cluster: LiveCluster) -> None:
+        self.cluster = cluster
+
+    def _tell(self, fact: Fact) -> None:
+        """Tell the controller of a fact. Raises Refusal with Slurm's text."""
+        network = self.cluster.network
+        already = len(network.refused_reservations)
+        network.tell(self.cluster.now, [fact])
+        if len(network.refused_reservations) > already:
+            text = network.refused_reservations[already][1]
+            del network.refused_reservations[already:]
+            raise Refusal(text)
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    def _who(self, text: str | None, kind: str, before: tuple[str, ...] = ()) -> tuple[str, ...] | None:
+        """Users or accounts; with ``+`` and ``-`` before them (only one of them may be) beside what there is."""
+        if text is None:
+            return None
+        names = [word for word in text.split(",") if word]
+        for word in names:
+            bare = word.lstrip("+-")
+            if kind == "users" and self.cluster.people.known(bare) is None:
+                unspecified = since(self.cluster.release, "unspecified_user_error")
+                raise Refusal("Unspecified error" if unspecified else "Invalid user id")
+            accounts = self.cluster.controller.accounting.accounts
+            if kind == "accounts" and accounts is not None and not self._account(bare):
+                raise Refusal(BAD_ACCOUNT)
+        alters = names and before and all(word[0] in "+-" for word in names)
+        if alters and since(self.cluster.release, "lists_of_who_may_not"):
+            return _altered(names, before, "Invalid user id" if kind == "users" else BAD_ACCOUNT)
+        return self._merged(names, before)
+
+    @staticmethod
+    def _merged(names: list[str], before: tuple[str, ...]) -> tuple[str, ...]:
+        if names and all(word[0] in "+-" for word in names) and before:
+            left = [one for one in before if f"-{one}" not in names]
+            return (*left, *[word[1:] for word in names if word[0] == "+" and word[1:] not in left])
+        return tuple(word.removeprefix("+") for word in names)
+
+    def _account(self, name: str) -> bool:
+        accounting = self.cluster.database.accounting() if self.cluster.database.exists else None
+        return accounting is None or any(a.account.lower() == name.lower() for a in accounting.associations)
+
+    def _require_associations(self, users: tuple[str, ...], accounts: tuple[str, ...], *, grouped: bool) -> None:
+        """Where they are enforced, who may use a reservation has one: each user in each account (_set_assoc_list)."""
+        controller = self.cluster.controller
+        if (
+            controller.state.tree is None
+            or not controller.state.enforce.associations
+            or any(name[0] == "-" for name in (*users, *accounts))
+        ):
+            return
+        for user in users:
+            names = [account.lower() for account in accounts] or [controller.state.tree.default_account(user)]
+            if any(controller.state.tree.find(user, name, "") is None for name in names) and (accounts or not grouped):
+                raise Refusal(BAD_ACCOUNT)
+
+    def _flags(self, words: list[str]) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the flags to set and to clear."""
+        try:
+            found = [(word[0], canonical_flag(word[1:])) for word in words if word[1:] != "SKIP"]
+        except ValueError as error:
+            raise Refusal(str(error)) from None
+        return (frozenset(flag for sign, flag in found if sign == "+"),
+                frozenset(flag for sign, flag in found if sign == "-"))  # fmt: skip
+
+    def _licenses(self, text: str | None) -> tuple[tuple[str, int], ...] | None:
+        if text is None:
+            return None
+        try:
+            return parse_licenses(text)
+        except ValueError:
+            raise Refusal(BAD_LICENSE) from None
+
+    def _nodes(self, text: str | None, before: Reservation | None = None) -> tuple[str, ...]:
+        """Names of nodes; those with ``+`` and ``-`` before them beside what there is (_get_update_node_bitmap)."""
+        if not text:
+            return ()
+        if text.upper() == "ALL":
+            return ("ALL",)
+        try:
+            if before is None or text[0] not in "+-":
+                return tuple(expand(text, MOST_NAMES))
+            names = self.cluster.controller.state.table.names
+            found = {names[i]: None for i in range(len(names)) if before.nodes >> i & 1}
+            for part in re.split(r",(?=[+-])", text):
+                named = dict.fromkeys(expand(part[1:], MOST_NAMES))
+                found = {**found, **named} if part[0] == "+" else {n: None for n in found if n not in named}
+            return tuple(found)
+        except ValueError:
+            raise Refusal("Invalid node name specified") from None
+
+    # -- the requests -----------------------------------------------------------------------------------------------
+
+    def create(self, arguments: Arguments, person: Person) -> Arguments:
+        """Carry out ``scontrol create reservation``."""
+        operators_only(self.cluster, person)
+        asked = arguments["reservation"]
+        get = asked.get
+        start = int(get("start_time") or self.cluster.now)
+        flags, _ = self._flags(get("flags") or [])
+        users, accounts = self._who(self._members(asked), "users"), self._who(get("accounts"), "accounts")
+        self._require_associations(users or (), accounts or (), grouped=bool(get("groups")))
+        spec = ReservationSpec(
+            get("name") or "", start, self._end(asked, start), self._nodes(get("node_list")),
+            tuple(get("node_cnt") or ()), tuple(get("core_cnt") or ()), get("partition") or "",
+            get("features") or "", self._licenses(get("licenses")) or (), users or (), accounts or (), flags,
+            int(get("purge_comp") or 300),
+        )  # fmt: skip
+        before = {r.name for r in self.cluster.controller.state.reserved.all}
+        self._tell(CreateReservation(spec))
+        made = next((r for r in self.cluster.controller.state.reserved.all if r.name not in before), None)
+        name = made.name if made is not None else spec.name
+        self.cluster.reservation_texts[name] = {
+            key: asked[key]
+            for key in ("groups", "comment", "max_start_delay", "features")
+            if asked.get(key) is not None
+        }
+        if made is not None and made.cores is not None:
+            kept = self.cluster.reservation_texts[name]
+            kept["created"] = self.cluster.now
+            kept["cores"] = cores_kept(made, self.cluster)
+        return {"name": name}
+
+    def _members(self, asked: Mapping[str, Any]) -> str | None:
+        """Users, or those of the groups."""
+        groups = asked.get("groups")
+        if not groups:
+            return asked.get("users")
+        wanted = [word.lstrip("+-") for word in groups.split(",")]
+        names = [person.name for person in self.cluster.people.all() if person.group in wanted]
+        if not names:
+            raise Refusal("Invalid group id" if since(self.cluster.release, "invalid_group") else "Invalid user id")
+        return ",".join(names)
+
+    def _end(self, asked: Mapping[str, Any], start: int) -> int:
+        if asked.get("end_time") is not None:
+            return int(asked["end_time"])
+        minutes = asked.get("duration")
+        return start + (ONE_YEAR_S if minutes is None or minutes >= INFINITE else int(minutes) * 60)
+
+    def update(self, arguments: Arguments, person: Person) -> Arguments:
+        """Carry out ``scontrol update reservationname``."""
+        operators_only(self.cluster, person)
+        asked = arguments["reservation"]
+        get = asked.get
+        name = str(asked["name"])
+        r = self.cluster.controller.state.reserved.find(name)
+        on, off = self._flags(get("flags") or [])
+        start, end = get("start_time"), get("end_time")
+        if r is not None and "+SKIP" in (get("flags") or []):
+            period = r.next_period(self.cluster.now)
+            if period is None:
+                raise Refusal(NO_SKIP)
+            start, end = period
+        counts, partition = get("node_cnt"), get("partition")
+        if partition and partition not in self.cluster.controller.state.cluster.by_name:
+            raise Refusal(BAD_PARTITION)
+        if get("features") and r is not None:  # its nodes would have to be chosen anew
+            raise Refusal(NOT_SUPPORTED)
+        accounts = self._who(get("accounts"), "accounts", r.accounts if r else ())
+        users, groups = self._people(asked, name, r)
+        if r is not None:
+            self._require_associations(
+                r.users if users is None else users, r.accounts if accounts is None else accounts, grouped=bool(groups)
+            )
+        self._tell(UpdateReservation(
+            name, start, end, self._duration(asked, r), self._nodes(get("node_list"), r),
+            None if not counts else sum(counts), users, accounts, self._licenses(get("licenses")), on, off, partition,
+        ))  # fmt: skip
+        kept = self.cluster.reservation_texts.setdefault(name, {})
+        kept |= {key: asked[key] for key in ("comment", "max_start_delay") if asked.get(key) is not None}
+        kept["groups"] = groups
+        return {}
+
+    def _people(
+        self, asked: Mapping[str, Any], name: str, r: Reservation | None
+    ) -> tuple[tuple[str, ...] | None, str | None]:
+        """Return its users after an update, None for those it has; and its groups. Raises Refusal for both."""
+        before = self.cluster.reservation_texts.get(name, {}).get("groups")
+        listed = tuple((before or "").split(",")) if before else ()
+        named = r.users if r is not None and not before else ()
+        text, groups = asked.get("users"), asked.get("groups")
+        if r is not None and before and groups is None and text and all(word[0] == "-" for word in text.split(",")):
+            return self._who(text, "users", r.users), before  # who is in the groups is its list of users, too
+        users = self._who(text, "users", named)
+        if groups is not None:
+            listed = self._merged([word for word in groups.split(",") if word], listed)
+        if listed and (users or (users is None and named)):
+            raise Refusal(USERS_OR_GROUPS)
+        text = ",".join(listed) or None
+        if text is None:
+            return (() if before and users is None else users), None
+        return self._who(self._members({"groups": text}), "users"), text
+
+    def _duration(self, asked: Mapping[str, Any], r: Reservation | None) -> int | None:
+        minutes = asked.get("duration")
+        if minutes is None:
+            return None
+        seconds = ONE_YEAR_S if minutes >= INFINITE else int(minutes) * 60
+        sign = asked.get("duration_sign")
+        if r is None or not sign:
+            return seconds
+        present = r.end - r.start
+        return present + seconds if sign == "+" else max(present - seconds, 0)
+
+    def delete(self, arguments: Arguments, person: Person) -> Arguments:
+        """Carry out ``scontrol delete reservationname``."""
+        operators_only(self.cluster, person)
+        name = str(arguments["target"])
+        self._tell(DeleteReservation(name))
+        self.cluster.reservation_texts.pop(name, None)
+        return {}
+
+
+def _altered(names: list[str], before: tuple[str, ...], refusal: str) -> tuple[str, ...]:
+    """Return the list `before` without, or with, each of `names`; one of who may not use it keeps `-` before its names.
+
+    Raises Refusal for who is to be taken out of a list he is not in (_handle_add_remove_names, reservation.c, 24.11).
+    """
+    barred = before[0].startswith("-")
+    found = [one.removeprefix("-") for one in before]
+    wanted = [(word[1:], (word[0] == "-") != barred) for word in names]
+    for name, out in wanted:
+        if out:
+            if name not in found:
+                raise Refusal(refusal)
+            found.remove(name)
+    found += dict.fromkeys(name for name, out in wanted if not out and name not in found)
+    return tuple(f"-{name}" if barred else name for name in found)

@@ -1,0 +1,1 @@
+"""Shapes of arguments: the door at which a malformed request is turned away."""

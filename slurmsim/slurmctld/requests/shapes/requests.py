@@ -1,0 +1,263 @@
+"""Every request of the daemon and the shapes of its arguments: the door at which what is malformed is turned away.
+
+A handler may rely on what is written here. What depends on the state of the cluster (does the job exist, may this user
+do that) is not: handlers answer such things with a `Refusal`, in Slurm's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from slurmsim.records import Field
+from slurmsim.records.partition import PARTITION
+from slurmsim.records.reservation import RESERVATION
+from slurmsim.slurmctld.requests.shapes.jobs import (
+    FLAG,
+    JOB,
+    LIST,
+    MEMORY,
+    MOST_WORDS,
+    NUMBER,
+    PLAIN,
+    PRODUCT,
+    SIGNED,
+    STEP,
+    TEXT,
+    TIME,
+    UPDATE,
+)
+from slurmsim.slurmctld.requests.shapes.values import (
+    Absent,
+    AnyObject,
+    Either,
+    Fields,
+    ListOf,
+    Malformed,
+    OneOf,
+    Real,
+    Row,
+    Shape,
+    Tagged,
+    Text,
+    Whole,
+)
+
+_ID = Either((Whole(0, 0xFFFFFFFF), LIST))
+_JOB_ID: dict[str, Shape] = {"job_id": _ID}
+_OWN_ID: dict[str, Shape] = {"job_id": NUMBER}
+_WORDS = ListOf(TEXT, MOST_WORDS)
+_NUMBERS = ListOf(Either((SIGNED, PRODUCT)), MOST_WORDS)
+_COLUMNS = ListOf(Text(100), 2000)
+_STEP_ID = Whole(0, 0xFFFFFFFF)
+_UNSIGNED_RANGE = Row((PRODUCT, PRODUCT), frozenset({0, 1}))
+
+
+def _fields(*needed: str, **known: Shape) -> Fields:
+    return Fields(known, frozenset(needed))
+
+
+_NONE = _fields()
+_LOOK: dict[str, Shape] = {"fields": _COLUMNS, "show_all": FLAG}
+_SETTINGS = ListOf(Row((TEXT, TEXT, TEXT)), 1000)
+_COND = Fields(
+    {
+        **dict.fromkeys(("accounts", "clusters", "default_accounts", "descriptions", "names", "organizations",
+                         "parents", "partitions", "users"), _WORDS),
+        "ids": _NUMBERS,
+    },
+    others=Either((PLAIN, ListOf(PLAIN, MOST_WORDS))),
+)  # fmt: skip
+_NAME = Text(1000, 1)
+_FACTS: dict[str, Shape] = {"description": TEXT, "organization": TEXT}
+_STREAM = Text(4 << 20)
+_TEXTS = Fields(others=Text(16 << 20), most=MOST_WORDS)
+_KEPT = _fields(
+    "n", "began", n=Whole(0, 1 << 62), began=TIME, cwd=TEXT, umask=NUMBER, stdin=_STREAM, stdout=_STREAM,
+    stderr=_STREAM, cut=FLAG, environ=_TEXTS, files=_TEXTS,
+)  # fmt: skip
+_COORDINATORS = _fields("users", "accounts", users=_WORDS, accounts=_WORDS)
+_ONE_OR_MORE = ListOf(TEXT, MOST_WORDS, 1)
+_ONE_CHANGE = Tagged("action", {
+    "add_account": _fields("names", names=_WORDS, parent=TEXT, settings=_SETTINGS, **_FACTS),
+    "add_user": _fields("names", "accounts", names=_WORDS, accounts=_ONE_OR_MORE, partitions=_WORDS,
+                        default_account=TEXT, admin_level=TEXT, settings=_SETTINGS),
+    "add_qos": _fields("names", names=_WORDS, settings=_SETTINGS, **_FACTS),
+    "modify_associations": _fields("kind", "cond", "settings", kind=OneOf(("account", "user", "cluster")), cond=_COND,
+                                   settings=_SETTINGS),
+    "modify_users": _fields("cond", cond=_COND, admin_level=TEXT, default_account=TEXT, new_name=TEXT),
+    "modify_accounts": _fields("cond", cond=_COND, **_FACTS),
+    "modify_qos": _fields("cond", cond=_COND, settings=_SETTINGS, **_FACTS),
+    "delete": _fields("kind", "cond", kind=OneOf(("account", "user")), cond=_COND, whole=FLAG, keep=FLAG),
+    "delete_qos": _fields("cond", cond=_COND, force=FLAG),
+    "add_coordinator": _COORDINATORS,
+    "delete_coordinator": _COORDINATORS,
+    "put_account": _fields("object", "description", "organization", object=_NAME, coordinators=_WORDS, **_FACTS),
+    "put_association": _fields("account", account=_NAME, user=TEXT, partition=TEXT, settings=_SETTINGS,
+                               is_default=FLAG),
+    "put_user": _fields("object", object=_NAME, admin_level=TEXT, default_account=TEXT, default_wckey=TEXT),
+    "put_qos": _fields("object", object=_NAME, settings=_SETTINGS, **_FACTS),
+    "put_wckey": _fields("object", object=_NAME, user=TEXT),
+    "delete_wckey": _fields("object", object=_NAME),
+    "delete_user": _fields("object", object=_NAME),
+    "delete_account": _fields("object", object=_NAME),
+    "default_if_there": _fields("object", "account", object=_NAME, account=_NAME),
+    "flush": _NONE,
+})  # fmt: skip
+_MANY = _fields("changes", changes=ListOf(_ONE_CHANGE, 1 << 20))
+_ACCOUNT_CHANGE = Tagged("action", {**_ONE_CHANGE.kinds, "many": _MANY})
+_OF_KINDS: dict[str, Shape] = {
+    **dict.fromkeys(("text", "names", "words", "node list", "modes"), LIST), "flag": FLAG, "memory": MEMORY,
+    **dict.fromkeys(("count", "small count", "priority", "node count", "limit", "node limit"), NUMBER),
+    **dict.fromkeys(("minutes", "minutes over", "delay"), NUMBER), "time": TIME, "counts": ListOf(NUMBER, 1000),
+    "flags": ListOf(Text(100, 2), 1000), "tres": Absent(),  # a command says its parts
+    "share": Row((OneOf(("NO", "EXCLUSIVE", "YES", "FORCE")), NUMBER)),
+    "state": OneOf(("INACTIVE", "DOWN", "UP", "DRAIN")),
+}  # fmt: skip
+
+
+def settable(rows: Iterable[Field]) -> Fields:
+    """Return the shape of a record that an update gives: the rows that have a keyword, each as its kind is."""
+    return Fields({row.name: _OF_KINDS[row.kind] for row in rows if row.update}, frozenset({"name"}))
+
+
+_PARTITION = settable(PARTITION)
+_RESERVATION = Fields({**settable(RESERVATION).known, "duration_sign": OneOf(("+", "-")), "purge_comp": NUMBER})
+_KINDS = ("association", "cluster", "tres", "user", "event", "account", "qos", "transaction", "reservation", "problem",
+          "wckey")  # fmt: skip
+_NODE_TEXTS = ("comment", "extra", "node_addr", "node_hostname", "features", "features_act", "cpu_bind", "gres",
+               "instance_id", "instance_type", "topology", "reason", "state")  # fmt: skip
+_ANSWER = Text(1 << 28, 1)  # of a solver: plans of thousands of jobs
+_ENDED = _fields("core_id", "restarts", "status", core_id=Whole(0, 1 << 80), restarts=NUMBER, status=NUMBER)
+_RANGES: dict[str, Shape] = dict.fromkeys(("n_nodes", "cpus", "time_limit"), _UNSIGNED_RANGE)
+_LONG = Whole(-(1 << 63), (1 << 64) - 1)
+_JOBS_ASKED = ListOf(Row((_LONG, _LONG), frozenset({1})), MOST_WORDS)
+
+_CRON_JOB = _fields("job", "spec", "first", "last", job=JOB, spec=TEXT, first=Whole(1, 1 << 24), last=Whole(1, 1 << 24))
+_LATE = Real(0, 1e9)
+_PLACE = Whole(-1, 1 << 62)
+
+REQUESTS: dict[str, Shape] = {
+    # jobs
+    "submit": _fields("job", job=JOB, components=ListOf(JOB, 1000), will_run=FLAG),
+    "ended": _ENDED,
+    "solved": _fields("number", "answer", number=NUMBER, answer=_ANSWER),
+    "last_id": _fields("id", id=NUMBER),
+    "crontab": _fields(user=TEXT),
+    "update_crontab": _fields("crontab", "jobs", user=TEXT, crontab=Text(16 << 20), jobs=ListOf(_CRON_JOB, MOST_WORDS)),
+    "remove_crontab": _fields(user=TEXT),
+    "kill": _fields("job_id", **_JOB_ID, step=_STEP_ID, signal=Whole(0, 0xFFFF), batch=FLAG, full=FLAG,
+                    cron=FLAG, ctld=FLAG),
+    "hold_job": _fields("job_id", "kind", **_JOB_ID, kind=OneOf(("hold", "uhold", "release"))),
+    "update_job": _fields("job_id", "job", **_JOB_ID, job=UPDATE, acting_uid=NUMBER),
+    "suspend_job": _fields("job_id", "op", **_JOB_ID, op=OneOf(("suspend", "resume"))),
+    "requeue_job": _fields("job_id", **_JOB_ID, hold=FLAG, incomplete=FLAG, special=FLAG),
+    "top_job": _fields("job_id", **_JOB_ID),
+    "notify_job": _fields("job_id", **_JOB_ID, message=TEXT),
+    "job_ready": _fields("job_id", **_JOB_ID),
+    "batch_script": _fields("job_id", **_JOB_ID),
+    "update_step": _fields(**_JOB_ID, step_id=TEXT, time_limit=SIGNED),
+    # allocations and steps
+    "complete_job": _fields("job_id", "status", **_OWN_ID, status=NUMBER),
+    "client_gone": _fields("job_id", **_OWN_ID),
+    "allocation": _fields("job_id", **_OWN_ID),
+    "wait_allocation": _fields("job_id", **_OWN_ID, hold=FLAG, until=TIME),
+    "wait_over": _fields("job_id", **_JOB_ID),
+    "wait_mail": _fields("job_id", "after", **_OWN_ID, after=NUMBER, step_id=_STEP_ID, hold=FLAG, told=FLAG),
+    "wait_until": _fields("until", until=TIME),
+    "step_create": _fields("step", step=STEP, wait=FLAG),
+    "step_end": _fields("job_id", "step_id", "status", **_OWN_ID, step_id=_STEP_ID, status=NUMBER,
+                        het_comp=NUMBER),
+    "step_layout": _fields("job_id", "step_id", **_OWN_ID, step_id=_STEP_ID),
+    "steps": _fields("fields", **_LOOK, **_JOB_ID, step_id=_STEP_ID),
+    # looking
+    "jobs": _fields("fields", **_LOOK, **_JOB_ID, user_id=NUMBER, late=_LATE, alike=FLAG),
+    "every_job": _fields("fields", fields=_COLUMNS, after=_PLACE, most=NUMBER, job_id=NUMBER, newest=NUMBER),
+    "nodes": _fields("fields", **_LOOK),
+    "partitions": _fields("fields", **_LOOK),
+    "reservations": _fields("fields", **_LOOK),
+    "users": _fields("names", names=_WORDS),
+    "groups": _fields("names", names=_WORDS),
+    "user_names": _fields("ids", ids=_NUMBERS),
+    "config": _fields("names", names=_WORDS),
+    "priority_factors": _NONE,
+    "shares": _fields(users=_WORDS, accounts=_WORDS),
+    "statistics": _NONE,
+    "reset_statistics": _NONE,
+    "licenses": _NONE,
+    "job_counts": _NONE,
+    "topology": _NONE,
+    "show_config": _NONE,
+    "assoc_mgr": _fields(accounts=_WORDS, flags=_WORDS, qos=_WORDS, users=_WORDS),
+    "ping": _NONE,
+    "hello": _NONE,
+    # nodes, partitions, reservations, the cluster
+    "node_action": _fields("action", "nodes", action=OneOf(("fail", "drain", "resume")), nodes=LIST, reason=TEXT),
+    "update_node": _fields("names", names=LIST, weight=NUMBER, resume_after=NUMBER, **dict.fromkeys(_NODE_TEXTS, TEXT)),
+    "create_node": _fields(line=TEXT),
+    "delete_node": _fields("target", target=LIST),
+    "reboot_nodes": _fields("names", names=LIST, asap=FLAG, next_state=OneOf(("DOWN", "RESUME")), reason=TEXT),
+    "update_partition": _fields("partition", partition=_PARTITION),
+    "create_partition": _fields("partition", partition=_PARTITION),
+    "delete_partition": _fields("target", target=TEXT),
+    "create_reservation": _fields("reservation", reservation=_RESERVATION),
+    "update_reservation": _fields("reservation", reservation=replace(_RESERVATION, needed=frozenset({"name"}))),
+    "delete_reservation": _fields("target", target=TEXT),
+    "reconfigure": _NONE,
+    "shutdown": _NONE,
+    "set_debug": _fields(level=SIGNED, flags=_WORDS, sched_log=SIGNED, dampening=SIGNED),
+    # accounting
+    "accounting_enabled": _NONE,
+    "accounting_jobs": Fields({
+        **dict.fromkeys(("accounts", "constraints", "flags", "names", "partitions", "qos", "reasons", "states",
+                         "wckeys"), _WORDS),
+        **dict.fromkeys(("associations", "gids", "uids"), ListOf(_LONG, MOST_WORDS)), **_RANGES,
+        "duplicates": FLAG, "no_steps": FLAG, "script": FLAG, "env": FLAG, "start": TIME, "end": TIME, "nodes": LIST,
+        "jobs": _JOBS_ASKED, "components": ListOf(Row((_LONG, _LONG)), MOST_WORDS),
+        "whole_hetjob": OneOf(("yes", "no")), "after": _PLACE, "most": NUMBER, "late": _LATE,
+    }),
+    "account_list": _fields("kind", kind=OneOf(_KINDS), own=FLAG),
+    "account_change": _ACCOUNT_CHANGE,
+    "account_check": _ACCOUNT_CHANGE,
+    "qos_ids": _NONE,
+    "usage": _fields("start", "end", start=TIME, end=TIME),
+    # the daemon itself
+    "clock": Tagged("action", {
+        "show": _NONE, "freeze": _NONE, "fast": _NONE, "rate": _fields("rate", rate=Real(-1e300, 1e300)),
+        "step": _fields("seconds", seconds=Real(-1e9, 1e11)), "until-idle": _fields(limit_s=Whole(0, 10**11)),
+    }),
+    "down": _NONE,
+    "snapshot": _fields("path", path=TEXT),
+    "status": _NONE,
+    "news": _fields("since", since=Whole(0, 1 << 62)),
+    "log_call": _fields("argv", argv=_WORDS, rc=Whole(-(1 << 31), 0xFFFFFFFF), seconds=Real(0, 1e12),
+                        faults=ListOf(Text(200), 1000), kept=_KEPT),
+    "record": Tagged("action", {"start": _fields("path", path=TEXT), "stop": _NONE, "show": _NONE}),
+    "record_begin": _NONE,
+    "calls": _fields(command=TEXT),
+    # faults on request
+    "inject": _fields("what", what=TEXT, given=Fields(others=Either((FLAG, Real(-1e300, 1e300), Text(1 << 20))))),
+    "end_fault": _fields(id=NUMBER),
+    "faults": _NONE,
+    "meet_faults": _fields("command", command=Text(100), job=TEXT, **_JOB_ID),
+}  # fmt: skip
+"""Request -> what its arguments are."""
+
+
+_MESSAGE = Fields(
+    {"call": Text(100), "args": AnyObject(), "user": Text(1000), "asks": FLAG}, frozenset({"call"})
+)  # fmt: skip
+
+
+def check_message(message: Any) -> None:
+    """Turn away what is no request at all: its sender speaks another protocol. Raises Malformed."""
+    _MESSAGE.check(message, "")
+
+
+def check_arguments(call: str, arguments: Any) -> None:
+    """Turn away arguments that a call does not take, and calls that there are not. Raises Malformed."""
+    shape = REQUESTS.get(call)
+    if shape is None:
+        raise Malformed("call", "the name of a request")
+    shape.check(arguments or {}, "")

@@ -1,0 +1,1 @@
+"""Requests that only look, and what is summed up for them."""

@@ -1,0 +1,92 @@
+"""What scontrol shows of the cluster itself, and what it asks the daemon to do to itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.hostlist import compress
+from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.requests.cluster.nodes import administrators_only
+from slurmsim.slurmctld.requests.show.assoc_usage import assoc_mgr
+
+if TYPE_CHECKING:
+    from slurmsim.model.switch import SwitchSpec
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
+
+Arguments = dict[str, Any]
+CHANGES: frozenset[str] = frozenset()
+
+
+def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
+    """Return the requests by name."""
+    control = _Shows(cluster)
+    return {
+        "licenses": control.licenses, "topology": control.topology, "show_config": control.config,
+        "shutdown": control.shutdown, "set_debug": control.set_debug,
+        "assoc_mgr": lambda arguments, person: assoc_mgr(cluster, arguments, person),
+    }  # fmt: skip
+
+
+class _Shows:
+    def __init__(self, cluster: LiveCluster) -> None:
+        self.cluster = cluster
+
+    def licenses(self, arguments: Arguments, person: Person) -> Arguments:
+        """Each license, how many are in use and how many are kept for reservations."""
+        licenses, now = self.cluster.controller.licenses, self.cluster.now
+        return {
+            "licenses": [
+                {"name": name, "total": total, "used": licenses.used[name],
+                 "reserved": licenses.kept(name, now, now + 1, None)}
+                for name, total in self.cluster.controller.state.license_totals.items()
+            ]
+        }  # fmt: skip
+
+    def topology(self, arguments: Arguments, person: Person) -> Arguments:
+        """Switches from the leaves up, as slurmctld numbers them."""
+        specs = {switch.name: switch for switch in self.cluster.spec.switches}
+        return {
+            "switches": [
+                {"name": switch.name, "level": _level(switch, specs), "link_speed": 1,
+                 "nodes": compress(list(dict.fromkeys(_below(switch, specs)))),
+                 "switches": compress(list(switch.switches))}
+                for switch in specs.values()
+            ]
+        }  # fmt: skip
+
+    def config(self, arguments: Arguments, person: Person) -> Arguments:
+        """slurm.conf as written, and what it does not say."""
+        cluster, conf = self.cluster, self.cluster.conf
+        folder = conf.scalar("ClusterName") and "/etc/slurm/slurm.conf"
+        facts: dict[str, Any] = {
+            "BOOT_TIME": cluster.network.start_time, "NEXT_JOB_ID": cluster.last_id + 1,
+            "MaxNodeCount": cluster.controller.state.table.n, "ClusterName": cluster.spec.name,
+            "SLURM_CONF": folder or "/etc/slurm/slurm.conf", "SLURM_VERSION": cluster.version,
+            "SlurmctldHost[0]": conf.hosts[0] if conf.hosts else "localhost",
+        }  # fmt: skip
+        uids = {name: cluster.people.by_name(name).uid for name in (conf.scalar("SlurmUser"), conf.scalar("SlurmdUser"))
+                if name}  # fmt: skip
+        return {"now": cluster.now, "given": dict(conf.scalars), "facts": facts, "uids": uids}
+
+    def shutdown(self, arguments: Arguments, person: Person) -> Arguments:
+        """Check the user and do nothing else: the cluster's owner takes it down by `slurmsim down`."""
+        administrators_only(self.cluster, person)
+        return {}
+
+    def set_debug(self, arguments: Arguments, person: Person) -> Arguments:
+        """There are no logs of levels."""
+        if not self.cluster.is_administrator(person):
+            raise Refusal("Permission denied")
+        if arguments.get("sched_log") is not None and not self.cluster.conf.scalar("SlurmSchedLogFile"):
+            raise Refusal("Requested operation is presently disabled")
+        return {}
+
+
+def _level(switch: SwitchSpec, specs: dict[str, SwitchSpec]) -> int:
+    return 1 + max((_level(specs[name], specs) for name in switch.switches), default=-1)
+
+
+def _below(switch: SwitchSpec, specs: dict[str, SwitchSpec]) -> list[str]:
+    return [*switch.nodes, *[node for name in switch.switches for node in _below(specs[name], specs)]]
