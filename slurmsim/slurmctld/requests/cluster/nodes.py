@@ -175,21 +175,11 @@ class _Nodes:
         return AlterNodes(names, weight, _words(features), counts, _words(active))
 
     def _state(self, name: str, state: str, reason: str) -> list[Fact]:
-        """Return what a state asked for one node is to the core. Raises Refusal for a transition there is not."""
-        states, power = self.cluster.controller.node_states, self.cluster.controller.power
-        i, only = self.cluster.controller.state.table.index[name], (name,)
-        bit = 1 << i
-        down, drained, failing = (bool(mask & bit) for mask in (states.down, states.drained, states.failing))
-        waits = bool(states.to_reboot & bit)
-        future = is_future(self.cluster, i)
+        """What a state asked for one node is to the core. Raises Refusal for a transition there is not."""
+        only = (name,)
         match state:
-            case "FUTURE" if not future and self.cluster.controller.state.table.idle & bit:
-                self.cluster.node_texts.setdefault(i, {})["future"] = True
-                return [NodesDown(only, "", alone=True)]
-            case "RESUME" if future:
-                self.cluster.node_texts[i]["future"] = None
-                return [NodesResume(only), NodesMute(only)]
             case "DOWN":
+                i = self.cluster.controller.state.table.index[name]
                 self.cluster.node_texts.setdefault(i, {})["future"] = None
                 return [NodesDown(only, reason)]
             case "DRAIN":
@@ -199,23 +189,43 @@ class _Nodes:
             case "UNDRAIN":
                 self._require_registration(name)
                 return [NodesUndrain(only)]
-            case "RESUME" if down or drained or failing or waits:
-                if down or drained:
-                    self._require_registration(name)
-                return [NodesResume(only)]
-            case "IDLE" if not future and (down or not (self.cluster.controller.state.table.idle & bit) ^ bit):
-                return [NodesResume(only)] if down or drained or failing else []
-            case "CANCEL_REBOOT" if waits:
-                return [NodesRebootCancel(only)]
             case "NO_RESPOND":
                 return [NodesMute(only)]
-            case _ if state in _POWER and power is not None:
+            case _ if state in _POWER and self.cluster.controller.power is not None:
                 facts: list[Fact] = [NodesDrain(only, reason)] if state == "POWER_DOWN_ASAP" else []
                 return [*facts, NodesPower(only, state == "POWER_UP")]
+        found = self._state_from(name, state)
+        if found is not None:
+            return found
         if state in _POWER and since(self.cluster.release, "invalid_power_action"):
             raise Refusal("Invalid power action")
         transition = since(self.cluster.release, "invalid_transition")
         raise Refusal("Invalid node state transition" if transition else "Invalid node state specified")
+
+    def _state_from(self, name: str, state: str) -> list[Fact] | None:
+        """The same for states that not every node can go to; None where this one cannot."""
+        states, table = self.cluster.controller.node_states, self.cluster.controller.state.table
+        i, only = table.index[name], (name,)
+        bit = 1 << i
+        down, drained, failing = (bool(mask & bit) for mask in (states.down, states.drained, states.failing))
+        waits = bool(states.to_reboot & bit)
+        future = is_future(self.cluster, i)
+        match state:
+            case "FUTURE" if not future and table.idle & bit:
+                self.cluster.node_texts.setdefault(i, {})["future"] = True
+                return [NodesDown(only, "", alone=True)]
+            case "RESUME" if future:
+                self.cluster.node_texts[i]["future"] = None
+                return [NodesResume(only), NodesMute(only)]
+            case "RESUME" if down or drained or failing or waits:
+                if down or drained:
+                    self._require_registration(name)
+                return [NodesResume(only)]
+            case "IDLE" if not future and (down or not (table.idle & bit) ^ bit):
+                return [NodesResume(only)] if down or drained or failing else []
+            case "CANCEL_REBOOT" if waits:
+                return [NodesRebootCancel(only)]
+        return None
 
     def _require_registration(self, name: str) -> None:
         """For the rest of the present second nothing is known of the node's slurmd."""
