@@ -73,7 +73,7 @@ class Equipartition(Policy):
                 yield Start(job, nodes=profile.min_nodes)
 
     def _let_in(self, view: PowerView, now: int, free: int) -> tuple[list[Share], int]:
-        """The first pending jobs whose least sizes fit into `free` nodes, and the nodes left."""
+        """Return the first pending jobs that fit into `free` nodes with their least sizes, and the nodes left."""
         let_in: list[Share] = []
         for job in view.pending:
             share = self._share(view, job, now)

@@ -200,7 +200,7 @@ def _rows(wide: Any, policies: Sequence[str], baseline: str, measure: str) -> li
 
 
 def _missed(wide: Any, one: str) -> float:
-    """The share of jobs that a policy never started."""
+    """Return the share of jobs that a policy never started."""
     missed = wide["never_started"][one] + wide["refused"][one]
     jobs = wide["jobs"][one] + wide["refused"][one]
     return float(missed.sum() / max(1, jobs.sum()))

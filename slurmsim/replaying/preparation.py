@@ -134,7 +134,7 @@ _Line = tuple[str | None, int | None]
 def _configured(
     options: RunOptions, overrides: Sequence[tuple[str, str]]
 ) -> tuple[ClusterSpec | None, list[Finding], _Line]:
-    """The cluster of the slurm.conf if there is one, what was found, and where SchedulerType stands."""
+    """Return the cluster of the slurm.conf (None without one), the findings, and the line of SchedulerType."""
     if options.conf is None:
         if not options.accounting:
             warn_missing(Report(), overrides)
@@ -151,7 +151,7 @@ def _configured(
 
 
 def _policy_at(options: RunOptions, cluster: ClusterSpec, line: _Line) -> Policy:
-    """The policy of a run; an error in what SchedulerType says names its line. Raises ConfigError."""
+    """Return the policy of a run; an error in SchedulerType names its line. Raises ConfigError."""
     try:
         return new_policy(options, cluster)
     except ConfigError as error:

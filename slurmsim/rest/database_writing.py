@@ -192,7 +192,7 @@ def _new_users(call: Call, asked: Record, said: Record, wckeys: list[str]) -> tu
 
 
 def _new_lines(call: Call, asked: Record, cluster: str) -> tuple[list[str], list[str]]:
-    """A line an association that is new, and a line an account that there is not."""
+    """Return a line for each new association, and a line for each unknown account."""
     associations = _known(call, "association")
     accounts = {one["account"] for one in associations if not one["user"]}
     there = {(one["account"], one["user"] or "", one["partition"] or "") for one in associations}
@@ -249,7 +249,7 @@ def post_accounts_association(call: Call) -> Found:
 
 
 def _new_accounts(names: list[str], said: Record) -> str:
-    """What slurmdbd says of accounts that it adds."""
+    """Return what slurmdbd says of accounts that it adds."""
     if not names:
         return ""
     text = "".join([" Adding Account(s)\n", *(f"  {name}\n" for name in names), " Settings\n"])

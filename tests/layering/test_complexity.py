@@ -29,7 +29,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def complexity(function: ast.AST) -> int:
-    """1 and the ways through a function, those of functions inside it not counted."""
+    """Count 1 and the branches of a function, without those of functions inside it."""
     found, ahead = 1, list(ast.iter_child_nodes(function))
     while ahead:
         node = ahead.pop()
@@ -47,7 +47,7 @@ def complexity(function: ast.AST) -> int:
 
 
 def functions(room: str) -> Iterator[tuple[str, int]]:
-    """The functions of a folder with their complexity."""
+    """Yield the functions of a folder with their complexity."""
     for file in sorted((ROOT / room).rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, FUNCTIONS):

@@ -474,7 +474,7 @@ _LISTED: dict[str, tuple[str, Callable[[Reader, str], Any]]] = {
 
 
 def _condition(name: str, read: Callable[[Reader, str], Any]) -> Callable[[Reader, str], None]:
-    """An option that is one condition."""
+    """Make a reader of an option that is one condition."""
 
     def take(reader: Reader, text: str) -> None:
         reader.cond[name] = read(reader, text)
@@ -483,7 +483,7 @@ def _condition(name: str, read: Callable[[Reader, str], Any]) -> Callable[[Reade
 
 
 def _attribute(name: str, read: Callable[[Reader, str], Any]) -> Callable[[Reader, str], None]:
-    """An option that is one attribute of the reader."""
+    """Make a reader of an option that is one attribute."""
 
     def take(reader: Reader, text: str) -> None:
         setattr(reader, name, read(reader, text))

@@ -79,7 +79,7 @@ def _add_account(session: Session, words: list[str]) -> None:
 def _account_words(
     session: Session, words: list[str], settings: Settings, facts: dict[str, str]
 ) -> tuple[list[str], list[str]]:
-    """The accounts and clusters that are named; `settings` and `facts` get the rest."""
+    """Return the accounts and clusters that are named; put the rest into `settings` and `facts`."""
     names: list[str] = []
     clusters: list[str] = []
     for word in plain(words):
@@ -97,7 +97,7 @@ def _account_words(
 
 
 def _fresh_accounts(session: Session, names: list[str], cluster: str, parent: str) -> list[str]:
-    """The accounts that can be added under `parent`; says why where there are none."""
+    """Return the accounts that can be added under `parent`; if there are none, say why."""
     known = {r["account"] for r in session.list("account")}
     fresh = [name for name in dict.fromkeys(names) if name and name not in known]
     if "" in names:
@@ -230,7 +230,7 @@ def _tell_nothing_new(session: Session, users: list[str]) -> None:
 
 
 def _problem(answer: str, release: str) -> str:
-    """What is said when slurmdbd refuses new users with `answer`."""
+    """Return what is said when slurmdbd refuses new users with `answer`."""
     if answer == NOT_ALLOWED and since(release, "who_may_add_told"):
         answer += " (Only admins/operators/coordinators can add accounts)"
     if answer == NO_DEFAULT_QOS and since(release, "default_qos_named_twice"):

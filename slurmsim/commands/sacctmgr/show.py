@@ -155,7 +155,7 @@ def show_user(session: Session, words: list[str]) -> None:
 
 
 def _chosen_users(session: Session, asked: Asked, records: list[Any]) -> list[Any]:
-    """Those of the asked level, and with an association that is asked for."""
+    """Choose users by their level and by their associations."""
     if asked.cond.get("admin"):
         records = [r for r in records if any(r["admin_level"].lower().startswith(a) for a in asked.cond["admin"])]
     if asked.of_associations or asked.cond.get("clusters"):

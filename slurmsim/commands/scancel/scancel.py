@@ -346,7 +346,7 @@ def _tell_none_matches(asked: Asked, io: Io) -> None:
 
 
 def _send_in_turn(asked: Asked, those: Sequence[tuple[str, Row]], io: Io) -> Iterator[int]:
-    """Ask for these jobs, one by one if each has to be confirmed; the exit codes."""
+    """Ask for these jobs, one by one if each has to be confirmed; yield the exit codes."""
     for some in [[one] for one in those] if asked.interactive else [those]:
         wanted = [(word, row["job_id"]) for word, row in some if not asked.interactive or _confirmed(row, word, io)]
         yield from _send_all(asked, wanted, io)

@@ -96,7 +96,7 @@ def _jobs(session: Session, value: str | None, words: Words) -> None:
 
 
 def _job_id(value: str) -> tuple[int | None, int | None, int | None]:
-    """Job, task and component of ``12_3`` or ``12+1``."""
+    """Return job, task and component of ``12_3`` or ``12+1``."""
     first, under, rest = value.partition("_")
     base, plus, offset = first.partition("+")
     task = int(rest.partition("+")[0] or 0) if under else None
@@ -104,7 +104,7 @@ def _job_id(value: str) -> tuple[int | None, int | None, int | None]:
 
 
 def _of_task(row: dict[str, Any], task: int) -> dict[str, Any]:
-    """The record of an array's waiting tasks as that of one of them."""
+    """Turn the record of an array's waiting tasks into that of one of them."""
     if row["array_task_str"]:
         row["array_task_str"], row["array_task_id"] = None, task
         for name in ("shown_out", "shown_err", "std_in"):

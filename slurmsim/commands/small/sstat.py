@@ -147,7 +147,7 @@ class _Wrong(Exception):
 
 
 def _fields_of(given: dict[str, list[str]], known: dict[str, str], release: str) -> list[tuple[str, int]]:
-    """Names and widths of the columns. Raises _Wrong."""
+    """Return names and widths of the columns. Raises _Wrong."""
     wanted = ",".join(given.get("o", [])) or ("jobid,nodelist,pids" if "i" in given else "")
     fields = []
     for word in filter(None, (w.strip() for w in (wanted or releases.row(_DEFAULT, release)).split(","))):
@@ -161,7 +161,7 @@ def _fields_of(given: dict[str, list[str]], known: dict[str, str], release: str)
 
 
 def _asked(given: dict[str, list[str]], rest: list[str]) -> list[str]:
-    """The jobs and steps that are asked for. Raises _Wrong."""
+    """Return the jobs and steps that are asked for. Raises _Wrong."""
     asked = [word for words in [*given.get("j", []), *rest[:1]] for word in words.split(",") if word]
     if not asked:
         raise _Wrong("error: You didn't give me any jobs to stat.")

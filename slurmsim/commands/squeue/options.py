@@ -230,7 +230,7 @@ def _take(asked: Asked, io: Io, key: str, value: str | None) -> None:
 
 
 def _about(key: str, release: str) -> str:
-    """What the command tells of itself."""
+    """Return what the command tells of itself."""
     if key == "V":
         return releases.version_line(release) + "\n"
     if key == "usage":

@@ -100,7 +100,7 @@ def choose_jobs(table: Table, count: int, wanted: Wanted) -> Table:
 
 
 def _tests(wanted: Wanted) -> Iterator[tuple[str, Callable[[Any], bool]]]:
-    """Filters that look at one field: its name, and what its value has to pass."""
+    """Yield filters that look at one field: its name, and what its value has to pass."""
     users, not_user, partitions = wanted.users, wanted.not_user, wanted.partitions
     if wanted.nodes is not None:
         yield "nodes", _NodeTest(wanted.nodes)

@@ -105,7 +105,7 @@ def shown(base: str, flags: tuple[str, ...], mixed_fails: bool = False) -> tuple
 
 
 def _of_base(base: str, flags: tuple[str, ...], suffix: str, silent: str) -> tuple[str, str]:
-    """The word and the sign of a node that only its base state and marks of little weight tell of."""
+    """Return the word and the sign of a node without stronger flags."""
     if base == "ALLOCATED":
         return base, suffix or ("+" if "COMPLETING" in flags else "")
     if base == "MIXED":

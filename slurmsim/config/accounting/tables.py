@@ -104,7 +104,7 @@ class _Parents:
         self.unknown = False
 
     def of(self, row: dict[str, str], account: str, place: Place, is_root: bool) -> str:
-        """The parent of an account; "" if the row does not tell. Rows come in the order of the table."""
+        """Return the parent of an account; "" if the row does not tell. Rows come in the order of the table."""
         above = self._above
         depth = len(row["account"]) - len(row["account"].lstrip(" "))
         if depth > len(above):

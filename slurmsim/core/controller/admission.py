@@ -90,7 +90,7 @@ class Admission:
     def _compiled(
         self, sub: Submission, again: bool
     ) -> tuple[Submission, tuple[Partition, ...], tuple[CompiledRequest, ...]]:
-        """The submission with the partitions it is for, and what it asks of each."""
+        """Return the submission, its partitions, and its request compiled for each."""
         if sub.reservation and not sub.partitions:
             own = self.state.reserved.partition_of(sub.reservation)
             if own is not None:

@@ -374,13 +374,13 @@ class Controller:
         return None if soonest == NEVER else soonest
 
     def _is_quiet(self) -> bool:
-        """Whether nothing waits for a time but running jobs and the policy."""
+        """Return True if only running jobs and the policy wait for a time."""
         state = self.state
         waits = state.begin_heap or state.timers.heap or state.reserved.all or self.deadlines.jobs
         return not (waits or self.priority.period_s)
 
     def _quiet_wake_at(self) -> int | None:
-        """The same where only the policy and the ends of running jobs count."""
+        """Return the same if only the policy and the ends of running jobs count."""
         state, at = self.state, self.host.wake
         if at is not None and at < state.now:
             at = state.now
@@ -455,7 +455,7 @@ class Controller:
             self.recalculation.run_if_due(now)
 
     def _begin(self, now: int) -> None:
-        """The begin times up to `now` have come."""
+        """Consider the jobs that may begin by now."""
         state, heap = self.state, self.state.begin_heap
         begun: list[tuple[int, int, int, Job]] = []
         while heap and heap[0][0] <= now:

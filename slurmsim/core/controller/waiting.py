@@ -100,7 +100,7 @@ class Waiting(QueueWay):
             state.set_reason(job, Reason.NONE)
 
     def _wanted(self, job: Job) -> tuple[bool, ...]:
-        """Per partition of `job`: whether it could start there; says why where it could in none."""
+        """Return for each partition of `job` if it could start there; if it could in none, show why."""
         state, limits = self.state, self.partition_limits
         wanted = limits.may_start(job)
         state.limited.pop(job.id, None)
@@ -112,13 +112,13 @@ class Waiting(QueueWay):
         return wanted
 
     def _values(self, job: Job, standing: Standing | None) -> tuple[int, ...]:
-        """Its priority in each of its partitions: those it had in its `standing`, or new ones."""
+        """Return the priorities of `job` in its partitions: those of its `standing`, or new ones."""
         if standing is not None and len(standing.priorities) == len(job.partitions):
             return standing.priorities
         return self._plugin.submit(job, self.state.now) if job.priority == 0 else self.priorities(job)
 
     def _enters(self, job: Job) -> bool:
-        """Whether no limit and no license keeps `job` out of the queue of an event-driven policy."""
+        """Return True if no limit and no license keeps `job` out of the queue of an event-driven policy."""
         limits = self._accounting.limits
         if limits is not None and limits.withhold(job):
             return False

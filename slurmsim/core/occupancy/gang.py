@@ -359,7 +359,7 @@ class Gang(Observer):
     def _sparing(
         self, base: Supposed, record: Record, within: Bitmap, below: list[Job], found: Allocation
     ) -> tuple[Allocation, list[Job]]:
-        """The same with the jobs of the higher of the lower tiers spared as far as possible."""
+        """Spare the jobs of the higher of the lower tiers as far as possible."""
         for p in self._order:
             spared = [job for job in below if job.partition.index != p.index]
             if len(spared) < len(below) and p.tier < record.partition.tier:

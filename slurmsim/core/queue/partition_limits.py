@@ -144,13 +144,13 @@ _CLOSED = {"DOWN": Reason.PARTITION_DOWN, "INACTIVE": Reason.PARTITION_INACTIVE}
 
 
 def _exceeds(job: Job, request: Any) -> bool:
-    """Whether the limit of `job` is longer than MaxTime of the partition."""
+    """Return True if the limit of `job` is longer than MaxTime of the partition."""
     most = request.part_max_time_s
     return bool(most is not None and job.limit_fixed and job.time_limit_s > most)
 
 
 def _wrong_size(partition: Partition, request: Any) -> str | None:
-    """The limit on CPUs or nodes that a request breaks in `partition`, or None."""
+    """Return the limit on CPUs or nodes that a request breaks in `partition`, or None."""
     if request.asked_cpus > partition.total_cpus:
         return Reason.PARTITION_CONFIG
     each = partition.spec.max_cpus_per_node

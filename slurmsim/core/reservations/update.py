@@ -49,7 +49,7 @@ def update(state: ControllerState, r: Reservation, fact: UpdateReservation) -> N
 def _nodes(
     state: ControllerState, r: Reservation, fact: UpdateReservation, flags: frozenset[str]
 ) -> tuple[Bitmap, frozenset[str]]:
-    """The nodes after the update, and the flags that go with them. Raises SubmitError."""
+    """Return the nodes after the update, and the flags that go with them. Raises SubmitError."""
     nodes = r.nodes
     if fact.nodes:
         flags |= {"SPEC_NODES"}
@@ -70,7 +70,7 @@ def _nodes(
 def _people_and_licenses(
     state: ControllerState, r: Reservation, fact: UpdateReservation
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[str, int], ...]]:
-    """Users, accounts and licenses after the update. Raises SubmitError."""
+    """Return users, accounts and licenses after the update. Raises SubmitError."""
     users = r.users if fact.users is None else fact.users
     accounts = r.accounts if fact.accounts is None else fact.accounts
     if not users and not accounts:

@@ -383,7 +383,7 @@ class PolicyHost:
         return False
 
     def _target(self, decision: Start) -> tuple[Job, Sequence[Record]]:
-        """The job a policy means, and its records that may be started. Raises PolicyError."""
+        """Return the job that a policy means, and its records that may be started. Raises PolicyError."""
         target = decision.job
         records: Sequence[Record]
         if isinstance(target, Record):

@@ -252,7 +252,7 @@ class Change(ABC):
         return found
 
     def _modify(self, key: Key, kind: str, settings: list[Any], parent: str | None) -> list[str]:
-        """Set what is asked of one association; what is told of it and of those that inherit from it."""
+        """Change one association; return the lines about it and about those that inherit from it."""
         if parent is not None and key[0] in ("root", parent):  # an account is no parent of itself
             return []
         moves = parent is not None and parent != self.parent(key)

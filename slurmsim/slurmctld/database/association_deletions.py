@@ -91,7 +91,7 @@ class AnyChange(Change):
         return {"objects": found, "orphans": orphans if not whole and kind == "user" else []}
 
     def _take_out(self, gone: set[Key], *, keep: bool) -> list[str]:
-        """Delete associations and, unless `keep`, what has none left; the users among that."""
+        """Delete associations and, unless `keep`, what has none left; return the users among that."""
         for key in gone:
             self.draft.associations.pop(key, None)
         left = {(key[1], key[0]) for key in self.draft.associations if key[1]}

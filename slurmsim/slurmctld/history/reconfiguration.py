@@ -96,7 +96,7 @@ def _host(files: Files, path: Path) -> str:
 
 
 def differences(old: Configuration, new: Configuration) -> list[str]:
-    """What an engine is made of and has changed, each with file and line where it is one; empty for nothing."""
+    """Return what an engine is made of and has changed, each with file and line where it is one; empty for nothing."""
     a, b = old.cluster, new.cluster
     found = _changed_options(old, new)
     for kind, before, after in (("node", a.nodes, b.nodes), ("partition", a.partitions, b.partitions)):
@@ -120,7 +120,7 @@ def differences(old: Configuration, new: Configuration) -> list[str]:
 
 
 def _changed_options(old: Configuration, new: Configuration) -> list[str]:
-    """Options that differ and matter, SchedulerParameters as one."""
+    """List options that differ and matter, SchedulerParameters as one."""
     a, b = old.cluster, new.cluster
     keys = sorted({*a.options, *b.options})
     found = [_placed(key, old, new) for key in keys if a.options.get(key) != b.options.get(key) and _matters(key)]

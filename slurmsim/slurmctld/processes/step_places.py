@@ -97,7 +97,7 @@ def _usable(asked: Mapping[str, Any], rooms: Sequence[Room]) -> tuple[list[int],
 
 
 def _nodes(asked: Mapping[str, Any], rooms: Sequence[Room], usable: Sequence[int], blocked: bool) -> list[int]:
-    """The nodes of the step. Raises Refusal."""
+    """Return the nodes of the step. Raises Refusal."""
     cpus = 0 if asked.get("overcommit") else int(asked.get("cpu_count") or 0)
     open_to = [i for i in range(len(rooms)) if i not in (asked.get("excluded") or ())]
     named = list(asked.get("nodes") or ())
@@ -121,7 +121,7 @@ def _nodes(asked: Mapping[str, Any], rooms: Sequence[Room], usable: Sequence[int
 
 
 def _with_more(picked: list[int], rest: list[int], usable: Sequence[int], most: int, cpus: int) -> list[int]:
-    """`picked` and more of the `rest` until they have the CPUs, `most` nodes in all."""
+    """Add nodes of the `rest` to `picked` until they have the CPUs, `most` nodes in all."""
     for i in rest:
         if sum(usable[k] for k in picked) >= cpus or len(picked) >= most:
             break
@@ -131,7 +131,7 @@ def _with_more(picked: list[int], rest: list[int], usable: Sequence[int], most: 
 
 
 def _counts(asked: Mapping[str, Any], rooms: Sequence[Room], cpus: int, open_to_all: bool) -> tuple[int, int]:
-    """How many nodes the step has at least and at most; `open_to_all` its named ones. Raises Refusal."""
+    """Return the least and most nodes of the step; `open_to_all`: it may use all it names. Raises Refusal."""
     least, most = int(asked.get("min_nodes") or 1), int(asked.get("max_nodes") or len(rooms))
     if most < least:
         raise Refusal(BAD_NODE_COUNT)
@@ -148,7 +148,7 @@ def _counts(asked: Mapping[str, Any], rooms: Sequence[Room], cpus: int, open_to_
 def _least(
     named: list[int], rest: list[int], rooms: Sequence[Room], usable: Sequence[int], least: int, cpus: int
 ) -> list[int]:
-    """The `named` nodes and as many of the `rest` as make `least`, idle ones first; fewer where nodes lack."""
+    """Add nodes of the `rest` to the `named` ones until there are `least`, idle ones first."""
     picked = named
     for some in ([i for i in rest if not rooms[i].steps], rest):
         if len(picked) < least:

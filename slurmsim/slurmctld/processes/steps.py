@@ -93,7 +93,7 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
 
 
 def _members(cluster: LiveCluster, live: LiveJob, person: Person) -> list[int]:
-    """The nodes of a job that may have another step now. Raises Refusal."""
+    """Return the nodes of a job that may have another step now. Raises Refusal."""
     core = live.core
     if person.uid != live.person.uid:
         raise Refusal(DENIED, 2002)

@@ -175,7 +175,7 @@ class _Nodes:
         return AlterNodes(names, weight, _words(features), counts, _words(active))
 
     def _state(self, name: str, state: str, reason: str) -> list[Fact]:
-        """What a state asked for one node is to the core. Raises Refusal for a transition there is not."""
+        """Return what a state asked for one node is to the core. Raises Refusal for a transition there is not."""
         only = (name,)
         match state:
             case "DOWN":
@@ -203,7 +203,7 @@ class _Nodes:
         raise Refusal("Invalid node state transition" if transition else "Invalid node state specified")
 
     def _state_from(self, name: str, state: str) -> list[Fact] | None:
-        """The same for states that not every node can go to; None where this one cannot."""
+        """Do the same for states that not every node can go to; None if this one cannot."""
         states, table = self.cluster.controller.node_states, self.cluster.controller.state.table
         i, only = table.index[name], (name,)
         bit = 1 << i

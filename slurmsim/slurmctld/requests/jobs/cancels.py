@@ -66,7 +66,7 @@ def _cancel(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> 
         unheard_of = _signal(cluster, arguments, found, alive, number)
         if number != signal.SIGKILL or not unheard_of:
             return {}
-        running, alive = len(alive) > len(unheard_of), unheard_of  # whose script cannot hear it is cancelled
+        running, alive = len(alive) > len(unheard_of), unheard_of  # jobs that do not run are cancelled
     if len(found) == 1 and any(live.core.state == JobState.PENDING and not het_jobs.leads(live) for live in alive):
         raise Refusal(*het_jobs.NOT_WHOLE)
     _end(cluster, alive, person, whole="_" not in name and not running)
@@ -76,17 +76,17 @@ def _cancel(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> 
 def _check(
     cluster: LiveCluster, arguments: dict[str, Any], person: Person, found: Sequence[LiveJob], signalled: bool
 ) -> list[LiveJob]:
-    """Those of `found` that are not over. Raises Refusal, in slurmctld's order."""
+    """Return those of `found` that are not over. Raises Refusal, in slurmctld's order."""
     name, step = str(arguments["job_id"]), arguments.get("step")
     if not found:
         if step is None and array_cancel.is_of_another(cluster, name, person):
             raise Refusal(DENIED, 2002)
         raise Refusal(INVALID_JOB, 2017)
     alive = [live for live in found if not live.over]
-    if not alive and (signalled or step is not None):  # a script or a step that is gone, whosever it was
+    if not alive and (signalled or step is not None):  # a script or a step that is gone, of any user
         raise Refusal(INVALID_JOB, 2017)
     if not alive and arguments.get("ctld"):
-        raise Refusal(OVER, 2021)  # whosever it was: slurmctld filters before it asks who may
+        raise Refusal(OVER, 2021)  # of any user: slurmctld filters before it checks rights
     if any(person.uid != live.person.uid for live in found) and not cluster.is_operator(person):
         raise Refusal(DENIED, 2002) if step is None else Refusal("Invalid user id", 2010)
     if step is None and array_cancel.is_unheard(cluster, name, found[0]):
@@ -99,7 +99,7 @@ def _check(
 def _signal(
     cluster: LiveCluster, arguments: dict[str, Any], found: Sequence[LiveJob], alive: list[LiveJob], number: int
 ) -> list[LiveJob]:
-    """Signal what runs; those of `alive` that could not hear it. Raises Refusal."""
+    """Signal what runs; return those of `alive` that do not run. Raises Refusal."""
     kills = number == signal.SIGKILL
     if not kills and all(live.core.state == JobState.PENDING for live in alive):
         raise Refusal(NOT_NOW, 2020)
