@@ -115,13 +115,13 @@ class Accounts:
         self._found.clear()
 
     def bars_of(self, job: Job, rules: ReleaseRules) -> Bars | None:
-        """The partitions of an admitted job that do not take its account or QOS, as they are now."""
+        """Return the partitions of an admitted job that do not take its account or QOS, as they are now."""
         return self._bars(job.partitions, job.branch, job.qos_spec, rules)
 
     def _bars(
         self, partitions: Iterable[Partition], branch: Branch | None, qos: Qos | None, rules: ReleaseRules
     ) -> Bars | None:
-        """Those of `partitions` that do not take a job, None when all do."""
+        """Return those of `partitions` that do not take a job, None when all do."""
         barred = _barred_association if rules.lists_associations else _barred_account
         if rules.lists_associations and not self.enforce.associations:
             branch = None
@@ -137,7 +137,7 @@ class Accounts:
         branch = tree.find(user, account, first)
         if branch is None and self.enforce.associations:
             raise SubmitError(INVALID_ACCOUNT)
-        if branch is None and asked:  # better the default account than one nobody knows
+        if branch is None and asked:  # better the default account than an unknown one
             default = tree.default_account(user)
             branch = tree.find(user, default, first)
             account = default if branch is not None else account
@@ -147,7 +147,7 @@ class Accounts:
         return branch, account
 
     def _qos(self, branch: Branch | None, asked: str) -> Qos | None:
-        """The QOS asked for, else the default of the association, its only one, the root's, ``normal``."""
+        """Return the QOS asked for, else the default of the association, its only one, the root's, ``normal``."""
         tree = self.tree
         allowed = None if branch is None else branch.qos_names()
         name = asked or _default_qos(branch, allowed) or tree.root.spec.default_qos or "normal"
@@ -158,7 +158,7 @@ class Accounts:
 
 
 def refusal(job: Job, reasons: Sequence[str | None]) -> str | None:
-    """What EnforcePartLimits says of a job whose first broken limit, by partition, is a bar; None if it is another."""
+    """Return the error of EnforcePartLimits if the first broken limit, by partition, is a bar; else None."""
     first = next((at for at, reason in enumerate(reasons) if reason is not None), None)
     if first is None or reasons[first] != Reason.PARTITION_CONFIG or job.bars is None:
         return None
@@ -169,7 +169,7 @@ def refusal(job: Job, reasons: Sequence[str | None]) -> str | None:
 
 
 def _default_qos(branch: Branch | None, allowed: tuple[str, ...] | None) -> str:
-    """The association's default, unless it may not use it; the only one it may use; or ""."""
+    """Return the association's default, unless it may not use it; the only one it may use; or ""."""
     if branch is None:
         return ""
     name = branch.default_qos()
@@ -179,7 +179,7 @@ def _default_qos(branch: Branch | None, allowed: tuple[str, ...] | None) -> str:
 
 
 def bars_without_accounts(partitions: Iterable[Partition]) -> Bars | None:
-    """The same where no database knows an account or QOS: lists of QOS name none there is, and so keep nobody out."""
+    """Return the same without a database: lists of QOS then name none that exists, and so keep no job out."""
     barred = {p.index: _barred("account", p.name, "", p.spec.allow_accounts, ()) for p in partitions}
     return {index: Bar(text, INVALID_ACCOUNT, False) for index, text in barred.items() if text} or None
 
@@ -197,13 +197,13 @@ def _bar(partition: Partition, by_account: str, qos: Qos | None) -> Bar | None:
 
 
 def _barred_account(partition: Partition, branch: Branch | None) -> str:
-    """Why `partition` does not take an account, by its name; "" if it does."""
+    """Return why `partition` does not take an account, by its name; "" if it does."""
     spec, account = partition.spec, branch.spec.account if branch is not None else ""
     return _barred("account", partition.name, account, spec.allow_accounts, spec.deny_accounts)
 
 
 def _barred_association(partition: Partition, branch: Branch | None) -> str:
-    """The same by its association (None: nobody asks), which counts with the accounts above it."""
+    """Return the same by the association, which counts with the accounts above it; None is not tested."""
     spec = partition.spec
     listed = {name.lower() for name in spec.allow_accounts or spec.deny_accounts}
     if branch is None or not listed:

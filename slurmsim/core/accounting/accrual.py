@@ -2,9 +2,9 @@
 
 Mirrors acct_policy_handle_accrue_time, _get_accrue_limits and acct_policy_remove_accrue_time (acct_policy.c, 22.05).
 Without enforced limits a job accrues from the moment it is eligible, whatever happens later (`Job.eligible_time`).
-With them a hold ends it, and a release begins anew; and of the limits that apply to a job only the *first* that is
-set counts: of the QOS for all, an account, a user; then the association's GrpJobsAccrue and MaxJobsAccrue; then
-GrpJobsAccrue of the accounts above. A job that may not accrue yet is looked at again by every pass.
+With them a hold ends it, and a release begins anew. Of the limits that apply to a job only the *first* that is set
+counts. The order is: those of the QOS for all, an account, a user; the association's GrpJobsAccrue and MaxJobsAccrue;
+GrpJobsAccrue of the accounts above. Every pass tests a job that may not accrue yet again.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ class Accrual(Observer):
                 self._counts[key] += 1
 
     def eligible(self, job: Job, now: int) -> None:
-        """`job` may start from now on."""
+        """Take note that `job` may start from now on."""
         if job.accrue_time is None and not self._begin(job, now):
             self._waiting[job.id] = job
 
     def held(self, job: Job) -> None:
-        """`job` may not start any more: its age is gone."""
+        """Take note that `job` may not start any more: its age is gone."""
         self.left(job)
         job.accrue_time = None
 
     def left(self, job: Job) -> None:
-        """`job` has started or ended: it makes room for others."""
+        """Take note that `job` has started or ended: it makes room for others."""
         self._waiting.pop(job.id, None)
         if job.id in self._counted:
             self._counted.remove(job.id)
@@ -73,7 +73,7 @@ class Accrual(Observer):
         self.left(job)
 
     def look(self, now: int) -> None:
-        """A pass or a recalculation begins: those that wait, in order of creation, accrue where there is room now."""
+        """Let pending jobs accrue, in order of creation, if limits have room now: a pass or a recalculation begins."""
         for job in sorted(self._waiting.values(), key=lambda job: job.order):
             if self._begin(job, now):
                 del self._waiting[job.id]
@@ -92,7 +92,7 @@ class Accrual(Observer):
         return True
 
     def recount(self, jobs: Iterator[Job]) -> bool:
-        """Whether the counts agree with a recount over `jobs`, for checks."""
+        """Return True if the counts agree with a recount over `jobs`, for checks."""
         found: dict[Key, int] = defaultdict(int)
         for job in jobs:
             if job.id in self._counted:
@@ -102,7 +102,7 @@ class Accrual(Observer):
 
 
 def _keys(job: Job) -> Iterator[Key]:
-    """What `job` counts in while it accrues."""
+    """Yield what `job` counts in while it accrues."""
     if job.qos_spec is not None:
         yield ("qos", job.qos_spec.name)
         if job.branch is not None:

@@ -21,7 +21,7 @@ class UsageRows:
     names: Sequence[str]
 
     def decays(self, row: int) -> bool:
-        """Whether the amounts of `row` decay."""
+        """Return True if the amounts of `row` decay."""
         raise NotImplementedError
 
 
@@ -57,7 +57,7 @@ class Ledger:
 
     @property
     def decays(self) -> bool:
-        """Whether the amounts decay."""
+        """True if the amounts decay."""
         return self._book is not None and self._book.decays(self._row)
 
 
@@ -77,7 +77,7 @@ class Branch:
 
     @property
     def is_user(self) -> bool:
-        """Whether jobs run in it (an account only has branches)."""
+        """True if jobs run in it (an account only has branches)."""
         return bool(self.spec.user)
 
     def qos_names(self) -> tuple[str, ...] | None:
@@ -85,7 +85,7 @@ class Branch:
         return next((b.spec.qos for b in self.path if b.spec.qos is not None), None)
 
     def default_qos(self) -> str:
-        """The QOS of a job that asks for none, "" when nobody says."""
+        """Return the QOS of a job that asks for none, or "" if no association sets one."""
         return next((b.spec.default_qos for b in self.path if b.spec.default_qos), "")
 
 
@@ -119,13 +119,13 @@ class AssociationTree:
         self.qos_ledgers = {name: Ledger() for name in self.qos}
 
     def default_account(self, user: str) -> str:
-        """The account of jobs of `user` that name none, "" for a stranger."""
+        """Return the account of jobs of `user` that name none, "" for a stranger."""
         return self._default_account.get(user, "")
 
     def find(self, user: str, account: str, partition: str) -> Branch | None:
-        """The association of a job: that of the partition if there is one, else that of the account."""
+        """Return the association of a job: that of the partition if there is one, else that of the account."""
         return self._users.get((user, account, partition)) or self._users.get((user, account, ""))
 
     def users(self) -> Iterator[Branch]:
-        """The branches jobs run in, in order of creation."""
+        """Return the branches jobs run in, in order of creation."""
         return (branch for branch in self.branches if branch.is_user)

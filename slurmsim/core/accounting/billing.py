@@ -40,7 +40,7 @@ class Billing:
     cluster
         Its AccountingStorageTRES and PriorityFlags.
     table
-        Whose GRES kinds allocations number.
+        The node table; allocations number GRES kinds as it does.
     """
 
     def __init__(self, cluster: ClusterSpec, table: NodeTable) -> None:
@@ -92,7 +92,7 @@ class Billing:
                 counts[label] = counts.get(label, 0) + count
 
     def bill(self, counts: Mapping[str, int], weights: Sequence[tuple[str, float]]) -> float:
-        """What `counts` are billed at: Σ weight × count; the CPUs where a partition has no weights.
+        """Return what `counts` are billed at: Σ weight × count; the CPUs where a partition has no weights.
 
         With PriorityFlags=MAX_TRES the largest of CPU, memory, node and GRES plus the sum of the others; with
         MAX_TRES_GRES (24.11) GRES are among the others.
@@ -109,7 +109,7 @@ class Billing:
         return largest + total
 
     def amounts(self, job: Job) -> tuple[float, dict[str, int]]:
-        """What a job with an allocation is billed at a second, and its TRES by name with ``billing``."""
+        """Return what a job with an allocation is billed at a second, and its TRES by name with ``billing``."""
         assert job.alloc is not None
         counts = self.allocated(job.alloc)
         bill = self.bill(counts, job.partition.spec.tres_billing_weights)

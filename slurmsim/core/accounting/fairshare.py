@@ -120,7 +120,7 @@ class FairTree:
         self._parent = np.maximum(np.array(shares.parent, np.int64), 0)
         fixed = [row for row in range(n) if shares.shares[row] == PARENT_SHARES]
         self._fixed = np.array(fixed, np.int64)
-        # such a user ranks highest in the account; such an account has nobody below it
+        # such a user ranks highest in the account; such an account has no users below it
         self._fixed_fs = np.array([np.inf if shares.is_user[row] else 2.0**32 - 2 for row in fixed])
         self.factors: Floats = np.zeros(n)
         self.level_fs: Floats = np.zeros(n)
@@ -132,7 +132,7 @@ class FairTree:
         self._siblings = Siblings(self._shares)
 
     def update(self, used: Floats, _rows: Callable[[], Iterable[int]] = tuple) -> None:
-        """New factors of all users, after `used` (n_branches,) billing-seconds."""
+        """Compute the factors of all users anew, after `used` (n_branches,) billing-seconds."""
         siblings, n = self._siblings, len(used)
         self.seen = used.copy()
         self.effective, self.level_fs, self.factors = np.zeros(n), np.zeros(n), np.ones(n)
@@ -145,7 +145,7 @@ class FairTree:
         )  # fmt: skip
 
     def shown(self, row: int) -> dict[str, float]:
-        """What sshare shows of a branch below the root, as of the last update."""
+        """Return what sshare shows of a branch below the root, as of the last update."""
         total = float(self.seen[self._shares.tree.root.row])
         return {
             "norm_shares": float(self._part[row]), "norm_usage": float(self.seen[row]) / total if total else 0.0,
@@ -207,7 +207,7 @@ class Classic:
         return found
 
     def settle(self, used: Floats) -> None:
-        """A period begins: accounts' effective usage; users' is not known any more."""
+        """Compute the effective usage of accounts as a period begins; that of users is unknown until read."""
         for row in self._users:
             self._effective[row] = None
         for row in self._down:
@@ -228,7 +228,7 @@ class Classic:
         return exp2(-effective / part / self._damping) if part > 0 else 0.0
 
     def shown(self, row: int, used: Floats) -> dict[str, float]:
-        """What sshare shows of a branch below the root; the client works the factor out."""
+        """Return what sshare shows of a branch below the root; the client works the factor out."""
         effective, kept = self._effective[row], (self._effective.copy(), self._norm.copy())
         if effective is None:
             effective = self._work_out(row, used)
@@ -282,7 +282,7 @@ class Classic:
 
 
 def _top_down(shares: ShareTree) -> list[int]:
-    """All rows but the root, parents first."""
+    """Return all rows but the root, parents first."""
     found = list(shares.children[shares.tree.root.row])
     for row in found:
         found += shares.children[row]

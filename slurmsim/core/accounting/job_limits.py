@@ -65,7 +65,7 @@ class JobLimits:
     min_prio: int = 0
 
     def without(self, exempt: str) -> JobLimits:
-        """The same for a job some of whose limits an operator has lifted."""
+        """Return the same without the limits that an operator has lifted for the job."""
         lifted = exempt.split(",")
         before, after = ([rule for rule in rules if rule.tres not in lifted] for rules in (self.before, self.after))
         return replace(self, before=before, after=after)
@@ -78,34 +78,34 @@ class Hidden:
         self.seen: set[object] = set()
 
     def take(self, name: str, value: int | None) -> int | None:
-        """`value` if nobody before has set `name`; from now on it is taken."""
+        """Return `value` if no earlier source has set `name`, else None; from now on it is set."""
         if value is None or name in self.seen:
             return None
         self.seen.add(name)
         return value
 
     def take_tres(self, name: str, limits: Tres) -> dict[str, int]:
-        """Of `limits` those TRES nobody before has limited under `name`."""
+        """Return those of `limits` on TRES that no earlier source has limited under `name`."""
         free = {tres: value for tres, value in limits.items() if (name, tres) not in self.seen}
         self.seen.update((name, tres) for tres in free)
         return free
 
     def hides(self, name: str) -> bool:
-        """Whether somebody has set `name`."""
+        """Return True if `name` is set."""
         return name in self.seen
 
     def left(self, name: str, limits: Tres) -> dict[str, int]:
-        """Of an association's `limits` those no QOS hides; associations hide nothing from each other."""
+        """Return those of an association's `limits` no QOS hides; associations hide nothing from each other."""
         return {tres: value for tres, value in limits.items() if (name, tres) not in self.seen}
 
 
 def inherited(path: tuple[Branch, ...], name: str) -> int | None:
-    """A max limit of an association: its own or that of the nearest account above that has it."""
+    """Return a max limit of an association: its own or that of the nearest account above that has it."""
     return next((value for b in path if (value := getattr(b.spec.limits, name)) is not None), None)
 
 
 def inherited_tres(path: tuple[Branch, ...], name: str) -> dict[str, int]:
-    """The same for TRES limits, TRES by TRES."""
+    """Return the same for TRES limits, TRES by TRES."""
     found: dict[str, int] = {}
     for branch in path:
         for tres, value in getattr(branch.spec.limits, name).items():
@@ -114,7 +114,7 @@ def inherited_tres(path: tuple[Branch, ...], name: str) -> dict[str, int]:
 
 
 def flags_of(qos: Qos) -> set[str]:
-    """Flags in lower case."""
+    """Return flags in lower case."""
     return {flag.lower() for flag in qos.flags}
 
 

@@ -17,7 +17,7 @@ from slurmsim.core.accounting.usage_counters import UsageCounters
 NAMES = ("", *sorted(LIMIT_REASONS))
 NUMBERS = {reason: number for number, reason in enumerate(NAMES) if number}
 """A reason a limit can give, as a number from 1 on."""
-MOST = 1 << 61  # of one number, so that two add up within 64 bits; nobody has so many minutes of anything
+MOST = 1 << 61  # of one number, so that two add up within 64 bits; no limit or usage is as large
 NOTHING = 0  # the column that always reads 0
 
 
@@ -32,7 +32,7 @@ class LimitTests:
         Tests before nodes are looked for, then that of the least number of nodes, then those of what the jobs ask for.
         The others are those of a plan.
     of
-        Whose columns these are.
+        The `LimitColumns` that the rows refer to.
     """
 
     __slots__ = ("n_asked", "n_before", "n_early", "of", "rows")
@@ -46,7 +46,7 @@ class LimitTests:
 
 
 class LimitColumns:
-    """What the gauges read that somebody tests against.
+    """The readings of the gauges that tests refer to.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class LimitColumns:
         self._version = -1
 
     def touch(self, counters: Iterable[UsageCounters]) -> None:
-        """These have changed."""
+        """Take note that these counters have changed."""
         if self._counted:
             self._touched.update(dict.fromkeys(counters))
 
@@ -86,7 +86,7 @@ class LimitColumns:
         return self.values
 
     def rows(self, rules: Iterable[Rule], demand: Demand) -> list[int]:
-        """The tests of `demand`, but for those it passes whatever others do."""
+        """Return the tests of `demand`, but for those it passes whatever others do."""
         found: list[int] = []
         for rule in rules:
             amount = rule.amount(demand)
@@ -98,12 +98,12 @@ class LimitColumns:
         return found
 
     def _of(self, gauge: Gauge) -> int:
-        """The column of what `gauge` reads."""
+        """Return the column of what `gauge` reads."""
         key = type(gauge), id(gauge.in_use), id(gauge.ledger), gauge.at
         column = self._column.get(key)
         if column is None:
             column = self._column[key] = len(self._gauges)
-            self._gauges.append(gauge)  # keeps alive whose identity the key has
+            self._gauges.append(gauge)  # keeps the object alive, as the key is its identity
             if column == len(self.values):
                 self.values = self.values + array("q", (0,)) * column  # a new one: who reads the old one has it locked
             self.values[column] = min(gauge.read(), MOST)

@@ -35,7 +35,7 @@ class LimitCompiler:
     def claim(self, path: Path, qos: list[QosUsed], job_qos: Qos | None) -> JobLimits:
         """Rules for jobs of the association first in `path`, held to `qos` in that order.
 
-        `job_qos` is the job's own, whose UsageFactor counts even where the partition's comes first.
+        `job_qos` is the job's own: its UsageFactor counts even where the partition's QOS comes first.
         """
         counters = [in_use for q in qos for in_use in (q.all.in_use, q.user, q.account)]
         counters += [used.in_use for _, used in path]
@@ -127,7 +127,7 @@ class LimitCompiler:
                 self._wall_at_submit(claim, inherited(branches, "max_wall_s"), "AssocMaxWallDurationPerJobLimit")
 
     def _wall_at_submit(self, claim: JobLimits, wall_s: int | None, reason: str) -> None:
-        """A wall limit becomes the time limit of jobs without one, and may refuse those with a longer one."""
+        """Make a wall limit the time limit of jobs without one; it may refuse jobs with a longer one."""
         if wall_s is None:
             return
         claim.walls_min.append(wall_s // 60)
@@ -263,8 +263,11 @@ def _limit_factor(qos: list[QosUsed]) -> Callable[[Tres], Tres]:
 
 
 def _preferred(path: Path, qos: list[QosUsed]) -> list[UsageCounters]:
-    """Who else's nodes count once only under a node limit: of group, user and account the first QOS that limits them
-    (_find_grp_node_bitmap); of the associations the first group, unless a QOS has one."""
+    """Return the counters of the nodes that count only once under a node limit.
+
+    For group, user and account they are those of the first QOS that limits them (_find_grp_node_bitmap). Of the
+    associations they are those of the first group, unless a QOS has one.
+    """
     found: dict[str, UsageCounters] = {}
     for q in qos:
         for kind, limits, in_use in (
@@ -282,7 +285,7 @@ def _preferred(path: Path, qos: list[QosUsed]) -> list[UsageCounters]:
 def _max_nodes(
     branches: tuple[Branch, ...], qos: list[QosUsed], stretch: Callable[[Tres], Tres]
 ) -> tuple[int, str] | None:
-    """The least of the node limits, and its reason; nodes the group already uses are no help here."""
+    """Return the least of the node limits, and its reason; nodes the group already uses are no help here."""
     hidden = Hidden()
     own: dict[str, int] = {}
     for q in qos:

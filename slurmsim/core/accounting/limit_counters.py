@@ -57,11 +57,11 @@ class LimitCounters:
     version
         Changes with every start and end.
     columns
-        What counts, as integers for whoever asks for many jobs.
+        What counts, as integers, for tests of many jobs.
     owes
         Whether any limit asks what running jobs may still use.
     spendable
-        Ledgers of associations and QOS whose limits speak of what has been used.
+        Ledgers of the associations and QOS that have limits on past usage.
     """
 
     def __init__(self, tree: AssociationTree, billing: Billing, *, safe: bool) -> None:
@@ -106,7 +106,7 @@ class LimitCounters:
         return found
 
     def owner_of(self, in_use: UsageCounters) -> str:
-        """Whose counters these are, for people: ``account bio``, ``user alice of account bio``, ``QOS high`` …"""
+        """Return the owner of these counters in words, such as ``account bio`` or ``user alice of account bio``."""
         for branch, used in self._branches.items():
             if used.in_use is in_use:
                 user = f"user {branch.spec.user} of " if branch.spec.user else ""
@@ -122,15 +122,15 @@ class LimitCounters:
         return [name for of, what, name in self._met if of == qos and what == kind]
 
     def remember(self, before: LimitCounters) -> None:
-        """Whoever had jobs before the limits were changed has had some."""
+        """Remember the users and accounts that had jobs before the limits were changed."""
         self._met = {key: None for key in before._met if key[0] in self.tree.qos} | self._met
 
     def claim(self, job: Job, partition: Partition) -> JobLimits | None:
-        """The limits of `job` in `partition`; None for a job without association, which nothing limits."""
+        """Return the limits of `job` in `partition`; None for a job without association, which nothing limits."""
         return None if job.branch is None else self.claim_of(job.branch, job.qos_spec, partition.qos)
 
     def claim_of(self, branch: Branch, first: Qos | None, second: Qos | None) -> JobLimits:
-        """The limits of an association under a job's QOS, `first`, and its partition's."""
+        """Return the limits of an association under a job's QOS, `first`, and its partition's."""
         key = (branch, first.name if first is not None else "", second.name if second is not None else "")
         claim = self._claims.get(key)
         if claim is None:
@@ -151,11 +151,11 @@ class LimitCounters:
                 setattr(claim, one.name, getattr(fresh, one.name))
 
     def claim_keys(self) -> dict[int, ClaimKey]:
-        """What `claim_of` made each claim of, by the claim's identity; for whoever writes claims down."""
+        """Return what `claim_of` made each claim of, by the claim's identity; snapshots need it."""
         return {id(claim): key for key, claim in self._claims.items()}
 
     def claim_by(self, key: ClaimKey) -> JobLimits:
-        """The claim with that key."""
+        """Return the claim with that key."""
         branch, first, second = key
         return self.claim_of(branch, self.tree.qos.get(first), self.tree.qos.get(second))
 
@@ -168,7 +168,7 @@ class LimitCounters:
     # -- submissions ----------------------------------------------------------------------------------------------
 
     def submitted(self, job: Job) -> None:
-        """`job` is in the job table."""
+        """Take note that `job` is in the job table."""
         if job.branch is not None:
             self._count_submitted(job, job.partitions)
 
@@ -193,7 +193,7 @@ class LimitCounters:
         self._submitted[job.id] = tuple(found)
 
     def gone(self, job: Job) -> None:
-        """`job` has reached a final state."""
+        """Take note that `job` has reached a final state."""
         for in_use in self._submitted.pop(job.id, ()):
             in_use.submitted -= 1
 
@@ -269,7 +269,7 @@ class LimitCounters:
 
 
 def qos_order(job_qos: Qos | None, part_qos: Qos | None) -> list[Qos]:
-    """The partition's QOS first, unless the job's has OverPartQOS; one of them if they are the same."""
+    """Return the partition's QOS first, unless the job's has OverPartQOS; one of them if they are the same."""
     if job_qos is None or part_qos is None:
         return [qos for qos in (job_qos, part_qos) if qos is not None]
     if job_qos.name == part_qos.name:
@@ -280,7 +280,7 @@ def qos_order(job_qos: Qos | None, part_qos: Qos | None) -> list[Qos]:
 
 
 def all_limits(tree: AssociationTree) -> Iterator[tuple[Ledger, LimitSet]]:
-    """Every association's and QOS's limits, with what it has used."""
+    """Yield every association's and QOS's limits, with what it has used."""
     yield from ((branch.ledger, branch.spec.limits) for branch in tree.branches)
     yield from ((tree.qos_ledgers[name], qos.limits) for name, qos in tree.qos.items())
 

@@ -1,4 +1,4 @@
-"""Ending running jobs whose association or QOS has used up its minutes or its wall time.
+"""Ending running jobs when their association or QOS has used up its minutes or its wall time.
 
 Without AccountingStorageEnforce=safe a job is started while anything is left of GrpTRESMins and GrpWall. The scan for
 overdue jobs, every 30 s, ends what runs (TIMEOUT) once they are used up, and a job that has itself used up its
@@ -28,7 +28,7 @@ class LimitEnforcement:
     Parameters
     ----------
     state, runs, counters
-        Whose jobs; what ends them; what they count with.
+        The state with the jobs; what ends them; what they count in.
     waiting
         Jobs held by limits outside the queue.
     """
@@ -45,20 +45,20 @@ class LimitEnforcement:
         self._recovers = bool(half_life) or reset not in ("NONE", "NOW")
 
     def began(self, job: Job, held: Held) -> None:
-        """`job` has its allocation."""
+        """Take note that `job` has its allocation."""
         if self._kills and held.claim.over:
             self._watched += 1
             self._wake_for(job, held)
         self.ask_for_periods()
 
     def released(self, held: Held) -> None:
-        """A job has given its allocation back."""
+        """Take note that a job has given its allocation back."""
         if self._kills and held.claim.over:
             self._watched -= 1
         self.usage_changed()  # what it used may have been the last straw
 
     def usage_changed(self) -> None:
-        """What is used has grown or decayed: look at what runs at the next scan after now."""
+        """Test the running jobs at the next scan after now, as usage has grown or decayed."""
         if self._watched:
             self._look_from(self.state.now + 1)
         self.ask_for_periods()

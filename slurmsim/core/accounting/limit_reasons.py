@@ -49,7 +49,7 @@ _NOT_PER_NODE = ("License",)
 
 
 def tres_reason(kind: str, tres: str) -> str:
-    """The reason of limit `kind` (``QOSGrp``, ``AssocMaxPerJob`` …) broken by `tres`.
+    """Return the reason of limit `kind` (``QOSGrp``, ``AssocMaxPerJob`` …) broken by `tres`.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def tres_reason(kind: str, tres: str) -> str:
 
 
 def _all() -> frozenset[str]:
-    """Every reason a limit can give."""
+    """Return every reason a limit can give."""
     probes = ("cpu", "mem", "node", "energy", "billing", "gres/x", "license/x", "bb/x", "other")
     found = {tres_reason(kind, tres) for kind in _KINDS for tres in probes}
     return frozenset(found | _PLAIN)

@@ -36,7 +36,7 @@ class Demand:
     tres
         Amounts in the order of the tracked TRES.
     nodes
-        The nodes it would get (those it requires while nobody has chosen).
+        The nodes it would get (before nodes are chosen: those it requires).
     n_nodes
         How many.
     n_jobs
@@ -80,9 +80,9 @@ class Rule:
     sure
         A job that breaks it with what it asks for breaks it on whatever nodes it gets.
     qos
-        The QOS whose limit it is, if one's.
+        The QOS that sets the limit, if it is a QOS.
     tres
-        Of which TRES, or ``time``, where an operator may lift it (ADMIN_SET_LIMIT); "" where nobody may.
+        The TRES, or ``time``, if an operator may lift the limit (ADMIN_SET_LIMIT); "" if it cannot be lifted.
     least
         The limit's number where it is one that is not to be missed.
     """
@@ -97,7 +97,7 @@ class Rule:
     least: int | None = None
 
     def broken(self, demand: Demand) -> bool:
-        """Whether `demand` breaks it."""
+        """Return True if `demand` breaks it."""
         amount = self.amount(demand)
         return amount > 0 and amount + (0 if self.gauge is None else self.gauge.read()) > self.most
 
@@ -224,7 +224,7 @@ class Rules:
         return lambda demand: demand.tres[i] - (demand.nodes & in_use.nodes).bit_count()  # those in use count once
 
     def owed(self, kind: str, limits: Mapping[str, int], in_use: UsageCounters, *, free: bool) -> list[Rule]:
-        """GrpTRESRunMins, MaxTRESRunMins per user and account; `free`: UsageFactor is 0. Nobody lifts these."""
+        """Return the rules of GrpTRESRunMins or MaxTRESRunMins, which cannot be lifted; `free`: UsageFactor is 0."""
         found = self._each(limits, kind, lambda i, _: (_minutes_of(i), None if free else MinutesOwed(in_use, at=i)))
         return [replace(one, tres="") for one in found]
 

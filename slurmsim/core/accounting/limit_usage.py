@@ -26,7 +26,7 @@ class Gauge:
         self.in_use, self.ledger, self.at = in_use, ledger, at
 
     def read(self) -> int:
-        """What it is now."""
+        """Return what it is now."""
         raise NotImplementedError
 
     def spent(self) -> int:
@@ -34,7 +34,7 @@ class Gauge:
         return 0
 
     def decays(self) -> bool:
-        """Whether time alone makes it less."""
+        """Return True if time alone makes it less."""
         return self.ledger is not None and self.ledger.decays
 
 

@@ -2,8 +2,8 @@
 
 Only with AccountingStorageEnforce=limits. The main pass, backfill and every other policy ask the same questions: may
 nodes be looked for (`before`), may this allocation or plan be had (`after`), can the job start at all now, whatever
-nodes are free (`bars`). A policy that is the scheduler itself does not see jobs a limit bars, so they hold up nobody.
-What has been *used* is fair share's to count (`Ledger`); its periods come here too (`period`).
+nodes are free (`bars`). A policy that is the scheduler itself does not see jobs that a limit bars, so these block no
+other job. Fair share counts what has been *used* (`Ledger`); its periods come here too (`period`).
 Mirrors src/slurmctld/acct_policy.c (22.05) and its callers.
 """
 
@@ -53,7 +53,7 @@ class Standing:
     plan
         The demand of a plan, where these are all of as many whole nodes.
     tests
-        All of it as integers, once somebody has asked for it.
+        All of it as integers, made when first read.
     """
 
     __slots__ = (
@@ -76,7 +76,7 @@ class Standing:
         self._plan_verdict: str | None = None
 
     def is_of(self, record: Record) -> bool:
-        """Whether the record's job still asks for the same."""
+        """Return True if the record's job still asks for the same."""
         job = record.job
         same = self.request is record.request and self.limit_s == job.time_limit_s and self.tried_cpus == job.tried_cpus
         return same and self.exempt == job.sub.exempt
@@ -98,19 +98,19 @@ class Standing:
             self._bars = next((r.reason for r in broken if r.sure), None)
 
     def bars(self) -> str | None:
-        """The limit that surely forbids a start, whatever nodes are free."""
+        """Return the limit that surely forbids a start, whatever nodes are free."""
         if self._judged != self.stamp:
             self._judge_request()
         return self._bars
 
     def verdict(self) -> str | None:
-        """The first limit that what the jobs ask for breaks."""
+        """Return the first limit that what the jobs ask for breaks."""
         if self._judged != self.stamp:
             self._judge_request()
         return self._verdict
 
     def plan_verdict(self) -> str | None:
-        """The first limit that `plan` breaks."""
+        """Return the first limit that `plan` breaks."""
         plan = self.plan
         assert plan is not None
         if self._plan_judged != self.stamp:
@@ -125,7 +125,7 @@ class Limits(Observer):
     Parameters
     ----------
     state, queue_way, runs
-        Whose jobs, with their association tree; their way into the queue; what ends those that have used up theirs.
+        The jobs and their association tree; their way into the queue; what ends jobs that have used up a limit.
 
     Attributes
     ----------
@@ -152,13 +152,13 @@ class Limits(Observer):
     # -- submission -----------------------------------------------------------------------------------------------
 
     def announce(self, facts: Sequence[Fact]) -> None:
-        """What comes at this instant: a job array is taken or refused as a whole."""
+        """Take note of the facts of this instant: a job array is taken or refused as a whole."""
         arrays = [f.sub.array_job_id for f in facts if type(f) is Submit and f.sub.array_job_id is not None]
         self._arrays = Counter(arrays) if arrays else {}  # as a rule there are none, and counting them took 2 %
         self._refused_arrays = {}
 
     def announced_to(self, before: Limits) -> None:
-        """These take the place of `before`, which was told what comes at this instant."""
+        """Take the place of `before`, which was told the facts of this instant."""
         self._arrays, self._refused_arrays = before._arrays, before._refused_arrays
 
     def admit(self, job: Job, *, again: bool = False) -> None:
@@ -191,7 +191,7 @@ class Limits(Observer):
         job.request = job.requests[0]
 
     def give_limit(self, job: Job) -> None:
-        """A job without a time limit gets the shortest wall time its limits know (acct_policy's _set_time_limit)."""
+        """Give a job without a time limit the shortest wall time of its limits (acct_policy's _set_time_limit)."""
         claims = [self.counters.claim(job, partition) for partition in job.partitions]
         walls = [wall for claim in claims if claim is not None for wall in claim.walls_min]
         if walls:
@@ -216,7 +216,7 @@ class Limits(Observer):
         return request if claim is None else self._cap(request, claim)
 
     def _cap(self, request: CompiledRequest, claim: JobLimits) -> CompiledRequest:
-        """`request` kept to the nodes the limits allow, if that leaves it any choice (get_node_cnts)."""
+        """Return `request` kept to the nodes the limits allow, if that leaves it any choice (get_node_cnts)."""
         if claim.max_nodes is None or not request.min_nodes <= claim.max_nodes[0] < request.max_nodes:
             return request
         most = claim.max_nodes[0]
@@ -232,7 +232,7 @@ class Limits(Observer):
     # -- what a job asks for --------------------------------------------------------------------------------------
 
     def _asked(self, job: Job, factor: float, partition: Partition, request: CompiledRequest) -> Demand:
-        """The demand of a job nobody has chosen nodes for; its time limit counts `factor` times."""
+        """Return the demand of a job without chosen nodes; its time limit counts `factor` times."""
         if job.limit_fixed:
             minutes = UNLIMITED_MIN if job.time_limit_s >= ONE_YEAR_S else -(-job.time_limit_s // 60)
         else:
@@ -246,7 +246,7 @@ class Limits(Observer):
         return Demand(int(minutes * factor), job.limit_fixed, vector, request.required, request.target_nodes)
 
     def demand(self, job: Job, partition: Partition, request: CompiledRequest) -> Demand:
-        """What a pending job puts against its limits in `partition`."""
+        """Return what a pending job puts against its limits in `partition`."""
         claim = self.counters.claim(job, partition)
         return self._asked(job, 1.0 if claim is None else claim.factor_safe, partition, request)
 
@@ -273,23 +273,23 @@ class Limits(Observer):
         return known
 
     def forget_standings(self) -> None:
-        """They are made again for whoever asks."""
+        """Forget all standings; each is made again when it is next read."""
         self._standings.clear()
 
     # -- the tests of a pass --------------------------------------------------------------------------------------
 
     def before(self, record: Record) -> str | None:
-        """The limit that forbids to even look for nodes, None if there is none."""
+        """Return the limit that forbids to even look for nodes, None if there is none."""
         standing = self._standing(record)
         return None if standing is None else standing.before
 
     def early(self, record: Record) -> str | None:
-        """The limit that forbids a start before any node is chosen: `before`, or `too_many_nodes`."""
+        """Return the limit that forbids a start before any node is chosen: `before`, or `too_many_nodes`."""
         standing = self._standing(record)
         return None if standing is None else standing.early
 
     def too_many_nodes(self, record: Record) -> str | None:
-        """The node limit below the least number of nodes the job needs, or None."""
+        """Return the node limit below the least number of nodes the job needs, or None."""
         standing = self._standing(record)
         if standing is None or standing.claim.max_nodes is None:
             return None
@@ -297,10 +297,10 @@ class Limits(Observer):
         return reason if record.request.min_nodes > most else None
 
     def heavier(self, record: Record) -> Bitmap:
-        """Nodes that count as one heavier than they are for the record's job.
+        """Return the nodes that weigh one more for the record's job.
 
-        Where a node limit counts together with other jobs, the nodes those have are preferred: of the nodes of one line
-        of slurm.conf the others weigh one more. A line none of whose nodes they have stays as it is (_build_node_list).
+        If a node limit counts several jobs together, the nodes that these have are preferred: of the nodes of one line
+        of slurm.conf the others weigh one more. A line without such nodes stays as it is (_build_node_list).
         """
         standing = self._standing(record)
         if standing is None or not standing.claim.preferred:
@@ -319,10 +319,10 @@ class Limits(Observer):
         return others
 
     def after(self, record: Record, alloc: Allocation | None, nodes: Bitmap = 0) -> str | None:
-        """The limit an allocation would break, None if there is none.
+        """Return the limit that an allocation would break, or None.
 
-        Without an allocation the nodes planned (`nodes`), or what was asked for, is judged instead: slurmctld asks
-        this also when it has found no nodes, so that a limited job blocks nobody.
+        Without an allocation the planned nodes (`nodes`) are tested, or the request. slurmctld makes this test also
+        when it has found no nodes, so that a limited job blocks no other job.
         """
         standing = self._standing(record)
         if standing is None or not standing.claim.after:
@@ -356,7 +356,7 @@ class Limits(Observer):
         return any(rule.broken_alone(given) for rule in claim.after if rule.sure or alloc is not None)
 
     def after_plan(self, record: Record) -> str | None:
-        """What `after` will say of a plan, wherever it is: equal whole nodes, of which the job gets no choice."""
+        """Return what `after` will say of a plan on any nodes: equal whole nodes without a choice."""
         standing = self._standing(record)
         return None if standing is None else self._plan_verdict(record, standing)
 
@@ -367,7 +367,7 @@ class Limits(Observer):
         return standing.plan_verdict()
 
     def _plan_of(self, record: Record, standing: Standing) -> Demand:
-        """The demand of a plan of equal whole nodes."""
+        """Return the demand of a plan of equal whole nodes."""
         plan = standing.plan
         if plan is None:
             n = record.request.node_need
@@ -396,21 +396,21 @@ class Limits(Observer):
         return standing.tests
 
     def gauges(self) -> array[int]:
-        """What the gauges of `tests` read now, by column."""
+        """Return what the gauges of `tests` read now, by column."""
         return self.counters.columns.read(self.counters.version)
 
     @staticmethod
     def number_shown(job: Job) -> int:
-        """The number of the limit `job` shows as its reason; 0 where that is none."""
+        """Return the number of the limit `job` shows as its reason; 0 where that is none."""
         return NUMBERS.get(job.reason, 0)
 
     @staticmethod
     def named(number: int) -> str:
-        """The limit of that number, as the reason to show."""
+        """Return the limit of that number, as the reason to show."""
         return NAMES[number]
 
     def _planned(self, record: Record, demand: Demand, n_nodes: int, n_cpus: int) -> Demand:
-        """The demand of a plan on so many nodes with so many CPUs, whose shares nobody has worked out."""
+        """Return the demand of a plan on so many nodes and CPUs, without their shares."""
         request = record.request
         counts = self.state.billing.requested(record.job, request)
         counts["cpu"] = max(n_cpus, request.min_cpus) if request.whole else request.min_cpus
@@ -421,22 +421,22 @@ class Limits(Observer):
         return Demand(demand.minutes, demand.given, vector, request.required, n_nodes)
 
     def bars(self, record: Record) -> str | None:
-        """The limit that surely forbids a start now, whatever nodes are free; remembered until a counter changes."""
+        """Return the limit that forbids a start now, whatever nodes are free; remembered until a counter changes."""
         standing = self._standing(record)
         return None if standing is None else standing.bars()
 
     def verdict(self, record: Record) -> str | None:
-        """The first limit that what the job asks for breaks now, None if there is none."""
+        """Return the first limit that what the job asks for breaks now, None if there is none."""
         standing = self._standing(record)
         return None if standing is None else standing.verdict()
 
     @staticmethod
     def shown(job: Job) -> bool:
-        """Whether the reason `job` shows is a limit."""
+        """Return True if the reason `job` shows is a limit."""
         return job.reason in LIMIT_REASONS
 
     def blocking_qos(self, record: Record) -> str:
-        """The QOS whose group limit holds the record's job, "" when it is not one."""
+        """Return the QOS with the group limit that holds the record's job, or ""."""
         standing = self._standing(record)
         if standing is None or not record.job.reason.startswith("QOSGrp"):
             return ""
@@ -456,7 +456,7 @@ class Limits(Observer):
     # -- what the controller tells --------------------------------------------------------------------------------
 
     def held_back(self, job: Job) -> None:
-        """`job` was held."""
+        """Take note that `job` was held."""
         self.waiting.pop(job.id, None)
         self.narrowed.pop(job.id, None)
 
@@ -480,11 +480,11 @@ class Limits(Observer):
         self.started(job, now)
 
     def time_limit_changed(self, job: Job) -> None:
-        """A running job may use more or less than it started with."""
+        """Count a running job again with its new time limit."""
         self.counters.owe(job, self.state.now)
 
     def period(self, _before: int, now: int) -> None:
-        """The priority thread has run: what is used has grown or decayed, what is owed shrinks."""
+        """Follow a run of the priority thread: usage has grown or decayed, and what is owed shrinks."""
         counters = self.counters
         if not (counters.owes or counters.spendable):
             return
@@ -511,7 +511,7 @@ class Limits(Observer):
         return True
 
     def _reconsider(self) -> None:
-        """A counter changed: those no limit bars any more may be queued again."""
+        """Queue the jobs that no limit bars any more, after a change of a counter."""
         for job in self.narrowed.values():
             if job.queued:
                 self._queue_way.withdraw(job)
@@ -523,7 +523,7 @@ class Limits(Observer):
                 self._queue_way.consider(job)
 
     def sweep(self) -> None:
-        """Take jobs a limit bars now out of the queue, so that they hold up nobody."""
+        """Take the jobs that a limit bars now out of the queue, so that they block no other job."""
         state = (self.counters.version, len(self.state.queue))
         if self._swept == state:
             return
@@ -534,7 +534,7 @@ class Limits(Observer):
         self._swept = (self.counters.version, len(self.state.queue))
 
     def refuse(self, job: Job, reason: str, partition: Partition | None = None) -> None:
-        """An event-driven policy may not start `job` now: it waits where the policy does not see it.
+        """Let `job` wait where an event-driven policy does not see it, as it may not start now.
 
         Where only one of its partitions forbids it (`partition`), it waits on in the others.
         """

@@ -1,4 +1,4 @@
-"""Whom partitions let in besides accounts and QOS: AllowGroups, RootOnly, ReqResv, DisableRootJobs.
+"""The users that partitions let in, beside accounts and QOS: AllowGroups, RootOnly, ReqResv, DisableRootJobs.
 
 Mirrors _part_access_check and _valid_job_part (job_mgr.c, 22.05). A job of one partition is refused at once, whatever
 EnforcePartLimits says; of several, it waits as PartitionConfig for those that are closed to it and starts in others.
@@ -43,8 +43,8 @@ class PartitionAccess:
     uid_of
         What a user is called where a job waits for a partition closed to the user's groups (since 24.11).
     accountless
-        slurmctld runs without a database: AllowAccounts and AllowQos let nobody in. A replay without accounting data
-        does not know, and lets in everybody.
+        slurmctld runs without a database: AllowAccounts and AllowQos let no user in. A replay without accounting data
+        does not know the accounts, and lets every user in.
     edited
         Partitions have changed since the controller was made.
     """
@@ -74,12 +74,12 @@ class PartitionAccess:
             self.closed |= any(spec.allow_accounts for spec in specs)
 
     def keeps_root_out(self, spec: PartitionSpec) -> bool:
-        """Whether DisableRootJobs holds for a partition."""
+        """Return True if DisableRootJobs holds for a partition."""
         own = spec.disable_root_jobs
         return bool(self.state.spec.option("DisableRootJobs")) if own is None else own
 
     def denial(self, user: str, partition: Partition, reserved: bool) -> str:
-        """Why `partition` does not let in a job of `user`, in a reservation or not; "" when it does."""
+        """Return why `partition` does not let in a job of `user`, in a reservation or not; "" when it does."""
         spec = partition.spec
         if spec.req_resv and not reserved:
             return DENIED
@@ -95,11 +95,11 @@ class PartitionAccess:
 
     @property
     def _groups_late(self) -> bool:
-        """Whether a job waits where no group of its user is let in, instead of being refused."""
+        """True if a job waits where no group of its user is let in, instead of being refused."""
         return self.state.rules.groups_late and self.state.spec.option("EnforcePartLimits") == "NO"
 
     def shuts_out(self, user: str, partition: Partition, reserved: bool) -> bool:
-        """Whether `partition` does not even let a job of `user` wait for it."""
+        """Return True if `partition` does not even let a job of `user` wait for it."""
         denial = self.denial(user, partition, reserved)
         return bool(denial) and not (denial == NO_GROUP and self._groups_late)
 
@@ -123,11 +123,11 @@ class PartitionAccess:
             raise SubmitError(NOT_AVAILABLE if first else texts[0])
 
     def heed(self, job: Job) -> None:
-        """Note on `job`, whose account and QOS have been looked at, which of its partitions do not let it in."""
+        """Note on `job` which of its partitions do not let it in; its account and QOS were tested before."""
         job.bars = self.bars_of(job.sub, job.partitions, job.bars)
 
     def bars_of(self, sub: Submission, partitions: Sequence[Partition], bars: Bars | None) -> Bars | None:
-        """`bars` of account and QOS, and those of `partitions` that do not let the user in.
+        """Return `bars` of account and QOS, and those of `partitions` that do not let the user in.
 
         When the first of several does not, and the job names no maximum of nodes, slurmctld never works out its
         minimum: it then exceeds the nodes of every partition.
@@ -150,7 +150,7 @@ class PartitionAccess:
         return {**(bars or {}), **found}
 
     def _closed_to(self, user: str, partition: Partition) -> str:
-        """What squeue shows while a job waits for its user's groups to be let in."""
+        """Return what squeue shows while a job waits for its user's groups to be let in."""
         return (
             f"{NOT_IN_GROUP}{self.uid_of(user)} not in group permitted to use this partition ({partition.name}). "
             f"groups allowed: {','.join(partition.spec.allow_groups)}"
@@ -167,7 +167,7 @@ class PartitionAccess:
                 self.look_again(job)
 
     def look_again(self, job: Job) -> None:
-        """Whom its partitions take and let in is asked again for `job`, which waits."""
+        """Test again which partitions of the pending `job` let it in."""
         accounts = self._accounting.accounts
         job.bars = accounts.bars_of(job, self.state.rules) if accounts is not None else None
         if self.closed:

@@ -48,7 +48,7 @@ class UsageCounters:
     owed_s
         TRES-seconds running jobs may still use, times the usage factor.
     nodes
-        The nodes in use, when somebody limits them.
+        The nodes in use, if a limit counts them.
     """
 
     __slots__ = ("_more", "jobs", "nodes", "owed_s", "submitted", "tres", "tres_node")
@@ -62,7 +62,7 @@ class UsageCounters:
         self._more: list[Bitmap] = []  # those in use by two jobs at least, by three, …; most nodes have one
 
     def begin(self, tres: Sequence[int], mask: Bitmap) -> None:
-        """A job starts with these amounts, on the nodes of `mask`."""
+        """Count a job that starts with these amounts on the nodes of `mask`."""
         self.jobs += 1
         mine = self.tres
         for i, amount in enumerate(tres):
@@ -82,14 +82,14 @@ class UsageCounters:
                 level += 1
 
     def end(self, tres: Sequence[int], mask: Bitmap) -> None:
-        """The job gives them back."""
+        """Take back what `begin` counted."""
         self.jobs -= 1
         mine = self.tres
         for i, amount in enumerate(tres):
             mine[i] -= amount
         if self.tres_node < 0:
             return
-        if not self._more:  # nobody else had its nodes
+        if not self._more:  # no other job had its nodes
             self.nodes ^= self.nodes & mask
             return
         left = mask

@@ -36,7 +36,7 @@ def decay_factor(half_life_s: int) -> float:
 
 
 def next_reset(period: str, last: int) -> int | None:
-    """The first midnight (UTC) after `last` at which `period` begins anew, None for NONE and NOW."""
+    """Return the first midnight (UTC) after `last` at which `period` begins anew, None for NONE and NOW."""
     day = datetime.fromtimestamp(last, UTC).replace(hour=0, minute=0, second=0)
     if period == "DAILY":
         day += timedelta(days=1)
@@ -69,7 +69,7 @@ class UsageBook(UsageRows):
     Parameters
     ----------
     tree
-        Whose branches and QOS.
+        The tree with the branches and QOS.
     billing
         Counts and bills TRES.
     half_life_s
@@ -123,7 +123,7 @@ class UsageBook(UsageRows):
         return self._next_reset
 
     def decays(self, row: int) -> bool:
-        """Whether the amounts of `row` decay: there is a half life, and the row is of no QOS with NoDecay."""
+        """Return True if the amounts of `row` decay: there is a half life, and the row is of no QOS with NoDecay."""
         return self.factor < 1.0 and not self._stays[row]
 
     def take_over(self, before: UsageBook, jobs: Mapping[int, Job], moved: Sequence[tuple[int, int]]) -> None:
@@ -155,7 +155,7 @@ class UsageBook(UsageRows):
         self._runs[job.id] = self._young[job.id] = _Run(self._path(job), np.array(rate)[:, None], now)
 
     def released(self, job: Job, now: int) -> None:
-        """`job` has given its allocation back."""
+        """Take note that `job` has given its allocation back."""
         run = self._runs.pop(job.id, None)
         if run is None:
             return
@@ -192,7 +192,7 @@ class UsageBook(UsageRows):
 
     @property
     def busy(self) -> bool:
-        """Whether anything uses anything."""
+        """True if anything uses anything."""
         return bool(self._runs)
 
     def check(self, running: set[int]) -> None:

@@ -36,7 +36,7 @@ class Admission:
     Attributes
     ----------
     access, licenses, partition_limits
-        Asked also by whoever looks at a submission beforehand.
+        Also read by the checks made before a submission.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class Admission:
             self._pending_reasons.show_down(job)
 
     def _show_limits(self, limits: Limits, job: Job) -> None:
-        """A limit that bars `job` is named at once; who waits for a job or a time says that again in the next pass."""
+        """Show a limit that bars `job` at once; a dependency or begin time is shown again from the next pass on."""
         waits_for = None if job.queued else job.reason
         tested = job.sub.array_task_id is None and job.sub.het is None and not self.state.event_driven
         if waits_for is None:
@@ -171,7 +171,7 @@ class Admission:
                 self._pending_reasons.again_in_a_pass(job, waits_for)
 
     def let_in(self, job: Job) -> None:
-        """Whether its account, QOS and partitions let `job` in at all. Raises SubmitError."""
+        """Raise SubmitError unless its account, QOS and partitions let `job` in."""
         if self._accounting.accounts is not None:
             self._accounting.accounts.admit(job, self.state.rules)
             self._qos_flags.heed(job)
@@ -179,7 +179,7 @@ class Admission:
             self.access.heed(job)
 
     def _goes_to_a_partition_that_is_down(self, job: Job) -> bool:
-        """Whether sbatch's own test of `job` ends there: at the first of its partitions that has nodes for it.
+        """Return True if sbatch's own test of `job` ends there: at the first of its partitions that has nodes for it.
 
         With EnforcePartLimits it goes on to the others (_select_nodes_parts).
         """
@@ -191,9 +191,9 @@ class Admission:
         return next((p.state for p, request in pairs if self.state.selector.possible(request)), "") == "DOWN"
 
     def check_access(self, sub: Submission) -> None:
-        """Raise SubmitError for whom its partitions do not let in.
+        """Raise SubmitError if none of its partitions lets the user in.
 
-        Asked before slurmctld looks at most of what is wanted: a limit, features or a layout nobody has.
+        slurmctld tests this before most of the request, such as limits, features, or a layout that no node has.
         """
         if not self.access.closed:
             return
@@ -205,7 +205,7 @@ class Admission:
         self.access.refuse(partitions, self.access.bars_of(sub, partitions, bars))
 
     def _is_plain(self, job: Job) -> bool:
-        """Whether nothing of a job for one partition has to be checked."""
+        """Return True if nothing of a job for one partition has to be checked."""
         request, partition = job.request, job.partition
         plain = (
             len(job.requests) == 1 and request.possible and job.sub.array_task_id is None and partition.state == "UP"
@@ -214,7 +214,7 @@ class Admission:
         return bool(plain and job.time_limit_s in request.limits_met)
 
     def _show_bar(self, job: Job) -> None:
-        """What is wrong with its account or QOS is told at once, even of a job that is held (select_nodes).
+        """Show what is wrong with its account or QOS at once, even of a held job (select_nodes).
 
         Of several partitions those are asked that come before the first with nodes for it, which only a job for idle
         nodes has to look for any further.
@@ -229,7 +229,7 @@ class Admission:
             self.state.set_reason(job, (shut_out or found)[0].text)
 
     def _check_partitions(self, job: Job) -> None:
-        """What its partitions refuse a submission for, before any limit of an association does. Raises SubmitError."""
+        """Raise SubmitError for what its partitions refuse, before any limit of an association does."""
         if job.sub.array_task_id is not None and job.sub.array_task_id >= self.state.spec.option("MaxArraySize"):
             raise SubmitError("Invalid job array specification")
         if any(p.state in CLOSED for p in job.partitions):
@@ -240,7 +240,7 @@ class Admission:
         self.partition_limits.check_partition_limits(job)
 
     def _check_nodes(self, job: Job) -> None:
-        """Whether any nodes could serve it. Raises SubmitError."""
+        """Raise SubmitError unless some nodes could serve it."""
         partitions, requests = job.partitions, job.requests
         broken = [self.partition_limits.limit_reason(job, p, r) for p, r in zip(partitions, requests, strict=True)]
         possible = [self.state.selector.possible(r) for r in requests]
@@ -252,7 +252,7 @@ class Admission:
             job.within_limits = self.state.edits
 
     def _over_limits(self, job: Job) -> bool:
-        """Whether limits of its association or QOS keep anybody from looking for nodes (select_nodes)."""
+        """Return True if limits of its association or QOS keep anybody from looking for nodes (select_nodes)."""
         limits = self._accounting.limits
         if limits is None:
             return False
@@ -262,7 +262,7 @@ class Admission:
     def _waits_without_nodes(
         self, job: Job, partition: Partition, request: CompiledRequest, broken: str | None
     ) -> bool:
-        """Whether a partition's limit lets a job wait that no nodes could serve.
+        """Return True if a partition's limit lets a job wait that no nodes could serve.
 
         Of several partitions the nodes are looked at even where a limit is broken (_select_nodes_parts_resvs).
         """
@@ -278,7 +278,7 @@ class Admission:
 
 
 def _check_tasks(job: Job) -> None:
-    """A number of tasks below the nodes, also those a partition's MinNodes makes of fewer (_job_create)."""
+    """Raise SubmitError for fewer tasks than nodes, also those of a partition's MinNodes (_job_create)."""
     asked, least = job.sub.request, min(request.part_min_nodes for request in job.requests)
     raised = least if not asked.max_nodes or asked.max_nodes >= least else 1
     if 0 < asked.n_tasks < max(asked.min_nodes, raised):

@@ -51,13 +51,13 @@ class ClusterUpdates:
         self._access, self._view, self._modes, self._gang = access, view, modes, gang
 
     def handlers(self) -> dict[type, Callable[[Any], None]]:
-        """What to do about which fact."""
+        """Return the handler of each kind of fact."""
         return {
             AlterNodes: self.nodes, AlterPartition: self.partition, DeletePartition: self.delete_partition,
         }  # fmt: skip
 
     def _settle(self) -> None:
-        """What jobs have by MinNodes of their partitions they keep, whatever becomes of it (_valid_job_part)."""
+        """Let jobs keep the node counts they have by MinNodes of their partitions (_valid_job_part)."""
         made: dict[int, tuple[ResourceRequest, ResourceRequest]] = {}  # with the old one, lest its id comes again
         for job in self.state.jobs.values():
             if job.state == JobState.PENDING:
@@ -67,7 +67,7 @@ class ClusterUpdates:
                 self.state.cluster.lift(job, job.request.lifted | {SETTLED})
 
     def recompile(self) -> None:
-        """What requests are compiled from has changed."""
+        """Compile the requests anew, after a change of what they are compiled from."""
         state, limits = self.state, self._accounting.limits
         state.cluster.forget_requests()
         state.selector.shares.forget()
@@ -88,7 +88,7 @@ class ClusterUpdates:
             reason = job.reason
             self._waiting.enqueue(job, standing)
             if job.queued and not state.event_driven and reason not in LIMIT_REASONS:
-                state.set_reason(job, reason)  # nobody has looked at it yet
+                state.set_reason(job, reason)  # no pass has tried it yet
         self._waiting.edited()
 
     # -- nodes ------------------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ class ClusterUpdates:
                     table.free_cpus[idx] = table.cores.free_on(idx.tolist())
 
     def _pool(self, mask: Bitmap, own: Partition | None) -> int:
-        """The pool the nodes are in. Raises SubmitError when they are in several, or in none."""
+        """Return the pool of the nodes. Raises SubmitError when they are in several, or in none."""
         pools = {p.pool for p in self.state.partitions if p.mask & mask}
         if own is not None:
             pools.add(own.pool)
@@ -173,7 +173,7 @@ class ClusterUpdates:
         return pools.pop() if pools else 0
 
     def _qos_of(self, spec: PartitionSpec) -> Qos | None:
-        """The partition QOS: jobs that start from now on count in it, and those that come."""
+        """Return the partition QOS: jobs that start from now on count in it, and new ones."""
         tree = self.state.tree
         return tree.qos.get(spec.qos.lower()) if spec.qos and tree is not None else None
 

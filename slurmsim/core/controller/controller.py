@@ -98,7 +98,7 @@ NEVER: Final = 2**60
 
 
 def _place(fact: Fact) -> int:
-    """Its place among those of its instant."""
+    """Return its place among those of its instant."""
     return ORDER[type(fact)]
 
 
@@ -167,7 +167,7 @@ class Controller:
         }  # fmt: skip
 
     def _make_queue(self, cluster: ClusterSpec) -> None:
-        """What decides who waits, for what and in which order."""
+        """Make the parts that decide which jobs wait, for what and in which order."""
         state, waiting, runs = self.state, self.waiting, self.life_cycle
         predictor = state.policy.predictor
         self.predictions = waiting.predictions = Predictions(state, predictor) if predictor is not None else None
@@ -195,7 +195,7 @@ class Controller:
         waiting.reserved_jobs, runs.access = reserved_jobs, self.access
 
     def _make_occupancy(self, cluster: ClusterSpec, epilog_s: int, term_s: int) -> None:
-        """What happens to nodes, and to jobs on them."""
+        """Make the parts that follow nodes, and the jobs on them."""
         state, runs = self.state, self.life_cycle
         self.completing = Completing(state, epilog_s, term_s)
         self.completing.cleaned = runs.cleaned
@@ -221,7 +221,7 @@ class Controller:
         runs.resizes, runs.requeues, runs.suspension = self.resizes, self.requeues, self.suspension
 
     def _make_scheduling(self) -> None:
-        """What starts jobs, and what lets them in."""
+        """Make the parts that let jobs in and start them."""
         state, waiting, runs = self.state, self.waiting, self.life_cycle
         self.start_test = test = StartTest(
             state, partition_limits=self.partition_limits, accounting=self.accounting, licenses=self.licenses,
@@ -292,7 +292,7 @@ class Controller:
         return state.actions
 
     def _recalculate_and_plan(self, now: int) -> None:
-        """The priority thread's run and the cycle of backfill that are due, in the order of this release."""
+        """Make the due run of the priority thread and the due cycle of backfill, in the order of this release."""
         parts = (self.recalculation.run_if_due, self.host.run_if_due)
         for run in reversed(parts) if self.recalculation.between else parts:
             run(now)
@@ -331,13 +331,13 @@ class Controller:
         return self.state.actions
 
     def quiet_cycle(self, now: int) -> None:
-        """A cycle of backfill at `now` that started nobody, in a run that is known: what it finds is remembered."""
+        """Apply a cycle of backfill at `now` that is known to start no job; keep what it finds."""
         self.note(now, [])
         self.recalculation.run_if_due(now)
         self.host.tested()
 
     def wake_at(self) -> int | None:
-        """When `step` wants to be called at the latest, None if only a new fact can matter."""
+        """Return when `step` wants to be called at the latest, None if only a new fact can matter."""
         at = self._wake_at()
         if self.predictions is None or (due := self.predictions.next_time()) is None:
             return at
@@ -392,7 +392,7 @@ class Controller:
     # -- what has no end of its own -----------------------------------------------------------------------------------
 
     def forgotten(self, job: Job, now: int, *, last: bool) -> None:
-        """slurmctld has forgotten `job`, which ended MinJobAge ago; `last`: with it the last task of its array."""
+        """Forget `job`, which ended MinJobAge ago, as slurmctld does; `last`: it is the last task of its array."""
         self.eligibility.forgotten(job, now, last=last)
 
     def keep_requests(self) -> None:
@@ -441,7 +441,7 @@ class Controller:
         if self.gang is not None:
             self.gang.timers(now)
         running = state.running
-        if state.enforce_limits and running and running[0][0] <= now:  # nobody is found over its limit before its end
+        if state.enforce_limits and running and running[0][0] <= now:  # no job is over its limit before this end
             while running and state.next_limit_time() <= now:
                 reached = takewhile(lambda entry: entry[0] <= now, running)
                 self.life_cycle.time_out([job for end, _, job in reached if state.limit_time(end, job) <= now])

@@ -39,7 +39,7 @@ class JobAlterations:
         self._updates, self._found_cpus = updates, found_cpus
 
     def job(self, fact: AlterJob) -> None:
-        """A pending job asks for something else from now on, or the change is refused as a submission would be."""
+        """Change the request of a pending job, or refuse the change as a submission would be refused."""
         state, parts, job = self.state, self._accounting, self.state.jobs.get(fact.job_id)
         if job is None:
             return
@@ -84,7 +84,7 @@ class JobAlterations:
         self._updates.done(job)
 
     def _licenses(self, job: Job, text: str) -> None:
-        """A running job has other licenses from now on, though there may not be as many."""
+        """Give a running job other licenses, even if there are not as many."""
         licenses = self._waiting.licenses
         try:
             wanted = licenses.wanted(text)
@@ -97,7 +97,7 @@ class JobAlterations:
         self._waiting.edited()
 
     def probe(self, job: Job, sub: Submission) -> Job:
-        """What `job` would be with that submission. Raises SubmitError with Slurm's text, changing nothing."""
+        """Return what `job` would be with that submission. Raises SubmitError with Slurm's text, changing nothing."""
         admission, limits = self._admission, self._accounting.limits
         partitions, requests = self.state.cluster.compiled(sub)
         found = copy(job)
@@ -128,7 +128,7 @@ class JobAlterations:
         return found
 
     def _leave(self, job: Job) -> None:
-        """`job` is nowhere: neither queued nor waiting for anything."""
+        """Take note that `job` is nowhere: neither queued nor waiting for anything."""
         self._waiting.withdraw(job)
         self._waiting.forget(job)
         if job.sub.array_task_id is not None:

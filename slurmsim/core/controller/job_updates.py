@@ -49,14 +49,14 @@ class JobUpdates:
         self._plugin, self._eligibility, self._found_cpus = plugin, eligibility, found_cpus
 
     def handlers(self) -> dict[type, Callable[[Any], None]]:
-        """What to do about which fact."""
+        """Return the handler of each kind of fact."""
         return {
             SetTimeLimit: self.time_limit, SetArrayLimit: self.array_limit, SetDependency: self.dependency,
             SetPriority: self.priority, SetNice: self.nice, SetSiteFactor: self.site_factor, RankAnew: self.rank_anew,
         }  # fmt: skip
 
     def time_limit(self, fact: SetTimeLimit) -> None:
-        """scontrol update TimeLimit of a waiting or running job."""
+        """Apply ``scontrol update TimeLimit`` to a waiting or running job."""
         job = self.state.jobs.get(fact.job_id)
         if job is None:
             return
@@ -74,12 +74,12 @@ class JobUpdates:
         self.done(job)
 
     def array_limit(self, fact: SetArrayLimit) -> None:
-        """scontrol update ArrayTaskThrottle, also once some of the tasks have ended."""
+        """Apply ``scontrol update ArrayTaskThrottle``, also once some of the tasks have ended."""
         self._eligibility.arrays.throttle(fact.array_job_id, fact.limit or None)
         self._waiting.edited()
 
     def dependency(self, fact: SetDependency) -> None:
-        """scontrol update Dependency: the job waits for something else from now on."""
+        """Apply ``scontrol update Dependency``: the job waits for other jobs from now on."""
         job = self._pending(fact.job_id)
         if job is None:
             return
@@ -91,7 +91,10 @@ class JobUpdates:
         self.done(job)
 
     def priority(self, fact: SetPriority) -> None:
-        """scontrol update Priority: an administrator's stays until a release, a user's until it is worked out anew."""
+        """Apply ``scontrol update Priority``.
+
+        An administrator's priority stays until a release, a user's until it is computed anew.
+        """
         job = self.state.jobs.get(fact.job_id)
         if job is None:
             return
@@ -109,7 +112,7 @@ class JobUpdates:
             self.done(job)
 
     def _lower(self, job: Job, priority: int) -> None:
-        """A user's own change, which priority/basic never works out again, and others at once."""
+        """Lower the priority for the user; priority/basic never computes it again, other plugins at once."""
         job.sub.nice = 0
         if job.state == JobState.PENDING:
             self._eligibility.arrays.split(job)  # as the priority was before
@@ -120,9 +123,9 @@ class JobUpdates:
         self._waiting.edited()
 
     def nice(self, fact: SetNice) -> None:
-        """scontrol update Nice; a job whose priority an administrator set has none.
+        """Apply ``scontrol update Nice``, which does nothing if an administrator has set the job's priority.
 
-        Under priority/basic a held job has a priority then, which is all that its hold was.
+        Under priority/basic it gives a held job a priority; having none was its hold, so the hold ends.
         """
         job = self.state.jobs.get(fact.job_id)
         if job is None or job.sub.priority is not None:
@@ -138,14 +141,14 @@ class JobUpdates:
         self.done(job)
 
     def site_factor(self, fact: SetSiteFactor) -> None:
-        """scontrol update SiteFactor: part of the priority, where priorities have parts."""
+        """Apply ``scontrol update SiteFactor``: part of the priority, if priorities have factors."""
         job = self.state.jobs.get(fact.job_id)
         if job is not None:
             job.sub.site_factor = fact.factor
             self.done(job)
 
     def rank_anew(self, fact: RankAnew) -> None:
-        """What every update ends with, also one that was refused half way (set_job_prio)."""
+        """Compute the job's priority anew, as every update does at its end, even a refused one (set_job_prio)."""
         job = self.state.jobs.get(fact.job_id)
         if job is None or job.end_time is not None or not job.priority:
             return
@@ -164,7 +167,7 @@ class JobUpdates:
         self.state.actions.append(EditRefused(job.id, f"{text} for job {job.id}"))
 
     def done(self, job: Job) -> None:
-        """`job` has changed: its priority follows, and everything is looked at again."""
+        """Take note that `job` has changed: its priority follows, and everything is looked at again."""
         if job.state == JobState.PENDING:
             self._eligibility.arrays.split(job)
         self._rank(job)

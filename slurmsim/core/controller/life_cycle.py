@@ -115,7 +115,7 @@ class LifeCycle(RunWay):
             self.eligibility.started(job)
 
     def ready(self, job: Job) -> None:
-        """The nodes of `job` have booted: its processes start, and its limit counts from now."""
+        """Start the processes of `job`, as its nodes have booted; its limit counts from now."""
         assert job.end_limit is not None
         del self.state.running[bisect_left(self.state.running, (job.end_limit, job.id, job))]
         job.start_time, job.end_limit, job.suspended_s = self.state.now, self.state.now + job.time_limit_s, 0
@@ -127,7 +127,7 @@ class LifeCycle(RunWay):
         self.state.changed()
 
     def _leave_other_pools(self, record: Record) -> None:
-        """`record`'s job starts: where else it waited, others may move up in this very instant."""
+        """Take the starting job out of the other pools it waited in; jobs behind it may start in this instant."""
         for pool in sorted({other.partition.pool for other in self.state.queue.jobs[record.job.id]}):
             if pool != record.partition.pool:
                 self.state.queue.pools[pool].leave(record.job, None)
@@ -149,7 +149,7 @@ class LifeCycle(RunWay):
         self.finish(job, state, Reason.NON_ZERO_EXIT if state == JobState.FAILED else kept)
 
     def end_components(self, leader: Job, state: str, exit_code: str, reason: str) -> None:
-        """The script of a heterogeneous job is over: what runs of its other components ends as is told here."""
+        """End the running components of a heterogeneous job after its script is over."""
         for job in self.state.components(leader):
             if job.alloc is not None:
                 job.exit_code = exit_code
@@ -169,7 +169,7 @@ class LifeCycle(RunWay):
             self.end_components(job, JobState.FAILED, "0:15", Reason.LAUNCH_FAILURE)
 
     def finish(self, job: Job, state: str, reason: str) -> None:
-        """`job` reaches a final state now; its nodes are free as soon as they are clean. A cron job recurs instead."""
+        """Bring `job` to a final state; its nodes are free once they are clean. A cron job recurs instead."""
         was_running = job.alloc is not None and job.state in (JobState.RUNNING, JobState.SUSPENDED)
         if was_running and job.sub.cron and state in _RECURS:
             if state == JobState.TIMEOUT:
@@ -223,7 +223,7 @@ class LifeCycle(RunWay):
         return seconds
 
     def _vacated(self, job: Job, freed: Bitmap, *, by_itself: bool) -> None:
-        """Nobody and nothing of `job` is left on its nodes, of which `freed` are idle."""
+        """Take note that nothing of `job` is left on its nodes; those in `freed` are idle."""
         if self.node_states.to_reboot:
             self.node_states.freed(freed)
         if self.power is not None:
@@ -233,7 +233,7 @@ class LifeCycle(RunWay):
         self.state.triggers.changed = True
 
     def cleaned(self, job: Job, freed: Bitmap, over: bool) -> None:
-        """The nodes `job` has left are clean."""
+        """Take note that the nodes `job` has left are clean."""
         self._vacated(job, freed & self.state.table.idle, by_itself=False)
         if over:
             self.eligibility.ended(job, True)
@@ -294,14 +294,14 @@ class LifeCycle(RunWay):
             self._waiting.consider(job)
 
     def _begins_again(self, job: Job, state: str) -> int:
-        """The earliest start of a job whose run ends in `state` now. A cron job told to go lets a minute pass."""
+        """Return the earliest next start of a job that ends in `state` now. A cancelled cron job lets a minute pass."""
         now = self.state.now
         after = now + MINUTE_S if state == REQUEUED else now
         following = of(job.sub.cron).next_after(after) if job.sub.cron else None
         return now + REQUEUE_DELAY_S if following is None else following
 
     def move_end(self, job: Job, end: int) -> None:
-        """The end of `job`, running or suspended, by its limit is `end` from now on."""
+        """Set the end by limit of `job`, running or suspended, to `end`."""
         jobs = self.state.running if job.state == JobState.RUNNING else self.state.suspended
         assert job.end_limit is not None
         del jobs[bisect_left(jobs, (job.end_limit, job.id, job))]
@@ -310,9 +310,9 @@ class LifeCycle(RunWay):
         self.state.selector.forget_future()
 
     def may_requeue(self, job: Job) -> bool:
-        """Whether `job` goes back into the queue when it loses its nodes."""
+        """Return True if `job` goes back into the queue when it loses its nodes."""
         return self.requeues.wanted(job)
 
     def keep(self, job: Job, nodes: Bitmap) -> None:
-        """Running `job` goes on on those of its nodes alone."""
+        """Let the running `job` go on on `nodes` alone."""
         self.resizes.keep(job, nodes)

@@ -29,7 +29,7 @@ class Requeues:
         self._failed_launches: dict[int, int] = {}
 
     def on_requeue_hold(self, fact: RequeueHold) -> None:
-        """scontrol requeuehold: it waits held, with State=SpecialExit shown as SPECIAL_EXIT.
+        """Apply ``scontrol requeuehold``: the job waits held, with State=SpecialExit shown as SPECIAL_EXIT.
 
         One that had ended waits already: it was submitted once more.
         """
@@ -41,7 +41,7 @@ class Requeues:
         self.hold(job, Reason.REQUEUED_HELD, special=fact.special)
 
     def on_requeue(self, fact: Requeue) -> None:
-        """scontrol requeue: refused for what is not running, and for jobs submitted with --no-requeue."""
+        """Apply ``scontrol requeue``; it is refused if the job does not run or was submitted with --no-requeue."""
         job = self.state.jobs.get(fact.job_id)
         if job is not None and self._may(job):
             self._runs.requeue(job)
@@ -50,11 +50,11 @@ class Requeues:
         return job.state in (JobState.RUNNING, JobState.SUSPENDED) and self.wanted(job)
 
     def wanted(self, job: Job) -> bool:
-        """Whether `job` may be requeued, as far as its owner and the configuration say."""
+        """Return True if `job` may be requeued, as far as its owner and the configuration say."""
         return job.sub.requeue and bool(self.state.spec.option("JobRequeue"))
 
     def on_launch_failed(self, fact: LaunchFailed) -> None:
-        """slurmd could not start it: it goes back into the queue, and after MaxBatchRequeue times is held."""
+        """Requeue a job that slurmd could not start; after MaxBatchRequeue times hold it."""
         job = self.state.jobs.get(fact.job_id)
         if job is None or job.restarts != fact.restarts or job.state not in (JobState.RUNNING, JobState.SUSPENDED):
             return

@@ -32,9 +32,9 @@ class Waiting(QueueWay):
     Attributes
     ----------
     predictions
-        Who predicts run times, None for nobody.
+        The predictor of run times, or None.
     buffers
-        Who is let into the queue; None: everybody at once.
+        The limits on jobs in the queue; None lets every job in at once.
     eligibility, reserved_jobs, licenses, deadlines
         What jobs wait for outside the queue; set once all parts are there, as those take jobs in and out themselves.
     """
@@ -125,7 +125,7 @@ class Waiting(QueueWay):
         return not job.claims or self.licenses.enter(job)
 
     def _limits_changed(self) -> None:
-        """An edit of limits or partition states: queue jobs for the partitions they may start in now."""
+        """Queue jobs for the partitions they may start in after an edit of limits or partition states."""
         if not self.state.event_driven:
             return
         queued = [records[0].job for records in self.state.queue.jobs.values()]
@@ -151,13 +151,13 @@ class Waiting(QueueWay):
         return self.state.queue.remove(job)
 
     def withdraw(self, job: Job) -> None:
-        """`job` leaves the queue unstarted."""
+        """Take `job` out of the queue unstarted."""
         self.step_out(job)
         if self.buffers is not None:
             self.buffers.left(job)
 
     def step_out(self, job: Job) -> None:
-        """`job` leaves the queue, to come back; where a discipline gives places it keeps its own."""
+        """Take `job` out of the queue for a while; it keeps its place if a discipline gives places."""
         if job.queued:
             for record in self.state.queue.jobs[job.id]:
                 self.state.queue.pools[record.partition.pool].leave(job, None)
@@ -177,7 +177,7 @@ class Waiting(QueueWay):
         return standing
 
     def priorities(self, job: Job) -> tuple[int, ...]:
-        """What `job`, which waits outside the queue and is not held, has in each of its partitions.
+        """Return the priorities in each partition of `job`, which waits outside the queue and is not held.
 
         As of the priority thread's last run since it came, or came back; before the next one what it had then.
         """
@@ -198,22 +198,22 @@ class Waiting(QueueWay):
             job.priority = min(self._plugin.submit(job, self.state.now))
 
     def forget(self, job: Job) -> None:
-        """`job` waits no more outside the queue."""
+        """Take note that `job` waits no more outside the queue."""
         self.state.limited.pop(job.id, None)
         self.reserved_jobs.forget(job)
         self.licenses.lacking.pop(job.id, None)
         self.deadlines.forget(job)
 
     def consider(self, job: Job) -> None:
-        """`job` is pending: into the queue, if nothing keeps it out."""
+        """Put the pending `job` into the queue, if nothing keeps it out."""
         self.eligibility.consider(job)
 
     def put_off(self, job: Job) -> None:
-        """`job` was held: it waits for nothing but its release."""
+        """Take note that `job` was held: it waits for nothing but its release."""
         self.eligibility.forget(job)
 
     def edited(self) -> None:
-        """The same of a job or a partition, which may then start where it could not, or not where it could."""
+        """Note that a job or partition was edited: starts that were possible may not be now, and others may."""
         self.state.look_again()
         self._limits_changed()
 
@@ -274,6 +274,6 @@ class Waiting(QueueWay):
         self.state.triggers.changed = True
 
     def set_time_limit(self, job: Job) -> None:
-        """The time limit asked for, or the default one, or the shortest its limits know."""
+        """Set the time limit asked for, or the default one, or the shortest of its limits."""
         if not self.partition_limits.set_time_limit(job) and self._accounting.limits is not None:
             self._accounting.limits.give_limit(job)

@@ -1,10 +1,10 @@
 """Nodes that are COMPLETING: a job has ended there, and its processes or its epilog have not.
 
-How long that takes is no decision of slurmctld; whoever drives the controller states it, or says so when it is over.
-Processes of a job that ended by itself are gone, unless steps of it are known to be left; of one that was ended from
-outside they have until KillWait after SIGTERM. The epilog follows. Until it is done no job starts on any part of these
-nodes, and whoever depends on the job waits (node_scheduler.c, job_mgr.c, 22.05). Limits, licenses and fair share let go
-of the job when it ends.
+slurmctld does not decide how long that takes: the driver of the controller states it, or tells when it is over.
+Processes of a job that ended by itself are gone, unless steps of it are known to be left. Processes of a job that was
+ended from outside have until KillWait after SIGTERM. The epilog follows. Until it is done no job starts on any part of
+these nodes, and jobs that depend on this job wait (node_scheduler.c, job_mgr.c, 22.05). Limits, licenses and fair share
+let go of the job when it ends.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
 
 BY_THEMSELVES = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
-"""Ends of jobs whose processes are gone."""
+"""Final states in which the processes of a job are gone."""
 Left = tuple[int, int, Bitmap, "Job", Bitmap, bool]
 """When its nodes are clean at the latest, and since when they are left; they; the job, which of them are idle since,
 and whether it was over with that run.
@@ -34,7 +34,7 @@ class Completing:
     Parameters
     ----------
     state
-        Whose nodes.
+        The state with the nodes.
     epilog_s
         Seconds the epilog takes on every node.
     term_s
@@ -49,7 +49,7 @@ class Completing:
         job; 0 where it is not.
         That they are gone sooner may be told (`ProcessesGone`).
     cleaned
-        Told of a job whose nodes are clean: the job, which nodes were idle, and whether it was over.
+        Called when the nodes of a job are clean: the job, which nodes were idle, and whether it was over.
     """
 
     def __init__(self, state: ControllerState, epilog_s: int, term_s: int) -> None:
@@ -78,7 +78,7 @@ class Completing:
         self.state.timers.set(now + seconds, self._clean)
 
     def on_gone(self, fact: ProcessesGone) -> None:
-        """The processes of a run are gone; its epilog follows. Of some nodes alone they can be where there is none."""
+        """Begin the epilog of a run, as its processes are gone; without an epilog that may be on some nodes alone."""
         now = self.state.now
         run = fact.job_id, fact.restarts
         left = self._left.get(run)
@@ -94,16 +94,16 @@ class Completing:
             self._vacated([(job, freed & clean, False)])
 
     def runs(self) -> list[tuple[int, int]]:
-        """Job and run of all that have left nodes and not cleared them."""
+        """Return job and run of all that have left nodes and not cleared them."""
         return list(self._left)
 
     def of(self, job_id: int, run: int) -> Bitmap:
-        """Nodes which that run of a job has left and not cleared."""
+        """Return nodes which that run of a job has left and not cleared."""
         left = self._left.get((job_id, run))
         return 0 if left is None else left[2]
 
     def since(self, job_id: int, run: int) -> int | None:
-        """When that run of a job left its nodes; None if they are clean."""
+        """Return when that run of a job left its nodes; None if they are clean."""
         left = self._left.get((job_id, run))
         return None if left is None else left[1]
 
@@ -137,4 +137,4 @@ def _unknown(job: Job, state: str) -> int:
 
 
 def _nobody(job: Job, freed: Bitmap, over: bool) -> None:
-    """Nobody listens yet."""
+    """Do nothing: no listener is set yet."""

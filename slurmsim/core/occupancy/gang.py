@@ -7,13 +7,13 @@ there is room; and every SchedulerTimeSlice the jobs that ran go to the end of t
 
 Mirrors src/slurmctld/gang.c and steps 2 to 4 of select/cons_common job_test.c (22.05).
 
-Which CPUs of a node a job has decides who stops for whom, so they are told apart here: a job takes the lowest that are
-free to it. Deviation: slurmctld deals tasks out over the sockets of a node, which may take others.
+The CPUs that a job has on a node decide which jobs have to stop for it, so each CPU is known here. A job takes the
+lowest CPUs that are free to it. Deviation: slurmctld deals tasks out over the sockets of a node, which may take others.
 
 As in slurmctld, jobs run at once on the same CPUs in three cases (all seen with 22.05.8 and 24.11.5):
 
 - They are of equal tiers in different partitions and there is no room elsewhere; the manual advises against those.
-- One is a component of a heterogeneous job: those take no turns, stop for nobody and make nobody stop.
+- One is a component of a heterogeneous job: components take no turns, do not stop, and make no job stop.
 - A partition is left out at the end of a slice. Its row is built anew if it had fewer jobs than the partition has now,
   shadows included. So if one job of a higher tier takes turns with one that has more CPUs, both run until something
   starts or ends.
@@ -54,7 +54,7 @@ class Gang(Observer):
     Attributes
     ----------
     finds
-        Per partition, by index: whether there may be anybody whose CPUs its jobs can be given.
+        Per partition, by index: True if its jobs may be given CPUs that other jobs have.
     """
 
     def __init__(self, state: ControllerState, suspension: Suspension, modes: PreemptModes) -> None:
@@ -70,7 +70,7 @@ class Gang(Observer):
         self._cores: dict[int, Cores] = {}  # job id -> CPUs it has
         self._all: list[int] = [(1 << n) - 1 for n in state.table.cpus.tolist()]
         self._stopped: set[int] = set()
-        self._beside: set[int] = set()  # jobs whose CPUs the next to start was given
+        self._beside: set[int] = set()  # jobs with CPUs that the next job to start was given
         # jobs and shadows of each active row as it was built last; None where all are as they would be built now
         self._built: list[int] | None = None
         self._sliced_at = state.start_time
@@ -82,7 +82,7 @@ class Gang(Observer):
         self.finds = [_rows(p) > 1 or any(self._yields(q, p) for q in partitions) for p in partitions]
 
     def partition_added(self, partition: Partition) -> None:
-        """A partition was made while the cluster runs."""
+        """Take in a partition that was made while the cluster runs."""
         self._lists.append([])
         self._order = sorted(self.state.partitions, key=lambda p: -p.tier)
         self._built = None
@@ -116,7 +116,7 @@ class Gang(Observer):
             self._kill([job])
 
     def _assign(self, job: Job, beside: set[int]) -> bool:
-        """Give `job` the lowest CPUs of its nodes but for those of jobs not in `beside`; True if somebody has them."""
+        """Give `job` the lowest CPUs of its nodes, but not those of jobs outside `beside`; return True if shared."""
         a = job.alloc
         assert a is not None
         on: dict[int, list[int]] = {}
@@ -140,7 +140,7 @@ class Gang(Observer):
         return crowded
 
     def look_again(self) -> None:
-        """A suspended job may run again if there is room."""
+        """Let suspended jobs run again if there is room."""
         self._update()
 
     def resized(self, job: Job, now: int) -> None:
@@ -154,7 +154,7 @@ class Gang(Observer):
         self.ended(job)
 
     def ended(self, job: Job) -> None:
-        """`job` gave its CPUs back."""
+        """Take note that `job` gave its CPUs back."""
         index = self._home.pop(job.id, None)
         if index is None:
             return
@@ -166,14 +166,14 @@ class Gang(Observer):
         self._changed()
 
     def _changed(self) -> None:
-        """Jobs came or went: rows are built anew, which changes none while nobody is suspended."""
+        """Build the rows anew after jobs came or went; no row changes while no job is suspended."""
         if self._stopped:
             self._update()
         else:
             self._built = None
 
     def _casting(self, partition: Partition) -> list[Job]:
-        """The jobs that run in partitions of higher tiers."""
+        """Return the jobs that run in partitions of higher tiers."""
         higher = [p for p in self._order if p.tier > partition.tier]
         return [job for p in higher for job in self._lists[p.index] if self._place[job.id] != _OUT]
 
@@ -240,7 +240,7 @@ class Gang(Observer):
     # -- time slices ------------------------------------------------------------------------------------------------
 
     def next_time(self, now: int) -> int | None:
-        """The next turn, None while nobody waits for one."""
+        """Return the time of the next turn, None while no job waits for one."""
         if not self._stopped:
             return None
         return now + self.slice_s - (now - self.state.start_time) % self.slice_s
@@ -261,14 +261,14 @@ class Gang(Observer):
         self._kill(killed)
 
     def _in_row(self, partition: Partition) -> int:
-        """Jobs in the active row of `partition` as it would be built now, shadows included."""
+        """Return jobs in the active row of `partition` as it would be built now, shadows included."""
         own = sum(self._place[job.id] != _OUT for job in self._lists[partition.index])
         return len(self._casting(partition)) + own
 
     def _turn(self, partition: Partition) -> list[Job]:
-        """Who ran by turn goes to the end of the list; then whoever fits runs, in the order of the list.
+        """Move the jobs that ran by turn to the end of the list; then run the jobs that fit, in the list's order.
 
-        Returns those who have to go instead of being suspended.
+        Returns the jobs that have to end instead of being suspended.
         """
         place = self._place
         jobs = self._lists[partition.index]
@@ -289,7 +289,7 @@ class Gang(Observer):
     # -- placing beside others --------------------------------------------------------------------------------------
 
     def place(self, record: Record, within: Bitmap, gone: Collection[int] = ()) -> Allocation | None:
-        """Nodes and shares for `record`'s job on CPUs that others hold; None if none will do.
+        """Return nodes and shares for `record`'s job on CPUs that others hold; None if none will do.
 
         `gone`: ids of jobs to suppose ended.
         """
@@ -297,7 +297,7 @@ class Gang(Observer):
         return None if found is None else found[0]
 
     def take(self, record: Record, within: Bitmap) -> Allocation | None:
-        """As `place`, for a start that follows at once: from now on nobody has those nodes to himself any more."""
+        """Place as `place` does, for a start that follows at once: from now on no job has those nodes to itself."""
         found = self._search(record, within, ())
         if found is None:
             return None
@@ -310,7 +310,7 @@ class Gang(Observer):
         return self.state.table.counted(alloc) if alloc.mask & ~self.state.table.idle else alloc
 
     def _occupants(self, mask: Bitmap) -> list[tuple[int, int, Job]]:
-        """Jobs with CPUs on nodes of `mask`; not those an administrator suspended."""
+        """Return jobs with CPUs on nodes of `mask`; not those an administrator suspended."""
         return [
             entry
             for entry in (*self.state.running, *self.state.suspended)
@@ -318,7 +318,7 @@ class Gang(Observer):
         ]
 
     def _search(self, record: Record, within: Bitmap, gone: Collection[int]) -> tuple[Allocation, list[Job]] | None:
-        """What is found, and the jobs whose CPUs were free for it."""
+        """Return the allocation found and the jobs with CPUs that it may share, or None."""
         request, partition = record.request, record.partition
         if not self.finds[partition.index] or _sharing(record.job, partition) == _ALONE:
             return None
@@ -370,7 +370,7 @@ class Gang(Observer):
         return found, below
 
     def _closes(self, job: Job, record: Record) -> bool:
-        """Whether `record`'s job may not enter the nodes of `job` at all (_verify_node_state, share_node_bitmap)."""
+        """Return True if `record`'s job may not enter the nodes of `job` (_verify_node_state, share_node_bitmap)."""
         mine, theirs = record.partition, job.partition
         wish, how = _sharing(record.job, mine), _sharing(job, theirs)
         if how == _ALONE or (wish == _SHARED and how == _OWN):
@@ -384,7 +384,7 @@ class Gang(Observer):
         return theirs is not mine and bool(theirs.mask & mine.mask) and not self._hard(theirs, mine)
 
     def _hard(self, theirs: Partition, mine: Partition) -> bool:
-        """Whether jobs of partition `theirs` keep their CPUs from those of `mine`."""
+        """Return True if jobs of partition `theirs` keep their CPUs from those of `mine`."""
         return self._by_partition and (theirs.tier > mine.tier or self._modes.protected(theirs.index))
 
     def _try(self, base: Supposed, stopped: list[Job], request: CompiledRequest, within: Bitmap) -> Allocation | None:
@@ -396,7 +396,7 @@ class Gang(Observer):
         return self._suspension.place(request, state, within)
 
     def _first_row(self, job: Job) -> int:
-        """The row of its partition that `job` goes into: the first where its CPUs are free (job_res_add_job)."""
+        """Return the row of its partition that `job` goes into: the first where its CPUs are free (job_res_add_job)."""
         index, last = job.partition.index, _rows(job.partition) - 1
         for row in range(last):
             used: Cores = {}
@@ -420,13 +420,13 @@ class Gang(Observer):
 
 
 def _rows(partition: Partition) -> int:
-    """How many rows of jobs `partition` may have."""
+    """Return how many rows of jobs `partition` may have."""
     spec = partition.spec
     return spec.oversubscribe_max if spec.oversubscribe in ("YES", "FORCE") else 1
 
 
 def _sharing(job: Job, partition: Partition) -> int:
-    """How `job` takes nodes of `partition`; --exclusive makes no difference (_get_job_node_req)."""
+    """Return how `job` takes nodes of `partition`; --exclusive makes no difference (_get_job_node_req)."""
     share = partition.spec.oversubscribe
     if share == "EXCLUSIVE":
         return _ALONE
@@ -435,7 +435,7 @@ def _sharing(job: Job, partition: Partition) -> int:
 
 
 def _lowest_bits(available: int, kept: int, count: int) -> int:
-    """The lowest `count` bits of `available` that are not in `kept`; where those do not suffice, of all."""
+    """Return the lowest `count` bits of `available` that are not in `kept`; where those do not suffice, of all."""
     found = 0
     for choice in (available & ~kept, available):
         while choice and found.bit_count() < count:

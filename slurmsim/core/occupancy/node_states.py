@@ -42,7 +42,7 @@ class NodeStates:
     Attributes
     ----------
     down, silent
-        Nodes DOWN; those of them that stopped answering, not set DOWN by somebody.
+        Nodes DOWN; those of them that stopped answering, not set DOWN by an administrator.
     mute
         Nodes that are said not to answer: they take no jobs until they are asked the next time.
     pinged
@@ -52,7 +52,7 @@ class NodeStates:
     to_reboot
         Nodes that will be rebooted as soon as no job is on them.
     asap
-        Those of them and of `booting` whose DRAIN the reboot ends, whoever set it.
+        Those nodes of `to_reboot` and `booting` where the reboot ends DRAIN, whatever its origin.
     """
 
     def __init__(self, state: ControllerState, runs: RunWay, reservations: Reservations) -> None:
@@ -134,7 +134,7 @@ class NodeStates:
         )
 
     def ask(self) -> None:
-        """slurmctld asks all nodes at once whether they are there (ping_nodes_now)."""
+        """Ping all nodes at once, as slurmctld does (ping_nodes_now)."""
         self.pinged = self.state.now
         if self.mute:
             self.state.timers.set(self.pinged + 1, self.answered)
@@ -177,7 +177,7 @@ class NodeStates:
         self._back(fact.nodes)
 
     def _register(self, fact: NodesRegister) -> None:
-        """A node answers again: ReturnToService says which of those that are DOWN come back by that."""
+        """Take note that nodes answer again: ReturnToService decides which DOWN nodes come back."""
         mask = self.state.nodes_named(fact.nodes) & self.down
         mask &= (0, self.silent, mask)[self.return_to_service]
         self.silent &= ~self.state.nodes_named(fact.nodes)
@@ -199,7 +199,7 @@ class NodeStates:
     # -- reboots --------------------------------------------------------------------------------------------------
 
     def _reboot(self, fact: NodesReboot) -> None:
-        """scontrol reboot: each node when no job is on it; with ASAP it takes no new jobs until then."""
+        """Apply ``scontrol reboot``: each node reboots without a job; with ASAP it takes no new jobs until then."""
         mask = self.state.nodes_named(fact.nodes)
         self.to_reboot |= mask
         if fact.asap:
@@ -209,7 +209,7 @@ class NodeStates:
         self.freed(mask)
 
     def _cancel_reboot(self, fact: NodesRebootCancel) -> None:
-        """scontrol cancel_reboot: those that still wait are what they were before ASAP drained them."""
+        """Apply ``scontrol cancel_reboot``: nodes that still wait are as before ASAP drained them."""
         mask = self.state.nodes_named(fact.nodes) & self.to_reboot
         self.to_reboot &= ~mask
         drained = mask & self.asap

@@ -1,8 +1,9 @@
 """Power saving: idle nodes are switched off, and on again for the job that gets them.
 
 Mirrors slurmctld's power_save.c (22.05). A scan, at most every `SCAN_S` seconds, powers down nodes idle for longer than
-SuspendTime (no more than SuspendRate a minute), finds those off whose SuspendTimeout is over, and gives up nodes that
-have not come up within ResumeTimeout. Nodes of State=CLOUD begin off. Nodes that are off are chosen after all others.
+SuspendTime (no more than SuspendRate a minute). It notes that nodes are off once their SuspendTimeout is over, and
+gives up nodes that have not come up within ResumeTimeout. Nodes of State=CLOUD begin off. Nodes that are off are chosen
+after all others.
 A job that gets some is CONFIGURING: its nodes boot (`Boot`; the driver says `NodesBooted`), and when the last one is up
 its processes start and its limit counts from there.
 """
@@ -46,7 +47,7 @@ class PowerSaving:
     Parameters
     ----------
     state, runs, node_states
-        Whose nodes, what they are used for, and their other states.
+        The state with the nodes, what starts and ends jobs, and the nodes' other states.
     """
 
     def __init__(self, state: ControllerState, runs: RunWay, node_states: NodeStates) -> None:
@@ -91,7 +92,7 @@ class PowerSaving:
         return True
 
     def freed(self, job: Job, nodes: Bitmap) -> None:
-        """`job` gave its nodes back; `nodes` of them are idle now."""
+        """Take note that `job` gave its nodes back; `nodes` of them are idle now."""
         self._booting_for.pop(job.id, None)
         self._left(nodes)
 
@@ -105,7 +106,7 @@ class PowerSaving:
                 self.launched(job)
 
     def _left(self, nodes: Bitmap) -> None:
-        """`nodes` have become idle."""
+        """Take note that `nodes` have become idle."""
         idle = nodes & ~self.nodes.coming
         self._to_boot &= ~(nodes & self.nodes.off)
         self.since[to_indices(idle)] = self.state.now
@@ -129,7 +130,7 @@ class PowerSaving:
         self._plan_scan()
 
     def waits(self, job: Job) -> bool:
-        """Whether the processes of `job` have not been started yet."""
+        """Return True if the processes of `job` have not been started yet."""
         return job.id in self._booting_for
 
     def launched(self, job: Job) -> None:
@@ -139,7 +140,7 @@ class PowerSaving:
             self._runs.ready(job)
 
     def on_request(self, fact: NodesPower) -> None:
-        """scontrol update State=POWER_UP or POWER_DOWN."""
+        """Apply ``scontrol update State=POWER_UP`` or ``POWER_DOWN``."""
         nodes = from_indices(sorted(self.state.table.index[n] for n in fact.nodes))
         if fact.up:
             self._asked &= ~nodes
@@ -204,7 +205,7 @@ class PowerSaving:
         self._plan_scan()
 
     def _decay(self, now: int) -> None:
-        """The counts behind SuspendRate and ResumeRate lose what is older than a minute, roughly."""
+        """Reduce the counts of SuspendRate and ResumeRate by what is older than about a minute."""
         part = max(0, 60 - (now - self._last_scan)) / 60
         self._suspended, self._resumed = self._suspended * part, self._resumed * part
         self._last_scan = now
@@ -259,7 +260,7 @@ class PowerSaving:
 
 
 def _per_node(state: ControllerState, attribute: str, default: int | None) -> np.ndarray:
-    """A time for each node: that of its partitions, the longest of several, else the cluster's; -1 for never."""
+    """Return a time for each node: that of its partitions, the longest of several, else the cluster's; -1 for never."""
     found = np.full(state.table.n, -1 if default is None else default, np.int64)
     given = np.full(state.table.n, -1, np.int64)
     for partition in state.partitions:

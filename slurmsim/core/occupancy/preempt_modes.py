@@ -18,7 +18,7 @@ _MODES = (CANCEL, REQUEUE, SUSPEND)
 
 
 def mode_of(words: frozenset[str]) -> str:
-    """What words of a PreemptMode do to a victim; GANG, WITHIN and PRIORITY alone do nothing."""
+    """Return what words of a PreemptMode do to a victim; GANG, WITHIN and PRIORITY alone do nothing."""
     return next((word for word in _MODES if word in words), OFF)
 
 
@@ -40,12 +40,12 @@ class PreemptModes:
             self._part_modes[p.index] = None if not own else "GANG" if own == {"GANG"} else mode_of(own)
 
     def partition_added(self, partition: Partition) -> None:
-        """A partition was made while the cluster runs."""
+        """Take in a partition that was made while the cluster runs."""
         self._part_modes.append(None)
         self._learn_mode(partition)
 
     def mode(self, job: Job) -> str:
-        """What is done to `job` when it has to go."""
+        """Return what is done to `job` when it has to go."""
         if self.by_qos:
             own = frozenset(job.qos_spec.preempt_mode.upper().split(",")) if job.qos_spec is not None else frozenset()
             own -= {"", "OFF", "CLUSTER", "GANG"}  # OFF is what sacctmgr calls the cluster's mode, too
@@ -54,11 +54,11 @@ class PreemptModes:
         return self._cluster_mode if mode is None else OFF if mode == "GANG" else mode
 
     def protected(self, index: int) -> bool:
-        """Whether partition `index` says PreemptMode=OFF: its jobs make way for nobody."""
+        """Return True if partition `index` has PreemptMode=OFF: its jobs are never preempted."""
         return self._part_modes[index] == OFF
 
     def end(self, job: Job) -> None:
-        """`job` goes now: requeued if its mode says so and it may be, else its end."""
+        """End the preempted `job` now: requeue it if its mode says so and it may be requeued."""
         if self.mode(job) == REQUEUE and self._runs.may_requeue(job):
             self._runs.requeue(job, JobState.PREEMPTED)
             return

@@ -52,9 +52,9 @@ class Preemption(Observer):
     Parameters
     ----------
     state, runs, modes
-        Of a cluster whose PreemptType is not preempt/none, or whose PreemptMode has GANG.
+        Of a cluster with a PreemptType other than preempt/none, or with GANG in PreemptMode.
     gang, access
-        Who takes turns, if anybody; what reservations leave of nodes.
+        The gang scheduler, if there is one; the nodes that reservations leave.
 
     Attributes
     ----------
@@ -110,10 +110,10 @@ class Preemption(Observer):
         """Its exempt time counts from now."""
         self.started(job, self.state.now)
 
-    # -- who may preempt whom ---------------------------------------------------------------------------------------
+    # -- which job may preempt which --------------------------------------------------------------------------------
 
     def _may(self, tier: int, by: Job, victim: Job) -> bool:
-        """Whether `by`, in a partition of `tier`, may preempt `victim` (preemptable of the two plugins)."""
+        """Return True if `by`, in a partition of `tier`, may preempt `victim` (preemptable of the two plugins)."""
         if not self.by_qos:
             return victim.partition.tier < tier and not self.modes.protected(victim.partition.index)
         mine, theirs = by.qos_spec, victim.qos_spec
@@ -144,7 +144,7 @@ class Preemption(Observer):
             self._supposed.clear()
 
     def _key(self, record: Record) -> tuple[object, ...]:
-        """Records of one key have the same victims."""
+        """Return the key of a record; records of one key have the same victims."""
         job = record.job
         if not self.by_qos and not self._by_priority:
             return (record.partition.index,)
@@ -153,7 +153,7 @@ class Preemption(Observer):
         return (record.partition.index, job.qos, job.priority if own else 0)
 
     def candidates(self, record: Record) -> list[Job]:
-        """Jobs that `record`'s may preempt, the first to go first (slurm_find_preemptable_jobs)."""
+        """Return jobs that `record`'s may preempt, the first to go first (slurm_find_preemptable_jobs)."""
         self._fresh()
         key = self._key(record)
         found = self._memory.get(key)
@@ -290,21 +290,21 @@ class Preemption(Observer):
     # -- time -------------------------------------------------------------------------------------------------------
 
     def next_time(self, now: int) -> int | None:
-        """When a grace time's end is found by the time-limit scan, or an exempt time lapses."""
+        """Return when a grace time's end is found by the time-limit scan, or an exempt time lapses."""
         times = [self.state.scan_after(job.end_limit) for job in self._alive() if job.end_limit is not None]
         if self._lapses and self.state.queue.jobs:
             times += self._lapses
         return min(times, default=None)
 
     def _alive(self) -> list[Job]:
-        """Jobs in their grace time; those that ended by themselves are forgotten."""
+        """Return jobs in their grace time; those that ended by themselves are forgotten."""
         if self._doomed:
             left = (JobState.RUNNING, JobState.SUSPENDED)
             self._doomed = [job for job in self._doomed if job.state in left and job.preempt_time is not None]
         return [job for job in self._doomed if job.state == JobState.RUNNING]
 
     def timers(self, now: int) -> None:
-        """What is due at `now`."""
+        """Do what is due at `now`."""
         if self._doomed:
             for job in self._alive():
                 assert job.end_limit is not None
@@ -319,7 +319,7 @@ class Preemption(Observer):
     # -- plans ------------------------------------------------------------------------------------------------------
 
     def _without(self, record: Record) -> Supposed:
-        """The free state with all candidates gone; of those that would be suspended only the CPUs."""
+        """Return the free state with all candidates gone; of those that would be suspended only the CPUs."""
         key = self._key(record)
         jobs = self.candidates(record)
         state = self._states.get(key)
@@ -337,7 +337,7 @@ class Preemption(Observer):
         return state
 
     def could(self, record: Record, within: Bitmap | None) -> bool:
-        """Whether `record`'s job would fit on the nodes of `within` if everybody it may preempt were gone."""
+        """Return True if `record`'s job would fit on the nodes of `within` if everybody it may preempt were gone."""
         anywhere = self.state.table.everything if within is None else within
         if self.gang is not None and self.gang.place(record, anywhere) is not None:
             return True
@@ -346,7 +346,7 @@ class Preemption(Observer):
         return self._place(record, self._without(record), within) is not None
 
     def displaces(self, record: Record) -> bool:
-        """Whether somebody would make way for `record`'s job now, or share its nodes with it in turns."""
+        """Return True if a job may be preempted for `record`'s job now, or may share its nodes with it in turns."""
         in_turns = self.gang is not None and self.gang.finds[record.partition.index]
         return bool(in_turns or self.candidates(record))
 
@@ -384,7 +384,7 @@ class Preemption(Observer):
         return found
 
     def _others(self, record: Record) -> list[tuple[int, int, Job]]:
-        """Who runs, by its end, but for the candidates."""
+        """Return who runs, by its end, but for the candidates."""
         gone = {job.id for job in self.candidates(record)}
         return [entry for entry in self.state.occupants() if entry[1] not in gone]
 

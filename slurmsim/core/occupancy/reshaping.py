@@ -76,7 +76,7 @@ class Reshaping:
         return nodes == job.n_nodes or (now >= shape.moving_until and shape.point(now) == now)
 
     def _places(self, wishes: Sequence[Wish], among: Bitmap | None) -> dict[int, Bitmap] | None:
-        """Where each job that grows finds its further nodes; None if one does not."""
+        """Return where each job that grows finds its further nodes; None if one does not."""
         table, found = self.state.table, dict[int, Bitmap]()
         free = table.idle & ~self._completing.nodes
         for job, nodes, _ in wishes:
@@ -96,7 +96,7 @@ class Reshaping:
         return found
 
     def _affordable(self, wishes: Sequence[Wish]) -> bool:
-        """Whether the budget bears what all will be charged at once; while data move the larger watts count."""
+        """Return True if the budget bears what all will be charged at once; while data move the larger watts count."""
         watts, idle_mw = self.watts, self.watts.spec.idle_mw
         more_mw = more_nodes = 0
         for job, nodes, cap_mw in wishes:

@@ -34,7 +34,7 @@ class Resizes:
         self.state, self._completing, self._node_states, self._power = state, completing, node_states, power
 
     def on_resize(self, fact: ResizeJob) -> None:
-        """The fact: only smaller, as scontrol; anything else is refused and changes nothing."""
+        """Make a job smaller, as scontrol does; any other change is refused and changes nothing."""
         job = self.state.jobs.get(fact.job_id)
         if job is not None and job.state == JobState.RUNNING and 1 <= fact.n_nodes < job.n_nodes:
             named = self.state.nodes_named(fact.nodes) & job.nodes
@@ -68,7 +68,7 @@ class Resizes:
         return True
 
     def keep(self, job: Job, nodes: Bitmap) -> None:
-        """`job` keeps `nodes` of its own and gives the others back."""
+        """Let `job` keep `nodes` of its own and give the others back."""
         assert job.alloc is not None
         self._change(job, part_of(job.alloc, nodes, self.state.table.n))
         self.state.triggers.request_now()
@@ -117,7 +117,7 @@ class Resizes:
 
 
 def part_of(a: Allocation, nodes: Bitmap, n: int) -> Allocation:
-    """The part of `a` on `nodes`, a subset of its own; `n` nodes are in the table."""
+    """Return the part of `a` on `nodes`, a subset of its own; `n` nodes are in the table."""
     mask = a.mask & nodes
     inside = to_bools(mask, n)[a.indices()]
     idx = a.indices()[inside]
@@ -133,7 +133,7 @@ def part_of(a: Allocation, nodes: Bitmap, n: int) -> Allocation:
 
 
 def whole_of(a: Allocation, mask: Bitmap, cpus_each: int, n_nodes: int) -> Allocation:
-    """Whole equal nodes `mask`, each giving what those of `a` give."""
+    """Return whole equal nodes `mask`, each giving what those of `a` give."""
 
     def each(amount: int | np.ndarray) -> int:
         return amount if isinstance(amount, int) else int(amount[0])

@@ -76,7 +76,7 @@ class Shortage:
                 self.state.actions.append(Reshaped(job))
 
     def _shrink(self, budget: int) -> None:
-        """The nodes go at once: what they hold moves while the job stands still on the others."""
+        """Take nodes away at once: their data move while the job stands still on the others."""
         for job in self._running():
             shape = self.watts.shapes[job.id]
             over, profile = self.watts.total_mw - budget, shape.profile

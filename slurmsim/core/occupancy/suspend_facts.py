@@ -22,7 +22,7 @@ class SuspendFacts:
     Parameters
     ----------
     state, suspension, gang, plugin
-        Whose jobs; what stops them; who takes turns, if anybody; what gives a resumed job its priority.
+        The state with the jobs; what stops them; the gang scheduler or None; what gives a resumed job its priority.
     count_no_more
         Told of every job that is suspended: counting does not tell any more what its pool can do.
     """
@@ -35,7 +35,7 @@ class SuspendFacts:
         self._plugin, self._count_no_more = plugin, count_no_more
 
     def on_suspend(self, fact: Suspend) -> None:
-        """scontrol suspend. A job the gang scheduler stopped stays stopped: its priority becomes 0."""
+        """Apply ``scontrol suspend``. A job the gang scheduler stopped stays stopped: its priority becomes 0."""
         state, gang = self.state, self._gang
         job = state.jobs.get(fact.job_id)
         if job is None or job.state not in (JobState.RUNNING, JobState.SUSPENDED):
@@ -49,7 +49,7 @@ class SuspendFacts:
         state.look_again()
 
     def on_resume(self, fact: Resume) -> None:
-        """scontrol resume. A job the gang scheduler stopped is left to it, and gets its priority back."""
+        """Apply ``scontrol resume``. A job the gang scheduler stopped is left to it, and gets its priority back."""
         state, gang = self.state, self._gang
         job = state.jobs.get(fact.job_id)
         if job is None or job.state != JobState.SUSPENDED:

@@ -39,22 +39,22 @@ class Suspension:
 
     def __init__(self, state: ControllerState, power: PowerSaving | None) -> None:
         self.state, self._power = state, power
-        self._unchecked: set[int] = set()  # jobs whose CPUs nobody has looked at: others may have them, too
+        self._unchecked: set[int] = set()  # jobs with CPUs that were not checked: other jobs may have them, too
 
     # -- stop and go on -----------------------------------------------------------------------------------------
 
     def park(self, job: Job) -> None:
-        """An administrator suspends running `job`: its CPUs are free for anybody."""
+        """Suspend the running `job` for an administrator: any job may take its CPUs."""
         self._stop(job, "")
         self._park(job)
 
     def unpark(self, job: Job) -> None:
-        """An administrator resumes `job`, whoever has its CPUs."""
+        """Resume `job` for an administrator, even if other jobs have its CPUs."""
         self._unpark(job)
         self._go_on(job, "")
 
     def stop(self, job: Job, by: str = GANG) -> None:
-        """The gang scheduler suspends `job`, or somebody else who keeps its CPUs for it."""
+        """Suspend `job` for the gang scheduler, or for another part (`by`) that keeps its CPUs for it."""
         self._stop(job, by)
         self._changed()
 
@@ -128,7 +128,7 @@ class Suspension:
         table.allocate(a, crowd=True)
 
     def may_crowd(self, job: Job) -> None:
-        """`job` is started on CPUs of jobs that go on running."""
+        """Take note that `job` is started on CPUs of jobs that go on running."""
         self._unchecked.add(job.id)
 
     def share(self, job: Job) -> None:
@@ -155,19 +155,19 @@ class Suspension:
         return job.nodes & self.state.table.idle
 
     def ended(self, job: Job) -> None:
-        """Running `job` gave its nodes back."""
+        """Take note that the running `job` gave its nodes back."""
         self._unchecked.discard(job.id)
 
     # -- placing beside suspended jobs ------------------------------------------------------------------------------
 
     def place(self, request: CompiledRequest, state: Supposed, within: Bitmap | None) -> Allocation | None:
-        """Place in `state`, where a node counts as idle when nobody has CPUs of it, whatever memory is in use."""
+        """Place in `state`, where a node without CPUs in use counts as idle, whatever memory is in use."""
         if request.whole:
             self._let_in(request, state)
         return self.state.selector.place(request, state, within)
 
     def _let_in(self, request: CompiledRequest, state: Supposed) -> None:
-        """Nodes of `state` whose CPUs nobody has are idle to whole nodes' requests, if the rest of them is enough."""
+        """Make nodes of `state` without CPUs in use idle for a request of whole nodes, if what is left suffices."""
         table = self.state.table
         empty = to_bools(state.mixed, table.n) & (state.free_cpus == table.cpus)
         if request.mem_all:
@@ -182,17 +182,17 @@ class Suspension:
         state.idle |= from_bools(empty)
 
     def keeps_from(self, request: CompiledRequest) -> bool:
-        """Whether somebody suspended keeps memory alone, of nodes that `request` wants whole."""
+        """Return True if `request` wants whole nodes and suspended jobs keep memory of some."""
         return request.whole and any(self.state.parked.values())
 
     def let_in(self, request: CompiledRequest, free: FreeState) -> FreeState:
-        """`free` as `request`, for whole nodes, may use it beside those who are suspended."""
+        """Return `free` as `request`, for whole nodes, may use it beside those who are suspended."""
         state = free.copy() if isinstance(free, Supposed) else Supposed(self.state.table)
         self._let_in(request, state)
         return state
 
     def beside(self, request: CompiledRequest, within: Bitmap | None) -> Allocation | None:
-        """Whole nodes on which nothing runs, but somebody is suspended who keeps memory; None if none will do."""
+        """Place on whole nodes where no job runs, but suspended jobs keep memory; None if none will do."""
         if not self.keeps_from(request):
             return None
         alloc = self.place(request, Supposed(self.state.table), within)
@@ -204,7 +204,7 @@ class Suspension:
 
     @property
     def crowded(self) -> Bitmap:
-        """Nodes whose jobs may hold more CPUs than there are."""
+        """The nodes that may have more CPUs in use than there are."""
         if not self.state.suspended and not self._unchecked:
             return 0
         mask = 0
@@ -217,7 +217,7 @@ class Suspension:
         return mask
 
     def check(self) -> list[Job]:
-        """What the suspended jobs hold in the node table; raises InvariantError if they are not what they should be."""
+        """Return what the suspended jobs hold in the node table. Raises InvariantError if their lists disagree."""
         ids = [entry[1] for entry in self.state.suspended]
         states = [job.id for job in self.state.jobs.values() if job.state == JobState.SUSPENDED]
         if sorted(ids) != sorted(states) or not set(self.state.parked) <= set(ids):

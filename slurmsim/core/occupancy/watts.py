@@ -1,7 +1,7 @@
 """What jobs draw, and how far each of them is: the watts of a cluster, and its budget (PARM, equation 5).
 
-The budget is a limit like any other: whoever starts or changes a job asks here first. Jobs are charged their caps and
-what their nodes draw beside, each node in full also where they share it.
+The budget is a limit like any other: each start and each change of a job is tested here first. A job is charged its cap
+and what its nodes draw beside that; jobs that share a node are each charged the whole node.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Watts(WattsWay):
     charged_mw, drawn_mw
         Of all nodes with jobs: what counts against the budget, and what they draw by the model.
     spent_mj
-        What jobs have used up so far, millijoules by the model; until somebody takes it.
+        What jobs have used so far and was not yet taken, millijoules by the model.
     phases
-        Rows of the trace (job, start, end, nodes, cap, charged, drawn) since somebody took them.
+        Rows of the trace that were not yet taken: (job, start, end, nodes, cap, charged, drawn).
     joint_s
         Seconds every job stands still that is resized in the decision now carried out; None: by itself.
     at_once
@@ -85,7 +85,7 @@ class Watts(WattsWay):
         return state.table.n - busy - (state.power.off & state.table.idle).bit_count()
 
     def room(self, more_mw: int, more_nodes: int) -> bool:
-        """Whether jobs may be charged so much more, on so many more nodes."""
+        """Return True if jobs may be charged so much more, on so many more nodes."""
         budget = self.budget_mw
         return budget is None or self.total_mw + more_mw - more_nodes * self.spec.idle_mw <= budget
 
@@ -103,18 +103,18 @@ class Watts(WattsWay):
         return wanted or self.spec.default_cap(0 if profile is None else profile.lowest_mw)
 
     def allows(self, job: Job, alloc: Allocation) -> bool:
-        """Whether the budget lets `job` start on that."""
+        """Return True if the budget lets `job` start on that."""
         if not self.spec.budget:
             return True
         fresh = (alloc.mask & self.state.table.idle & ~self.state.power.off).bit_count()
         return self.room(alloc.n_nodes * (self.cap_of(job) + self.spec.base_mw), fresh)
 
     def start_mw(self, job: Job, nodes: int) -> int:
-        """What a start of `job` on so many idle nodes takes of the budget."""
+        """Return what a start of `job` on so many idle nodes takes of the budget."""
         return nodes * (self.cap_of(job) + self.spec.base_mw - self.spec.idle_mw)
 
     def outlook(self, releases: Iterable[Entry]) -> CapacityProfile:
-        """What the budget leaves from now on: it changes as it is known to, and jobs end as `releases` say."""
+        """Return what the budget leaves from now on: it changes as it is known to, and jobs end as `releases` say."""
         now, idle_mw = self.state.now, self.spec.idle_mw
         before = self.spec.budget_at(now)
         level = UNLIMITED if before is None else before
@@ -149,11 +149,11 @@ class Watts(WattsWay):
             self._move_limit(job, shape)
 
     def asked_slowdown(self, job: Job, profile: Profile) -> float:
-        """How slow `job` is as it asks for it, which is what its limit is about."""
+        """Return how slow `job` is as it asks for it, which is what its limit is about."""
         return profile.slowdown(job.sub.request.min_nodes, self.spec.default_cap(profile.lowest_mw))
 
     def ready(self, job: Job) -> None:
-        """The nodes of `job` have booted: it begins only now."""
+        """Begin the work of `job` now, as its nodes have booted."""
         shape = self.shapes[job.id]
         shape.since, shape.done_s = self.state.now, 0.0
 
@@ -174,21 +174,21 @@ class Watts(WattsWay):
         self._alter(job, shape, job.n_nodes, shape.cap_mw, lost_s)
 
     def set_cap(self, job: Job, cap_mw: int) -> None:
-        """The cap of running `job` changes now."""
+        """Change the cap of the running `job` now."""
         shape = self.shapes[job.id]
         if shape.cap_mw != cap_mw:
             self._alter(job, shape, shape.nodes, cap_mw, 0.0)
             self.state.record("CAP", job, value=cap_mw)
 
     def limit_set(self, job: Job) -> None:
-        """The limit somebody has set is meant for the shape the job has now; what changes it moves that limit."""
+        """Take a new time limit of `job` as work in its present shape; changes of the shape move the limit."""
         shape = self.shapes.get(job.id)
         if shape is not None and shape.limit_s is not None and job.end_limit is not None:
             left = max(0.0, job.end_limit - self.state.now - shape.lost_at(self.state.now))
             shape.limit_s = shape.done_by(self.state.now) + left / shape.slowdown
 
     def pause(self, job: Job) -> None:
-        """`job` is suspended: it draws nothing, and nothing of it is done."""
+        """Take note that `job` is suspended: it draws nothing, and nothing of it is done."""
         shape, now = self.shapes[job.id], self.state.now
         self._close(job.id, shape, now)
         shape.advance(now)
@@ -225,7 +225,7 @@ class Watts(WattsWay):
         self._move_limit(job, shape)
 
     def _moved(self, job_id: int) -> None:
-        """What moved has moved: a job draws what its own nodes draw."""
+        """End the move of data: the job draws what its own nodes draw."""
         shape, now = self.shapes.get(job_id), self.state.now
         if shape is None or shape.paused or shape.moving_until != now:
             return
@@ -241,7 +241,7 @@ class Watts(WattsWay):
         self.state.usage.whole.touched = True
 
     def _close(self, job_id: int, shape: Shape, now: int) -> None:
-        """The phase of `shape` ends now; one of no length was none."""
+        """End the phase of `shape` now; a phase of no length leaves no row."""
         seconds = now - shape.phase_since
         if seconds and not shape.paused:
             self.spent_mj[job_id] = self.spent_mj.get(job_id, 0) + seconds * shape.drawn_mw
@@ -251,7 +251,7 @@ class Watts(WattsWay):
         shape.phase_since = now
 
     def _move_limit(self, job: Job, shape: Shape) -> None:
-        """The limit of `job` is what its work takes in the shape it has."""
+        """Set the limit of `job` to the time its work takes in its present shape."""
         if shape.limit_s is None or shape.paused:
             return
         end = shape.end_of(shape.limit_s)
@@ -270,7 +270,7 @@ class Watts(WattsWay):
     # -- for the trace ------------------------------------------------------------------------------------------------
 
     def still_open(self) -> None:
-        """The run is cut off now: phases that have not ended are rows without an end."""
+        """Write rows without an end for phases that are open, as the run is cut off now."""
         for job_id, shape in sorted(self.shapes.items()):
             if not shape.paused:
                 seconds = self.state.now - shape.phase_since
@@ -280,11 +280,11 @@ class Watts(WattsWay):
                 )
 
     def joules(self, job_id: int) -> int:
-        """What the job has used up so far in all its phases that are over, to the nearest joule."""
+        """Return what the job has used up so far in all its phases that are over, to the nearest joule."""
         return (self.spent_mj.get(job_id, 0) + 500) // 1000
 
     def taken_joules(self, job_id: int) -> int:
-        """The same; asked once, for its row."""
+        """Return the same and forget it; called once, for the job's row."""
         found = self.joules(job_id)
         self.spent_mj.pop(job_id, None)
         return found

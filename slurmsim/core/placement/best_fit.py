@@ -46,7 +46,7 @@ def pick_equal(mask: Bitmap, n: int, least: int) -> list[tuple[int, int]] | None
 
 
 def _pick_longest(mask: Bitmap, n: int) -> list[tuple[int, int]]:
-    """The same where no run holds all `n`."""
+    """Return the same if no run holds all `n`."""
     taken: list[tuple[int, int]] = []
     left = sorted(runs(mask), key=itemgetter(1), reverse=True)
     longest = 0
@@ -74,7 +74,7 @@ def _pick_more(mask: Bitmap, n: int, least: int) -> list[tuple[int, int]]:
 
 
 def _holding(mask: Bitmap, n: int) -> Bitmap:
-    """Where `n` consecutive members begin: of a run of `n` + k members its first k + 1."""
+    """Return where `n` consecutive members begin: of a run of `n` + k members its first k + 1."""
     done = 1
     while done < n and mask:
         step = min(done, n - done)
@@ -84,7 +84,7 @@ def _holding(mask: Bitmap, n: int) -> Bitmap:
 
 
 def runs_mask(taken: list[tuple[int, int]]) -> Bitmap:
-    """The set made of disjoint runs."""
+    """Return the set made of disjoint runs."""
     mask = 0
     for first, length in taken:
         mask |= span(first, length)
@@ -116,7 +116,7 @@ class GresNeed:
         self.reserved = reserved or (0,) * len(counts)
 
     def brought(self, node: int, cpus: int) -> tuple[list[int], int]:
-        """How many of each kind `cpus` CPUs of a node bring, and how many CPUs that takes (gres_sched_add)."""
+        """Return how many of each kind `cpus` CPUs of a node bring, and how many CPUs that takes (gres_sched_add)."""
         found, used = [], 0
         for count, each in zip(self.have[node], self.reserved, strict=True):
             brought = min(count, cpus // each) if each else count
@@ -166,7 +166,7 @@ def choose(
     ask: Ask, nodes: list[int], cpus: list[int], weights: list[int], required: set[int],
     order: list[int] | None = None, tree: Evaluator | None = None,
 ) -> dict[int, int] | None:  # fmt: skip
-    """Nodes and the CPUs taken from each, or None.
+    """Return nodes and the CPUs taken from each, or None.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def choose(
 def choose_spread(
     ask: Ask, idx: npt.NDArray[np.int64], cpus: npt.NDArray[np.int64], weights: npt.NDArray[np.int64]
 ) -> dict[int, int] | None:
-    """The first attempt of `choose` for a request that only counts CPUs (one node at least, no more asked).
+    """Return the first attempt of `choose` for a request that only counts CPUs (one node at least, no more asked).
 
     The same answer from arrays, for clusters of thousands of nodes (a test compares them); None leaves it to `choose`.
     Arrays have shape (n_candidates,).
@@ -360,11 +360,11 @@ class Taking:
 
     @property
     def has_gres(self) -> bool:
-        """Whether the nodes taken bring all GRES the job wants in total."""
+        """True if the nodes taken bring all GRES the job wants in total."""
         return all(count <= 0 for count in self.missing)
 
     def would_have_gres(self, nodes: Sequence[int]) -> bool:
-        """Whether they would with `nodes` too."""
+        """Return True if they would with `nodes` too."""
         if self.gres is None:
             return True
         have = self.gres.have
@@ -561,7 +561,7 @@ def distribute(
 
 
 def _rounds_of_cores(room: list[int], tasks: int, shares: list[int]) -> list[int]:
-    """`_rounds` where a core takes several tasks: after the first ones a node gets as many as fill one of its cores."""
+    """Return the rounds if a core takes several tasks: after the first ones a node gets as many as fill a core."""
     dealt = [1] * len(room)
     left = tasks - len(room)
     for sizes in itertools.chain([[int(share > 1) for share in shares]], itertools.repeat(shares)):
@@ -572,7 +572,7 @@ def _rounds_of_cores(room: list[int], tasks: int, shares: list[int]) -> list[int
             left -= more
         if left <= 0 or (left == before and sizes is shares):
             return dealt
-    raise AssertionError("rounds go on until nobody has room")
+    raise AssertionError("rounds go on until no node has room")
 
 
 def _rounds(room: list[int], tasks: int) -> list[int]:

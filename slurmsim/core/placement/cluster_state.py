@@ -32,7 +32,7 @@ _DOWN_STATES = ("DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE")
 
 
 def allocation_unit(cluster: ClusterSpec) -> tuple[str, bool]:
-    """What SelectType and SelectTypeParameters make the smallest share of a node, and whether memory is consumed."""
+    """Return the smallest share of a node by SelectType and its parameters, and whether memory is consumed."""
     select = cluster.option("SelectType")
     words = {w.upper() for w in cluster.option("SelectTypeParameters")}
     memory = any(w.endswith("_MEMORY") or w == "CR_MEMORY" for w in words)
@@ -112,13 +112,13 @@ class ClusterState:
         )
 
     def fitted(self, asked: ResourceRequest, partition: Partition) -> Fitted:
-        """`asked` as the memory limits of `partition`, or the cluster's where it has none, leave it."""
+        """Return `asked` as the memory limits of `partition`, or the cluster's where it has none, leave it."""
         spec = partition.spec
         limit = MemoryBounds.chosen(MemoryBounds(spec.max_mem_per_cpu_mib, spec.max_mem_per_node_mib), self.max_memory)
         return fit_memory(asked, partition, self.table, self.memory_default(partition), limit)
 
     def known_request(self, asked: ResourceRequest) -> ResourceRequest:
-        """The equal one that is compiled, if any: each object is compiled, and tried on empty nodes, once."""
+        """Return the equal request that is compiled, if any: an object is compiled, and tried on empty nodes, once."""
         return self._asked.get(asked, asked)
 
     @property
@@ -143,14 +143,14 @@ class ClusterState:
         self._compiled.clear()
 
     def keep_requests(self, jobs: Iterable[Job]) -> None:
-        """Forget the compiled requests that are nobody's of `jobs`."""
+        """Forget the compiled requests that none of `jobs` has."""
         used = {id(asked) for job in jobs for asked in (job.sub.request, *(r.asked for r in job.requests))}
         self.requests = {key: request for key, request in self.requests.items() if key[0] in used}
         self._look_through()
         self._compiled = {key: found for key, found in self._compiled.items() if key[0] in used}
 
     def _look_through(self) -> None:
-        """The compiled requests are others than before."""
+        """Look through the compiled requests, which have changed."""
         self._asked.clear()
         self.n_shares = 0
         for request in self.requests.values():
@@ -193,13 +193,13 @@ class ClusterState:
         return found
 
     def lift(self, job: Job, flags: frozenset[str]) -> None:
-        """The QOS of `job` lifts limits of its partitions."""
+        """Compile the requests of `job` without the partition limits that its QOS lifts."""
         job.requests = tuple([compile_request(self, job.sub.request, p, lifted=flags) for p in job.partitions])
         job.request = job.requests[0]
         job.n_nodes, job.n_cpus = job.request.min_nodes, job.request.min_cpus
 
     def node_list(self, a: Allocation) -> str:
-        """The allocation's nodes as Slurm prints them."""
+        """Return the allocation's nodes as Slurm prints them."""
         if a.names is None:
             a.names = self.namer.allocation(a)
         return a.names
@@ -235,7 +235,7 @@ def compile_request(
     state: ClusterState, asked: ResourceRequest, partition: Partition, *, patient: bool = True,
     lifted: frozenset[str] = frozenset(),
 ) -> CompiledRequest:  # fmt: skip
-    """What is asked, compiled against the partition, once; without `patient` any number of switches is taken.
+    """Return the request compiled against the partition, once; without `patient`, any number of switches.
 
     `lifted`: limits of the partition that do not count, by the flags of a QOS that say so.
     """

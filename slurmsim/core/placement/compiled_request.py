@@ -1,8 +1,8 @@
 """A resource request compiled against one partition, so that equal jobs are judged once.
 
-Everything about a request that does not change while the cluster runs is worked out here: which nodes could ever
-serve it, how many CPUs and how much memory each must give, how many nodes to aim at (node_scheduler.c
-_get_req_features and cons_tres job_test.c, 22.05).
+Everything about a request that does not change while the cluster runs is computed here: which nodes could ever serve
+it, the CPUs and memory each node must give, and the number of nodes to aim at. Mirrors _get_req_features
+(node_scheduler.c) and cons_tres job_test.c, 22.05.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from slurmsim.policy.units import JobUnits
 Flags = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.int64]
 MOST_COUNTED = 1 << 53  # what a kernel is asked with stays below: its integers have 64 bits
-NOT_SAID_MIB = 1  # RealMemory of a node whose line does not say it: unknown until the node registers
+NOT_SAID_MIB = 1  # RealMemory of a node without one in its line: unknown until the node registers
 NO_LIMIT_NODES = 500_000  # slurmctld's own cap on nodes a job
 # flags of a QOS that lift a limit of the partition
 PART_MIN_NODES, PART_MAX_NODES, PART_TIME_LIMIT = "PartitionMinNodes", "PartitionMaxNodes", "PartitionTimeLimit"
@@ -48,7 +48,7 @@ class CompiledRequest:
     candidates
         Nodes of the partition that have the features, sizes and GRES, whatever runs on them.
     exclusive
-        The job shares its nodes with nobody, by its own wish, its partition's or select/linear's.
+        The job shares its nodes with no other job, by its own wish, its partition's or select/linear's.
     whole
         The job gets whole nodes only, or every share of a candidate is the whole node.
     uniform
@@ -134,7 +134,7 @@ class CompiledRequest:
     # -- how much: limits, counts, memory, GRES -------------------------------------------------------------------
 
     def _limits(self, spec: PartitionSpec) -> None:
-        """What the partition limits jobs like this to, without what their QOS lifts (get_node_cnts, 22.05)."""
+        """Set the partition's limits of such jobs, without those that their QOS lifts (get_node_cnts, 22.05)."""
         self.part_min_nodes = 0 if PART_MIN_NODES in self.lifted else spec.min_nodes
         self.part_max_nodes = None if PART_MAX_NODES in self.lifted else spec.max_nodes
         self.part_max_time_s = None if PART_TIME_LIMIT in self.lifted else spec.max_time_s
@@ -157,7 +157,7 @@ class CompiledRequest:
         self.tasks_short = self.n_tasks if few else 0
 
     def _node_counts(self, request: ResourceRequest, spec: PartitionSpec) -> None:
-        """The fewest nodes, how many to aim at, and the most."""
+        """Set the fewest nodes, how many to aim at, and the most."""
         own = SETTLED in self.lifted or 0 < request.max_nodes < spec.min_nodes
         self.min_nodes = max(request.min_nodes, 0 if own else spec.min_nodes, 1)
         self.strict_one = request.max_nodes == 1
@@ -219,7 +219,7 @@ class CompiledRequest:
     # -- which nodes ----------------------------------------------------------------------------------------------
 
     def _sharing(self, request: ResourceRequest, spec: PartitionSpec, table: NodeTable) -> None:
-        """Whether the job has its nodes to itself, and which cores it takes where it has not."""
+        """Find out whether the job has its nodes to itself, and else which cores it takes."""
         wishes = spec.oversubscribe == "YES" and request.oversubscribe and spec.oversubscribe_max > 1
         forced = spec.oversubscribe == "FORCE" and (spec.oversubscribe_max > 1 or table.cores is not None)
         self.sharing = "row" if wishes or forced else "one"
@@ -229,7 +229,7 @@ class CompiledRequest:
         self.exclusive = (request.exclusive and not forced) or spec.oversubscribe == "EXCLUSIVE" or table.unit == "node"
 
     def _named_nodes(self, request: ResourceRequest, table: NodeTable, list_may_be_longer: bool) -> None:
-        """The nodes it names, and of all that are large enough and have the features those it does not exclude."""
+        """Set the nodes it names, and the candidates: large enough, with the features, and not excluded."""
         self.required: Bitmap = from_indices(sorted(self._lookup(request.node_list, table)))
         excluded = from_indices(sorted(self._lookup(request.exclude, table)))
         if list_may_be_longer and self.required.bit_count() > request.min_nodes:
@@ -248,7 +248,7 @@ class CompiledRequest:
         return [table.index[name] for name in names]
 
     def _large_enough(self, table: NodeTable) -> Flags:
-        """Nodes with the CPUs, the memory and the GRES each node has to give."""
+        """Return nodes with the CPUs, the memory and the GRES each node has to give."""
         ok: Flags = table.cpus >= max(self.least_cpus, self.together_cpus)
         if self.asked.tasks_per_socket:
             ok &= self.asked.tasks_per_socket <= table.cpus // table.sockets(np.arange(table.n))
@@ -285,12 +285,12 @@ class CompiledRequest:
         return found
 
     def _narrowed(self, table: NodeTable, sets: NodeSets) -> NodeSet:
-        """The candidates; of a job that has nodes to itself only those all CPUs of which it may have."""
+        """Return the candidates; for an exclusive job only nodes with all their CPUs open to it."""
         members = sets.of(self.candidates)
         if self.exclusive and (self.mem_cpu or self.max_cpus_per_node is not None):
             rows = members.rows
             cpus = table.cpus[rows]
-            # all CPUs of a node are charged; one whose memory does not reach that far is of no use
+            # all CPUs of a node are charged; a node with too little memory for them is of no use
             fit = table.mem[rows] >= self.mem_cpu * cpus
             if self.max_cpus_per_node is not None:
                 fit &= cpus <= self.max_cpus_per_node
@@ -302,7 +302,7 @@ class CompiledRequest:
     # -- when counting is enough ----------------------------------------------------------------------------------
 
     def _alike(self, members: NodeSet) -> None:
-        """Whether the candidates are taken whole, and whether they are alike."""
+        """Find out whether the candidates are taken whole, and whether they are alike."""
         sole = members.only_whole and not self.gres and self.max_cpus_per_node is None and self.sharing == "one"
         self.whole = self.exclusive or sole
         self.cpus_each = members.cpus_each
@@ -310,7 +310,7 @@ class CompiledRequest:
         self.uniform = self.cpus_each > 0 and not self.asked.tasks_per_socket
 
     def whole_tasks(self, *, whatever_memory: bool, linear: bool = False) -> None:
-        """Whether a node serves whole tasks, or any number of CPUs: `task_cpus` (_select_cores, job_test.c).
+        """Find out whether a node serves whole tasks, or any number of CPUs: `task_cpus` (_select_cores, job_test.c).
 
         A node that is taken whole gives what is left beside them too, and select/linear does not ask.
         """
@@ -329,7 +329,7 @@ class CompiledRequest:
             self.node_need = max(self.node_need, -(-self.n_tasks // self.tasks_per_node))
 
     def _counted_in(self, table: NodeTable, members: NodeSet) -> None:
-        """Whether a count of nodes decides, and whether a count of equal nodes or CPUs says all there is to say."""
+        """Find out whether a count of nodes decides, and whether a count of equal nodes or CPUs is all there is."""
         # nodes are as good as each other
         order = self.required or self.contiguous or self.spread or self.kinds or self.counted or self.tree
         plain = not (order or self.tasks_short)
@@ -338,7 +338,7 @@ class CompiledRequest:
         self.units, self.unit_need = self._units(members) if fungible else (None, 0)
 
     def _equal_gres(self, table: NodeTable, members: Indices) -> bool:
-        """Whether GRES leave all candidates alike: none asked, or per node from nodes that have the same."""
+        """Return True if GRES leave all candidates alike: none asked, or per node from nodes that have the same."""
         if not self.gres:
             return True
         if any(g.scope != "node" for g in self.gres) or self.mem_gpu or not len(members):
@@ -347,7 +347,7 @@ class CompiledRequest:
         return all(bool((count == count[0]).all()) for count in have)
 
     def _units(self, members: NodeSet) -> tuple[str | None, int]:
-        """What a plain count is one of, of nodes or of CPUs, and that count; None where it would not be enough."""
+        """Return the unit of a plain count, nodes or CPUs, and the count; None if a count is not enough."""
         if not self.uniform or self.target_nodes != self.min_nodes or self.candidates != self.partition.mask:
             return None, 0
         if self.whole:
@@ -366,7 +366,7 @@ class CompiledRequest:
         self.gpus_asked = self._gpus_asked(request)
 
     def _memory_asked(self, request: ResourceRequest, default: MemoryBounds) -> int:
-        """What a pending job is shown with: per GPU only where it was asked for so (job_get_tres_mem)."""
+        """Return the memory a pending job is shown with: per GPU only if the request says so (job_get_tres_mem)."""
         if request.mem_per_gpu_mib and self.mem_gpu:
             return request.mem_per_gpu_mib * self._gpus_asked(request)
         if self.per_gpu.charged and self.mem_gpu:
@@ -380,7 +380,7 @@ class CompiledRequest:
     # -- questions ------------------------------------------------------------------------------------------------
 
     def leaves_of(self, nodes: Bitmap) -> int:
-        """How many leaf switches `nodes` are on; 0 where there are no switches."""
+        """Return how many leaf switches `nodes` are on; 0 where there are no switches."""
         return 0 if self.tree is None else self.tree.leaves_of(nodes)
 
     @property
@@ -392,7 +392,7 @@ class CompiledRequest:
         return self._columns or None
 
     def _has_wishes(self) -> bool:
-        """Whether more decides where it goes than nodes, CPUs, memory and GRES of each node."""
+        """Return True if more decides where it goes than nodes, CPUs, memory and GRES of each node."""
         order = self.required or self.kinds or self.counted or self.tree or self.contiguous or self.spread
         more = self.least_loaded or self.all_cores or self.max_cpus_per_node is not None or self.mem_gpu
         more = more or self.asked.tasks_per_socket or self.tasks_short
@@ -431,7 +431,7 @@ class CompiledRequest:
 
     @property
     def by_runs(self) -> bool:
-        """Whether it gets equal whole nodes by runs (`pick_equal`), where nothing else says otherwise."""
+        """True if it gets equal whole nodes by runs (`pick_equal`), where nothing else says otherwise."""
         return self.by_count and not self.least_loaded
 
     @property
@@ -446,12 +446,12 @@ class CompiledRequest:
 
     @property
     def elastic(self) -> bool:
-        """Whether how many nodes the job gets depends on how many there are (``-N a-b``)."""
+        """True if how many nodes the job gets depends on how many there are (``-N a-b``)."""
         return self.target_nodes > self.min_nodes
 
     @property
     def known_amount(self) -> bool:
-        """Whether it gets the same of any nodes that suffice: equal whole ones, of which nothing else is asked."""
+        """True if it gets the same of any nodes that suffice: equal whole ones, of which nothing else is asked."""
         return self.by_count and not (self.elastic or self.gres or self.memory_asked or self.mem_all)
 
     @property

@@ -43,7 +43,7 @@ class Constraint(Value):
 
 
 def parse_constraint(text: str, known: frozenset[str]) -> Constraint:
-    """The meaning of `text`; all names must be among `known`. ``&`` binds tighter than ``|``, a comma is ``&``.
+    """Return the meaning of `text`; all names must be among `known`. ``&`` binds tighter than ``|``, a comma is ``&``.
 
     Raises
     ------
@@ -126,7 +126,7 @@ class _Parser:
         return Constraint(lambda features: all(test(features) for test in every), counts=tuple(counts))
 
     def _count(self) -> int:
-        """The number after ``*``, 0 when there is none."""
+        """Return the number after ``*``, 0 when there is none."""
         if not self._take("*"):
             return 0
         number = self.tokens.pop() if self.tokens else ""

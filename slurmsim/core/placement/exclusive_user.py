@@ -1,10 +1,12 @@
 """Nodes others may not enter: ExclusiveUser partitions, ``--exclusive=user``, and jobs that are updated not to share.
 
-Mirrors filter_by_node_owner (node_scheduler.c, 22.05), which both schedulers ask about the present only: a job that
-wants its nodes for its user alone may not enter a node with another user's job, and no job may enter a node that some
-other user has to himself. Since 24.11 backfill asks about the instant it tries (`open_from`). Likewise
-share_node_bitmap: where a job runs that an update told not to share (``OverSubscribe=NO``, share_res of 0), nobody
-follows; itself it starts on empty nodes, unless it names some. Where a partition forces jobs to share, they do.
+Mirrors filter_by_node_owner (node_scheduler.c, 22.05), which both schedulers apply to the present only. A job that
+wants its nodes for its user alone may not enter a node with another user's job. No job may enter a node that another
+user has to himself. Since 24.11 backfill applies this to the instant it tries (`open_from`).
+
+share_node_bitmap is similar: no job enters a node with a job that an update told not to share (``OverSubscribe=NO``,
+share_res of 0). Such a job itself starts on empty nodes, unless it names some. Where a partition forces jobs to share,
+they do.
 """
 
 from __future__ import annotations
@@ -23,34 +25,34 @@ if TYPE_CHECKING:
 
 
 class ExclusiveUsers(Observer):
-    """Whose jobs run where."""
+    """The users of the jobs that run on each node."""
 
     def __init__(self, running: Iterable[Job] = ()) -> None:
         self._jobs: dict[int, tuple[str, Bitmap, bool]] = {}
-        self._unshared: dict[int, Bitmap] = {}  # nodes of those nobody may follow
+        self._unshared: dict[int, Bitmap] = {}  # nodes of jobs that no later job may join
         for job in running:
             self.add(job)
 
     @staticmethod
     def alone(request: ResourceRequest, partition: Partition) -> bool:
-        """Whether a job wants its nodes for its user alone."""
+        """Return True if a job wants its nodes for its user alone."""
         return request.exclusive_user or partition.spec.exclusive_user
 
     @staticmethod
     def unshared(request: ResourceRequest, partition: Partition) -> bool:
-        """Whether a job shares its nodes with nobody who comes later."""
+        """Return True if the job shares its nodes with no later job."""
         forced = partition.spec.all_share
         return request.unshared and not forced
 
     def owner(self, node: int) -> str:
-        """The user who has the node to himself; empty where nobody has."""
+        """Return the user who has the node to himself, or an empty string."""
         return next((user for user, nodes, alone in self._jobs.values() if alone and nodes >> node & 1), "")
 
     def started(self, job: Job, now: int) -> None:
         self.add(job)
 
     def add(self, job: Job) -> None:
-        """`job` runs from now on, or on other nodes."""
+        """Take note that `job` runs from now on, or on other nodes."""
         self._jobs[job.id] = (job.user, job.nodes, self.alone(job.sub.request, job.partition))
         if self.unshared(job.sub.request, job.partition):
             self._unshared[job.id] = job.nodes
@@ -70,7 +72,7 @@ class ExclusiveUsers(Observer):
     def open_from(
         self, record: Record, nodes: Bitmap, when: int, entries: Iterable[tuple[int, int, Job]]
     ) -> tuple[Bitmap, int]:
-        """Of `nodes`, those that are open to the record's job from `when` on, and when one more is, 0 for never.
+        """Return those of `nodes` that are open to the record's job from `when` on, and when one more is, 0 for never.
 
         A node opens with the last end among `entries`, what runs by its end. Closed nodes are left out, those closed
         longest first, as long as the job keeps as many as it needs; then none are open, and it has to try again when
@@ -96,7 +98,7 @@ class ExclusiveUsers(Observer):
         return nodes, later
 
     def closed_to(self, job: Job, partition: Partition) -> Bitmap:
-        """The nodes that others' jobs close to `job` in `partition`."""
+        """Return the nodes that others' jobs close to `job` in `partition`."""
         closed = self._owned(job, partition)
         for where in self._unshared.values():
             closed |= where
@@ -106,7 +108,7 @@ class ExclusiveUsers(Observer):
         return closed
 
     def _owned(self, job: Job, partition: Partition) -> Bitmap:
-        """The nodes with jobs of other users, of which one side wants its nodes for its user alone."""
+        """Return the nodes with jobs of other users, if those or `job` want their nodes for one user alone."""
         user, alone = job.user, self.alone(job.sub.request, partition)
         closed = 0
         for owner, where, owned in self._jobs.values():

@@ -39,7 +39,7 @@ class Supposed:
         self._copied = False
 
     def copy(self) -> Supposed:
-        """The same state, to be changed on its own."""
+        """Return the same state, to be changed on its own."""
         new = Supposed(self.table)
         new.idle, new.mixed, new.up = self.idle, self.mixed, self.up
         new.free_cpus, new.free_mem, new.free_gres = self.free_cpus, self.free_mem, self.free_gres
@@ -95,7 +95,7 @@ class Supposed:
 
     @classmethod
     def empty(cls, table: NodeTable) -> Supposed:
-        """The whole cluster without any job."""
+        """Return the whole cluster without any job."""
         state = cls(table)
         state.idle, state.mixed, state.up = table.everything, 0, table.everything
         state.free_cpus, state.free_mem, state.free_gres = table.cpus, table.mem, table.gres

@@ -1,8 +1,8 @@
 """GRES in placement: which nodes have enough, what counts towards totals, what each node gives in the end.
 
-Mirrors select/cons_tres gres_sched.c and gres_select_filter.c (22.05) for devices that are local to no socket: a
-request per node (or socket) filters nodes, one per job or task is counted up while nodes are taken, and nodes with
-more of the GPUs the job can use come first.
+Mirrors select/cons_tres gres_sched.c and gres_select_filter.c (22.05) for devices that are local to no socket. A
+request per node (or socket) filters nodes; one per job or task is counted up while nodes are taken. Nodes with more of
+the GPUs the job can use come first.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ class GpuDefaults(Value):
 
     @classmethod
     def chosen(cls, own: GpuDefaults, others: GpuDefaults) -> GpuDefaults:
-        """A partition's `own`, each for itself, or the cluster's."""
+        """Return a partition's `own` defaults, each for itself, or the cluster's."""
         return cls(others.cpus if own.cpus is None else own.cpus, others.memory if own.memory is None else own.memory)
 
     def complete(self, request: ResourceRequest) -> PerGpu:
-        """What each GPU of `request` brings (_set_gpu_defaults): CPUs by default only where nobody said ``-c``."""
+        """Return what each GPU of `request` brings (_set_gpu_defaults): default CPUs only if ``-c`` is not given."""
         cpus = request.cpus_per_gpu or (0 if request.cpus_given else self.cpus or 0)
         memory = request.mem_per_gpu_mib or self.memory or 0
         asked = request.mem_per_node_mib is not None or request.mem_per_cpu_mib is not None
@@ -104,7 +104,7 @@ def gpu_cpus(wanted: Sequence[Demand], nodes: int | None) -> int:
 
 
 def demands(request: ResourceRequest, table: NodeTable, each: PerGpu) -> tuple[Demand, ...] | None:
-    """What `request` asks for; None when no node has such a GRES. Raises SubmitError for a request Slurm refuses."""
+    """Return the demands of `request`; None if no node has such a GRES. Raises SubmitError as Slurm refuses it."""
     found = []
     for g in request.gres:
         kinds = tuple(k for k, (name, kind) in enumerate(table.gres_kinds)
@@ -155,7 +155,7 @@ def _one_each(gres: tuple[GresRequest, ...]) -> tuple[GresRequest, ...]:
 
 
 def usable(wanted: Sequence[Demand], free_gres: IntArray, idx: IntArray, per_gpu: int, free_mem: IntArray) -> IntArray:
-    """What each node of `idx` has of each demand; shape (n_demands, len(idx)). Memory per GPU may leave some out."""
+    """Return what each node of `idx` has of each demand, (n_demands, len(idx)); memory per GPU may exclude some."""
     have = np.zeros((len(wanted), len(idx)), np.int64)
     for k, demand in enumerate(wanted):
         have[k] = free_gres[list(demand.kinds)][:, idx].sum(axis=0)
@@ -207,7 +207,7 @@ def offer(
 
 
 def preference(wanted: Sequence[Demand], have: IntArray, cpus: IntArray, whole: bool) -> IntArray:
-    """What to add to 256 times a node's weight: nodes with more GPUs the job can use are lighter; shape (n_nodes,)."""
+    """Return what to add to 256 times a node's weight, (n_nodes,): nodes with more usable GPUs are lighter."""
     near = np.zeros(have.shape[1], np.int64)
     for k, demand in enumerate(wanted):
         if demand.is_gpu:
@@ -217,7 +217,7 @@ def preference(wanted: Sequence[Demand], have: IntArray, cpus: IntArray, whole: 
 
 
 def totals(wanted: Sequence[Demand], have: IntArray, idx: IntArray) -> GresNeed | None:
-    """The totals to reach, None when the job asks for GRES per node only."""
+    """Return the totals to reach, None when the job asks for GRES per node only."""
     counted = [k for k, demand in enumerate(wanted) if demand.scope != "node"]
     if not counted:
         return None
@@ -238,8 +238,8 @@ def grant(
     """Per kind how many each node of the allocation gives; the first kind with enough first, spilling into the next.
 
     A total is filled node after node, each node giving at least one, and as many as its CPUs are reserved for; what is
-    missing then comes from whoever has some. Tasks bring theirs. `most_gpus`: what the memory of each node reaches for,
-    which 22.05 looks at when it chooses nodes only, and so may promise more than there is.
+    missing then comes from any node that has some. Tasks bring their own. `most_gpus`: the GPUs that the memory of each
+    node suffices for. 22.05 reads that only when it chooses nodes, and so may promise more than there is.
     """
     given: dict[int, IntArray] = {}
     for demand in wanted:
@@ -266,7 +266,7 @@ def grant(
 
 
 def untouched(table: NodeTable, free_gres: IntArray, idx: IntArray) -> npt.NDArray[np.bool_]:
-    """Which nodes of `idx` have all their GRES free, shape (len(idx),).
+    """Return which nodes of `idx` have all their GRES free, shape (len(idx),).
 
     A job that takes nodes whole takes all their GRES, whatever it asked for. So it starts on no others, also beside
     suspended jobs, which keep theirs (_verify_node_state, job_test.c).
@@ -276,12 +276,12 @@ def untouched(table: NodeTable, free_gres: IntArray, idx: IntArray) -> npt.NDArr
 
 
 def all_of(free_gres: IntArray, idx: IntArray) -> tuple[tuple[int, IntArray], ...]:
-    """Everything the nodes of a job that shares them with nobody have (gres_ctld_job_alloc_whole_node)."""
+    """Return all GRES of the nodes of an exclusive job (gres_ctld_job_alloc_whole_node)."""
     return tuple((kind, row[idx]) for kind, row in enumerate(free_gres) if row[idx].any())
 
 
 def _fill(have: IntArray, most: Sequence[int], total: int, least: int = 1) -> IntArray:
-    """`total` dealt to the nodes in order, at least `least` and at most `most` to each."""
+    """Return `total` dealt to the nodes in order, at least `least` and at most `most` to each."""
     dealt = np.zeros(len(have), np.int64)
     left = total
     for k in range(len(have)):

@@ -18,7 +18,7 @@ from slurmsim.policy.units import Holding, JobUnits, Unit
 
 
 def malformed(units: JobUnits, layout: Mapping[Any, Any], n_nodes: int) -> str:
-    """What is wrong with `layout`, which a stranger made, whatever is free; "" for nothing."""
+    """Return what is wrong with `layout`, which a policy made, whatever is free; "" if nothing is."""
     if units.refusal:
         return f"the job {units.refusal}"
     for node, count in layout.items():
@@ -40,7 +40,7 @@ def lay_out(
     usable: Bitmap,
     placer: Placer,
 ) -> Allocation | None:
-    """What the nodes of `layout`, which is well formed, give the job out of `free`; None if they do not hold it.
+    """Return what the nodes of `layout`, which is well formed, give the job out of `free`; None if they do not hold it.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _grant(
 
 
 def capacities(table: NodeTable, memory_consumable: bool) -> list[Unit]:
-    """What jobs may have of each node when it is empty."""
+    """Return what jobs may have of each node when it is empty."""
     names = sorted({name for name, _ in table.gres_kinds})
     columns = [gres_named(table, table.gres, name).tolist() for name in names]
     memory = table.mem.tolist() if memory_consumable else [0] * table.n
@@ -103,7 +103,7 @@ def capacities(table: NodeTable, memory_consumable: bool) -> list[Unit]:
 
 
 def holdings(job: Job, table: NodeTable, memory_consumable: bool) -> list[Holding]:
-    """What a running job holds, node by node."""
+    """Return what a running job holds, node by node."""
     alloc = job.alloc
     if alloc is None:
         return []

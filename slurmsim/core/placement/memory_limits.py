@@ -1,8 +1,9 @@
 """MaxMemPerCPU and MaxMemPerNode: what they make of a request, or that they keep it out.
 
-Mirrors _valid_pn_min_mem (job_mgr.c, 22.05): more memory a CPU than the limit becomes more CPUs a task; more memory a
-node than the limit on a CPU allows, more CPUs a node; what is beyond a limit on a node waits as MaxMemPerLimit. The
-limit counts whether or not memory is a consumable resource, and a job without any memory asks for a whole node's.
+Mirrors _valid_pn_min_mem (job_mgr.c, 22.05). A job with more memory a CPU than the limit gets more CPUs a task. A job
+with more memory a node than the limit on a CPU allows gets more CPUs a node. A job beyond a limit on a node waits as
+MaxMemPerLimit. The limit counts whether or not memory is a consumable resource, and a job without any memory asks for a
+whole node's.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class MemoryBounds(Value):
 
     @classmethod
     def chosen(cls, own: MemoryBounds, others: MemoryBounds) -> MemoryBounds:
-        """A partition's `own`, of either kind, or the cluster's."""
+        """Return a partition's `own`, of either kind, or the cluster's."""
         return own if own.per_cpu is not None or own.per_node is not None else others
 
 
@@ -67,7 +68,7 @@ class Fitted(Value):
 def fit_memory(
     request: ResourceRequest, partition: Partition, table: NodeTable, default: MemoryBounds, limit: MemoryBounds
 ) -> Fitted:
-    """`request` as the memory limit of `partition` leaves it. Memory asked for per GPU is not limited."""
+    """Return `request` as the memory limit of `partition` leaves it. Memory asked for per GPU is not limited."""
     least = request.cpus_per_task * request.tasks_apart
     as_it_is = Fitted(request, least, False, request.cpus_per_task)
     if not (limit.per_cpu or limit.per_node) or request.mem_per_gpu_mib is not None or not partition.mask:

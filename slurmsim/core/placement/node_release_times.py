@@ -40,7 +40,7 @@ class NodeReleaseTimes:
         self._free = [idle]
 
     def free_after(self, p: int) -> Bitmap:
-        """Nodes free once the first `p` jobs are gone, where jobs hold whole nodes."""
+        """Return nodes free once the first `p` jobs are gone, where jobs hold whole nodes."""
         free = self._free
         for k in range(len(free) - 1, p):
             free.append(free[k] | self._nodes[k])
@@ -60,12 +60,12 @@ class NodeReleaseTimes:
             yield last + 1
 
     def last_end(self, first: int, gone: int, nodes: Bitmap) -> int:
-        """The last end among the jobs from `first` up to `gone` that held one of `nodes`; of the last if none did."""
+        """Return the last end of the jobs from `first` up to `gone` on one of `nodes`; that of the last if none was."""
         held = (k for k in range(gone - 1, first - 1, -1) if self._nodes[k] & nodes)
         return self.ends[next(held, gone - 1)]
 
     def in_batches(self, reach: Bitmap, linear: int, first: int = 0, until: int | None = None) -> Iterator[int]:
-        """How many jobs are gone at each test of Slurm's future test (select/cons_tres _will_run_test, 22.05).
+        """Return how many jobs are gone at each test of Slurm's future test (select/cons_tres _will_run_test, 22.05).
 
         Only jobs on the nodes of `reach` count. The first end rounded up to the next multiple of 30 s is the origin;
         the first batch reaches 30 s beyond it, later ones 60, 120, … (with bf_window_linear: 30 + `linear`,
@@ -99,7 +99,7 @@ class NodeReleaseTimes:
             at = p if nodes[p] & reach else self._next(p + 1, reach)
 
     def _next(self, at: int, reach: Bitmap) -> int:
-        """The first job from `at` on with a node of `reach`."""
+        """Return the first job from `at` on with a node of `reach`."""
         nodes = self._nodes
         n = len(nodes)
         while at < n and not nodes[at] & reach:
@@ -112,7 +112,7 @@ class NodeReleaseTimes:
         return self.ends[p - 1] if 0 < p <= len(self.ends) else None
 
     def first_with(self, need: int, mask: Bitmap, linear: int, exact: bool) -> int | None:
-        """How many jobs must be gone for `need` nodes of `mask` to be free, None if that is never so.
+        """Return how many jobs must be gone for `need` nodes of `mask` to be free, None if that is never so.
 
         Counts what `free_after` says, at the moments of `in_batches`, or after every end when `exact`.
         """
@@ -126,7 +126,7 @@ class NodeReleaseTimes:
         return self._batch_with(p, mask, linear) if p <= len(self.ends) else None
 
     def _fewest_gone(self, need: int, mask: Bitmap) -> int | None:
-        """The fewest jobs after which `need` nodes of `mask` are free; None if there are never that many.
+        """Return the fewest jobs after which `need` nodes of `mask` are free; None if there are never that many.
 
         No fewer than those with which all nodes together are enough; and what is then still missing takes at least as
         many more as give that much back.
@@ -141,7 +141,7 @@ class NodeReleaseTimes:
         return None
 
     def _batch_with(self, p: int, reach: Bitmap, linear: int) -> int:
-        """The first moment of `in_batches` with the first `p` jobs gone, the last of which is on `reach`.
+        """Return the first moment of `in_batches` with the first `p` jobs gone; the last of them is on `reach`.
 
         Whether the future test was made after the job that counted before or not, its window then just reaches the job
         after that one; so nothing else of what came before matters.
@@ -163,7 +163,7 @@ class NodeReleaseTimes:
         return (following if following < n else self._last(batch, reach)) + 1
 
     def _last(self, at: int, reach: Bitmap) -> int:
-        """The last job before `at` with a node of `reach`, -1 if there is none."""
+        """Return the last job before `at` with a node of `reach`, -1 if there is none."""
         nodes = self._nodes
         at -= 1
         while at >= 0 and not nodes[at] & reach:

@@ -58,7 +58,7 @@ class NodeSets:
         self._known: dict[Bitmap, NodeSet] = {}
 
     def of(self, mask: Bitmap) -> NodeSet:
-        """The nodes `mask`."""
+        """Return the set of the nodes `mask`."""
         found = self._known.get(mask)
         if found is None:
             if len(self._known) >= MOST:

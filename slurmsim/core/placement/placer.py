@@ -76,22 +76,22 @@ class Placer:
 
     @property
     def takes_runs(self) -> bool:
-        """Whether equal whole nodes are taken by runs alone (`pick_equal`), unless a partition wants others.
+        """True if equal whole nodes are taken by runs alone (`pick_equal`), unless a partition wants others.
 
         First of those that are not powered down.
         """
         return not (self.busy_first or self.serial_last or self.first_node_serves)
 
     def possible(self, request: CompiledRequest) -> bool:
-        """Whether the request could ever run on the cluster as configured, all nodes up and free."""
+        """Return True if the request could ever run on the cluster as configured, all nodes up and free."""
         if request.possible is None:
             request.possible = self.could_serve(request)
         return request.possible
 
     def could_serve(self, request: CompiledRequest, within: Bitmap | None = None) -> bool:
-        """Whether the nodes, all or those of `within`, could serve the request if no job had them.
+        """Return True if the nodes, all or those of `within`, could serve the request if no job had them.
 
-        More tasks than CPUs for them do not count: whoever has them waits for resources.
+        A job with more tasks than its CPUs can take passes: it waits for resources.
         """
         short, request.tasks_short = request.tasks_short, 0
         found = self.place(request, Supposed.empty(self.table), within)
@@ -99,14 +99,14 @@ class Placer:
         return found is not None
 
     def fits(self, request: CompiledRequest, within: Bitmap | None = None) -> bool:
-        """Whether the request could start now (inside `within` when given)."""
+        """Return True if the request could start now (inside `within` when given)."""
         if request.by_count:
             need = request.node_need
             return need <= request.max_nodes and self._idle(request.candidates, within)[1] >= need
         return self.place(request, self.table, within) is not None
 
     def _idle(self, candidates: Bitmap, within: Bitmap | None) -> tuple[Bitmap, int]:
-        """The usable nodes without a job of `candidates` inside `within`, and how many they are.
+        """Return the usable nodes without a job of `candidates` inside `within`, and how many they are.
 
         A pass asks this of the same sets again and again while nothing starts; counting 18,688 bits takes a while.
         """
@@ -135,7 +135,7 @@ class Placer:
         self, request: CompiledRequest, free: FreeState, within: Bitmap | None = None, *, rough: bool = False,
         later: bool = False, prefer: Bitmap = 0, heavier: Bitmap = 0,
     ) -> Allocation | None:  # fmt: skip
-        """Nodes and shares for the request out of `free`, or None.
+        """Return nodes and shares for the request out of `free`, or None.
 
         `rough` leaves the shares out of a part-node allocation: only its nodes are wanted. `later`: for a start in
         the future, which bf_busy_nodes treats differently. `prefer`: nodes taken before all others.
@@ -159,7 +159,7 @@ class Placer:
             if inside is not None:
                 return inside
         bias = UNBIASED
-        if prefer or heavier:  # what holds for no candidate or for all of them moves nobody
+        if prefer or heavier:  # a preference for no candidate, or for all, changes no choice
             prefer, heavier = (0 if some & mask == mask else some & mask for some in (prefer, heavier))
             bias = Bias(prefer, heavier) if prefer or heavier else UNBIASED
         if request.by_count and bias is UNBIASED:
@@ -194,7 +194,7 @@ class Placer:
         later: bool,
         bias: Bias,
     ) -> Allocation | None:
-        """Nodes of `mask` and shares of them; `busy` says which cores count as taken (None: those that are)."""
+        """Return nodes of `mask` and shares of them; `busy` says which cores count as taken (None: those that are)."""
         if mask.bit_count() < request.min_nodes or request.required & ~mask:
             return None
         if request.whole:
@@ -259,7 +259,7 @@ class Placer:
         return max(request.node_need, min(request.most_needed, n))
 
     def _pick_whole(self, request: CompiledRequest, mask: Bitmap, later: bool, idle: Bitmap) -> Bitmap:
-        """The nodes `choose_whole` would take out of `mask`, which has enough, while `idle` are without a job."""
+        """Return the nodes `choose_whole` would take of `mask`, which has enough, if `idle` are without a job."""
         need = self._need(request, mask.bit_count())
         return runs_mask(self._pick_runs(request, mask, need, request.node_need, later, idle))
 
@@ -301,7 +301,7 @@ class Placer:
         return found.copy()
 
     def whole_nodes(self, request: CompiledRequest, chosen: Bitmap, n_nodes: int) -> Allocation:
-        """The `n_nodes` whole nodes `chosen`, whatever is free."""
+        """Return the allocation of the `n_nodes` whole nodes `chosen`, whatever is free."""
         n_cpus = int(self.table.cpus[to_indices(chosen)].sum())
         return self._whole(request, chosen, None, n_nodes, n_cpus)
 
@@ -329,7 +329,7 @@ class Placer:
         return Allocation(chosen, True, n_nodes, n_cpus, cpus, mem, gres, runs=runs)
 
     def _usable(self, request: CompiledRequest, free: FreeState, idx: IntArray, cpus: IntArray) -> IntArray:
-        """Of the free `cpus` of nodes `idx` those this request could use, 0 where none; shape (len(idx),)."""
+        """Return those of the free `cpus` of nodes `idx` this request could use, 0 where none; shape (len(idx),)."""
         table = self.table
         if request.max_cpus_per_node is not None:
             used = free.used_by[request.partition.index][idx]
@@ -437,7 +437,7 @@ class Placer:
         required: set[int],
         later: bool,
     ) -> dict[int, int] | None:
-        """Nodes of `idx` and CPUs taken from each."""
+        """Return nodes of `idx` and CPUs taken from each."""
         if required and not set(idx.tolist()).issuperset(required):
             return None
         if request.spread and self.spreads_by_weight and ask.max_nodes != 1:
@@ -473,7 +473,7 @@ class Placer:
     def _order(
         self, request: CompiledRequest, idx: IntArray, cpus: IntArray, weight: IntArray, later: bool
     ) -> list[int] | None:
-        """The order nodes are taken in where it is not the best fit over neighbours; lighter nodes always first."""
+        """Return the order of taking nodes if it is not the best fit over neighbours; lighter nodes come first."""
         if request.spread:
             return [int(i) for i in idx[np.lexsort((idx, weight))]]
         if later and self.busy_first and not request.contiguous:
@@ -487,7 +487,7 @@ class Placer:
         return None
 
     def _allocation(self, request: CompiledRequest, free: FreeState, nodes: list[int], each: list[int]) -> Allocation:
-        """The nodes, which ascend, with what the job gets of the CPUs `each` it may have of them."""
+        """Return the allocation of the ascending nodes, with what the job gets of the CPUs `each` it may have."""
         table = self.table
         idx = np.fromiter(nodes, np.int64, len(nodes))
         chosen = from_ascending(nodes)

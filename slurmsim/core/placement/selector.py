@@ -40,17 +40,17 @@ class Try(Value):
     chosen: bool = False
 
     def ended(self, releases: NodeReleaseTimes) -> int:
-        """How many jobs are gone at the instant tried."""
+        """Return how many jobs are gone at the instant tried."""
         return (bisect_right if self.chosen else bisect_left)(releases.ends, self.start)
 
     def begin(self, releases: NodeReleaseTimes, gone: int, nodes: Bitmap) -> int:
-        """The start on `nodes` with the first `gone` jobs taken away."""
+        """Return the start on `nodes` with the first `gone` jobs taken away."""
         return releases.last_end(self.ended(releases), gone, nodes) if self.chosen else releases.ends[gone - 1]
 
     def suppositions(
         self, releases: NodeReleaseTimes, now: int, reach: Bitmap, window_linear: int
     ) -> Iterator[tuple[int, bool]]:
-        """How many jobs are supposed to be gone, in order (_will_run_test, 24.11).
+        """Return how many jobs are supposed to be gone, in order (_will_run_test, 24.11).
 
         And whether there are some among them that do not end before the try.
         """
@@ -99,7 +99,7 @@ class Selector(Placer):
         self._found_in_turn = 0  # looks for a place
 
     def fits(self, request: CompiledRequest, within: Bitmap | None = None) -> bool:
-        """Whether the request could start now (inside `within` when given)."""
+        """Return True if the request could start now (inside `within` when given)."""
         if request.by_count or not self.shares.serves(request, self):
             return super().fits(request, within)
         if self.shares.serves_now(request, self):
@@ -185,7 +185,7 @@ class Selector(Placer):
     def _future_of_share(
         self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool
     ) -> Forecast | None:
-        """The same, by the kernel."""
+        """Return the same, by the kernel."""
         reach = self._indices(within & request.candidates & self.table.up)
         found = self.shares.future(request, reach, running, exact, self)
         if found is None:
@@ -194,7 +194,7 @@ class Selector(Placer):
         return Forecast(self.begin(self.releases_of(running).ends[gone - 1], now, exact) if gone else now, nodes)
 
     def begin(self, end: int, now: int, exact: bool = False) -> int:
-        """The start of what waits for a job that is to end at `end`.
+        """Return the start of a job that waits for another one to end at `end`.
 
         As select/linear says it is never before the next second; otherwise it may lie in the past.
         """
@@ -203,7 +203,7 @@ class Selector(Placer):
     def future_supposing(
         self, request: CompiledRequest, nodes: Any, ends: Sequence[int], now: int, within: Bitmap
     ) -> Forecast | None:
-        """The same on nodes as they are supposed to be, whose jobs have these `ends` (`Suppositions`)."""
+        """Return the same for supposed nodes, where jobs have these `ends` (`Suppositions`)."""
         reach = self._indices(within & request.candidates & self.table.up)
         found = future_on(nodes, request, reach, self, False)
         return None if found is None else Forecast(self.begin(ends[found[0] - 1], now) if found[0] else now, found[1])
@@ -246,7 +246,7 @@ class Selector(Placer):
         return None
 
     def _supposed(self, running: Sequence[tuple[int, int, Job]], taken: int) -> Supposed:
-        """The free state without the first `taken` running jobs, kept until the running jobs change."""
+        """Return the free state without the first `taken` running jobs, kept until the running jobs change."""
         states = self._states
         if not states:
             states.append(Supposed(self.table))
@@ -257,7 +257,7 @@ class Selector(Placer):
         return states[taken]
 
     def releases_of(self, running: Sequence[tuple[int, int, Job]]) -> NodeReleaseTimes:
-        """A snapshot of the running jobs and idle nodes, the same until either changes."""
+        """Return a snapshot of the running jobs and idle nodes, the same until either changes."""
         if self._releases is None:
             self._releases = NodeReleaseTimes(running, self.table.idle)
         return self._releases
@@ -265,7 +265,7 @@ class Selector(Placer):
     def _future_by_count(
         self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool
     ) -> Forecast | None:
-        """The same for whole, equal nodes where every running job holds whole nodes: only counts matter."""
+        """Return the same for whole, equal nodes if every running job holds whole nodes: only counts matter."""
         releases = self.releases_of(running)
         need = request.node_need
         if need > request.max_nodes:
@@ -284,7 +284,7 @@ class Selector(Placer):
         return Forecast(start, None, lambda: self._pick_whole(request, free, not exact, idle))
 
     def earliest_by_count(self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int) -> int:
-        """A lower bound of every forecast for `request`, whatever nodes are left out; `now` if counting says nothing.
+        """Return a lower bound of every forecast for `request`, on any nodes; `now` if counting tells nothing.
 
         The end of the job with which, all nodes taken together, enough have been given back for the first time.
         """
@@ -300,7 +300,7 @@ class Selector(Placer):
     def too_few_by(
         self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], within: Bitmap, time: int
     ) -> bool:
-        """Whether `future` would name an instant after `time`, or none, as far as counting tells."""
+        """Return True if `future` would name an instant after `time`, or none, as far as counting tells."""
         if not request.by_count or self.table.mixed & request.candidates:
             return False
         releases = self.releases_of(running)
@@ -310,7 +310,7 @@ class Selector(Placer):
         return (within & request.candidates & self.table.up & releases.free_after(p)).bit_count() < request.node_need
 
     def forget_future(self) -> None:
-        """The running jobs or usable nodes changed: what was remembered of them no longer holds."""
+        """Forget what was remembered of the running jobs or usable nodes, as they have changed."""
         self.forgotten += 1
         self._releases = None
         if self._forecasts:
@@ -322,7 +322,7 @@ class Selector(Placer):
 
 
 class Forecast:
-    """When a job could start, and on which nodes; those are chosen only when somebody asks for them."""
+    """When a job could start, and on which nodes; these are chosen when they are first read."""
 
     __slots__ = ("_choose", "_nodes", "start")
 

@@ -60,18 +60,18 @@ class Shares:
         return Shares, (self.table,)
 
     def forget(self) -> None:
-        """The nodes are not what they were: their weights or GRES have been altered."""
+        """Forget the nodes, as their weights or GRES have been altered."""
         self._nodes = None
         self._more = []
         self._bounds.clear()
         self._current = self._told = self._bounds_of = -1
 
     def serves_somebody(self, selector: Selecting) -> bool:
-        """Whether the kernel is asked at all: no cores are shared, and busy nodes do not come first."""
+        """Return True if the kernel is asked at all: no cores are shared, and busy nodes do not come first."""
         return self.wanted and not selector.busy_first and self.table.cores is None
 
     def serves(self, request: CompiledRequest, selector: Selecting) -> bool:
-        """Whether the kernel can say where `request` goes."""
+        """Return True if the kernel can say where `request` goes."""
         if not self.serves_somebody(selector):
             return False
         if selector.serial_last and request.min_cpus == request.min_nodes == 1:
@@ -80,11 +80,11 @@ class Shares:
         return asked is not None and not (selector.first_node_serves and asked[MAX_NODES_] == 1)
 
     def fits(self, request: CompiledRequest, reach: IntArray, selector: Selecting) -> bool:
-        """Whether `request` could start now on the nodes `reach`, which are up."""
+        """Return True if `request` could start now on the nodes `reach`, which are up."""
         return bool(self._with_free(selector).fits(reach, request.columns))
 
     def serves_now(self, request: CompiledRequest, selector: Selecting) -> bool:
-        """Whether the kernel can say which share of nodes `request` gets of what is free."""
+        """Return True if the kernel can say which share of nodes `request` gets of what is free."""
         return not (request.whole or request.gres) and self.serves(request, selector)
 
     def place(
@@ -113,7 +113,7 @@ class Shares:
         return future_on(self.with_jobs(running, selector), request, reach, selector, exact)
 
     def supposing(self, state: Supposed, running: Sequence[tuple[int, int, Job]], selector: Selecting) -> Any:
-        """The kernel's nodes as they would be in `state`, where those of `running` run."""
+        """Return the kernel's nodes as they would be in `state`, where those of `running` run."""
         nodes = self._new(selector.asleep)
         nodes.restart(*self._free(state))
         self._tell_all(nodes, running)
@@ -132,11 +132,11 @@ class Shares:
         return found
 
     def up_to_date(self, selector: Selecting) -> Any:
-        """The kernel's nodes, if they have all that is free now and all running jobs; else None."""
+        """Return the kernel's nodes, if they have all that is free now and all running jobs; else None."""
         return self._nodes if self._told == self._current == selector.forgotten else None
 
     def with_jobs(self, running: Sequence[tuple[int, int, Job]], selector: Selecting) -> Any:
-        """The kernel's nodes, with what is free now and the running jobs."""
+        """Return the kernel's nodes, with what is free now and the running jobs."""
         nodes = self._with_free(selector)
         if self._told != selector.forgotten and not self._tell_more(running):
             self._restart(selector)
@@ -145,12 +145,12 @@ class Shares:
         return nodes
 
     def started(self, entry: tuple[int, int, Job], selector: Selecting) -> None:
-        """A job has started, (end, id, job) among the running; that is what was just forgotten for."""
+        """Add a started job, `entry` among the running ones, for which the selector has just forgotten its answers."""
         if self._only_starts_since(selector.forgotten - 1):
             self._more.append(entry)
 
     def _only_starts_since(self, forgotten: int) -> bool:
-        """Whether all that had changed by then, since the running jobs were told, is that those of `_more` began."""
+        """Return True if only the jobs of `_more` have begun by then, since the kernel was told the running jobs."""
         return self._told >= 0 and self._told + len(self._more) == forgotten
 
     def _tell_more(self, running: Sequence[tuple[int, int, Job]]) -> bool:
@@ -176,7 +176,7 @@ class Shares:
                 nodes.has(kind, _column(np.full(alloc.n_nodes, count) if isinstance(count, int) else count))
 
     def _known(self, selector: Selecting) -> Any:
-        """The kernel's nodes, with what seldom changes of them."""
+        """Return the kernel's nodes, with their rarely changing attributes."""
         if self._nodes is None:
             self._nodes = self._new(selector.asleep)
         elif self._asleep != selector.asleep:
@@ -185,18 +185,18 @@ class Shares:
         return self._nodes
 
     def _new(self, asleep: Bitmap) -> Any:
-        """The kernel's nodes before anything is told but what seldom changes of them."""
+        """Return new nodes of the kernel, with their rarely changing attributes alone."""
         table, n_kinds = self.table, len(self.table.gres_kinds)
         columns = _column(table.cpus), _column(table.mem), _column(table.grain), self._weights(asleep)
         return load("placement").Nodes(*columns, n_kinds)
 
     def _weights(self, asleep: Bitmap) -> array[int]:
-        """Those of the nodes; of those that are powered down more than any other."""
+        """Return the weights of the nodes; powered-down nodes weigh more than any other."""
         more = to_bools(asleep, self.table.n).astype(np.int64) << ASLEEP_BITS if asleep else 0
         return _column(self.table.weight + more)
 
     def _with_free(self, selector: Selecting) -> Any:
-        """The kernel's nodes, with what is free now."""
+        """Return the kernel's nodes, with what is free now."""
         nodes = self._known(selector)
         if self._current != selector.forgotten:
             if self._only_starts_since(selector.forgotten):
@@ -207,12 +207,12 @@ class Shares:
         return nodes
 
     def _restart(self, selector: Selecting) -> None:
-        """Tell the kernel what is free now, and that nobody runs."""
+        """Tell the kernel what is free now, and that no job runs."""
         self._current, self._told, self._more = selector.forgotten, -1, []
         self._known(selector).restart(*self._free(self.table))
 
     def _free(self, state: NodeTable | Supposed) -> tuple[array[int], ...]:
-        """What is free there: CPUs, MiB and GRES of nodes, whether a job may have or share each, and jobs of each."""
+        """Return the free CPUs, MiB and GRES of nodes, whether a job may have or share each, and the jobs of each."""
         n = self.table.n
         is_open = to_bools(state.idle | state.mixed, n)
         jobs = np.where(to_bools(state.mixed, n), state.n_jobs, ~to_bools(state.idle, n))
@@ -237,7 +237,7 @@ class Suppositions:
         self, key: Hashable, shares: Shares, selector: Selecting,
         suppose: Callable[[], tuple[Supposed, Sequence[tuple[int, int, Job]]]],
     ) -> tuple[Any, list[int]]:  # fmt: skip
-        """The nodes, and the ends of those who run on them; `suppose` says how they are if `key` is not known."""
+        """Return the nodes and the ends of their running jobs; `suppose` makes them if `key` is unknown."""
         found = self._known.get(key)
         if found is None:
             state, running = suppose()

@@ -1,9 +1,9 @@
 """OverSubscribe=YES:n and FORCE:n: several jobs on one core, in up to n rows a partition.
 
-Mirrors select/cons_tres (22.05): _verify_node_state (which nodes a job may enter at all), steps 1, 3 and 4 of _job_test
-(idle cores; idle among partitions of the same tier; row by row in the job's own partition, fullest row first) and the
-rows of part_data.c. A core here is the smallest share of a node a job can get (`NodeTable.grain`). Which cores a job
-gets decides which are left for the next: the lowest free ones, as the default distribution does on one socket.
+Mirrors select/cons_tres (22.05): _verify_node_state (which nodes a job may enter at all), steps 1, 3 and 4 of
+_job_test, and the rows of part_data.c. Those steps try idle cores; then cores idle among partitions of the same tier;
+then the rows of the job's own partition, fullest row first. A core here is the smallest share of a node a job can get
+(`NodeTable.grain`). A job gets the lowest free cores, as the default distribution does on one socket.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _both(one: Taken, other: Taken) -> Taken:
 
 
 def shares_cores(partitions: Iterable[Partition]) -> bool:
-    """Whether several jobs may have one core: of one partition, or of one with FORCE and another on its nodes."""
+    """Return True if jobs may share a core: those of one partition, or of one with FORCE and another."""
     known = [p for p in partitions if p.spec.oversubscribe != "EXCLUSIVE"]
     for p in known:
         if p.spec.oversubscribe in ("YES", "FORCE") and p.spec.oversubscribe_max > 1:
@@ -48,12 +48,12 @@ def shares_cores(partitions: Iterable[Partition]) -> bool:
 
 
 def takes_turns(cluster: ClusterSpec) -> bool:
-    """Whether the configuration has a gang scheduler: PreemptMode with GANG, and not select/linear."""
+    """Return True if the configuration has a gang scheduler: PreemptMode with GANG, and not select/linear."""
     return "GANG" in cluster.option("PreemptMode") and cluster.option("SelectType") != "select/linear"
 
 
 def preempts_by_tier(cluster: ClusterSpec) -> bool:
-    """Whether the configuration preempts by tiers of partitions."""
+    """Return True if the configuration preempts by tiers of partitions."""
     return bool(cluster.option("PreemptType") == "preempt/partition_prio")
 
 
@@ -83,10 +83,10 @@ class SharedCores:
         self.rows: dict[int, list[Taken]] = {}
         self.sole_jobs: dict[int, int] = {}  # node -> jobs there that share no core
         self.sole: Bitmap = 0
-        self.kept: Taken = {}  # cores that are not to be given, whoever has them
+        self.kept: Taken = {}  # cores that are not to be given, in use or not
 
     def copy(self) -> SharedCores:
-        """The same state, to be changed on its own."""
+        """Return the same state, to be changed on its own."""
         new = self.emptied()
         new.rows = {index: [row.copy() for row in rows] for index, rows in self.rows.items()}
         new.sole_jobs, new.sole = self.sole_jobs.copy(), self.sole
@@ -94,13 +94,13 @@ class SharedCores:
         return new
 
     def keeping(self, kept: Taken) -> SharedCores:
-        """A copy in which `kept` are not given to anybody either."""
+        """Return a copy in which no job gets the cores `kept` either."""
         new = self.copy()
         new.kept = _both(self.kept, kept)
         return new
 
     def taken_by(self, a: Allocation) -> Taken:
-        """The cores of allocation `a`."""
+        """Return the cores of allocation `a`."""
         if a.share is not None:
             return a.share.cores
         return {node: (1 << self.size[node]) - 1 for node in a.indices().tolist()}
@@ -108,9 +108,9 @@ class SharedCores:
     def hold(self, a: Allocation, partition: int, *, runs: bool) -> None:
         """Put allocation `a` of a job of `partition` into a row, as after a change of partitions, if it `runs`.
 
-        Who was started where nobody shared cores shares none with those who come: slurmctld keeps how a job was
-        started (node_req), and lets others in by what partitions are now (select_p_reconfigure, _is_node_busy). Which
-        cores such a job has nobody knew before; it has the lowest that are free.
+        A job that started where no cores were shared shares none with later jobs: slurmctld keeps how a job was
+        started (node_req), and lets others in by what partitions are now (select_p_reconfigure, _is_node_busy). The
+        cores of such a job were not known before; it gets the lowest free ones.
         """
         if a.share is None:
             taken = self._union(range(len(self.n_rows)))
@@ -121,7 +121,7 @@ class SharedCores:
             self.add(a.share, crowd=True)
 
     def emptied(self) -> SharedCores:
-        """The state without any job."""
+        """Return the state without any job."""
         return SharedCores(self.table, self.partitions, by_tier=self.by_tier, size=self.size)
 
     # -- choosing -------------------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ class SharedCores:
 
     @staticmethod
     def _keeps(theirs: Partition, mine: Partition) -> bool:
-        """Whether jobs of `theirs` keep their cores from those of `mine`, whatever rows there are."""
+        """Return True if jobs of `theirs` keep their cores from those of `mine`, whatever rows there are."""
         return theirs.tier > mine.tier or theirs.spec.preempt_mode == "OFF"
 
     def _trial(self, request: CompiledRequest, mask: Bitmap, busy: Taken) -> tuple[Bitmap, Taken]:
@@ -169,7 +169,7 @@ class SharedCores:
         return found
 
     def _shared_elsewhere(self, own: int) -> Bitmap:
-        """Nodes where jobs of other partitions that share cores run."""
+        """Return nodes where jobs of other partitions that share cores run."""
         found: list[int] = []
         for index, rows in self.rows.items():
             if index != own and self.n_rows[index] > 1:
@@ -188,7 +188,7 @@ class SharedCores:
         return free
 
     def pick(self, a: Allocation, busy: Taken) -> Taken:
-        """The cores allocation `a` takes on its nodes: the lowest ones that `busy` leaves."""
+        """Return the cores allocation `a` takes on its nodes: the lowest ones that `busy` leaves."""
         cpus = a.cpus if not isinstance(a.cpus, int) else np.full(a.n_nodes, a.cpus, np.int64)
         picked: Taken = {}
         for node, n_cpus in zip(a.indices().tolist(), cpus.tolist(), strict=True):

@@ -1,8 +1,8 @@
 """topology/tree: nodes as close together in the network as possible.
 
-Mirrors select/cons_tres _eval_nodes_topo (22.05): of the lowest-weight nodes that suffice, leaf switches are filled one
-after another; each time the leaf nearest to those used already, the tightest that holds all that is missing or, if
-none does, the one under the tightest parent, with the most nodes.
+Mirrors select/cons_tres _eval_nodes_topo (22.05). Of the lowest-weight nodes that suffice, leaf switches are filled one
+after another. Each time the leaf nearest to those used already is next: the tightest that holds all missing nodes. If
+none does, it is the leaf with the most nodes under the tightest parent.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class SwitchTree:
         return way[j] + steps
 
     def leaves_of(self, nodes: Bitmap) -> int:
-        """How many leaf switches `nodes` are on."""
+        """Return how many leaf switches `nodes` are on."""
         return sum(1 for leaf in self.leaves if self.nodes[leaf] & nodes)
 
     def evaluate(
@@ -130,7 +130,7 @@ class _Search:
                 self.forced[i] = True
 
     def _top(self) -> int:
-        """The switch the job stays below: over all required nodes, else over the lightest ones; -1 for none."""
+        """Return the switch the job stays below: over all required nodes, else over the lightest ones; -1 for none."""
         tree, level = self.tree, self.tree.level
         needed = from_indices(sorted(self.required))
         masks = [(w, from_indices(nodes)) for w, nodes in self.groups]

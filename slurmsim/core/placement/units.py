@@ -18,7 +18,7 @@ NO_UNIT = Unit(0)
 
 
 def units_of(request: CompiledRequest, table: NodeTable) -> JobUnits:
-    """The request as units; worked out once."""
+    """Return the request as units; worked out once."""
     found: JobUnits | None = request.job_units
     if found is None:
         found = request.job_units = _units_of(request, table)
@@ -44,7 +44,7 @@ def _refused(request: CompiledRequest, why: str) -> JobUnits:
 
 
 def _refusal(request: CompiledRequest, table: NodeTable) -> str:
-    """What is asked for that no layout can say, "" for nothing."""
+    """Return the part of the request that no layout can describe, or ""."""
     given = request.asked
     for held, what in (
         (given.overcommit, "shares CPUs among its tasks (--overcommit)"),
@@ -69,13 +69,13 @@ def _refusal(request: CompiledRequest, table: NodeTable) -> str:
 
 
 def _kinds_named(table: NodeTable, kinds: tuple[int, ...]) -> list[int]:
-    """All kinds with the name of these, which are of one name."""
+    """Return all kinds with the name of `kinds`, which have one name."""
     name = table.gres_kinds[kinds[0]][0]
     return [k for k, (other, _) in enumerate(table.gres_kinds) if other == name]
 
 
 def _is_per_node(request: CompiledRequest) -> bool:
-    """Whether a unit is a node's share: something is asked for per node, or nodes are counted."""
+    """Return True if a unit is a node's share: something is asked for per node, or nodes are counted."""
     if request.mem_node or request.mem_all or any(demand.scope == "node" for demand in request.gres):
         return True
     return request.min_nodes > 1 or request.max_nodes < _n_tasks(request)
@@ -86,7 +86,7 @@ def _n_tasks(request: CompiledRequest) -> int:
 
 
 def _whole_nodes(request: CompiledRequest, table: NodeTable, idx: IntArray) -> JobUnits:
-    """Nodes to itself: a unit is a node, and all its CPUs are taken."""
+    """Return the units of a job with whole nodes: a unit is a node, and all its CPUs are taken."""
     cpus = table.cpus[idx]
     if (cpus != cpus[0]).any():
         return _refused(request, "takes whole nodes, which are of different sizes")
@@ -143,7 +143,7 @@ def _tasks(request: CompiledRequest, table: NodeTable, idx: IntArray) -> JobUnit
 def _units(
     request: CompiledRequest, table: NodeTable, idx: IntArray, count: int, tasks: int, per_node: int
 ) -> JobUnits:
-    """`count` units of `tasks` tasks each."""
+    """Return `count` units of `tasks` tasks each."""
     gres: dict[str, int] = {}
     brought = gpus = 0
     for demand in request.gres:

@@ -50,7 +50,7 @@ class Buffers(Observer):
         self._last = -1 << 62  # the latest turn anybody in the queue was given
 
     def enter(self, job: Job) -> bool:
-        """Whether `job`, which may start, is let in; it has its place then, else it shows why not."""
+        """Return True if `job`, which may start, is let in; it has its place then, else it shows why not."""
         if job.id in self.places:
             return True
         sight = sight_of(job)
@@ -116,5 +116,5 @@ class Buffers(Observer):
 
 
 def sight_of(job: Job) -> Sight:
-    """What a discipline judges `job` by."""
+    """Return what a discipline judges `job` by."""
     return Sight(min(request.node_need for request in job.requests), job.time_limit_s, job.user)

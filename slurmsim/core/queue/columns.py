@@ -1,7 +1,7 @@
 """The queue as columns, so that all priorities can be recalculated at once.
 
-One slot a record: what its priority is made of, weighted, and the priority it has. A kernel adds the factors up, in
-slurmctld's order of summation; only records whose priority changes are touched.
+One slot a record: the weighted factors of its priority, and the priority it has. A kernel adds the factors up, in
+slurmctld's order of summation. Only records with a changed priority are touched.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class QueueColumns(Watcher):
     plugin
         The factors.
     queue
-        Whose records.
+        The queue with the records.
     n_branches
         Associations; the place after the last stands for none.
     """
@@ -73,7 +73,7 @@ class QueueColumns(Watcher):
         self._fill(record, at)
 
     def removed(self, record: Record) -> None:
-        """`record` has left the queue."""
+        """Take note that `record` has left the queue."""
         slot = record.slot
         self._records[slot] = None
         self._fixed[slot] = True
@@ -81,7 +81,7 @@ class QueueColumns(Watcher):
         self._free.append(slot)
 
     def edited(self, job: Job) -> None:
-        """What a queued job asks for, since when it accrues age, or its priority has changed."""
+        """Note a change of a queued job: its request, its accrual of age, or its priority."""
         for record in self.queue.jobs.get(job.id, ()):
             self._priority[record.slot] = record.priority
             self._fill(record, job.partitions.index(record.partition))
@@ -96,7 +96,7 @@ class QueueColumns(Watcher):
         self._several[slot] = len(job.partitions) > 1
 
     def agrees(self) -> bool:
-        """Whether slots and records belong together, for checks."""
+        """Return True if slots and records belong together, for checks."""
         records = [record for records in self.queue.jobs.values() for record in records]
         mine = sum(record is not None for record in self._records)
         return mine == len(records) and all(
@@ -111,7 +111,7 @@ class QueueColumns(Watcher):
         return [row for row in rows if row != self._nobody]
 
     def changes(self, now: int, fairshare: npt.NDArray[np.float64] | None) -> tuple[list[Record], list[int]]:
-        """Records whose priority at `now` is not the one they have, and the new ones.
+        """Return the records with another priority at `now`, and their new priorities.
 
         `fairshare` holds the factors of all associations, shape (n_branches,).
         """

@@ -26,7 +26,7 @@ class Deadlines:
         self.jobs: dict[int, Job] = {}
 
     def register(self, job: Job) -> None:
-        """A new job with a deadline. One without any limit of its own needs at least a minute."""
+        """Take in a new job with a deadline. A job without a limit of its own needs at least a minute."""
         if job.deadline is not None:
             self.jobs[job.id] = job
             lost = job.deadline - self.needs(job) + 1  # already past: noticed in the next second
@@ -40,19 +40,19 @@ class Deadlines:
         return job.time_limit_s if job.limit_fixed else 60
 
     def limit(self, job: Job, limit: int) -> int:
-        """`limit` cut to the whole minutes left before the deadline, but no shorter than it must be."""
+        """Return `limit` cut to the whole minutes left before the deadline, but no shorter than it must be."""
         if job.deadline is None:
             return limit
         return min(limit, max((job.deadline - self.state.now) // 60 * 60, self.needs(job)))
 
     def next_time(self) -> int | None:
-        """When the next job cannot keep its deadline any more."""
+        """Return when the next job cannot keep its deadline any more."""
         while self._lost and self._lost[0][1] not in self.jobs:
             heappop(self._lost)
         return self._lost[0][0] if self._lost else None
 
     def turn(self, now: int) -> None:
-        """What has become impossible is found by whoever looks next."""
+        """Note that jobs can no longer meet their deadlines; the next scheduler that tries them ends them."""
         while self._lost and self._lost[0][0] <= now:
             job_id = heappop(self._lost)[1]
             if job_id in self.jobs:
@@ -60,7 +60,7 @@ class Deadlines:
                 self.state.triggers.dirty = True
 
     def missed(self, job: Job) -> bool:
-        """Whether `job` cannot keep its deadline; if so it ends now."""
+        """Return True if `job` cannot keep its deadline; if so it ends now."""
         if job.deadline is None or self.state.now + self.needs(job) <= job.deadline:
             return False
         if job.state != JobState.PENDING:
@@ -70,7 +70,7 @@ class Deadlines:
         return True
 
     def sweep(self) -> None:
-        """A pass over the whole queue: end what it would find, and what comes into the queue by that."""
+        """End the jobs that a pass over the whole queue would find, and those that enter the queue by that."""
         missed = True
         while missed:
             missed = False
@@ -78,5 +78,5 @@ class Deadlines:
                 missed = self.missed(job) or missed
 
     def forget(self, job: Job) -> None:
-        """`job` started or ended."""
+        """Take note that `job` started or ended."""
         self.jobs.pop(job.id, None)

@@ -95,7 +95,7 @@ class Known:
 
 
 def judge(term: Term, known: Known | None, now: int) -> Outcome:
-    """Whether `term` is met, given what is known of its job (None: nothing, so met)."""
+    """Return the outcome of `term`, given what is known of its job (None: nothing, so it is met)."""
     if known is None:
         return Outcome.MET
     if term.kind == "after":
@@ -117,7 +117,7 @@ def judge(term: Term, known: Known | None, now: int) -> Outcome:
 
 
 def combine(outcomes: list[Outcome], any_one: bool) -> Outcome:
-    """All terms together: with ``,`` one failure fails and all must be met; with ``?`` one met suffices."""
+    """Return the outcome of all terms: with ``,`` one failure fails and all must be met; with ``?`` one suffices."""
     if any_one:
         if Outcome.MET in outcomes:
             return Outcome.MET

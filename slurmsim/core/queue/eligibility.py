@@ -31,7 +31,7 @@ class Eligibility:
     Parameters
     ----------
     state, ways
-        Whose jobs; their way into the queue, and the one to their end.
+        The state with the jobs; their way into the queue, and the one to their end.
     min_job_age
         Seconds an ended job is remembered (MinJobAge; 0 for ever), then up to a minute until it is purged.
     kill_invalid
@@ -49,25 +49,25 @@ class Eligibility:
         self.arrays = JobArrays(state, self._queue_way)
         self._terms: dict[int, tuple[tuple[Term, ...], bool]] = {}
         self.left: dict[int, str] = {}  # what jobs that ended still waited for, in a live cluster
-        self._never: set[int] = set()  # whose terms have failed, which stays so when what they name is forgotten
+        self._never: set[int] = set()  # jobs with failed terms, which stay failed when the jobs they name are forgotten
         self.dependents: dict[int, list[int]] = {}
         self._singletons: dict[tuple[str, str], list[int]] = {}
         self._ended: dict[int, tuple[str, int]] = {}
-        # who is forgotten when, and a heap of these times
+        # the jobs that are forgotten at a time, and a heap of these times
         self._forgotten_at: dict[int, list[int]] = {}
         self._ages: list[int] = []
 
     # -- bookkeeping the controller calls -------------------------------------------------------------------------
 
     def register(self, job: Job) -> None:
-        """A new job: parse what it waits for. Raises SubmitError on a bad dependency, before changing anything."""
+        """Take in a new job and parse its dependency. Raises SubmitError on a bad one, before changing anything."""
         if job.sub.dependency:
             self._depend(job, *self._parse(job, job.sub.dependency))
         if job.sub.array_task_id is not None:
             self.arrays.register(job)
 
     def _parse(self, job: Job, dependency: str) -> tuple[tuple[Term, ...], bool]:
-        """The terms of a new dependency. Raises SubmitError for what cannot be parsed, or cannot be asked about."""
+        """Return the terms of a new dependency. Raises SubmitError for a bad one, or one on a job that is unknown."""
         rules = self.state.rules
         found = parse(dependency, job.id, one_separator=rules.one_separator)
         if rules.unknown_refused and any(t.kind in _BY_RESULT and self._known(t, job) is None for t in found[0]):
@@ -107,7 +107,7 @@ class Eligibility:
             job.eligible_time = None
 
     def _waits_no_more(self, job: Job) -> None:
-        """`job` has no dependencies any more, if it had any: nobody has to wake it."""
+        """Forget the dependencies of `job`, if it had any: no other job has to wake it."""
         self._never.discard(job.id)
         terms, _ = self._terms.pop(job.id, ((), False))
         for term in terms:
@@ -117,7 +117,7 @@ class Eligibility:
                 _leave(self.dependents, term.job_id, job.id)
 
     def _meet(self, job: Job, terms: tuple[Term, ...]) -> None:
-        """`job` waits no more for what is met of its `terms`."""
+        """Take note that `job` waits no more for what is met of its `terms`."""
         left = tuple(
             term for term in terms
             if term.kind == "singleton" or judge(term, self._known(term, job), self.state.now) is not Outcome.MET
@@ -128,7 +128,7 @@ class Eligibility:
                 _leave(self.dependents, term.job_id, job.id)
 
     def _leads_back(self, terms: tuple[Term, ...], job: Job) -> bool:
-        """Whether what `terms` name waits, by however many steps, for `job`."""
+        """Return True if what `terms` name waits, by however many steps, for `job`."""
         seen: set[int] = set()
         todo = [term.job_id for term in terms if term.job_id]
         while todo:
@@ -143,14 +143,14 @@ class Eligibility:
         return False
 
     def started(self, job: Job) -> None:
-        """`job` started: ``after`` dependents may be met, and tasks of its array have a place less."""
+        """Take note that `job` started: ``after`` dependents may be met, and tasks of its array have a place less."""
         if job.array_limit:
             self.arrays.started(job)
         if self.dependents:
             self._wake(job)
 
     def ended(self, job: Job, was_running: bool) -> None:
-        """`job` reached a final state."""
+        """Take note that `job` reached a final state."""
         now = self.state.now
         started = job.start_time if job.start_time is not None else now
         self._ended[job.id] = (job.state, started)
@@ -171,23 +171,23 @@ class Eligibility:
                 self._again(waiting)
 
     def rejected(self, job: Job) -> None:
-        """`job` was refused once it had an id: to those that name it it is one that failed."""
+        """Take note that `job` was refused once it had an id: to those that name it it is one that failed."""
         self._ended[job.id] = (job.state, self.state.now)
         if self.min_job_age:
             self._forget_later(job.id, self.state.now)
 
     def special_exit(self, job: Job) -> None:
-        """`job` was requeued into SPECIAL_EXIT, which ``afternotok`` dependents take for a failure."""
+        """Take note that `job` was requeued into SPECIAL_EXIT, which ``afternotok`` dependents take for a failure."""
         if self.dependents:
             self._wake(job)
 
     def requeued(self, job: Job) -> None:
-        """`job` gives up its place among its array's active tasks."""
+        """Take note that `job` gives up its place among its array's active tasks."""
         if job.sub.array_task_id is not None:
             self.arrays.leave(job)
 
     def forget(self, job: Job) -> None:
-        """`job` was held: it waits for nothing but its release. What was met before stays so."""
+        """Take note that `job` was held: it waits for nothing but its release. What was met before stays so."""
         terms, any_one = self._terms.get(job.id, ((), False))
         if len(terms) > 1 and not any_one:
             self._meet(job, terms)
@@ -229,15 +229,15 @@ class Eligibility:
         self._queue_way.enqueue(job)
 
     def depends(self, job: Job) -> bool:
-        """Whether `job` still waits for others."""
+        """Return True if `job` still waits for others."""
         return job.id in self._terms
 
     def named_by(self, job: Job) -> set[int]:
-        """Ids of the jobs and arrays `job` waits for."""
+        """Return ids of the jobs and arrays `job` waits for."""
         return {term.job_id for term in self._terms.get(job.id, ((), False))[0] if term.job_id}
 
     def describe(self, job: Job, *, unasked: bool = False) -> str:
-        """What `job` still waits for, as slurmctld prints it: ``afterok:12(unfulfilled),afterany:7(failed)``.
+        """Return what `job` still waits for, as slurmctld prints it: ``afterok:12(unfulfilled),afterany:7(failed)``.
 
         `unasked`: a new array, which a submission does not ask; all of it counts as unfulfilled until a pass has.
         """
@@ -275,7 +275,7 @@ class Eligibility:
                 self._again(waiting)
 
     def would_wait(self, job: Job, dependency: str) -> bool:
-        """Whether `job`, which is not in the queue, would wait for `dependency`. Raises SubmitError as `register`."""
+        """Return True if `job`, outside the queue, would wait for `dependency`. Raises SubmitError as `register`."""
         return self._judged(job, *self._parse(job, dependency)) is not Outcome.MET
 
     def _judge(self, job: Job) -> Outcome:
@@ -308,7 +308,7 @@ class Eligibility:
         return Outcome.MET
 
     def _known(self, term: Term, job: Job) -> Known | None:
-        """What is remembered of the job or array `term` names; None for nothing."""
+        """Return what is remembered of the job or array `term` names; None for nothing."""
         array = self.arrays.by_id.get(term.job_id)
         if array is None:
             return self._known_ids([term.job_id])
@@ -364,9 +364,9 @@ class Eligibility:
         together.append(job_id)
 
     def forgotten(self, job: Job, now: int, *, last: bool) -> None:
-        """slurmctld has forgotten `job`: what only tells of it goes too, of an array with the `last` of its tasks.
+        """Forget `job`, as slurmctld does; what tells of an array goes with the `last` of its tasks.
 
-        The array stays where somebody still names it, so that what he waits for reads as it did.
+        The array stays while a dependency of a job still names it, so that the dependency reads as before.
         """
         self._purge(now)
         self.left.pop(job.id, None)
@@ -374,7 +374,7 @@ class Eligibility:
             self.arrays.by_id.pop(job.array_key, None)
 
     def _purge(self, now: int) -> None:
-        """Forget the jobs whose time has come."""
+        """Forget the ended jobs that have reached their age."""
         ages = self._ages
         while ages and ages[0] <= now:
             for job_id in self._forgotten_at.pop(heappop(ages)):

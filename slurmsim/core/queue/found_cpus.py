@@ -28,7 +28,7 @@ class FoundCpus:
     Parameters
     ----------
     state, accounting, plugin
-        Whose jobs; `wanted` when CPUs found can matter: to limits, or to a priority by size.
+        The parts that make `wanted` true: CPUs found matter to limits, or to a priority by size.
 
     Attributes
     ----------
@@ -40,14 +40,14 @@ class FoundCpus:
         self.state, self._accounting, self._plugin = state, accounting, plugin
         self.record_of: Callable[[Job], Iterable[Job]] = _alone
         self.news: dict[int, int] = {}  # by job found since priorities were worked out: the CPUs that counted then
-        self._waiting: dict[int, Job] | None = None  # who is in it is told by the queue, so that nobody keeps it
+        self._waiting: dict[int, Job] | None = None  # made from the queue, so that no snapshot keeps it
 
     @property
     def waiting(self) -> dict[int, Job]:
-        """Jobs in the queue nobody has tried since they came or changed, by id; to begin with all of them.
+        """Jobs in the queue that were not tried since they came or changed, by id; all of them at first.
 
-        Jobs of whole nodes stay here where those differ, or as many are taken as there are: what is found for them
-        differs from plan to plan.
+        Jobs of whole nodes stay here if nodes differ, or if a job takes as many as there are: the CPUs found for them
+        differ from plan to plan.
         """
         if self._waiting is None:
             jobs = [records[0].job for records in self.state.queue.jobs.values()] if self.wanted else []
@@ -56,38 +56,38 @@ class FoundCpus:
 
     @property
     def plans_count(self) -> bool:
-        """Whether a job in the queue has as many CPUs as its plan says."""
+        """True if a job in the queue has as many CPUs as its plan says."""
         return any(self._depends_on_plan(job.request) for job in self.waiting.values())
 
     @property
     def wanted(self) -> bool:
-        """Whether anything asks what was found: a priority by size, limits, or somebody who looks on."""
+        """True if the CPUs found are read: by a priority by size, by limits, or by users of a live cluster."""
         by_size = bool(getattr(self._plugin, "w_size", 0))
         return by_size or self._accounting.limits is not None or self.state.spec.watched
 
     def came(self, job: Job) -> None:
-        """`job` is in the queue."""
+        """Take note that `job` is in the queue."""
         if self.wanted and not job.tried_cpus:
             self.waiting[job.id] = job
 
     def altered(self, job: Job) -> None:
-        """`job` asks for something else, of which the CPUs found before know nothing."""
+        """Take note that `job` asks for something else, of which the CPUs found before know nothing."""
         if self.wanted and job.queued and not self.state.event_driven:
             self.waiting[job.id] = job
 
     def still_counts(self, job: Job, n_cpus: int) -> None:
-        """`job` is in the queue again with the priority it had, in which so many CPUs found count."""
+        """Take note that `job` is in the queue again with the priority it had, in which so many CPUs found count."""
         if n_cpus != job.tried_cpus:
             self.news[job.id] = n_cpus
 
     def left(self, job: Job) -> None:
-        """`job` is in the queue no more."""
+        """Take note that `job` is in the queue no more."""
         self.news.pop(job.id, None)
         if self._waiting is not None:
             self._waiting.pop(job.id, None)
 
     def counted(self, job: Job) -> int:
-        """The CPUs found that count in the priority of `job` as it was last worked out."""
+        """Return the CPUs found that count in the priority of `job` as it was last worked out."""
         return self.news.get(job.id, job.tried_cpus)
 
     def cycle(self, looked_at: Callable[[Record], bool]) -> None:
@@ -103,7 +103,7 @@ class FoundCpus:
             self.found(record.job, self._cpus_found(record))
 
     def found(self, job: Job, n_cpus: int) -> None:
-        """A test found nodes with so many CPUs for `job`."""
+        """Take note that a test found nodes with so many CPUs for `job`."""
         if job.tried_cpus == n_cpus and job.id not in self.waiting:
             return  # as for all of its record
         for one in self.record_of(job):
@@ -116,7 +116,7 @@ class FoundCpus:
                     self.state.queue.edited(one)
 
     def _cpus_found(self, record: Record) -> int:
-        """What the record's job would get on nodes that are alike; else what it is planned on, or asks for."""
+        """Return what the record's job would get on nodes that are alike; else what it is planned on, or asks for."""
         job, request, table = record.job, record.request, self.state.table
         if self._depends_on_plan(request) and job.planned_nodes:
             return table.cpus_on(job.planned_nodes)
@@ -130,7 +130,7 @@ class FoundCpus:
         return n_units * each
 
     def _depends_on_plan(self, request: CompiledRequest) -> bool:
-        """Whether how many CPUs the job would get depends on how many nodes, or on which, it is planned."""
+        """Return True if how many CPUs the job would get depends on how many nodes, or on which, it is planned."""
         return request.whole and (request.elastic or not self.state.cluster.node_sets.of(request.candidates).cpus_alike)
 
 

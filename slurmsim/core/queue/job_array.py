@@ -1,8 +1,8 @@
 """Job arrays: which tasks of a throttled array may be in the queue, and how long ended tasks are remembered.
 
 Mirrors job_array_start_test and _job_array_comp (job_mgr.c, 22.05): a task may start while fewer than ``%N`` others
-run. Here the first tasks hold the places and only they are queued, which comes to the same. A task whose begin time is
-to come holds no place; while the array is full it shows JobArrayTaskLimit all the same, as slurmctld asks that first.
+run. Here the first tasks hold the places and only they are queued, which comes to the same. A task with a future begin
+time holds no place. While the array is full it still shows JobArrayTaskLimit, as slurmctld tests that first.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ class JobArray:
         self.active: set[int] = set()  # ids of queued or running tasks, no more than the limit
         self.tasks: dict[int, int] = {}  # index -> job id
         self.waiting: list[tuple[int, int]] = []  # (rank, job id) of those there is no room for
-        self.later: dict[int, Job] = {}  # those there is room for and whose begin time is to come
+        self.later: dict[int, Job] = {}  # those there is room for and that have a future begin time
         self.live = 0  # tasks without a final state
         self.ended: list[tuple[int, int]] = []  # (end, job id) of the others until the last has ended
 
     @property
     def full(self) -> bool:
-        """Whether no further task may start."""
+        """True if no further task may start."""
         return self.limit is not None and len(self.active) >= self.limit
 
     def place(self, job: Job) -> tuple[int, bool]:
-        """Where `job` is, or would be, among those that wait, and whether it is there."""
+        """Return where `job` is, or would be, among those that wait, and whether it is there."""
         entry = (job.rank, job.id)
         at = bisect_left(self.waiting, entry)
         return at, at < len(self.waiting) and self.waiting[at] == entry
@@ -59,7 +59,7 @@ class JobArrays:
         self.by_id: dict[int, JobArray] = {}
 
     def register(self, job: Job) -> None:
-        """A new task."""
+        """Take in a new task."""
         array = self.by_id.get(job.array_key)
         if array is None:
             array = self.by_id[job.array_key] = JobArray(job.array_limit)
@@ -69,7 +69,7 @@ class JobArrays:
         array.live += 1
 
     def record_of(self, job: Job) -> list[Job]:
-        """The jobs that wait in one record of slurmctld with `job`, it among them: tasks nothing has split off."""
+        """Return `job` and the tasks that wait in one record of slurmctld with it: those not split off."""
         if job.rank < UNSPLIT:
             return [job]
         tasks = map(self.state.jobs.get, self.by_id[job.array_key].tasks.values())
@@ -78,7 +78,7 @@ class JobArrays:
     # -- the throttle -----------------------------------------------------------------------------------------------
 
     def has_room(self, job: Job) -> bool:
-        """Whether the throttle lets `job` start; if not, it waits for a place."""
+        """Return True if the throttle lets `job` start; if not, it waits for a place."""
         array = self.by_id[job.array_key]
         if not array.full or job.id in array.active:
             return True
@@ -89,11 +89,11 @@ class JobArrays:
         return False
 
     def wait_for_begin(self, job: Job) -> None:
-        """`job` has room, and a begin time to come."""
+        """Take note that `job` has room, and a begin time to come."""
         self.by_id[job.array_key].later[job.id] = job
 
     def take_place(self, job: Job) -> None:
-        """`job` goes into the queue."""
+        """Take note that `job` goes into the queue."""
         array = self.by_id[job.array_key]
         array.active.add(job.id)
         array.later.pop(job.id, None)
@@ -107,7 +107,7 @@ class JobArrays:
                 self._wait(array, other)
 
     def _runs_full(self, array: JobArray) -> bool:
-        """Whether as many tasks run as may."""
+        """Return True if as many tasks run as may."""
         jobs = self.state.jobs
         running = sum(jobs[job_id].state != JobState.PENDING for job_id in array.active if job_id in jobs)
         return array.limit is not None and running >= array.limit
@@ -128,7 +128,7 @@ class JobArrays:
         self.state.set_reason(job, Reason.ARRAY_TASK_LIMIT)
 
     def leave(self, job: Job) -> None:
-        """`job` has ended, was requeued or is held: another task may have its place."""
+        """Take note that `job` has ended, was requeued or is held: another task may have its place."""
         self.step_aside(job)
         self.fill(job)
 
@@ -141,7 +141,7 @@ class JobArrays:
                     self.state.set_reason(other, Reason.NONE)
 
     def step_aside(self, job: Job) -> None:
-        """`job` has neither a place nor waits for one, and until `fill` nobody has its place."""
+        """Take its place from `job`, which does not wait for one either; the place stays free until `fill`."""
         array = self.by_id[job.array_key]
         array.later.pop(job.id, None)
         if job.id in array.active:
@@ -169,7 +169,7 @@ class JobArrays:
                 self.state.set_reason(other, job.reason)
 
     def split(self, job: Job) -> None:
-        """`job` was changed: if it is a task, it has a record of its own from now on."""
+        """Take note that `job` was changed: if it is a task, it has a record of its own from now on."""
         if job.sub.array_task_id is None:
             return
         array = self.by_id[job.array_key]
@@ -185,7 +185,7 @@ class JobArrays:
     def _overtake(self, array: JobArray, job: Job) -> None:
         """`job` waits before the others of its array: it has the place of one that has not started either.
 
-        slurmctld counts tasks that run alone: whoever is first in its queue then comes first.
+        slurmctld counts running tasks alone, so the first task in its queue starts next.
         """
         queued = [self.state.jobs[job_id] for job_id in array.active if self.state.jobs[job_id].queued]
         last = max(queued, key=lambda other: other.rank, default=job)

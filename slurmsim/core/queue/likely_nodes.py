@@ -12,12 +12,12 @@ FORGOTTEN = -1
 
 
 def expected(state: ControllerState, job: Job, open_to: Bitmap, *, preempts: bool) -> int:
-    """How many nodes `job` would get were they empty; 0: none could serve it.
+    """Return how many nodes `job` would get if they were empty; 0: none could serve it.
 
-    Of those it may use now: that are up and that reservations leave it (`open_to`); for who wants nodes to himself the
-    idle ones, unless somebody would make way (`preempts`), for others those nobody has to himself
-    (share_node_bitmap). Where enough of these do not serve it, of all that are up and open to it; where that fails, or
-    they are too few, of all its partition, or the reservation it names, has (_pick_best_nodes).
+    Nodes are taken from those it may use now: usable nodes that reservations leave it (`open_to`). An exclusive job
+    may use only the idle ones, unless it can preempt jobs (`preempts`); other jobs may not use nodes with an exclusive
+    job (share_node_bitmap). If these are many enough but do not serve it, all usable nodes open to it are tried. If
+    that fails, or they are too few, all nodes of its partition or reservation are tried (_pick_best_nodes).
     """
     table, request = state.table, job.request
     every = job.partition.mask & open_to if job.reservations else job.partition.mask

@@ -21,7 +21,7 @@ _ENFORCED: dict[str, str] = {
 
 
 def by_tier(job: Job) -> list[tuple[Partition, Any]]:
-    """The partitions of `job` and what it asks of each, those of the highest tier first (priority_sort_part_tier)."""
+    """Return the partitions and requests of `job`, those of the highest tier first (priority_sort_part_tier)."""
     pairs = list(zip(job.partitions, job.requests, strict=True))
     return pairs if len(pairs) == 1 else sorted(pairs, key=lambda pair: -pair[0].tier)
 
@@ -56,7 +56,7 @@ class PartitionLimits:
             raise SubmitError(over[0])
 
     def set_time_limit(self, job: Job) -> bool:
-        """The time limit asked for, or the default one; False where there is neither."""
+        """Set the time limit asked for, or the default one; return False if there is neither."""
         spec = job.partition.spec
         asked = job.sub.time_limit_s
         if asked is None:
@@ -71,14 +71,14 @@ class PartitionLimits:
         return True
 
     def time_limit(self, job: Job, partition: Partition) -> int:
-        """What the job may take in `partition`, seconds: its own limit, else MaxTime there."""
+        """Return what the job may take in `partition`, seconds: its own limit, else MaxTime there."""
         if job.limit_fixed:
             return job.time_limit_s
         most = partition.spec.max_time_s
         return ONE_YEAR_S if most is None else most
 
     def limit_reason(self, job: Job, partition: Partition, request: Any, *, shortened: bool = False) -> str | None:
-        """The partition limit that keeps `job` from starting there (job_scheduler.c job_limits_check), or None.
+        """Return the partition limit that keeps `job` from starting there (job_scheduler.c job_limits_check), or None.
 
         With `shortened` only its minimum time (--time-min), where it has one, counts against MaxTime, as in backfill.
         """
@@ -111,7 +111,7 @@ class PartitionLimits:
         return None
 
     def listed(self, job: Job, *, shortened: bool = False) -> str | None:
-        """What `job`, of several partitions, says once a queue has been built; None: what it said before.
+        """Return what `job`, of several partitions, says once a queue has been built; None: what it said before.
 
         Each partition is asked by its turn, and the last one has the last word: its limit, or nothing where only
         others keep the job out (build_job_queue, job_limits_check).
@@ -120,7 +120,7 @@ class PartitionLimits:
         return None if not any(held) else held[-1] or Reason.NONE
 
     def _too_small(self, job: Job, request: Any) -> bool:
-        """Whether a job asks one of its several partitions for fewer nodes than it gives (_part_access_check).
+        """Return True if a job asks one of its several partitions for fewer nodes than it gives (_part_access_check).
 
         What it did not say is the least any of them gives.
         """
@@ -128,7 +128,7 @@ class PartitionLimits:
         return int(max(request.asked.min_nodes, least, 1)) < int(request.part_min_nodes)
 
     def keeps_out(self, job: Job, partition: Partition, request: Any, *, shortened: bool = False) -> str | None:
-        """What keeps `job` from ever starting there as things are: a partition limit, or a bar; None for nothing."""
+        """Return the partition limit or the bar that keeps `job` from ever starting there as things are, or None."""
         reason = self.limit_reason(job, partition, request, shortened=shortened)
         if reason is None and job.bars is not None and partition.index in job.bars:
             return job.bars[partition.index].text

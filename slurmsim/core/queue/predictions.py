@@ -1,9 +1,9 @@
 """Predicted run times: asked for when a job comes into the queue, corrected while it runs, learned from when it ends.
 
 The limit of a job stays what it asked for. A prediction is what plans are made with (`Job.expected_s`), never more than
-the limit. It is made once. A job that runs on is taken to run longer than predicted by 1 minute, and when it exceeds
-that, too, by 5, 15 and 30 minutes, 1, 2, 5, 10, 20, 50 and 100 hours, in the end by its limit: which one is a function
-of how long it has run.
+the limit. It is made once. If a job runs longer than predicted, an increment is added to the prediction: first 1
+minute, then 5, 15 and 30 minutes, then 1, 2, 5, 10, 20, 50 and 100 hours. After that the limit counts. The increment is
+a function of how long the job has run.
 
 Source: Tsafrir, Etsion and Feitelson, "Backfilling Using System-Generated Predictions Rather than User Runtime
 Estimates", IEEE TPDS 18(6), 2007; the list of increments as Gaussier et al. (SC 2015) published it in their simulator,
@@ -42,7 +42,7 @@ class Predictions(Observer):
         self.run_time_of: Callable[[int], int] | None = None
 
     def consider(self, job: Job) -> None:
-        """`job` comes into the queue, perhaps not for the first time."""
+        """Take note that `job` comes into the queue, perhaps not for the first time."""
         if job.predicted_s is None:
             found = self._oracle(job) if self.predictor.oracle else self._asked(job)
             job.predicted_s = UNKNOWN_S if found is None else found
@@ -66,7 +66,7 @@ class Predictions(Observer):
         return min(found, UNKNOWN_S)
 
     def gone(self, job: Job) -> None:
-        """What ran to an end of its own, or to one somebody made for it, is learned from."""
+        """Let the predictor learn from a job that has run, whether it ended by itself or was ended."""
         if job.alloc is None or job.start_time is None or job.state in _TELLS_NOTHING or self.predictor.oracle:
             return
         now = self.state.now
@@ -85,7 +85,7 @@ class Predictions(Observer):
             self.state.changed()
 
     def next_time(self) -> int | None:
-        """When the next prediction will have proved too short; None while nobody waits, whom it could concern."""
+        """Return the time at which the next prediction proves too short; None while no job waits."""
         return self.state.expectations().first_correction if self.state.queue.jobs else None
 
     def _broken(self, error: Exception) -> SlurmSimError:

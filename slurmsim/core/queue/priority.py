@@ -150,7 +150,7 @@ class Multifactor:
         return min(1.0, max(0, now - since) / self.max_age) if since is not None else 0.0
 
     def accrued_since(self, job: Job) -> int | None:
-        """When `job` began to accrue age; None before."""
+        """Return when `job` began to accrue age; None before."""
         if self.accrue_always:
             return job.submit_time
         if self.limited_accrual or job.accrue_time is not None:
@@ -188,7 +188,7 @@ class Multifactor:
         return total
 
     def tres_terms(self, job: Job, at: int) -> dict[str, float]:
-        """The terms of `tres_sum` by name, those that are 0 left out."""
+        """Return the terms of `tres_sum` by name, those that are 0 left out."""
         found = {}
         every = self.w_tres
         for one in every:
@@ -202,8 +202,9 @@ class Multifactor:
     def weighted(
         self, job: Job, at: int = 0, tried: int | None = None
     ) -> tuple[float, float, float, float, float, float]:
-        """What does not change while the job waits, weighted: association, size, partition, QOS, TRES, and nice less
-        the site factor.
+        """Return the weighted factors that do not change while the job waits.
+
+        They are association, size, partition, QOS, TRES, and nice less the site factor.
 
         `at` is the place of the partition among the job's; `tried` as in `size_factor`.
         """
@@ -243,14 +244,14 @@ class Multifactor:
 
 
 def as_priority(value: float) -> int:
-    """A sum of factors as the priority it makes: whole, at least 1, at most 2^32 - 1."""
+    """Return a sum of factors as the priority it makes: whole, at least 1, at most 2^32 - 1."""
     return max(1, min(int(value), MAX_PRIORITY))
 
 
 def make_priority(
     cluster: ClusterSpec, partitions: list[Partition], total_cpus: int, billing: Billing, always: bool = False
 ) -> Basic | Multifactor:
-    """The plugin PriorityType names."""
+    """Return the plugin PriorityType names."""
     if cluster.option("PriorityType") == "priority/multifactor":
         return Multifactor(cluster, partitions, total_cpus, billing, always)
     return Basic()

@@ -30,7 +30,7 @@ class QosFlags:
         self.state, self._recalculation, self._queue_way = state, recalculation, queue_way
 
     def heed(self, job: Job) -> None:
-        """What the flags mean for `job`, which is new. Raises SubmitError with Slurm's text."""
+        """Apply the flags to the new `job`. Raises SubmitError with Slurm's text."""
         qos = job.qos_spec
         if qos is None or not qos.flags:
             return
@@ -45,12 +45,12 @@ class QosFlags:
                 recalculation.on_shares.append(self._look)
 
     def too_low(self, job: Job) -> bool:
-        """Whether the fair share of `job`'s association is below the threshold of its QOS."""
+        """Return True if the fair share of `job`'s association is below the threshold of its QOS."""
         priority = self._recalculation.plugin
         return isinstance(priority, Multifactor) and priority.fairshare_factor(job) < job.threshold
 
     def _look(self) -> None:
-        """Fair shares have changed: whoever may start now, or not any more, is looked at again."""
+        """Test the jobs with a usage threshold again after fair shares have changed."""
         pending = [job for job in self.state.jobs.values() if job.threshold and job.state == JobState.PENDING]
         if any(self.too_low(job) != (job.reason == Reason.QOS_USAGE_THRESHOLD) for job in pending):
             self.state.queue.fresh.update((job.id, job) for job in pending if job.queued)

@@ -1,7 +1,7 @@
 """slurmctld's priority thread: every PriorityCalcPeriod usage decays and grows, fair shares and priorities follow.
 
 Mirrors _decay_thread and fair_tree_decay (priority/multifactor, 22.05). This is the one place where the seconds of a
-period are applied to what runs; whoever counts something by the second adds itself to `on_period`.
+period are applied to running jobs. A part that counts by the second adds itself to `on_period`.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ class Recalculation:
     shares
         Fair-share factors; None where PriorityWeightFairshare is 0.
     on_period
-        Called in every run, after usage has been added, with the time of the run before and now. Runs nobody waits
-        for are made up for later, in order, before anything else happens; so a listener sees every one of them
-        (but for idle times, which are one run).
+        Called in every run, after usage has been added, with the time of the run before and now. Runs without a
+        wake-up are made up for later, in order, before anything else happens. So a listener sees every run, but
+        idle times are one run.
     on_shares
         Called when fair shares have been worked out anew.
 
     Notes
     -----
-    The first run is at slurmctld's start, the others follow in steps of the period. In a cluster somebody watches the
-    thread begins after backfill's in 22.05 (by 0.3 to 0.6 s, asked), and right before the loop of the main scheduler:
-    a cycle of the same second does not know yet what it found, the full pass does. The loop loses up to 0.2 s a minute
+    The first run is at slurmctld's start, the others follow in steps of the period. In a live cluster of 22.05 the
+    thread begins 0.3 to 0.6 s after backfill's (measured), and right before the loop of the main scheduler. So a
+    cycle of the same second does not know yet what it found; the full pass does. The loop loses up to 0.2 s a minute
     (asked), so that in the long run some full passes come before it, which is not modelled. Since 24.11 the thread
     begins before backfill's (a millisecond, asked), so that a cycle of the same second knows; the main scheduler's
     passes come with the turn of the second, before both.
@@ -95,7 +95,7 @@ class Recalculation:
         self.columns = QueueColumns(plugin, state.queue, len(tree.branches) if tree is not None else 0)
 
     def _accrues(self, job: Job) -> None:
-        """A job in the queue has begun to accrue age."""
+        """Take note that a job in the queue has begun to accrue age."""
         assert self.columns is not None
         self.columns.edited(job)
 
@@ -105,7 +105,7 @@ class Recalculation:
     # -- when -------------------------------------------------------------------------------------------------------
 
     def catch_up(self, now: int) -> None:
-        """Make the runs that were due before `now` and that nobody was woken for."""
+        """Make the runs that were due before `now` and had no wake-up."""
         assert self.period_s is not None
         while self.next_at < now:
             if self._accounting.book is not None and not self._accounting.book.busy:
@@ -114,7 +114,7 @@ class Recalculation:
             self.run(self.next_at, again=self.next_at + self.period_s >= now)
 
     def is_due(self, now: int) -> bool:
-        """Whether a run is to be made at `now`."""
+        """Return True if a run is to be made at `now`."""
         return now >= self.next_at
 
     def run_if_due(self, now: int) -> None:
@@ -123,7 +123,7 @@ class Recalculation:
             self.run(now)
 
     def wake_at(self, any_has_place: Callable[[], bool]) -> int | None:
-        """When the controller must be woken for a run, None when it makes no difference before the next fact.
+        """Return when the controller must be woken for a run, None when it makes no difference before the next fact.
 
         `any_has_place` says whether a job could start now if it were the first: without one, with nothing running and
         nothing new to look at, another order of the queue starts nothing either.

@@ -25,7 +25,7 @@ class SwitchWait:
         self._waiting: set[int] = set()
 
     def look(self, job: Job) -> None:
-        """`job` is being considered; its wait begins now if it has not begun."""
+        """Take note that `job` is being considered; its wait begins now if it has not begun."""
         if job.id in self._waiting:
             return
         self._waiting.add(job.id)

@@ -22,11 +22,11 @@ _PARTITION = frozenset(
 
 
 def is_top(queue: JobQueue, job: Job, *, by_tier: bool = False) -> bool:
-    """Whether no job in `queue` that nothing else keeps waiting is before `job`.
+    """Return True if no job in `queue` that could start otherwise is before `job`.
 
-    With `by_tier` (since 24.11) those are whose partition has a higher tier, or an equal one and they precede it, if
-    their partitions share nodes with its own. Otherwise it is those of higher priority, and the partition matters only
-    between jobs of two reservations.
+    With `by_tier` (since 24.11) a job is before it if its partition has a higher tier, or an equal tier and the job
+    precedes it; their partitions must share nodes. Otherwise jobs of higher priority are before it, and the partition
+    matters only between jobs of two reservations.
     """
     return _is_top_by_tier(queue, job) if by_tier else _is_top_by_priority(queue, job)
 
@@ -48,7 +48,7 @@ def _is_top_by_priority(queue: JobQueue, job: Job) -> bool:
 
 
 def _is_top_by_tier(queue: JobQueue, job: Job) -> bool:
-    """A job of several partitions counts with the lowest tier of them where it comes, the highest where it waits."""
+    """Return the same by tier: a new job counts with its lowest tier, a pending one with its highest."""
     mine = _place(job, min(p.tier for p in job.partitions))
     nodes = _nodes(job)
     for pool in queue.pools:
@@ -73,12 +73,12 @@ def _nodes(job: Job) -> Bitmap:
 
 
 def _may_start(job: Job) -> bool:
-    """Whether nothing is known that keeps `job` from starting."""
+    """Return True if nothing is known that keeps `job` from starting."""
     return not (job.reason in _PARTITION or job.reason.startswith(("Assoc", "QOS", Reason.REQ_NODE_NOT_AVAIL)))
 
 
 def _stands_before(other: Job, job: Job) -> bool:
-    """Whether `other`, of higher priority, could start for all slurmctld knows, where `job` could."""
+    """Return True if `other`, of higher priority, could start for all slurmctld knows, where `job` could."""
     if not _may_start(other):
         return False
     if other.sub.reservation == job.sub.reservation:

@@ -7,5 +7,5 @@ import numpy.typing as npt
 
 
 def alike(values: npt.NDArray[np.int64]) -> int:
-    """What all have; 0 where they differ, or nobody has any."""
+    """Return the value that all have; 0 if they differ or there are none."""
     return int(values[0]) if len(values) and (values == values[0]).all() else 0

@@ -32,7 +32,7 @@ class Bar(Value):
 
     @property
     def mute(self) -> bool:
-        """Whether only the submission shows it, as PartitionConfig; passes leave the job the reason it has."""
+        """True if only the submission shows it, as PartitionConfig; passes leave the job the reason it has."""
         return self.text == Reason.PARTITION_CONFIG
 
 

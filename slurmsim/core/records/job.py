@@ -33,13 +33,13 @@ class Job:
     """One job or array task from submission to its final state.
 
     `requests` and `partitions` run in parallel: a job may ask for several partitions. `partition` is the one it runs
-    in, or the first while pending. `end_limit` is start + limit while running. `waits_for` holds what keeps it
-    from being eligible: unmet dependencies by id. `submit_time` is renewed by a requeue, as slurmctld does, and
-    `first_submit` never. Of the present run, `suspended_s` are the seconds it was suspended (up to `suspended_at`, when
-    that happened again), `preempt_time` when it was told to make way; `preempt_start` is when
-    it last made others do so; `likely_nodes` is how many nodes were last found for it, if that is known. `branch` is
-    its association and `qos_spec` its QOS, None without accounting data;
-    `bars` has the partitions that do not take its account or QOS, None when all do.
+    in, or the first while pending. `end_limit` is start + limit while running. `waits_for` holds what keeps it from
+    being eligible: unmet dependencies by id. `submit_time` is renewed by a requeue, as slurmctld does, and
+    `first_submit` never. `suspended_s` are the seconds the present run was suspended, up to `suspended_at`, the start
+    of a suspension that lasts. `preempt_time` is when the present run was preempted; `preempt_start` is when the job
+    last preempted others. `likely_nodes` is how many nodes were last found for it, if that is known. `branch` is its
+    association and `qos_spec` its QOS, None without accounting data. `bars` has the partitions that do not take its
+    account or QOS, None when all do.
     """
 
     __slots__ = (
@@ -167,7 +167,7 @@ class Job:
 
     @property
     def holds_whole_nodes(self) -> bool:
-        """Whether it runs on nodes it has to itself."""
+        """True if it runs on nodes it has to itself."""
         return self.alloc is not None and self.alloc.whole
 
     @property
@@ -177,7 +177,7 @@ class Job:
 
     @property
     def never_asked(self) -> bool:
-        """Whether it is a task of an array of which nobody has found out that it may start: its submission did not.
+        """True for an array task that was not tested yet: a submission does not test whether a task may start.
 
         True before the first pass alone, for jobs that wait for one (`JobQueue.unasked`).
         """
@@ -185,7 +185,7 @@ class Job:
         return self.sub.array_task_id is not None and self.eligible_time == self.submit_time and not kept_out
 
     def split(self) -> None:
-        """A task that is held, requeued or changed gets a record of its own, which sorts before that of its array."""
+        """Give a held, requeued or changed task a record of its own, which sorts before that of its array."""
         if self.rank >= UNSPLIT:
             self.rank -= UNSPLIT
 

@@ -35,10 +35,10 @@ kernel = load("priorities")
 class Record:
     """One job in one partition, as the scheduler walks it.
 
-    `single`: it shares its fate with no other record but those of tasks of its array (not with one of the same job in
-    another partition), and asks for nothing but nodes and what is on them; `alone`: with none at all, and counting
-    nodes decides whether it fits. `unreserved`: its QOS lets backfill keep no place for it (NoReserve). `tier`, `place`
-    and, where these are the same, `rest` tell where it stands: what comes first is less.
+    `single`: its job has no other record and asks for nothing but nodes and what is on them; it may be a task of an
+    array. `alone`: it is `single`, is of no array, and counting nodes decides whether it fits. `unreserved`: its QOS
+    lets backfill keep no place for it (NoReserve). `tier`, `place` and, if these are equal, `rest` are its place in the
+    queue: less comes first.
     """
 
     __slots__ = (
@@ -46,7 +46,7 @@ class Record:
         "slot", "standing", "tier", "unreserved",
     )  # fmt: skip
 
-    rest: Any  # a tuple of integers; as one, compiled code would make another of it for whoever compares
+    rest: Any  # a tuple of integers; declared so, compiled code would copy it for each comparison
 
     def __init__(
         self, job: Job, partition: Partition, request: CompiledRequest, priority: int, fifo: bool,
@@ -104,7 +104,7 @@ class Record:
         return self.tier, self.place, *self.rest
 
     def is_before(self, other: Record) -> bool:
-        """Whether it stands before `other`; as `key` compares, without making any."""
+        """Return True if it stands before `other`; as `key` compares, without making any."""
         if self.tier != other.tier:
             return self.tier < other.tier
         if self.place != other.place:
@@ -118,11 +118,11 @@ class PoolQueue:
     __slots__ = ("gone", "new", "per_partition", "records", "watched")
 
     def __init__(self) -> None:
-        self.watched = False  # somebody reads `new` and `gone`, and clears them
+        self.watched = False  # `new` and `gone` are read, and cleared by the reader
         self.records: list[Record] = []
-        # records that came since somebody last cleared it, in order of arrival
+        # records that came since the list was last cleared, in order of arrival
         self.new: list[Record] = []
-        # since somebody last cleared it: jobs that gave nodes back, with the end planned, and jobs that left
+        # since the list was last cleared: jobs that gave nodes back, with their planned end, and jobs that left
         # the queue unstarted, with None
         self.gone: list[tuple[Job, int | None]] = []
         self.per_partition: defaultdict[int, int] = defaultdict(int)
@@ -148,7 +148,7 @@ class PoolQueue:
         return at
 
     def position(self, record: Record) -> int:
-        """How many stand before `record`, be it in the queue or not."""
+        """Return how many stand before `record`, be it in the queue or not."""
         records = self.records
         low, high = 0, len(records)
         while low < high:
@@ -160,7 +160,7 @@ class PoolQueue:
         return low
 
     def behind_tier(self, tier: int) -> int:
-        """How many stand in `tier` or before it."""
+        """Return how many stand in `tier` or before it."""
         return bisect_right(self.records, tier, key=_tier)
 
     def resort(self) -> None:
@@ -196,26 +196,26 @@ def put_in_order(records: list[Record]) -> None:
 
 
 class Watcher:
-    """Told of every record that comes and goes, and of jobs whose priority is made of something else now."""
+    """Told of every record that comes and goes, and of jobs with new priority factors."""
 
     def added(self, record: Record, at: int) -> None:
-        """`record` is in the queue, for the job's partition number `at`."""
+        """Take note that `record` is in the queue, for the job's partition number `at`."""
         raise NotImplementedError
 
     def removed(self, record: Record) -> None:
-        """`record` is in it no more."""
+        """Take note that `record` is in it no more."""
         raise NotImplementedError
 
     def edited(self, job: Job) -> None:
-        """What the priority of `job` is made of has changed."""
+        """Take note that the priority factors of `job` have changed."""
         raise NotImplementedError
 
 
 class JobQueue:
     """All pools' queues.
 
-    `generation` counts every change except arrivals; `fresh` holds the queued jobs whose shown reason the next main
-    pass may have to turn into Priority. `fifo` keeps everything in order of creation.
+    `generation` counts every change except arrivals. `fresh` holds the queued jobs that may need the reason Priority in
+    the next main pass. `fifo` keeps everything in order of creation.
     """
 
     def __init__(self, n_pools: int, *, fifo: bool = False) -> None:
@@ -223,7 +223,7 @@ class JobQueue:
         self.pools = [PoolQueue() for _ in range(n_pools)]
         self.jobs: dict[int, tuple[Record, ...]] = {}
         self.fresh: dict[int, Job] = {}
-        # jobs that ask for something else since somebody asked (True), or only show another reason; None: nobody asks
+        # jobs with a changed request (True) or only a changed reason, since last read; None: without a reader
         self.restated: dict[int, bool] | None = None
         self.unasked: dict[int, Job] = {}  # may start, and still show what kept them out
         # puts a list in order by rules a key cannot tell (preempt/qos); None for none
@@ -261,7 +261,7 @@ class JobQueue:
         self, reservations: Sequence[Reservation | None], job: Job, priorities: tuple[int, ...],
         wanted: tuple[bool, ...] | None,
     ) -> None:  # fmt: skip
-        """The same with a record for each of `reservations` (None: outside of any)."""
+        """Add the job with a record for each of `reservations` (None: outside of any)."""
         records = []
         for at, (partition, request, priority) in enumerate(zip(job.partitions, job.requests, priorities, strict=True)):
             for reservation in reservations if wanted is None or wanted[at] else ():
@@ -275,7 +275,7 @@ class JobQueue:
         self.fresh[job.id] = job
 
     def priorities(self, job: Job) -> tuple[int, ...]:
-        """The priority `job` has in each of its partitions, in their order; none if one has no record of it."""
+        """Return the priority `job` has in each of its partitions, in their order; none if one has no record of it."""
         found = {record.partition.index: record.priority for record in self.jobs.get(job.id, ())}
         values = [found.get(partition.index) for partition in job.partitions]
         return tuple(value for value in values if value is not None) if None not in values else ()
@@ -294,7 +294,7 @@ class JobQueue:
         return bool(kept)
 
     def edited(self, job: Job) -> None:
-        """What the priority of `job` is made of has changed."""
+        """Take note that the priority factors of `job` have changed."""
         if self.watcher is not None:
             self.watcher.edited(job)
         if self.restated is not None:
@@ -315,14 +315,17 @@ class JobQueue:
         return ahead
 
     def records(self) -> Iterator[Record]:
-        """All records in order over all pools. The queue may lose records while this runs only if one pool exists
-        and the caller holds a copy; callers that start jobs iterate `snapshot` instead."""
+        """Return all records in order over all pools.
+
+        The queue may lose records while this runs only if one pool exists and the caller holds a copy. Callers that
+        start jobs iterate `snapshot` instead.
+        """
         if len(self.pools) == 1:
             return iter(self.pools[0].records)
         return merge(*(p.records for p in self.pools), key=lambda r: r.key)
 
     def snapshot(self) -> list[Record]:
-        """All records in order, as a list of its own."""
+        """Return all records in order, as a list of its own."""
         found = self.pools[0].records.copy()
         if len(self.pools) > 1:
             for pool in self.pools[1:]:

@@ -138,7 +138,7 @@ class LaunchFailed:
 
 @dataclass(slots=True)
 class StartAtOnce:
-    """A job somebody sits waiting for (srun, salloc) was submitted: it may start before any pass."""
+    """An interactive job (srun, salloc) was submitted: it may start before any pass."""
 
     job_id: int
 
@@ -229,8 +229,11 @@ class SetDependency:
 
 @dataclass(slots=True)
 class SetPriority:
-    """scontrol update Priority: of an administrator a job keeps it, and 0 holds it; what a user lowers it to (not
-    `lasts`) goes as soon as priorities are worked out."""
+    """scontrol update Priority.
+
+    A job keeps the priority an administrator sets, and 0 holds it. The priority a user lowers it to (not `lasts`) goes
+    as soon as priorities are computed.
+    """
 
     job_id: int
     priority: int
@@ -255,8 +258,10 @@ class SetSiteFactor:
 
 @dataclass(slots=True)
 class RankAnew:
-    """The end of any scontrol update of a job: its priority is worked out anew, and the loop is asked for a pass
-    unless the update was `refused`."""
+    """The end of any scontrol update of a job.
+
+    The job's priority is computed anew, and the loop is asked for a pass unless the update was `refused`.
+    """
 
     job_id: int
     refused: bool = False
@@ -264,8 +269,10 @@ class RankAnew:
 
 @dataclass(slots=True)
 class AlterJob:
-    """scontrol update of what a pending job asks for: `sub` takes the place of its submission. A running job gets
-    the licenses it names, nothing else."""
+    """scontrol update of the request of a pending job: `sub` takes the place of its submission.
+
+    A running job gets the licenses of `sub`, nothing else.
+    """
 
     job_id: int
     sub: Submission
@@ -360,8 +367,10 @@ class DeleteReservation:
 
 @dataclass(slots=True, init=False)
 class Submit:
-    """sbatch; `again`: a job that has ended is requeued, which no limit refuses (_job_requeue_op) and which leaves it
-    the priority it `had`, if any."""
+    """sbatch, or with `again` the requeue of a job that has ended.
+
+    No limit refuses such a requeue (_job_requeue_op), and the job keeps the priority it `had`, if any.
+    """
 
     sub: Submission
     again: bool = False
@@ -373,7 +382,7 @@ class Submit:
 
 @dataclass(slots=True)
 class Solved:
-    """The answer to `AskSolver`, JSON text; "null" if the solver failed. One nobody waits for any more is ignored."""
+    """The answer to `AskSolver`, JSON text; "null" if the solver failed. An answer to an old request is ignored."""
 
     number: int
     answer: str
@@ -454,8 +463,11 @@ class Finished:
 
 @dataclass(slots=True)
 class Requeued:
-    """The job lost its nodes and is pending again. `run` is a copy of its record as it was at the end of that run,
-    with the state Slurm's accounting gives it: REQUEUED, NODE_FAIL or PREEMPTED."""
+    """The job lost its nodes and is pending again.
+
+    `run` is a copy of its record at the end of that run, with the state Slurm's accounting gives it: REQUEUED,
+    NODE_FAIL or PREEMPTED.
+    """
 
     run: Job
 

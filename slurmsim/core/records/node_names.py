@@ -11,8 +11,8 @@ from slurmsim.hostlist import numbered
 class NodeNamer:
     """Formats sets of table indices as hostlist expressions.
 
-    Nodes whose neighbours in the table carry the next number with the same prefix and width form a *ladder*; a run
-    of consecutive indices on one ladder is one range.
+    Neighbours in the table form a *ladder* if each carries the next number, with the same prefix and width. A run of
+    consecutive indices on one ladder is one range.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -39,7 +39,7 @@ class NodeNamer:
         self.single = current == 0 and bool(names) and bool(self.digits[0])
 
     def runs(self, runs: Sequence[tuple[int, int]]) -> str:
-        """`runs` of (first index, length), ascending and disjoint."""
+        """Return the hostlist of `runs` of (first index, length), ascending and disjoint."""
         digits = self.digits
         if self.single:
             if len(runs) == 1 and runs[0][1] == 1:
@@ -71,7 +71,7 @@ class NodeNamer:
         )
 
     def allocation(self, a: Allocation) -> str:
-        """The nodes of `a`."""
+        """Return the hostlist of the nodes of `a`."""
         if a.runs is None:
             a.runs = index_runs(a.indices().tolist())
         return self.runs(a.runs)

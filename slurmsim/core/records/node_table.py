@@ -78,8 +78,8 @@ class Allocation:
         runs: list[tuple[int, int]] | None = None,
         quota: int = -1,
     ) -> None:
-        self.quota = quota  # partition whose MaxCPUsPerNode these CPUs count against, -1 for none
-        self.names: str | None = None  # its nodes as Slurm prints them, once somebody has asked
+        self.quota = quota  # these CPUs count against MaxCPUsPerNode of this partition, -1 for none
+        self.names: str | None = None  # its nodes as Slurm prints them, made when first read
         self.mask, self.whole, self.n_nodes, self.n_cpus = mask, whole, n_nodes, n_cpus
         self.cpus, self.mem, self.gres, self.idx, self.runs = cpus, mem, gres, idx, runs
         self.share: Share | None = None
@@ -87,7 +87,7 @@ class Allocation:
         self._columns: array[int] | None = None
 
     def columns(self) -> array[int]:
-        """Its nodes and, unless it has them whole, CPUs and MiB of each, one column after the other."""
+        """Return its nodes and, unless it has them whole, CPUs and MiB of each, one column after the other."""
         if self._columns is None:
             found = self._columns = array("q")
             idx = self.indices()
@@ -173,21 +173,21 @@ class NodeTable:
         return self.present_features().union(self.past_features)
 
     def cpus_on(self, mask: Bitmap) -> int:
-        """Configured CPUs on the nodes of `mask`."""
+        """Return the configured CPUs on the nodes of `mask`."""
         if self.uniform_cpus is not None:
             return self.uniform_cpus * mask.bit_count()
         return int(self.cpus[to_indices(mask)].sum())
 
     def with_free_cpus(self) -> Bitmap:
-        """Nodes not all of whose CPUs are in use, idle ones too."""
+        """Return the nodes with free CPUs, idle nodes too."""
         return from_indices(np.flatnonzero(self.free_cpus > 0))
 
     def count_anew(self) -> None:
-        """`idle` has been replaced."""
+        """Take note that `idle` has been replaced."""
         self._n_idle = -1
 
     def idle_of(self, nodes: Bitmap) -> tuple[Bitmap, int]:
-        """The usable nodes of `nodes` without a job, and how many they are; of all of them that is known."""
+        """Return the usable nodes of `nodes` without a job, and their number, which is known for all nodes."""
         everything = self.everything
         if nodes == everything and self.up == everything:
             if self._n_idle < 0:
@@ -257,7 +257,7 @@ class NodeTable:
         return freed
 
     def _take(self, idx: IntArray, cpus: int | IntArray) -> None:
-        """A job has so many CPUs of nodes `idx` from now on."""
+        """Take so many CPUs of nodes `idx` for a job."""
         if _KERNEL is not None and type(cpus) is not int:
             _known(_KERNEL.take(idx, cpus, self.free_cpus, self.n_jobs))
         else:
@@ -265,7 +265,7 @@ class NodeTable:
             self.n_jobs[idx] += 1
 
     def _give_back(self, idx: IntArray, cpus: int | IntArray) -> int:
-        """It has them no more; on how many of the nodes others have jobs."""
+        """Give them back; return on how many of the nodes other jobs run."""
         if _KERNEL is not None and type(cpus) is not int:
             return _known(_KERNEL.give_back(idx, cpus, self.free_cpus, self.n_jobs))
         self.free_cpus[idx] += cpus
@@ -273,7 +273,7 @@ class NodeTable:
         return int(np.count_nonzero(self.n_jobs[idx]))
 
     def counted(self, a: Allocation) -> Allocation:
-        """The same holding as counts on its nodes, which may then be shared although it was given whole nodes."""
+        """Return the same holding as counts on its nodes, so that whole nodes may be shared."""
         if not a.whole:
             return a
         same = Allocation(a.mask, False, a.n_nodes, a.n_cpus, a.cpus, a.mem, a.gres, a.indices())
@@ -320,12 +320,12 @@ class NodeTable:
             raise InvariantError("free counts differ from a recount")
 
     def sockets(self, idx: IntArray) -> IntArray:
-        """How many sockets nodes `idx` have, shape (len(idx),)."""
+        """Return how many sockets nodes `idx` have, shape (len(idx),)."""
         return np.array([self.specs[i].sockets for i in idx], np.int64)
 
 
 def _known(answer: int) -> int:
-    """The kernel's answer; raises InvariantError where it was asked about a node there is not."""
+    """Return the kernel's answer. Raises InvariantError for a node that does not exist."""
     if answer < 0:
         raise InvariantError("an allocation on a node there is not")
     return answer

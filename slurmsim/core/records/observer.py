@@ -9,22 +9,22 @@ class Observer:
     """Told by the life cycle, in the one order `controller.controller` lists; nothing is done by default."""
 
     def submitted(self, job: Job) -> None:
-        """`job` is in the job table."""
+        """Take note that `job` is in the job table."""
 
     def started(self, job: Job, now: int) -> None:
-        """`job` has its allocation."""
+        """Take note that `job` has its allocation."""
 
     def ready(self, job: Job) -> None:
-        """The nodes of `job`, which had started, have booted: it begins only now."""
+        """Take note that the nodes of the started `job` have booted: it begins only now."""
 
     def released(self, job: Job, now: int) -> None:
-        """`job` gave its allocation back."""
+        """Take note that `job` gave its allocation back."""
 
     def resized(self, job: Job, now: int) -> None:
-        """Running `job` holds other nodes than before."""
+        """Take note that the running `job` holds other nodes than before."""
 
     def requeued(self, job: Job) -> None:
         """`job`, which ran, waits again."""
 
     def gone(self, job: Job) -> None:
-        """`job` has reached a final state."""
+        """Take note that `job` has reached a final state."""

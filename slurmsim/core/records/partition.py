@@ -35,7 +35,7 @@ class Partition:
 
 
 def assign_pools(partitions: Sequence[Partition]) -> int:
-    """Number the connected components of overlapping partitions into ``partition.pool``; returns how many."""
+    """Set ``partition.pool`` to the number of its component of overlapping partitions; return how many there are."""
     pools: list[tuple[Bitmap, list[Partition]]] = []
     for p in partitions:
         mask, members = p.mask, [p]

@@ -21,10 +21,10 @@ class ReleaseRules(Value):
         sched/builtin has no queue of its own making but walks the table of jobs, so that what a job's start lets go
         starts in the same pass (_schedule, job_scheduler.c).
     tries_over_limits
-        A submission looks for nodes in a partition whose limits keep the job out, too, and refuses what no nodes
-        could ever serve (_select_nodes_base, job_mgr.c); `but_limits` are those with which it does not.
+        A submission looks for nodes also in a partition with limits that keep the job out, and refuses a job that no
+        nodes could ever serve (_select_nodes_base, job_mgr.c). `but_limits` are the limits with which it does not.
     unknown_refused
-        ``afterok`` and ``afternotok`` of a job nobody remembers are refused (job_scheduler.c).
+        ``afterok`` and ``afternotok`` of an unknown job are refused (job_scheduler.c).
     list_may_be_longer
         Of a node list longer than the nodes asked for as many as needed are taken, and no others (_job_create).
     deals_tasks
@@ -43,9 +43,9 @@ class ReleaseRules(Value):
     groups_late
         Without EnforcePartLimits AllowGroups is asked about when a job is to start, not at its submission.
     lists_associations
-        A partition's AllowAccounts and DenyAccounts are lists of associations: those below them count, nobody is kept
-        out where associations are not enforced, and the reason is PartitionConfig, told at submission only. They were
-        names of accounts, and the reason a sentence (part_policy_valid_acct, partition_mgr.c).
+        A partition's AllowAccounts and DenyAccounts are lists of associations: those below them count, and no job is
+        kept out where associations are not enforced. The reason is PartitionConfig, told at submission only. They
+        were names of accounts, and the reason a sentence (part_policy_valid_acct, partition_mgr.c).
     one_separator
         Dependencies joined by both ``,`` and ``?`` are refused.
     recalculates_always
@@ -80,8 +80,8 @@ class ReleaseRules(Value):
     spreads_by_weight
         --spread-job takes nodes of every weight, one each at least (_eval_nodes_spread).
     tops_by_tier
-        Whether somebody is before a job that comes is a matter of partition tiers first, among jobs whose partitions
-        share nodes; it was one of priorities alone (_top_priority, job_mgr.c).
+        A new job has to wait for pending jobs of higher partition tiers first, if their partitions share nodes with
+        its own; before, priorities alone decided (_top_priority, job_mgr.c).
     waits_where_down
         A submission to a partition that is down waits there; whether its nodes could ever serve it was asked at once.
     reserves_as_for_jobs
@@ -196,7 +196,7 @@ _ROWS = {
 
 
 def rules_of(release: str) -> ReleaseRules:
-    """The row of `release`: the newest that is not newer, the first for older releases.
+    """Return the row of `release`: the newest that is not newer, the first for older releases.
 
     >>> [rules_of(release).unknown_refused for release in ("21.08", "22.05", "25.05")]
     [False, False, True]

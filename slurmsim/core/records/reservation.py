@@ -1,4 +1,4 @@
-"""One advance reservation while the cluster runs: what it holds, for whom, and when it comes again."""
+"""One advance reservation while the cluster runs: its nodes, its users, and its next period."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ class Reservation:
 
     @property
     def full(self) -> bool:
-        """Whether it has whole nodes."""
+        """True if it has whole nodes."""
         return self.cores is None
 
     @property
     def repeats(self) -> bool:
-        """Whether it comes again after its end."""
+        """True if it comes again after its end."""
         return not REPEATING.isdisjoint(self.flags)
 
     def covers(self, begin: int, end: int) -> bool:
-        """Whether its period meets [begin, end)."""
+        """Return True if its period meets [begin, end)."""
         return self.start < end and self.end > begin
 
     def admits(self, user: str, accounts: Iterable[str]) -> bool:
-        """Whether that user and one of those accounts, a job's own and perhaps those above it, may use it."""
+        """Return True if that user and one of those accounts, a job's own and perhaps those above it, may use it."""
         if not _listed((user,), self.users):
             return False
         if self.users and not self.accounts:
@@ -80,9 +80,9 @@ class Reservation:
         return _listed(accounts, self.accounts)
 
     def next_period(self, now: int) -> tuple[int, int] | None:
-        """Start and end of the period after the present one, None for a reservation that does not repeat.
+        """Return start and end of the period after the present one, None for a reservation that does not repeat.
 
-        Weekdays are those of UTC; the step depends on the day on which somebody looks, `now`, as in slurmctld.
+        Weekdays are those of UTC. As in slurmctld, the step depends on the present day, that of `now`.
         """
         if "HOURLY" in self.flags:
             step = HOUR
@@ -109,7 +109,7 @@ class Reservation:
 
 
 def _listed(who: Iterable[str], names: tuple[str, ...]) -> bool:
-    """Whether a list lets one of `who` in: no list, on a list of names, or none on one of excluded names."""
+    """Return True if a list lets one of `who` in: no list, on a list of names, or none on one of excluded names."""
     if not names:
         return True
     if names[0].startswith("-"):
@@ -123,7 +123,7 @@ def _weekday(now: int) -> int:
 
 
 def collide(spec: ReservationSpec, flags: frozenset[str], other: Reservation) -> bool:
-    """Whether a new reservation's periods meet another's within the coming week (_resv_time_overlap).
+    """Return True if a new reservation's periods meet another's within the coming week (_resv_time_overlap).
 
     As in slurmctld only HOURLY and DAILY are looked at more than once.
     """
@@ -157,16 +157,16 @@ class ReservationLists:
         self.magnetic: list[Reservation] = []
 
     def find(self, name: str) -> Reservation | None:
-        """The reservation of that name."""
+        """Return the reservation of that name."""
         return next((r for r in self.all if r.name == name), None)
 
     def partition_of(self, name: str) -> Partition | None:
-        """That of a job in this reservation which names none; None: the default one (_get_job_parts)."""
+        """Return the partition of a job in this reservation that names none; None: the default one (_get_job_parts)."""
         found = self.find(name) if name else None
         return None if found is None else found.partition
 
     def active(self, now: int, *, maintenance: bool = False) -> Bitmap:
-        """Nodes reserved whole now; with `maintenance` only those under MAINT."""
+        """Return nodes reserved whole now; with `maintenance` only those under MAINT."""
         mask = 0
         for r in self.all:
             if r.full and r.covers(now, now + 1) and ("MAINT" in r.flags or not maintenance):

@@ -63,7 +63,7 @@ class Shape:
         self.charged_mw, self.drawn_mw = self.own_mw, self.own_drawn_mw
 
     def take(self, nodes: int, cap_mw: int, base_mw: int) -> None:
-        """It has these from `since` on."""
+        """Set nodes and caps from `since` on."""
         profile = self.profile
         self.nodes, self.cap_mw = nodes, cap_mw
         self.slowdown: float = 1.0 if profile is None else profile.slowdown(nodes, cap_mw)
@@ -71,7 +71,7 @@ class Shape:
         self.own_drawn_mw = self.own_mw if profile is None else nodes * (profile.drawn_mw(cap_mw) + base_mw)
 
     def advance(self, now: int) -> None:
-        """It is `now`."""
+        """Advance the work done to `now`."""
         passed = now - self.since
         self.since = now
         if self.paused or not passed:
@@ -80,7 +80,7 @@ class Shape:
         self.lost_s = max(0.0, self.lost_s - passed)
 
     def done_by(self, now: int) -> float:
-        """Its work up to `now`."""
+        """Return its work up to `now`."""
         if self.paused:
             return self.done_s
         return self.done_s + max(0.0, now - self.since - self.lost_s) / self.slowdown
@@ -90,12 +90,12 @@ class Shape:
         return self.lost_s if self.paused else max(0.0, self.lost_s - (now - self.since))
 
     def end_of(self, work_s: float) -> int:
-        """When it has done so much, if nothing changes: the first whole second."""
+        """Return when it has done so much, if nothing changes: the first whole second."""
         left = self.lost_s + (work_s - self.done_s) * self.slowdown
         return self.since + max(0, ceil(left - NOTHING_S))
 
     def point(self, now: int) -> int:
-        """The first second from `now` on in which its size may change: its next scheduling point; `now` without any."""
+        """Return the first second from `now` on when its size may change: its next scheduling point, else `now`."""
         every = 0.0 if self.profile is None else self.profile.points_s
         if not every:
             return now

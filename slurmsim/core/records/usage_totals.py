@@ -49,7 +49,7 @@ class UsageTotals:
             self._alone = False
 
     def reshape(self, index: int, mask: Bitmap, running: Iterable[Job]) -> None:
-        """The partition has other nodes: count what is in use on them anew."""
+        """Count what is in use on the partition's new nodes."""
         if self._alone and mask == self.parts[index].mask:
             return
         self.shared()
@@ -62,7 +62,7 @@ class UsageTotals:
         part.nodes = (mask & ~self.table.idle).bit_count()
 
     def pending(self, job: Job, delta: int) -> None:
-        """A job became pending (+1) or stopped being so (-1)."""
+        """Count a job that became pending (+1) or stopped being so (-1)."""
         whole = self.whole
         whole.pending += delta
         whole.touched = True
@@ -74,7 +74,7 @@ class UsageTotals:
             part.touched = True
 
     def change(self, job: Job, sign: int, nodes: Bitmap, *, cpus_only: bool = False) -> None:
-        """`job` started (+1) or gave its nodes back (-1); `nodes` went from idle to busy or back.
+        """Take note that `job` started (+1) or gave its nodes back (-1); `nodes` went from idle to busy or back.
 
         `cpus_only`: it was resumed or suspended, its memory and GRES stay in use.
         """
@@ -154,8 +154,11 @@ class UsageTotals:
         return out
 
     def _row(self, now: int, part: Totals) -> Row:
-        """Busy, idle and down nodes, CPUs, GPUs, memory, running and pending jobs; nodes off, and on their way there or
-        back. A busy node is not down, nor is one powering down."""
+        """Return a row of the usage table.
+
+        Busy, idle and down nodes, CPUs, GPUs, memory, running and pending jobs; nodes that are off, powering down, or
+        booting. A busy node is not down, nor is one powering down.
+        """
         table, power = self.table, self.power
         down, idle = 0, part.size - part.nodes
         if table.down:

@@ -44,7 +44,7 @@ class Access:
 
 
 def effect_on(partition: Partition, r: Reservation) -> int:
-    """What a reservation of nodes does, while it lasts, to jobs of `partition` that are not in it.
+    """Return what a reservation of nodes does, while it lasts, to jobs of `partition` that are not in it.
 
     `slurmsim.kernel.cycle.UNTOUCHED`, `TOUCHED`: they do without its nodes, or `CLOSED`: they wait for its end.
     """
@@ -61,7 +61,7 @@ class ReservationAccess:
         self.state, self._licenses = state, licenses
 
     def examine(self, record: Record, when: int, limit: int, *, move: bool = False) -> Access:
-        """What `record`'s job may use over [when, when + limit); `move` lets the start come later if it must."""
+        """Return what `record`'s job may use over [when, when + limit); `move` lets the start come later if it must."""
         if record.reservation is not None:
             return self._inside(record, record.reservation, when, limit)
         start = when
@@ -151,7 +151,7 @@ class ReservationAccess:
         return state
 
     def _kept_cores(self, caps: list[tuple[Reservation, bool]]) -> dict[int, int]:
-        """The cores reservations keep from a job, where cores are shared; its own keeps it from all others there."""
+        """Return the cores that reservations keep from a job if cores are shared; its own leaves it no others there."""
         assert self.state.table.cores is not None
         size = self.state.table.cores.size
         kept: dict[int, int] = {}
@@ -172,14 +172,14 @@ class ReservationAccess:
         return held
 
     def trimmer(self, record: Record, when: int, limit: int) -> Callable[[FreeState, int], FreeState] | None:
-        """How the future test must trim its suppositions, None if not at all."""
+        """Return how the future test must trim its suppositions, None if not at all."""
         caps = self.caps(record, when, limit)
         if not caps:
             return None
         return lambda free, gone: self.trim(free, caps, gone)
 
     def too_small(self, record: Record) -> bool:
-        """Whether a main pass passes over the record: it would join by itself, or flexibly, where it cannot fit."""
+        """Return True if a main pass skips the record: it would join a reservation by itself, and cannot fit there."""
         own = record.reservation
         if own is None or not own.nodes or ("FLEX" not in own.flags and record.job.reservations):
             return False
@@ -203,7 +203,7 @@ class ReservationAccess:
         return state.selector.place(record.request, free, within, prefer=prefer, heavier=heavier)
 
     def classify(self, record: Record, usable: Bitmap, judge: Callable[[Record, Bitmap], str]) -> str:
-        """Why `place` found nothing, as the reason to show; `judge` does that for a set of nodes."""
+        """Return why `place` found nothing, as the reason to show; `judge` does that for a set of nodes."""
         state, own = self.state, record.reservation
         now, limit = state.now, record.job.time_limit_s
         found = self.examine(record, now, limit)

@@ -1,8 +1,8 @@
 """The book of advance reservations: facts about them, their begins and ends, and the jobs that name them.
 
-Mirrors reservation.c and the periodic work of controller.c (22.05): begins are noticed by a look every 5 s, which asks
-for a pass; ends by the 30 s scan, which ends the jobs that overran ResvOverRun, then removes the reservation and holds
-those that still wait for it. Under event-driven policies both are exact to the second.
+Mirrors reservation.c and the periodic work of controller.c (22.05). A test every 5 s notices begins and asks for a
+pass. The 30 s scan notices ends: it ends the jobs that overran ResvOverRun, then removes the reservation and holds the
+jobs that still wait for it. Under event-driven policies both are exact to the second.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 LOOK_S = 5
 SCAN_S = 30
-IDLE_ROUNDS = 8  # repetitions without any job activity after which a repeating reservation wakes nobody: a week of days
+IDLE_ROUNDS = 8  # a repeating reservation asks for no wake-up after so many repetitions without job activity
 IN_USE = "Requested reservation is in use"
 DUPLICATE = "Duplicate reservation name"
 
@@ -67,7 +67,7 @@ class Reservations:
         self._lingering = False  # an ended one waits for its last job
 
     def handlers(self) -> dict[type, Callable[[Any], None]]:
-        """What the controller shall call for each kind of fact."""
+        """Return the handler of each kind of fact."""
         return {
             CreateReservation: self._create, UpdateReservation: self._update, DeleteReservation: self._delete,
             Maintain: self._maintain,
@@ -140,7 +140,7 @@ class Reservations:
             self.state.triggers.request()
 
     def _changed(self, r: Reservation, what: str) -> None:
-        """`r` came or was edited: everybody looks again."""
+        """Take note that `r` came or was edited: everything is tested again."""
         self._note(what, r.describe(), r.nodes, r.end)
         self._sort_out("MAGNETIC" in r.flags)
         self.state.look_again()
@@ -155,7 +155,7 @@ class Reservations:
             self.jobs.rebuild()
 
     def _stir(self) -> None:
-        """What may be used has changed; backfill looks when it is due, the main scheduler in the next full pass."""
+        """Note that usable nodes changed: for backfill when it is due, for the main scheduler in the next full pass."""
         self.state.changed()
         self.state.triggers.dirty = True
         if self._licenses.lacking:
@@ -172,11 +172,11 @@ class Reservations:
         return [(r.start, r.end, r.nodes) for r in self.state.reserved.all if r.full and r.nodes and not r.over]
 
     def open_to(self, record: Record, nodes: Bitmap) -> Bitmap:
-        """Of `nodes`, those `record`'s job may use from now to its limit."""
+        """Return those of `nodes` `record`'s job may use from now to its limit."""
         return self.access.examine(record, self.state.now, record.job.time_limit_s).nodes & nodes
 
     def next_end(self, when: int) -> int:
-        """The first end of any reservation at or after `when`, 0 for none (find_resv_end)."""
+        """Return the first end of any reservation at or after `when`, 0 for none (find_resv_end)."""
         return min((r.end for r in self.state.reserved.all if r.end >= when), default=0)
 
     def set_up(self) -> None:
@@ -198,7 +198,7 @@ class Reservations:
         return (now - self.state.start_time) % SCAN_S == 0
 
     def next_time(self) -> int | None:
-        """When `turn` must be called, None if nothing is to come that could matter."""
+        """Return when `turn` must be called, None if nothing is to come that could matter."""
         if self._rounds >= IDLE_ROUNDS and self._seen == self._sign() and not self.state.running:
             return None
         if not self._may_replace():
@@ -207,11 +207,11 @@ class Reservations:
         return scan if self._next is None else min(scan, self._next)
 
     def _may_replace(self) -> bool:
-        """Whether the next scan may find other nodes for lost ones: not if it would look at what the last one saw."""
+        """Return True if the next scan may replace lost nodes: not if nothing has changed since the last one."""
         return self._revise and (bool(self.state.running) or self._missed != self._there())
 
     def _there(self) -> tuple[Bitmap, tuple[tuple[int, int, Bitmap], ...]]:
-        """What a search for nodes sees while no job runs."""
+        """Return what a search for nodes sees while no job runs."""
         return self.state.unusable, tuple((r.start, r.end, r.nodes) for r in self.state.reserved.all)
 
     def _sign(self) -> tuple[int, int]:
@@ -258,13 +258,13 @@ class Reservations:
             yield now + 1 + (self.state.start_time - now - 1) % SCAN_S
 
     def _open(self, r: Reservation) -> None:
-        """Its jobs may use it from this second on; nobody looks before the next pass."""
+        """Open the reservation: its jobs may use it from this second on, and start in the next pass."""
         r.opened = True
         self.jobs.let_in(r)
         self._stir()
 
     def _begin(self, r: Reservation) -> None:
-        """The begin is noticed: a pass is asked for."""
+        """Notice the begin, and ask for a pass."""
         r.began = True
         self._show(r, "STARTED")
         self.state.look_again()
@@ -346,7 +346,7 @@ class Reservations:
         self._mark(rest, "IDLE")
 
     def _scan(self, r: Reservation, now: int) -> None:
-        """The time-limit scan after its end: jobs that overran it end, then it goes."""
+        """Make the time-limit scan after its end: end the jobs that overran it, then remove it."""
         flex = "FLEX" in r.flags
         running = [job for _, _, job in self.state.running if job.reservation is r]
         overrun = r.end + self.over_run + (0 if self.state.event_driven else 1) <= now
@@ -357,7 +357,7 @@ class Reservations:
             self._remove(r, "REMOVED")
 
     def _purge_idle(self, r: Reservation, now: int) -> None:
-        """PURGE_COMP: it ends early once nobody has used or named it for so long."""
+        """End the reservation early (PURGE_COMP) if no job has used or named it for so long."""
         if any(uses(job, r) for job in self.state.jobs.values()):
             r.idle_since = None
             return
@@ -372,7 +372,7 @@ class Reservations:
                 self._remove(r, "REMOVED")
 
     def _remove(self, r: Reservation, what: str) -> None:
-        """`r` is gone: who named it waits on hold, or as anybody else with NO_HOLD_JOBS_AFTER."""
+        """Take note that `r` is gone: its jobs are held, or wait as any other with NO_HOLD_JOBS_AFTER."""
         self.state.reserved.all.remove(r)
         self._note(what, r.describe(), r.nodes, None)
         for job in [job for job in self.state.jobs.values() if uses(job, r)]:

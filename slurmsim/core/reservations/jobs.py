@@ -26,12 +26,12 @@ NO_RESERVATION: tuple[Reservation | None, ...] = (None,)
 
 
 def uses(job: Job, r: Reservation) -> bool:
-    """Whether `job` runs in `r` or names it."""
+    """Return True if `job` runs in `r` or names it."""
     return job.reservation is r or r in job.reservations
 
 
 def usable_at(r: Reservation, now: int) -> bool:
-    """Whether its jobs may start at `now`."""
+    """Return True if its jobs may start at `now`."""
     return "FLEX" in r.flags or (r.start <= now < r.end and not r.over)
 
 
@@ -41,11 +41,11 @@ class ReservationJobs:
     Attributes
     ----------
     waiting
-        Pending jobs whose reservation may not be used yet, by id.
+        Pending jobs of reservations that may not be used yet, by id.
     serve_due
-        Somebody came `inside` since those were served.
+        A job came `inside` since those were served.
     inside
-        Under event-driven policies: pending jobs whose reservation may be used now, by id.
+        Under event-driven policies: pending jobs of reservations that may be used now, by id.
     """
 
     def __init__(
@@ -86,20 +86,20 @@ class ReservationJobs:
         return (None, *[r for r in self.state.reserved.magnetic if r.admits(job.user, accounts)])
 
     def _accounts(self, job: Job) -> list[str]:
-        """The job's account, and where associations are enforced those above it (_valid_job_access_resv)."""
+        """Return the job's account, and where associations are enforced those above it (_valid_job_access_resv)."""
         accounts = self._accounting.accounts
         if job.branch is None or accounts is None or not accounts.enforce.associations:
             return [job.account]
         return [branch.spec.account for branch in job.branch.path]
 
     def shut_out(self, job: Job) -> bool:
-        """Whether sbatch's own test of `job` ends at its reservation, which is not usable now (job_test_resv)."""
+        """Return True if sbatch's own test of `job` ends at its reservation, which is unusable now (job_test_resv)."""
         if self.state.event_driven or len(job.reservations) != 1:
             return False
         return not usable_at(job.reservations[0], self.state.now)
 
     def keep_out(self, job: Job) -> bool:
-        """Whether `job` stays out of the queue: its only reservation is not usable now, or `serve` starts it."""
+        """Return True if `job` stays out of the queue: its only reservation is not usable now, or `serve` starts it."""
         now = self.state.now
         usable = [r for r in job.reservations if usable_at(r, now)]
         if self.state.event_driven and usable:
@@ -118,7 +118,7 @@ class ReservationJobs:
         return True
 
     def forget(self, job: Job) -> None:
-        """`job` was held, cancelled or started: it waits for no reservation."""
+        """Take note that `job` was held, cancelled or started: it waits for no reservation."""
         self.waiting.pop(job.id, None)
         self.inside.pop(job.id, None)
 
@@ -156,7 +156,7 @@ class ReservationJobs:
             self.state.events.append(row)
 
     def turn_out(self, r: Reservation) -> None:
-        """The period of `r` is over: its jobs wait for another."""
+        """Let the jobs of `r` wait for its next period, as the present one is over."""
         now, state = self.state.now, self.state
         queued = [records[0].job for records in state.queue.jobs.values()]
         for job in [job for job in [*queued, *self.inside.values()] if r in job.reservations]:

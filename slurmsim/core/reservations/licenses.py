@@ -1,7 +1,7 @@
 """Licenses: how many there are, who holds them, what reservations keep back.
 
 Mirrors slurmctld's licenses.c (22.05). A job holds its licenses from its start until it leaves RUNNING; a suspended
-job keeps them. One that lacks a license blocks nobody.
+job keeps them. A job that lacks a license blocks no other job.
 
 Event-driven policies know nothing of licenses. A job enters their queue only with its licenses set aside for it, and
 waits outside until then; so whatever the policy starts may start, and no job that lacks a license is in its way.
@@ -33,7 +33,7 @@ class Licenses(Observer):
     Parameters
     ----------
     state, queue_way
-        Whose jobs and reservations; their way back into the queue.
+        The state with jobs and reservations; the jobs' way back into the queue.
     """
 
     def __init__(self, state: ControllerState, queue_way: QueueWay) -> None:
@@ -44,7 +44,7 @@ class Licenses(Observer):
         self.lacking: dict[int, Job] = {}
 
     def wanted(self, text: str) -> Counts:
-        """What ``-L text`` asks for, at first. Raises SubmitError for an unknown name or more than there are."""
+        """Return the licenses that ``-L text`` asks for. Raises SubmitError for an unknown name or too many."""
         choices = self._choices(text)
         if any(count > self.state.license_totals.get(name, -1) for asked in choices for name, count in asked):
             raise SubmitError(INVALID)
@@ -57,7 +57,7 @@ class Licenses(Observer):
             raise SubmitError(INVALID) from None
 
     def free(self, job: Job, reservation: Reservation | None = None) -> bool:
-        """Whether `job` could take its licenses now and keep them to its limit (license_job_test).
+        """Return True if `job` could take its licenses now and keep them to its limit (license_job_test).
 
         Of licenses any one of which will do, it takes the first that is free.
         """
@@ -85,7 +85,7 @@ class Licenses(Observer):
         )  # fmt: skip
 
     def take(self, job: Job) -> None:
-        """`job` starts."""
+        """Take note that `job` starts."""
         for name, count in job.licenses:
             self.used[name] += count
 
@@ -115,7 +115,7 @@ class Licenses(Observer):
         return True
 
     def leave(self, job: Job) -> None:
-        """`job` leaves the queue: what was set aside for it is taken now, or free for others."""
+        """Take note that `job` leaves the queue: what was set aside for it is taken now, or free for others."""
         for name, count in job.licenses:
             self.earmarked[name] -= count
 

@@ -86,7 +86,7 @@ def choose(state: ControllerState, spec: ReservationSpec, *, restored: bool = Fa
 
 
 def _check(state: ControllerState, spec: ReservationSpec, flags: set[str], restored: bool) -> None:
-    """What can be told without choosing nodes."""
+    """Raise SubmitError for errors that show without choosing nodes."""
     for flag in sorted(flags & NOT_MODELLED):
         raise SubmitError(f"slurmsim: reservation flag {flag} is not modelled")
     past = not restored and min(spec.start, spec.end) < state.now - MAX_PAST_S
@@ -114,7 +114,7 @@ def _check(state: ControllerState, spec: ReservationSpec, flags: set[str], resto
 
 
 def is_all(nodes: tuple[str, ...]) -> bool:
-    """Whether a node list is the word ALL."""
+    """Return True if a node list is the word ALL."""
     return len(nodes) == 1 and nodes[0].upper() == "ALL"
 
 
@@ -141,7 +141,7 @@ def _with_features(state: ControllerState, features: str) -> Bitmap:
 def overlapping(
     state: ControllerState, spec: ReservationSpec, flags: frozenset[str], nodes: Bitmap, but: Reservation | None = None
 ) -> bool:
-    """Whether another reservation of whole nodes, without MAINT or OVERLAP, has some of `nodes` at the same time."""
+    """Return True if another reservation of whole nodes, without MAINT or OVERLAP, has some of `nodes` then."""
     return any(
         other is not but and other.full and not other.flags & {"MAINT", "OVERLAP"}
         and other.nodes & nodes and collide(spec, flags, other)
@@ -150,7 +150,7 @@ def overlapping(
 
 
 def used_by_jobs(state: ControllerState, start: int, nodes: Bitmap, but: Reservation | None = None) -> bool:
-    """Whether a running job may still be on some of `nodes` at `start`."""
+    """Return True if a running job may still be on some of `nodes` at `start`."""
     return any(
         job.nodes & nodes and end > start and (but is None or job.reservation is not but)
         for end, _, job in state.running
@@ -158,14 +158,14 @@ def used_by_jobs(state: ControllerState, start: int, nodes: Bitmap, but: Reserva
 
 
 def _staying(state: ControllerState, start: int) -> Iterator[Job]:
-    """Running jobs that may last until `start` or longer, in order of creation."""
+    """Return running jobs that may last until `start` or longer, in order of creation."""
     return iter(sorted((job for end, _, job in state.running if end >= start), key=lambda job: job.order))
 
 
 def count_nodes(
     state: ControllerState, spec: ReservationSpec, flags: frozenset[str], base: Bitmap, wanted: int | None = None
 ) -> Bitmap:
-    """The first nodes in table order that are up and neither reserved nor used then; with IGNORE_JOBS used ones too.
+    """Return the first nodes in table order that are up, unreserved and unused then; IGNORE_JOBS allows used ones.
 
     MAINT and OVERLAP may fall back on reserved nodes, MAINT on unavailable ones. Counts are served largest first. As
     slurmctld does, fewer nodes than wanted are accepted when at least one is found, but not where they are looked for
@@ -249,7 +249,7 @@ def _soonest_free(state: ControllerState, pool: Bitmap, count: int) -> Bitmap:
 
 
 def _best(state: ControllerState, free: Bitmap, count: int) -> Bitmap:
-    """`count` nodes out of `free`: the first ones, or those a job would get."""
+    """Return `count` nodes out of `free`: the first ones, or those a job would get."""
     if not state.rules.reserves_as_for_jobs:
         return lowest(free, count)
     idx = to_indices(free)
@@ -273,7 +273,7 @@ def _as_for_a_job(
 
 
 def replaceable(r: Reservation) -> bool:
-    """Whether Slurm looks for other nodes when some cannot be used."""
+    """Return True if Slurm looks for other nodes when some cannot be used."""
     return r.cores is None and bool(r.nodes) and r.flags.isdisjoint({"SPEC_NODES", "STATIC"})
 
 
@@ -352,7 +352,7 @@ def _shared_cores(
 def core_bits(
     state: ControllerState, spec: ReservationSpec, flags: frozenset[str], chosen: dict[int, int]
 ) -> dict[int, int]:
-    """Where cores are shared: which cores the CPUs `chosen` on each node are, the lowest nobody has then."""
+    """Return the cores of the CPUs `chosen` on each node, if cores are shared: the lowest cores free then."""
     shared = state.table.cores
     if shared is None:
         return {}
@@ -371,7 +371,7 @@ def core_bits(
 def _chosen_cores(
     state: ControllerState, spec: ReservationSpec, pool: Bitmap, free: IntArray, now: IntArray
 ) -> tuple[Bitmap, dict[int, int]]:
-    """The nodes and CPUs for core counts out of those `free` then, in newer releases of those free `now`."""
+    """Return nodes and CPUs for core counts out of those `free` then; newer releases take those free `now`."""
     table, rules = state.table, state.rules
     if rules.reserves_as_for_jobs and not spec.nodes and len(spec.core_counts) == 1:
         alike = _cores_as_for_a_job(state, spec, pool, now) if rules.reserves_idle_first else {}

@@ -1,7 +1,7 @@
 """Allocations start when they are asked for, if they can: who asks for one sits waiting (job_allocate in job_mgr.c).
 
-Batch jobs wait for a pass even on an empty cluster; srun and salloc get their nodes within their own request when
-nobody of higher priority waits (`top_priority`).
+Batch jobs wait for a pass even on an empty cluster. srun and salloc get their nodes within their own request if no job
+of higher priority waits (`top_priority`).
 """
 
 from __future__ import annotations

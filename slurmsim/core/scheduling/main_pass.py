@@ -48,12 +48,12 @@ _SAID_BY_PARTITIONS = (*_PARTITION_KEPT_IT, Reason.PARTITION_DOWN, Reason.PARTIT
 
 
 class WalkParts:
-    """What walks over the queue share: whom they ask, whom they tell, and SchedulerParameters.
+    """The parts that all walks over the queue use, and SchedulerParameters.
 
     Parameters
     ----------
     state, test, runs
-        Whose queue, the test of a start, and what starts jobs.
+        The state with the queue, the test of a start, and the interface that starts jobs.
     pending_reasons
         What names the reason where no nodes are found.
     dequeue
@@ -81,7 +81,7 @@ class WalkParts:
 
 
 class MainPass:
-    """What one walk knows: the nodes nobody ahead waits for, and which partitions are blocked.
+    """One walk over the queue: the nodes no job ahead waits for, and the blocked partitions.
 
     Parameters
     ----------
@@ -100,14 +100,14 @@ class MainPass:
         self.one_each = len(self.records) == len(state.queue.jobs)  # no job has records in several places
         self.limit = None if full else parts.depth
         self.usable: Bitmap = state.table.up
-        self.blocked: set[int] = set()  # partitions in which somebody waits for nodes
+        self.blocked: set[int] = set()  # partitions in which a job waits for nodes
         self.blocked_reservations: list[Reservation] = []
         self.waiting = {
             p.index for p in state.partitions if any(q.per_partition.get(p.index) for q in state.queue.pools)
         }
         self.per_partition: dict[int, int] = {}
         self.examined = self.started = 0
-        self.cut = False  # somebody was not looked at
+        self.cut = False  # the pass ended before the end of the queue
         # (array, partition, reservation) of the record before, when its task was rejected
         self.array: tuple[int, int, Reservation | None] | None = None
 
@@ -155,7 +155,7 @@ class MainPass:
         return not self.cut and (self.limit is None or self.examined <= self.limit)
 
     def _list_those_of_several_partitions(self) -> None:
-        """The queue is built anew: a partition that keeps a job out says so, and the next one that does not, not."""
+        """Set the reasons of jobs with several partitions as the queue is built: that of the first one that bars it."""
         for record in self.records:
             job = record.job
             if len(job.partitions) == 1 or job.state != JobState.PENDING:
@@ -167,7 +167,7 @@ class MainPass:
     # -- who is not looked at ---------------------------------------------------------------------------------------
 
     def _passed_over(self, at: int, record: Record) -> bool:
-        """Whether the record is no candidate of this pass."""
+        """Return True if the record is no candidate of this pass."""
         state, job = self.state, record.job
         if self.test.being_made_room_for(job):
             return True  # others make room for it in another partition
@@ -192,9 +192,9 @@ class MainPass:
         return False
 
     def _stays_behind(self, record: Record) -> bool:
-        """Whether the record, whose partition is blocked and whose job is no news, only has to wait on as it did.
+        """Return True if the record keeps waiting as before: its partition is blocked and its job has not changed.
 
-        As in `_settle_rest`: of reasons only those of `fresh` jobs can change. Tasks of arrays stand for each other.
+        As in `_settle_rest`, only the reasons of `fresh` jobs can change. Tasks of one array are alike.
         """
         job = record.job
         if record.reservation is not None or job.sub.array_task_id is not None or job.state != JobState.PENDING:
@@ -205,7 +205,7 @@ class MainPass:
     def _behind(self, record: Record) -> None:
         job, queue = record.job, self.state.queue
         if job.sub.het is not None:
-            return  # nobody but backfill looks at it
+            return  # backfill alone tries it
         single = len(job.partitions) == 1
         kept_it = job.reason in _PARTITION_KEPT_IT and single and not mute(record)
         if job.reason in _MAY_BECOME_PRIORITY or kept_it:
@@ -225,7 +225,7 @@ class MainPass:
         if self.s.part_depth or self.reordered or state.queue.arrange is not None:
             return False
         if state.reserved.all and any(record.reservation is not None for record in self.records[at + 1 :]):
-            return False  # nobody ahead keeps a reservation's own jobs back
+            return False  # jobs ahead do not block the jobs of a reservation
         ends_early = self.limit is not None and self.examined + len(self.records) - at - 1 > self.limit
         arrays = bool(self.s.arrays.by_id)
         several = ends_early or arrays or len(state.queue.pools) > 1
@@ -315,7 +315,7 @@ class MainPass:
         return True
 
     def _held(self, record: Record, reason: str) -> None:
-        """A limit holds a job: it blocks nobody, unless assoc_limit_stop says so or it requires its nodes by name."""
+        """Note that a limit holds a job. It blocks other jobs only with assoc_limit_stop, or if it names its nodes."""
         request, limits = record.request, self.test.accounting.limits
         self.state.set_reason(record.job, reason)
         named = request.required and request.required.bit_count() >= request.min_nodes

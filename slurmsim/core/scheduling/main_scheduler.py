@@ -21,7 +21,7 @@ class MainScheduler:
 
     A pass is *full* (whole queue, every sched_interval) or *partial* (stops after default_queue_depth + 1 candidates).
     Partial passes come from the background loop, once a second, no sooner than batch_sched_delay after the previous
-    one, when somebody asked (`Triggers.request`); and at once when a job's epilog is done (`Triggers.request_now`).
+    one, when one was requested (`Triggers.request`); and at once when a job's epilog is done (`Triggers.request_now`).
     """
 
     def __init__(self, walk: WalkParts) -> None:
@@ -42,7 +42,7 @@ class MainScheduler:
         return now if since and since % self.interval == 0 else now + self.interval - since % self.interval
 
     def next_time(self, now: int) -> int | None:
-        """When the next pass is due, None when nothing waits for one."""
+        """Return when the next pass is due, None when nothing waits for one."""
         triggers = self.triggers
         if not triggers.enabled or not triggers.dirty or not self.state.queue.jobs:
             return None
@@ -113,7 +113,7 @@ class MainScheduler:
             triggers.changed = True  # who was looked at and has to wait is news to backfill, whatever was said of him
 
     def _independent_now(self) -> None:
-        """The queue is built: who waits for no time and no job any more says so (job_independent)."""
+        """Clear the reason of jobs that no longer wait for a time or a job, as the queue is built (job_independent)."""
         state = self.state
         for job in list(state.queue.unasked.values()):
             if job.reason in (Reason.BEGIN_TIME, Reason.DEPENDENCY):

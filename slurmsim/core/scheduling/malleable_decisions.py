@@ -33,7 +33,7 @@ class MalleableDecisions:
         self._policy = state.policy.name
 
     def start(self, decision: Any, job: Job, records: Sequence[Record]) -> Sequence[Record]:
-        """`records` as they have to be for the size, and the cap noted for who starts the job."""
+        """Return `records` as they have to be for the size, and note the cap for the start of the job."""
         watts = self.watts
         if watts is None:
             raise self._wrong(job, "a start with nodes or a cap", "a run in which jobs have applications")
@@ -100,7 +100,7 @@ class MalleableDecisions:
         return nodes
 
     def _cap(self, job: Job, watts: Any) -> int:
-        """A cap in milliwatts."""
+        """Return the cap in milliwatts."""
         assert self.watts is not None
         spec, profile = self.watts.spec, job.sub.profile
         if not isinstance(watts, int | float) or isinstance(watts, bool) or not 0 < watts * 1000 <= spec.full_mw:

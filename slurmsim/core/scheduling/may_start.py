@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 MAY: Final = 0  # no rule forbids the start
 PARTITION: Final = 1  # a limit of the partition, or its state
 BAR: Final = 2  # the partition does not take the job's account or QOS
-AHEAD: Final = 3  # somebody ahead waits there
+AHEAD: Final = 3  # a job ahead waits there
 DEADLINE: Final = 4  # it cannot end before its deadline any more, and has ended by being asked
 SHOWN: Final = 5  # a limit of accounts or QOS it shows already
 NAMED: Final = 6  # nodes it names are not usable, as it says already
@@ -92,7 +92,7 @@ MAIN = Asker(
         NAMED,  # _schedule alone; before ENOUGH: test_rules_nodes.test_down_drained_failing_and_back
         ENOUGH,  # _schedule alone: test_group_limits.test_drained_nodes_and_a_pulled_plug
         LICENSES,  # license_job_test: test_rules_resv.test_licenses
-        BAR,  # as late as that, so that it blocks nobody: test_rules_accounts.test_later_looks
+        BAR,  # so late that it blocks no other job: test_rules_accounts.test_later_looks
         LIMITS,  # select_nodes: test_rules_limits.test_limits_of_associations
     ),
     judges_request=True, learns=True, makes_room=True,
@@ -125,16 +125,16 @@ POLICY = Asker(
     time_min=True, learns=True, makes_room=True,
 )  # fmt: skip
 
-# Beside such a policy, a job inside its reservation, whose licenses it may have.
+# Beside such a policy: a job that may use its reservation, with the reservation's licenses.
 RESERVED = Asker((LICENSES, PARTITION, BAR, INSIDE, LIMITS))
 
-# srun or salloc, which wait: job_allocate. It ends nobody at a deadline, and nobody makes room. The order after
+# srun or salloc, which wait: job_allocate. It ends no job at a deadline and preempts none. The order after
 # PARTITION is not shown, nor is `first_limit`: the session srun-salloc of tests/conformance is the same in any.
 SUBMISSION = Asker(
     (
         PARTITION,  # unit/slurmctld/test_job_control.test_an_immediate_allocation_in_a_partition_that_is_down
         BAR,
-        AHEAD,  # _top_priority: somebody anywhere, not only in a partition of its own
+        AHEAD,  # _top_priority: a job in any partition, not only in one of its own
         LIMITS,
         LICENSES,
     ),
@@ -143,7 +143,7 @@ SUBMISSION = Asker(
 
 
 def mute(record: Record) -> bool:
-    """Whether nobody but the submission says that the record's partition does not take the job."""
+    """Return True if only the submission tells that the record's partition does not take the job."""
     bars = record.job.bars
     return bars is not None and (bar := bars.get(record.partition.index)) is not None and bar.mute
 
@@ -156,7 +156,7 @@ class StartTest:
     partition_limits, accounting, licenses, deadlines, reservations
         Who may start at all, how much of everything, and until when.
     completing, suspension, preemption
-        Which nodes cannot be had yet, or only if others stop; `preemption` is None where nobody makes way.
+        Nodes that are not free yet, or only if other jobs stop; `preemption` is None if no job can be preempted.
     switch_wait, found_cpus
         Told of what a look for nodes begins or finds.
     """
@@ -174,14 +174,14 @@ class StartTest:
         self._counted: tuple[Bitmap, Bitmap, int] = (0, 0, 0)
 
     def refusal(self, record: Record, by: Asker, usable: Bitmap = 0, ahead: bool = False) -> tuple[int, str]:
-        """The first rule of `by` that forbids to start the record's job there, and what it says; (MAY, "") for none.
+        """Return the first rule of `by` that forbids to start the record's job there, and its reason; or (MAY, "").
 
         Parameters
         ----------
         usable
-            For NAMED and ENOUGH: the nodes up that nobody ahead waits for.
+            For NAMED and ENOUGH: the usable nodes that no job ahead waits for.
         ahead
-            For AHEAD: whether somebody else has to come first.
+            For AHEAD: True if another job has to start first.
         """
         job = record.job
         for rule in by.rules:
@@ -222,7 +222,7 @@ class StartTest:
         return MAY, ""
 
     def _common(self, nodes: Bitmap, usable: Bitmap) -> int:
-        """How many of `nodes` are usable; a pass asks this of the same two sets again and again."""
+        """Return how many of `nodes` are usable; a pass asks this of the same two sets again and again."""
         before, there, n = self._counted
         if before is not nodes or there is not usable:
             n = (usable & nodes).bit_count()
@@ -232,7 +232,7 @@ class StartTest:
     def find(
         self, record: Record, nodes: Bitmap, limit: int | None, by: Asker, layout: Mapping[int, int] | None = None
     ) -> tuple[Allocation | None, str | None]:
-        """What the record's job could have now of `nodes`, and the limit that forbids it; both None for no nodes.
+        """Return what the record's job could have now of `nodes`, and the limit that forbids it; both None for none.
 
         For `limit` seconds, or its own time (None), and with `layout` on those nodes. No rule forbids the start
         (`refusal`).
@@ -267,15 +267,16 @@ class StartTest:
         return alloc, None
 
     def _amount_known(self, request: CompiledRequest) -> bool:
-        """Whether the request gets the same of any free nodes: then limits are asked before some are picked.
+        """Return True if the request gets the same amounts from any free nodes.
 
-        Equal whole nodes, of which nobody in its groups can have one.
+        Limits are then tested before nodes are chosen. It is so with equal whole nodes, if no job of its groups can
+        have a node already.
         """
         state = self.state
         return request.known_amount and not (state.reserved.all or state.suspended or state.watts is not None)
 
     def _are_enough(self, record: Record, nodes: Bitmap) -> bool:
-        """Whether `place_now` would find such a request its nodes."""
+        """Return True if `place_now` would find such a request its nodes."""
         free = self.state.free_to(record, nodes)
         if self.completing.nodes:
             free &= ~self.completing.nodes
@@ -288,7 +289,7 @@ class StartTest:
             self.found_cpus.found(record.job, n_cpus)
 
     def granted(self, record: Record, by: Asker) -> int | None:
-        """The limit a start now gives the record's job, seconds: what is left before its deadline; None: its own.
+        """Return the time limit of a start now, seconds: what is left before the job's deadline; None: its own limit.
 
         Of those who do not ask about the deadline none cuts the limit to it either.
         """
@@ -297,23 +298,23 @@ class StartTest:
         return self.deadlines.limit(record.job, self.time_limit(record))
 
     def licensed(self, record: Record) -> bool:
-        """Whether the licenses of the record's job are free now."""
+        """Return True if the licenses of the record's job are free now."""
         return not record.job.licenses or self.licenses.free(record.job, record.reservation)
 
     def looked_at(self, record: Record) -> bool:
-        """Whether backfill looks for nodes for the record."""
+        """Return True if backfill looks for nodes for the record."""
         return self.refusal(record, LOOK)[0] == MAY
 
     def time_limit(self, record: Record) -> int:
-        """What the record's job may take there, seconds: its own limit, else MaxTime."""
+        """Return the seconds the record's job may take there: its own limit, else MaxTime."""
         return self.partition_limits.time_limit(record.job, record.partition)
 
     def being_made_room_for(self, job: Job) -> bool:
-        """Whether others were stopped for `job` in this pass or cycle: it is tried in no other partition."""
+        """Return True if others were stopped for `job` in this pass or cycle: it is tried in no other partition."""
         return self.preemption is not None and job.id in self.preemption.in_progress
 
     def reach(self, record: Record, nodes: Bitmap, limit: int) -> Bitmap:
-        """Of `nodes`, those the record's job may use from now for `limit` seconds, whoever has them."""
+        """Return those of `nodes` that the record's job may use from now for `limit` seconds, in use or not."""
         nodes = self.state.free_to(record, nodes) & ~self.completing.nodes
         if self.state.reserved.all:
             nodes &= self.reservations.access.examine(record, self.state.now, limit).nodes
@@ -334,7 +335,7 @@ class StartTest:
         return alloc
 
     def lay_out_now(self, record: Record, nodes: Bitmap, limit: int, layout: Mapping[int, int]) -> Allocation | None:
-        """What the nodes of a well-formed `layout` give the record's job now, for `limit` seconds; None: too little."""
+        """Return what the nodes of a well-formed `layout` give the job now, for `limit` seconds; None: too little."""
         state = self.state
         free: FreeState = state.table
         if state.reserved.all:

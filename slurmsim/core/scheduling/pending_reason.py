@@ -41,14 +41,14 @@ class PendingReasons:
         self.state, self._partition_limits, self._node_states = state, partition_limits, node_states
         self._reserved = reserved
         self._enough: dict[tuple[CompiledRequest, Bitmap], bool] = {}  # whether nodes could serve a request if free
-        # nodes of jobs that share with nobody, and when that was worked out
+        # nodes of exclusive jobs, and when they were computed
         self._taken: Bitmap = 0
         self._taken_at = -1
         self._watched = state.spec.watched
         self._hidden: dict[int, str] = {}  # what jobs say that wait for no nodes, but were found to lack them at first
 
     def classify(self, record: Record, usable: Bitmap) -> str:
-        """Why nothing was found: busy, not available, or impossible (select_nodes' second look)."""
+        """Return why nothing was found: busy, not available, or impossible (select_nodes' second look)."""
         state, request = self.state, record.request
         table = state.table
         group = request.candidates & usable & table.up
@@ -62,7 +62,7 @@ class PendingReasons:
         return Reason.RESOURCES if in_the_way else self._not_available(record.partition, request)
 
     def _would_serve(self, request: CompiledRequest, group: Bitmap) -> bool:
-        """Whether the nodes `group` could serve `request` if no job had them."""
+        """Return True if the nodes `group` could serve `request` if no job had them."""
         key = request, group
         found = self._enough.get(key)
         if found is None:
@@ -72,9 +72,9 @@ class PendingReasons:
         return found
 
     def _in_the_way(self, request: CompiledRequest) -> Bitmap:
-        """Nodes whose jobs keep `request` off them altogether: exclusive ones, or any if it shares nodes with none.
+        """Return the nodes closed to `request` by their jobs: exclusive jobs, or any job if the request is exclusive.
 
-        With preemption no job does. Cores that are taken do not matter here (_pick_best_nodes, 22.05).
+        With preemption there are none. Cores in use do not matter here (_pick_best_nodes, 22.05).
         """
         state = self.state
         if state.spec.option("PreemptType") != "preempt/none":
@@ -89,7 +89,7 @@ class PendingReasons:
         return self._taken
 
     def show_unavailable(self, job: Job) -> None:
-        """sbatch's own test of `job`: it says so if what is neither down nor reserved could not serve it.
+        """Set the reason if no usable, unreserved node could ever run `job`, as sbatch's own test does.
 
         Nodes that are down are named, reserved ones are not. Nothing is said about jobs in the way, or of a limit that
         is named already. A job that waits for another job or a time is asked as well. Of several partitions `show_busy`
@@ -122,14 +122,16 @@ class PendingReasons:
         return found.nodes if found.verdict == OPEN else everything
 
     def show_busy(self, job: Job) -> None:
-        """sbatch's own test of `job` fails where jobs that share with nobody, and reservations, leave it too few nodes.
+        """Set the pending reason that sbatch's own test of `job` finds.
 
-        Or not all of those it names; or where nodes for one user alone have jobs of others. Where too few are neither
-        down nor reserved it says that instead, and of names before anything is said about jobs. It says so whoever is
-        ahead of it, and also of a job that waits for another job or a time, which says that again in the next pass. Of
-        several partitions that of the highest tier is looked at first, limits of time or not, and only where the job
-        could never run is it the turn of the next (_select_nodes_parts, _select_nodes_parts_resvs, select_nodes); what
-        was said of those before stays.
+        The test fails if exclusive jobs and reservations leave too few nodes, or not all nodes that the job names. It
+        also fails if other users' jobs run on nodes that one user has to himself. If too few nodes are usable and
+        unreserved, that is the reason instead; named nodes are tested before running jobs are. The queue ahead does not
+        matter. A job that waits for another job or a begin time gets such a reason too, until the next pass.
+
+        With several partitions, the one of the highest tier is tested first, whatever its time limit. The next one is
+        tested only if the job could never run in the first (_select_nodes_parts, _select_nodes_parts_resvs,
+        select_nodes). The reason found for an earlier partition stays.
         """
         if not self._watched or job.reason not in _BEFORE_THE_TEST:
             return
@@ -155,7 +157,7 @@ class PendingReasons:
             self.show_until_a_pass(job, Reason.PARTITION_CONFIG if said == Reason.PARTITION_NODE_LIMIT else said)
 
     def _never(self, job: Job, partition: Partition, request: CompiledRequest) -> str | None:
-        """What is said where `job`, of several partitions, could never run in this one; None where it could."""
+        """Return the reason if `job`, of several partitions, could never run in this one; None if it could."""
         if request.required & ~partition.mask or (job.bars is not None and partition.index in job.bars):
             return ""
         limit = self._partition_limits.limit_reason(job, partition, request)
@@ -173,7 +175,7 @@ class PendingReasons:
         return Reason.RESOURCES if request.candidates else ""
 
     def _looked(self, job: Job, partition: Partition, request: CompiledRequest) -> str:
-        """What the test says of the nodes of `partition`, which is up; nothing where they serve."""
+        """Return the reason that the nodes of `partition`, which is up, do not serve; "" if they do."""
         state = self.state
         available = state.table.up & self._open_to(job, partition, request)
         if request.required and request.required & ~available:
@@ -191,7 +193,7 @@ class PendingReasons:
         return Reason.RESOURCES if _enough(request, request.candidates) else ""
 
     def show_limit(self, job: Job) -> None:
-        """sbatch's own test of `job` ends at a limit of its only partition (_select_nodes_parts).
+        """Set the reason to a limit of the only partition, where sbatch's own test ends (_select_nodes_parts).
 
         Whichever it is, but that since 24.11 it goes on at most of them. The next pass names the limit; that the
         partition is down it names itself.
@@ -205,7 +207,7 @@ class PendingReasons:
         self.show_until_a_pass(job, Reason.PARTITION_CONFIG)
 
     def show_until_a_pass(self, job: Job, reason: str) -> None:
-        """What sbatch's own test says of `job`; if that waits for a job or a time, only until the next pass."""
+        """Show the reason of sbatch's own test; if `job` waits for a job or a time, only until the next pass."""
         if not job.queued:
             self.again_in_a_pass(job, job.reason)
         self.state.set_reason(job, reason)
@@ -216,7 +218,7 @@ class PendingReasons:
             self._hidden.setdefault(job.id, reason)
 
     def show_down(self, job: Job) -> None:
-        """sbatch's own test of `job` ends at its partition, which is down; so it does of one that waits for another."""
+        """Set the reason if sbatch's own test ends at a partition that is down, even if the job waits for another."""
         if job.queued or job.reason in (Reason.NONE, Reason.BEGIN_TIME, Reason.DEPENDENCY):
             self.show_until_a_pass(job, Reason.PARTITION_DOWN)
 
@@ -226,7 +228,7 @@ class PendingReasons:
             self.show_until_a_pass(job, reason)
 
     def show_hidden(self) -> None:
-        """A pass begins: who waits for a job or a time says so again."""
+        """Show again, as a pass begins, that jobs wait for a job or a time."""
         state = self.state
         for job_id, reason in self._hidden.items():
             job = state.jobs.get(job_id)
@@ -248,12 +250,12 @@ class PendingReasons:
 
 
 def _of_the_test(reason: str) -> bool:
-    """Whether sbatch's own test of a job may have found `reason`."""
+    """Return True if sbatch's own test of a job may have found `reason`."""
     return reason in _AFTER_THE_TEST or reason.startswith(Reason.REQ_NODE_NOT_AVAIL)
 
 
 def _enough(request: CompiledRequest, nodes: Bitmap) -> bool:
-    """Whether `nodes` are as many as `request` needs, side by side if it wants them so."""
+    """Return True if `nodes` are as many as `request` needs, side by side if it wants them so."""
     if not request.contiguous:
         return nodes.bit_count() >= request.min_nodes
     return any(length >= request.min_nodes for _, length in runs(nodes))

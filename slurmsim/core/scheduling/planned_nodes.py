@@ -40,7 +40,7 @@ class WholeNodes:
         self.running = state.releases()
 
     def runs_of(self, job: Job) -> Runs:
-        """The nodes of a running job as runs (first, length); they are remembered."""
+        """Return the nodes of a running job as runs (first, length); they are remembered."""
         alloc = job.alloc
         assert alloc is not None
         if alloc.runs is None:
@@ -49,7 +49,7 @@ class WholeNodes:
 
 
 def whole_nodes(state: ControllerState) -> WholeNodes | None:
-    """The nodes, where every job has whole ones and a job gets the first run of them that fits; None elsewhere."""
+    """Return the nodes if every job has whole ones and gets the first run of them that fits; else None."""
     table = state.table
     if table.mixed or state.suspended or state.exclusive_users is not None or not state.selector.takes_runs:
         return None
@@ -100,12 +100,12 @@ class SharedNodes:
         return selector.shares.with_jobs(self._state.occupants(), selector) if nodes is None else nodes
 
     def serves(self, request: CompiledRequest) -> bool:
-        """Whether it can say where a request goes."""
+        """Return True if it can say where a request goes."""
         return self._state.selector.shares.serves(request, self._state.selector)
 
 
 def shared_nodes(state: ControllerState) -> SharedNodes | None:
-    """The nodes, where the kernel places shares; None elsewhere."""
+    """Return the nodes if the kernel places shares; else None."""
     if state.exclusive_users is not None or not state.selector.shares.serves_somebody(state.selector):
         return None
     return SharedNodes(state)

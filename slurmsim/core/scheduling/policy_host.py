@@ -42,7 +42,7 @@ _OVER = object()
 
 
 def _next_decision(send: Any, outcome: Any) -> Any:
-    """What the policy decides once it knows the outcome of its last decision; `_OVER` if nothing more.
+    """Return the policy's next decision, given the outcome of its last one; `_OVER` if there is none.
 
     As `send` alone, but for its StopIteration: caught in compiled code, one costs more than most passes.
     """
@@ -65,8 +65,8 @@ class PolicyHost:
         self._malleable = malleable or MalleableDecisions(state, None, None)
         self._by = POLICY if state.event_driven else BACKFILL
         self.solves = solves
-        self._late = False  # the policy acts on an answer, which may speak of jobs that do not wait any more
-        self._given = cast("SlurmView", self.view)  # whose records and jobs are ours
+        self._late = False  # the policy acts on an answer that may name jobs that no longer wait
+        self._given = cast("SlurmView", self.view)  # its records and jobs are those of the core
         self.passes = 0
         self.wake: int | None = None
         self.planned = self.planned_busy = 0
@@ -75,17 +75,17 @@ class PolicyHost:
         self.policy.configure(state.spec.scheduler_parameters, state.start_time)
 
     def count_no_more(self, job: Job) -> None:
-        """`job` is suspended: from now on counting units does not tell what its pool can do."""
+        """Take note that `job` is suspended: from now on counting units does not tell what its pool can do."""
         self.view.pools[job.partition.pool].units = None
 
     def keep_time(self, other: PolicyHost) -> None:
-        """The policy was called when that of `other` was, the host of a copy: its next time follows from that."""
+        """Take the time of the last call over from `other`, the host of a copy: the next time follows from it."""
         self.passes, self.wake = other.passes, other.wake
         for name in self.policy.STATE:
             setattr(self.policy, name, getattr(other.policy, name))
 
     def next_time(self, now: int) -> int | None:
-        """When the policy must be called next, None if only a new event can matter."""
+        """Return when the policy must be called next, None if only a new event can matter."""
         if self.solves.answered:
             return now
         if self.wake is not None:
@@ -119,7 +119,7 @@ class PolicyHost:
         return any_could_start_alone((job for job in self.state.jobs.values() if job.id not in but), self._test)
 
     def is_due(self, now: int) -> bool:
-        """Whether the policy is to be called at `now`, whatever else happens then."""
+        """Return True if the policy is to be called at `now`, whatever else happens then."""
         at = self.next_time(now)
         return at is not None and at <= now
 
@@ -174,7 +174,7 @@ class PolicyHost:
             queue.fresh.pop(job.id, None)
 
     def _tell_answer(self) -> None:
-        """The policy is told what the solver found."""
+        """Tell the policy what the solver found."""
         limits = self._test.accounting.limits if self.state.event_driven else None
         if limits is not None:
             limits.sweep()
@@ -223,17 +223,17 @@ class PolicyHost:
         self._test.found_cpus.cycle(self._test.looked_at)
 
     def explain(self, job: Job) -> str:
-        """What the policy says of a job that waits. Raises PolicyError for what it raises."""
+        """Return what the policy says of a pending job. Raises PolicyError for what the policy raises."""
         try:
             return str(self.policy.explain(self._given, cast("Any", job), self.state.now))
         except Exception as error:
             raise self._broken(error) from error
 
     def _mark(self) -> None:
-        """A cycle of backfill ends with a mark on the nodes it keeps for somebody, which stays until the next one.
+        """Mark the nodes that a cycle of backfill keeps for planned jobs, until the next cycle.
 
-        And those who wait, but not in the queue, have no nodes they were planned on any more, nor a start. Mirrors
-        `_handle_planned` and `_clear_job_estimates` (backfill.c). A cycle that finds nobody forgets nothing.
+        Pending jobs outside the queue lose their planned nodes and planned start, unless the queue is empty. Mirrors
+        `_handle_planned` and `_clear_job_estimates` (backfill.c).
         """
         if self._watched and getattr(self.policy, "last_cycle", None) == self.state.now:
             self.mark_planned()
@@ -258,7 +258,7 @@ class PolicyHost:
         self.planned, self.planned_busy = mask & table.idle, mask & table.mixed & table.with_free_cpus()
 
     def in_order(self, records: list[Record]) -> list[Record]:
-        """`records` as the policy wants the main scheduler to walk them; the very list if as they are."""
+        """Return `records` in the order in which the policy wants the main scheduler to walk them."""
         try:
             wanted: Sequence[Any] = self.policy.order(self._given, cast("list[Any]", records), self.state.now)
         except Exception as error:
@@ -270,7 +270,7 @@ class PolicyHost:
         return list(wanted)
 
     def _forbidden(self, job: Job, target: Any, reason: str) -> None:
-        """A limit forbids the start of `target`. A policy that is the scheduler does not see it until it may."""
+        """Note that a limit forbids the start of `target`; an event-driven policy does not see it until it may."""
         limits = self._test.accounting.limits
         if self.state.event_driven and limits is not None:
             limits.refuse(job, reason, target.partition if isinstance(target, Record) else None)
@@ -338,7 +338,7 @@ class PolicyHost:
         raise PolicyError(self.policy.name, f"yielded {decision!r}, which is no decision")
 
     def _check_time(self, decision: Any, time: Any, earliest: int) -> None:
-        """Times are whole seconds (a float would spread through the core) that are still to come."""
+        """Raise PolicyError unless `time` is a whole second, as a float would spread through the core, and not past."""
         if not isinstance(time, int) or time < earliest:
             text = f"yielded {type(decision).__name__} for {time!r} (expected whole seconds, at least {earliest})"
             raise PolicyError(self.policy.name, text)

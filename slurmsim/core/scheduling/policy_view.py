@@ -63,11 +63,11 @@ class View:
         return self.state.generation
 
     def records(self) -> list[Record]:
-        """All (job, partition) records in order."""
+        """Return all (job, partition) records in order."""
         return self.state.queue.snapshot()
 
     def fits(self, job: Job) -> bool:
-        """Whether `job` could start now in any of its partitions."""
+        """Return True if `job` could start now in any of its partitions."""
         return any(
             self._partition_limits.keeps_out(job, partition, request) is None
             and self.state.selector.fits(request, self._open(job, at))
@@ -75,14 +75,14 @@ class View:
         )
 
     def _open(self, job: Job, at: int) -> Bitmap | None:
-        """Nodes reservations leave `job` in its partition of that number, None for all."""
+        """Return nodes reservations leave `job` in its partition of that number, None for all."""
         if not self.state.reserved.all:
             return None
         record = Record(job, job.partitions[at], job.requests[at], job.priority, False)
         return self._test.reservations.open_to(record, self.state.table.everything)
 
     def earliest_start(self, job: Job) -> int | None:
-        """When `job` could start if nothing else did: now, or as the expected ends of running jobs tell."""
+        """Return when `job` could start if nothing else did: now, or as the expected ends of running jobs tell."""
         state = self.state
         occupants = state.occupants()
         found = [
@@ -99,12 +99,12 @@ class View:
 
     @property
     def untried(self) -> bool:
-        """Whether a job in the queue has not been tried, where that can matter."""
+        """True if a job in the queue has not been tried, where that can matter."""
         return bool(self._test.found_cpus.waiting)
 
     @property
     def plans_count(self) -> bool:
-        """Whether a job in the queue counts with the CPUs of the nodes it is planned on."""
+        """True if a job in the queue counts with the CPUs of the nodes it is planned on."""
         return self._test.found_cpus.plans_count
 
     @property
@@ -129,7 +129,7 @@ class View:
         """Usable nodes that are not taken whole."""
         table = self.state.table
         if self._test.preemption is not None:
-            return table.up.bit_count()  # whoever has them may have to go
+            return table.up.bit_count()  # the jobs there may be preempted
         return ((table.idle | table.mixed) & table.up).bit_count()
 
     @property
@@ -148,7 +148,7 @@ class View:
         return self.state.over_limit_s
 
     def next_limit(self, now: int) -> int | None:
-        """The next instant after `now` at which a running job reaches its limit, None if there is none."""
+        """Return the next instant after `now` at which a running job reaches its limit, or None."""
         for end, _, _ in self.state.running:
             if end > now:
                 return end
@@ -160,28 +160,28 @@ class View:
 
     @property
     def reserved(self) -> bool:
-        """Whether there are reservations, so that `access` must be asked."""
+        """True if there are reservations, so that `access` must be asked."""
         return bool(self.state.reserved.all)
 
     def reserved_now(self) -> bool:
-        """Whether a reservation is in force."""
+        """Return True if a reservation is in force."""
         now = self.state.now
         return any(r.covers(now, now + 1) for r in self.state.reserved.all)
 
     def access(self, record: Record, when: int, limit: int) -> Access:
-        """What reservations leave the record's job from `when` on, or from a later start."""
+        """Return what reservations leave the record's job from `when` on, or from a later start."""
         return self._test.reservations.access.examine(record, when, limit, move=True)
 
     def next_reservation_end(self, when: int) -> int:
-        """The first end of a reservation at or after `when`, 0 for none."""
+        """Return the first end of a reservation at or after `when`, 0 for none."""
         return self._test.reservations.next_end(when)
 
     def licensed(self, record: Record) -> bool:
-        """Whether the licenses of the record's job are free now."""
+        """Return True if the licenses of the record's job are free now."""
         return self._test.licensed(record)
 
     def throttled(self, record: Record) -> int:
-        """How many tasks of the array of the record's job are planned that its ``%N`` keeps out of the queue."""
+        """Return how many tasks of the array of the record's job are planned that its ``%N`` keeps out of the queue."""
         waiting, more = self._arrays.kept_out(record.job)
         return min(waiting, more) if self.state.rules.plans_within_throttle else waiting
 
@@ -200,24 +200,24 @@ class View:
         return dict(state.license_totals), held
 
     def deadline_limit(self, record: Record, limit: int) -> int:
-        """`limit` cut to what is left before the deadline of the record's job."""
+        """Return `limit` cut to what is left before the deadline of the record's job."""
         return self._test.deadlines.limit(record.job, limit)
 
     def available(self) -> Bitmap:
-        """Nodes that are neither down nor drained."""
+        """Return nodes that are neither down nor drained."""
         return self.state.table.up
 
     def free_to(self, record: Record, nodes: Bitmap) -> Bitmap:
-        """Of `nodes`, those no other user's job closes to the record's job as things are."""
+        """Return those of `nodes` no other user's job closes to the record's job as things are."""
         return self.state.free_to(record, nodes, planning=True)
 
     @property
     def owned(self) -> bool:
-        """Whether nodes may be closed to others for a time, so that `open_from` must be asked (24.11)."""
+        """True if nodes may be closed to others for a time, so that `open_from` must be asked (24.11)."""
         return self.state.rules.owners_from_try and self.state.exclusive_users is not None
 
     def open_from(self, record: Record, nodes: Bitmap, when: int) -> tuple[Bitmap, int]:
-        """Of `nodes`, those others leave to the record's job from `when` on, and when one more is (0: never)."""
+        """Return those of `nodes` others leave to the record's job from `when` on, and when one more is (0: never)."""
         users = self.state.exclusive_users
         return (nodes, 0) if users is None else users.open_from(record, nodes, when, self.state.occupants())
 
@@ -227,7 +227,7 @@ class View:
         return own if most is None or own < most else most
 
     def limit_reason(self, record: Record) -> str | None:
-        """The partition limit that keeps this record from starting.
+        """Return the partition limit that keeps this record from starting.
 
         Of a job with a minimum time (--time-min) only that counts against MaxTime.
         """
@@ -262,19 +262,19 @@ class View:
         return -1
 
     def earliest_possible(self, record: Record) -> int:
-        """An instant before which no plan can let the record's job start, as far as counting nodes tells."""
+        """Return an instant before which no plan can let the record's job start, as far as counting nodes tells."""
         if self._test.preemption is not None or self._test.suspension.keeps_from(record.request):
             return self.state.now
         return self.state.selector.earliest_by_count(record.request, self.state.occupants(), self.state.now)
 
     def too_few_by(self, record: Record, within: Bitmap, time: int) -> bool:
-        """Whether counting is enough to tell that the future test on `within` would name an instant after `time`."""
+        """Return True if counting suffices to tell that the future test on `within` would end after `time`."""
         if self._test.preemption is not None or self._test.suspension.keeps_from(record.request):
             return False
         return self.state.selector.too_few_by(record.request, self.state.occupants(), within, time)
 
     def could_start(self, record: Record, within: Bitmap) -> bool:
-        """Whether the record's job would fit now on the nodes of `within`."""
+        """Return True if the record's job would fit now on the nodes of `within`."""
         state = self.state
         if state.selector.could_start(record.request, within):
             return True
@@ -284,7 +284,7 @@ class View:
         return preemption is not None and preemption.could(record, within)
 
     def marks(self, kept: Bitmap) -> bool:
-        """Whether a cycle that has `kept` nodes for plans marks one of them: idle ones, since 24.11 all."""
+        """Return True if a cycle that has `kept` nodes for plans marks one of them: idle ones, since 24.11 all."""
         return bool(kept if self.state.rules.marks_busy_nodes else kept & self.state.table.idle)
 
     @property
@@ -293,12 +293,15 @@ class View:
         return self._test.completing.nodes
 
     def restated(self) -> tuple[list[Record], list[tuple[Record, int]]]:
-        """Of the jobs in the queue, since this was last asked: the records of those that ask for something else, and
-        of those that only show another reason, with the number of the limit that is (0: none)."""
+        """Return what changed in the queue since the last call.
+
+        First the records of jobs with a new request; then those that only show another reason, with the number of the
+        limit that it is (0: none).
+        """
         queue, limits = self.state.queue, self._accounting.limits
         jobs, queue.restated = queue.restated, {}
         edited: list[Record] = []
-        said: list[Any] = []  # a tuple of another type mypyc would make anew for whoever takes it
+        said: list[Any] = []  # mypyc would copy a tuple of another type for each reader
         for job_id, asks in (jobs or {}).items():
             for record in queue.jobs.get(job_id, ()):
                 if asks:
@@ -309,17 +312,17 @@ class View:
 
     @property
     def tests_from_try(self) -> bool:
-        """Whether backfill's future test is about the instant it tries (24.11), and not about any later one."""
+        """True if backfill's future test is about the instant it tries (24.11), and not about any later one."""
         return self.state.rules.tests_from_try
 
     @property
     def _about_tries(self) -> bool:
-        """Whether the select plugin is told what backfill tries: select/linear is not."""
+        """True if the select plugin is told what backfill tries: select/linear is not."""
         return self.tests_from_try and not self.all_whole
 
     @property
     def minimum_extended(self) -> bool:
-        """Whether what backfill starts with a minimum time gets as long a limit as the plans leave it (26.05)."""
+        """True if what backfill starts with a minimum time gets as long a limit as the plans leave it (26.05)."""
         return self.state.rules.minimum_extended
 
     def future(
@@ -343,23 +346,23 @@ class View:
         return state.selector.future(record.request, state.occupants(), state.now, within, trim=trim, about=about)
 
     def _beside_suspended(self, request: CompiledRequest, trim: Trim | None) -> Trim:
-        """What of each supposition whole nodes may be given of, after `trim`: also where suspended jobs keep memory."""
+        """Return a `trim` that also gives whole nodes on which suspended jobs keep memory."""
         let_in = self._test.suspension.let_in
         return lambda free, gone: let_in(request, trim(free, gone) if trim is not None else free)
 
     @property
     def preempts(self) -> bool:
-        """Whether jobs may have to make way for others."""
+        """True if jobs may have to make way for others."""
         return self._test.preemption is not None
 
     def preempting(self, record: Record) -> bool:
-        """Whether others were stopped for the record's job in this cycle: it is tried in no other partition."""
+        """Return True if others were stopped for the record's job in this cycle: it is tried in no other partition."""
         return self._test.being_made_room_for(record.job)
 
     def keeps_nodes(self, job: Job) -> bool:
-        """Whether the node space of backfill leaves out the nodes of running `job` (_bf_reserve_running).
+        """Return True if the node space of backfill leaves out the nodes of running `job` (_bf_reserve_running).
 
-        If it has them to itself and nobody may preempt it. Of its jobs select/linear does not note that.
+        It does if the job has whole nodes and no job may preempt it. select/linear does not record that for its jobs.
         """
         if self.all_whole or not job.holds_whole_nodes:
             return False
@@ -367,32 +370,32 @@ class View:
         return preemption is None or preemption.modes.mode(job) == "OFF"
 
     def whole_nodes(self) -> WholeNodes | None:
-        """Who holds which nodes, where all is whole nodes that jobs take by runs; None elsewhere.
+        """Return who holds which nodes, where all is whole nodes that jobs take by runs; None elsewhere.
 
         As it is now; it does not change as jobs start. Nor where jobs are suspended so that others may start.
         """
         return None if self._suspends else whole_nodes(self.state)
 
     def shared_nodes(self) -> SharedNodes | None:
-        """The nodes, where the kernel places shares of them, and no suspended job keeps memory; None elsewhere."""
+        """Return the nodes if the kernel places shares of them and no suspended job keeps memory; else None."""
         if self._suspends or any(self.state.parked.values()):
             return None
         return shared_nodes(self.state)
 
     @property
     def _suspends(self) -> bool:
-        """Whether jobs are suspended so that others may start (gang scheduling)."""
+        """True if jobs are suspended so that others may start (gang scheduling)."""
         preemption = self._test.preemption
         return preemption is not None and preemption.gang is not None
 
     @property
     def all_whole(self) -> bool:
-        """Whether every job gets whole nodes, whatever it asks for (select/linear)."""
+        """True if every job gets whole nodes, whatever it asks for (select/linear)."""
         return self.state.table.unit == "node"
 
     @property
     def only_whole(self) -> bool:
-        """Whether every job gets whole nodes: whatever it asks for, or because nobody asks for less."""
+        """True if every job gets whole nodes: because of the configuration, or because no job asks for less."""
         return self.all_whole or self.state.cluster.n_shares == 0
 
     @property
@@ -401,18 +404,18 @@ class View:
         return self.state.selector.forgotten
 
     def displaces(self, record: Record) -> bool:
-        """Whether somebody would make way for the record's job now."""
+        """Return True if preempting running jobs would let the record's job start now."""
         preemption = self._test.preemption
         return preemption is not None and preemption.displaces(record)
 
     def reserved_nodes(self) -> ReservedNodes | None:
-        """The reservations as those who are in none see them; None where some are of parts of nodes."""
+        """Return the reservations as jobs in none of them see them; None if some are of parts of nodes."""
         return None if self.state.reserved.partial else ReservedNodes(self.state)
 
     # -- layouts
 
     def units(self, job: Job, partition: Partition | None = None) -> JobUnits:
-        """`job` as units in one of its partitions, else in the one it runs in or the first it asked for."""
+        """Return `job` as units in one of its partitions, else in the one it runs in or the first it asked for."""
         request = job.request if partition is None else job.requests[job.partitions.index(partition)]
         return units_of(request, self.state.table)
 
@@ -421,15 +424,15 @@ class View:
         return [record.partition for record in self.state.queue.jobs.get(job.id, ())]
 
     def holdings(self, job: Job) -> list[Holding]:
-        """What running `job` holds, node by node."""
+        """Return what the running `job` holds, node by node."""
         return holdings(job, self.state.table, self.state.selector.memory_consumable)
 
     def capacities(self) -> list[Unit]:
-        """What jobs may have of each node when it is empty."""
+        """Return what jobs may have of each node when it is empty."""
         return capacities(self.state.table, self.state.selector.memory_consumable)
 
     def open_to(self, job: Job) -> Bitmap:
-        """Nodes `job` may enter now as far as others' ownership goes: up, and not another user's."""
+        """Return nodes `job` may enter now as far as others' ownership goes: up, and not another user's."""
         state = self.state
         up = state.table.up & ~self._test.completing.nodes
         if state.exclusive_users is None:
@@ -444,11 +447,11 @@ class View:
         return None if self._watts is None else seen_power(self.state, self._watts)
 
     def profile(self, job: Job) -> Profile | None:
-        """What `job` says of its application."""
+        """Return the profile of the application of `job`."""
         return job.sub.profile
 
     def shape(self, job: Job) -> SeenShape:
-        """What running `job` has, and how far it is."""
+        """Return the shape and the progress of the running `job`."""
         assert self._watts is not None
         return seen_shape(self.state.now, self._watts.shapes[job.id])
 
@@ -458,7 +461,7 @@ class View:
 
     @property
     def solving(self) -> bool:
-        """Whether an answer to a `Solve` is awaited."""
+        """True if an answer to a `Solve` is awaited."""
         return self._solves.request is not None
 
 

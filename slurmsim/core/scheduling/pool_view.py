@@ -63,7 +63,7 @@ class PoolView:
         return self._queue.gone
 
     def seen(self) -> None:
-        """The policy has taken note of `new` and `gone`; they are kept from the first such call on."""
+        """Clear `new` and `gone`, which the policy has read; they are kept from the first such call on."""
         self._queue.watched = True
         self._queue.new = []
         self._queue.gone = []
@@ -80,12 +80,12 @@ class PoolView:
 
     @property
     def counts(self) -> bool:
-        """Whether counting units decides everything here: they are `alike`, and there is no power budget."""
+        """True if counting units decides everything here: they are `alike`, and there is no power budget."""
         return (self.state.watts is None or not self.state.watts.limited) and self.alike
 
     @property
     def alike(self) -> bool:
-        """Whether units are.
+        """True if units are.
 
         True while every job seen so far needs a number of equal nodes, or of equal CPUs, of the whole pool, and no
         reservation or maintenance is to come, which closes some nodes and not others.
@@ -137,22 +137,22 @@ class PoolView:
         return sum(int(n) for n, i in zip(cpus, a.indices().tolist(), strict=True) if usable >> i & 1)
 
     def releases(self) -> Iterator[tuple[int, int, Job]]:
-        """Running jobs of this pool as (end, id, job), earliest first."""
+        """Yield running jobs of this pool as (end, id, job), earliest first."""
         releases = self.state.releases()
         if len(self.state.queue.pools) == 1:
             return iter(releases)
         return (entry for entry in releases if entry[2].partition.pool == self.index)
 
     def fitting(self, units: int) -> list[Record]:
-        """Records that need no more than so many units, in order. Asked at each pass, so where looking is cheap."""
+        """Return the records that need no more than so many units, in order; cheap enough for each pass."""
         return [record for record in self._queue.records if record.need <= units]
 
     def turns(self, records: Sequence[Record]) -> Sequence[Record]:
-        """`records` in the order in which a pass is to take them."""
+        """Return `records` in the order in which a pass is to take them."""
         return records
 
     def fits(self, record: Record, within: Bitmap | None = None) -> bool:
-        """Whether the record's job could start now, if need be by preemption."""
+        """Return True if the record's job could start now, if need be by preemption."""
         state = self.state
         if state.selector.fits(record.request, within):
             return True
@@ -164,21 +164,21 @@ class PoolView:
         return self._test.reservations.closed() if self.state.reserved.all else []
 
     def watts_left(self) -> CapacityProfile | None:
-        """What the power budget leaves from now on, milliwatts; None without one."""
+        """Return what the power budget leaves from now on, milliwatts; None without one."""
         watts = self.state.watts
         return watts.outlook(self.state.releases()) if watts is not None and watts.limited else None
 
     def watts_of(self, record: Record) -> int:
-        """What a start of the record's job takes of it."""
+        """Return the milliwatts that a start of the record's job takes of it."""
         assert self.state.watts is not None
         return self.state.watts.start_mw(record.job, record.request.node_need)
 
     def available(self) -> Bitmap:
-        """Usable nodes of the pool, busy or not."""
+        """Return usable nodes of the pool, busy or not."""
         return self.mask & self.state.table.up
 
     def busy(self) -> Bitmap:
-        """Usable nodes with at least one job."""
+        """Return usable nodes with at least one job."""
         return self.mask & self.state.table.up & ~self.state.table.idle
 
     def future(self, record: Record, within: Bitmap, *, exact: bool) -> Forecast | None:

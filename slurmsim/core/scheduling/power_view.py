@@ -37,7 +37,7 @@ class SeenShape(NamedTuple):
 
 
 def seen_power(state: ControllerState, watts: Watts) -> SeenPower:
-    """The watts of now."""
+    """Return the present watts."""
     spec, budget = watts.spec, watts.budget_mw
     awake = state.table.n - (state.power.off & state.table.idle).bit_count()
     return SeenPower(
@@ -47,7 +47,7 @@ def seen_power(state: ControllerState, watts: Watts) -> SeenPower:
 
 
 def seen_shape(now: int, s: Shape) -> SeenShape:
-    """What a running job has."""
+    """Return the shape of a running job as policies see it."""
     done_s = s.done_by(now)
     return SeenShape(
         s.nodes, s.cap_mw / 1000, s.charged_mw / 1000, done_s, s.limit_s, s.resized_at, s.moving_until, s.point(now)

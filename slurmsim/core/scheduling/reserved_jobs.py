@@ -23,7 +23,7 @@ class ReservedJobs:
         self.state, self._jobs, self._test, self._runs = state, jobs, test, runs
 
     def serve(self) -> None:
-        """Start what fits into its reservation, in order of priority; a job that does not fit holds up nobody."""
+        """Start what fits into its reservation, in order of priority; a job that does not fit blocks no other job."""
         jobs = self._jobs
         if not (jobs.serve_due or self.state.triggers.changed) or not jobs.inside:
             return

@@ -1,7 +1,7 @@
 """What a policy has asked a solver: one request at a time, from the decision `Solve` to the fact `Solved`.
 
-Request and answer are kept as JSON texts: they are plain data, nobody changes them meanwhile, and they look the same to
-the policy whether the solver ran here, elsewhere, or before a restart.
+Request and answer are kept as JSON texts: they are plain data and cannot change meanwhile. They look the same to the
+policy whether the solver ran here, elsewhere, or before a restart.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ class Solves:
         return True
 
     def on_solved(self, fact: Solved) -> None:
-        """The answer has come; the policy is told of it when it is called next."""
+        """Keep the answer that has come; the policy is told of it when it is called next."""
         if self.request is not None and self.answer is None and fact.number == self.asked:
             self.answer = fact.answer
 
     @property
     def answered(self) -> bool:
-        """Whether there is an answer the policy has not been told."""
+        """True if there is an answer the policy has not been told."""
         return self.answer is not None
 
     def taken(self) -> tuple[Any, Any]:

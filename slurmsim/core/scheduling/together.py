@@ -1,7 +1,7 @@
 """Several starts at once, all or none: the components of a heterogeneous job.
 
-Nodes and limits are tried for all of them before the first starts; each counts in the limits the next is judged by
-(_het_job_limit_check and _het_job_start_now of backfill.c, 22.05). Nobody makes room for them.
+Nodes and limits are tried for all components before the first one starts. Each component counts in the limits of the
+next one (_het_job_limit_check and _het_job_start_now of backfill.c, 22.05). No job is preempted for them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Refusal(NamedTuple):
 
 
 def find_all(test: StartTest, wanted: Sequence[Wanted]) -> list[Allocation] | Refusal:
-    """What each of `wanted` gets if they start now, on nodes of its own."""
+    """Return what each of `wanted` gets if they all start now, each on nodes of its own."""
     limits, now = test.accounting.limits, test.state.now
     found: list[Allocation] = []
     kept: list[tuple[Record, Allocation | None, int | None]] = []

@@ -58,7 +58,7 @@ class ControllerState:
         (end by limit, id, job) of the running and of the suspended ones, ascending; that of a running one is the same
         object as long as its end and its nodes are.
     expected
-        The running ones by when they are expected to end; None where nobody predicts that.
+        The running jobs by expected end; None without a predictor.
     parked
         What jobs suspended by an administrator still hold in the node table, by id; None for nothing.
     reserved
@@ -66,7 +66,7 @@ class ControllerState:
     license_totals
         Licenses there are, by name.
     owners
-        Whose jobs run where; None while nobody wants nodes for his user alone.
+        The users of the jobs on each node; None while no job wants nodes for its user alone.
     unusable
         Nodes that are down or drained.
     generation
@@ -78,11 +78,11 @@ class ControllerState:
     begin_heap
         (when, id) of pending jobs to consider again.
     period_wanted
-        Somebody waits for the next run of the priority thread, also while nothing is pending.
+        The next run of the priority thread is needed, even while no job is pending.
     watts
         What jobs draw and how far they are; None where nothing is known of that.
     events, actions
-        Rows of the trace since somebody took them, and the answer to the present step.
+        Rows of the trace that were not yet taken, and the answer to the present step.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class ControllerState:
         )
 
     def components(self, leader: Job) -> list[Job]:
-        """The other components of a heterogeneous job that are there, by the leader's record; empty for any other.
+        """Return the other components of a heterogeneous job, given its leader; empty for any other job.
 
         Their ids follow the leader's.
         """
@@ -162,11 +162,11 @@ class ControllerState:
                 queue.restated.setdefault(job.id, False)
 
     def at(self, now: int) -> None:
-        """It is `now`."""
+        """Set the time to `now`."""
         self.now = self.triggers.now = now
 
     def changed(self) -> None:
-        """What is free, or usable, is not what plans were made from."""
+        """Note that plans are out of date: what is free, or usable, has changed."""
         self.selector.forget_future()
         self.generation += 1
         self.edits += 1
@@ -179,7 +179,7 @@ class ControllerState:
             self.observers.insert(0, self.exclusive_users)
 
     def free_to(self, record: Record, nodes: Bitmap, *, planning: bool = False) -> Bitmap:
-        """Of `nodes`, those no other job closes to the record's job now, or as far as backfill's plans ask."""
+        """Return those of `nodes` no other job closes to the record's job now, or as far as backfill's plans ask."""
         if self.exclusive_users is None:
             return nodes
         return self.exclusive_users.open_to(record, nodes, planning=planning)
@@ -190,21 +190,21 @@ class ControllerState:
         self.triggers.request()
 
     def held(self, job: Job) -> Allocation | None:
-        """What `job`, running or suspended, holds in the node table."""
+        """Return what `job`, running or suspended, holds in the node table."""
         return self.parked.get(job.id, job.alloc)
 
     def releases(self) -> Sequence[Entry]:
-        """The running jobs by the end they are planned with: of their limits, or earlier where somebody predicts."""
+        """Return the running jobs by planned end: the end of the time limit, or an earlier predicted one."""
         return self.running if self.expected is None else self.expectations().entries
 
     def runs_otherwise(self, job: Job) -> None:
-        """Running `job` has other nodes: its entry is another object from now on, by which followers know."""
+        """Replace the entry of the running `job`, which has other nodes: followers see a new object."""
         assert job.end_limit is not None
         entry = job.end_limit, job.id, job
         self.running[bisect_left(self.running, entry)] = entry
 
     def expectations(self) -> ExpectedEnds:
-        """The running jobs by their expected ends, up to date; only where somebody predicts."""
+        """Return the running jobs by expected end, up to date; there must be a predictor."""
         assert self.expected is not None
         return self.expected.after(self.selector.forgotten, self.running)
 
@@ -215,7 +215,7 @@ class ControllerState:
         return list(merge(self.releases(), [e for e in map(self._holding, self.suspended) if e is not None]))
 
     def _holding(self, entry: Entry) -> Entry | None:
-        """A suspended job as the future test may take it away: with what it holds; None when that is nothing."""
+        """Return the entry of a suspended job for the future test, with what it holds; None if it holds nothing."""
         end, job_id, job = entry
         if job_id not in self.parked:
             return entry
@@ -227,7 +227,7 @@ class ControllerState:
         return end, job_id, rest_of_it
 
     def alone(self, job: Job) -> Bitmap:
-        """The nodes on which no other job runs than `job`."""
+        """Return the nodes on which no other job runs than `job`."""
         others = 0
         for _, _, other in self.running:
             if other is not job:
@@ -243,7 +243,7 @@ class ControllerState:
         return mask
 
     def nodes_named(self, names: Sequence[str]) -> Bitmap:
-        """The nodes of these names."""
+        """Return the nodes of these names."""
         return from_indices(sorted(self.table.index[n] for n in names))
 
     def wait_until(self, job: Job, begin: int) -> None:
@@ -251,24 +251,24 @@ class ControllerState:
         heappush(self.begin_heap, (begin, job.id))
 
     def limit_time(self, end: int, job: Job) -> int:
-        """When `job`, with that end, is found over its limit."""
+        """Return when `job`, with that end, is found over its limit."""
         if self.event_driven:
             return end
         own = job.partition.spec.over_time_limit_s
         return self.scan_after(end + (self.over_limit_s if own is None else own))
 
     def scan_after(self, due: int) -> int:
-        """The first time-limit scan at or after `due`."""
+        """Return the first time-limit scan at or after `due`."""
         return due + (self.start_time - due) % LIMIT_SCAN_S
 
     def next_limit_time(self) -> int:
-        """When the next running job is found over its limit, if none ends before."""
+        """Return when the next running job is found over its limit, if none ends before."""
         if self._one_over_limit:
             return self.limit_time(self.running[0][0], self.running[0][2])
         return min(self.limit_time(end, job) for end, _, job in self.running)
 
 
 def _walks_job_table(spec: ClusterSpec, policy: Policy) -> bool:
-    """Whether slurmctld sorts no queue: sched/builtin, priority/basic and one tier (job_scheduler.c, FIFO mode)."""
+    """Return True if slurmctld sorts no queue: sched/builtin, priority/basic and one tier (job_scheduler.c)."""
     basic = spec.option("PriorityType") != "priority/multifactor"
     return policy.name == "builtin" and basic and len({p.priority_tier for p in spec.partitions}) == 1

@@ -10,7 +10,7 @@ Entry = tuple[int, int, Job]
 
 
 class ExpectedEnds:
-    """The running jobs by expected end, put in order again when they have changed and somebody asks.
+    """The running jobs by expected end. They are sorted again when they have changed and are read.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class ExpectedEnds:
         return self
 
     def overdue(self, now: int) -> list[Job]:
-        """Jobs that run on at `now` though they were expected to have ended, within their limits."""
+        """Return jobs that run on at `now` though they were expected to have ended, within their limits."""
         if self.first_correction is None or self.first_correction > now:
             return []
         return [job for end, _, job in self.entries if end <= now and job.expected_s < job.time_limit_s]

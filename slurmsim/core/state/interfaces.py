@@ -32,11 +32,11 @@ class QueueWay:
         raise NotImplementedError
 
     def withdraw(self, job: Job) -> None:
-        """`job` leaves the queue unstarted."""
+        """Take `job` out of the queue unstarted."""
         raise NotImplementedError
 
     def step_out(self, job: Job) -> None:
-        """`job` leaves the queue, to come back; where a discipline gives places it keeps its own."""
+        """Take `job` out of the queue for a while; it keeps its place if a discipline gives places."""
         raise NotImplementedError
 
     def set_aside(self, job: Job) -> Standing:
@@ -44,15 +44,15 @@ class QueueWay:
         raise NotImplementedError
 
     def consider(self, job: Job) -> None:
-        """`job` is pending: into the queue, if nothing keeps it out."""
+        """Put the pending `job` into the queue, if nothing keeps it out."""
         raise NotImplementedError
 
     def put_off(self, job: Job) -> None:
-        """`job` was held: it waits for nothing but its release. What was met before stays so."""
+        """Take note that `job` was held: it waits for nothing but its release. What was met before stays so."""
         raise NotImplementedError
 
     def edited(self) -> None:
-        """A job or a partition may start where it could not, or not where it could: everything is looked at again."""
+        """Test everything again: after an edit, jobs may start where they could not, or not where they could."""
         raise NotImplementedError
 
 
@@ -64,11 +64,11 @@ class RunWay:
         raise NotImplementedError
 
     def ready(self, job: Job) -> None:
-        """The nodes of `job` have booted: its processes start, and its limit counts from now."""
+        """Start the processes of `job`, as its nodes have booted; its limit counts from now."""
         raise NotImplementedError
 
     def finish(self, job: Job, state: str, reason: str) -> None:
-        """`job` reaches a final state now."""
+        """Bring `job` to a final state now."""
         raise NotImplementedError
 
     def time_out(self, jobs: Sequence[Job]) -> None:
@@ -76,7 +76,7 @@ class RunWay:
         raise NotImplementedError
 
     def may_requeue(self, job: Job) -> bool:
-        """Whether `job` goes back into the queue when it loses its nodes."""
+        """Return True if `job` goes back into the queue when it loses its nodes."""
         raise NotImplementedError
 
     def requeue(self, job: Job, state: str = REQUEUED, reason: str = Reason.NONE) -> None:
@@ -84,11 +84,11 @@ class RunWay:
         raise NotImplementedError
 
     def keep(self, job: Job, nodes: Bitmap) -> None:
-        """Running `job` goes on on those of its nodes alone."""
+        """Let the running `job` go on on `nodes` alone."""
         raise NotImplementedError
 
     def move_end(self, job: Job, end: int) -> None:
-        """The end of `job`, running or suspended, by its limit is `end` from now on."""
+        """Set the end by limit of `job`, running or suspended, to `end`."""
         raise NotImplementedError
 
 
@@ -104,23 +104,23 @@ class WattsWay(Observer):
     limited: bool = False
 
     def allows(self, job: Job, alloc: Allocation) -> bool:
-        """Whether the budget lets `job` start on that."""
+        """Return True if the budget lets `job` start on that."""
         raise NotImplementedError
 
     def start_mw(self, job: Job, nodes: int) -> int:
-        """What a start of `job` on so many idle nodes takes of the budget."""
+        """Return what a start of `job` on so many idle nodes takes of the budget."""
         raise NotImplementedError
 
     def outlook(self, releases: Iterable[tuple[int, int, Job]]) -> CapacityProfile:
-        """What the budget leaves from now on, when running jobs end as `releases` say."""
+        """Return what the budget leaves from now on, when running jobs end as `releases` say."""
         raise NotImplementedError
 
     def limit_set(self, job: Job) -> None:
-        """Somebody has set the limit of `job`, running or suspended."""
+        """Take note that an update has set the time limit of `job`, running or suspended."""
         raise NotImplementedError
 
     def pause(self, job: Job) -> None:
-        """`job` is suspended: it draws nothing, and nothing of it is done."""
+        """Take note that `job` is suspended: it draws nothing, and nothing of it is done."""
         raise NotImplementedError
 
     def go_on(self, job: Job) -> None:

@@ -44,7 +44,7 @@ class Triggers:
         self.epilog = _nodes_clean_up(spec)
         self.dirty = False
         self.ticks = False
-        self.came_since = False  # somebody came into the queue during the pass
+        self.came_since = False  # a job came into the queue during the pass
         self.begun = False
         self.asked_at = start_time
         self.requested = False
@@ -57,7 +57,7 @@ class Triggers:
 
     @property
     def changed(self) -> bool:
-        """Whether something happened since the policy was last called."""
+        """True if something happened since the policy was last called."""
         return self._changed
 
     @changed.setter
@@ -71,7 +71,7 @@ class Triggers:
         self.changed = True
 
     def seen_by_policy(self, *, whole_seconds: bool) -> None:
-        """The policy is called; with `whole_seconds` what happened in this very second is news to the next call too."""
+        """Note a call of the policy; with `whole_seconds` facts of this very second are news to the next call, too."""
         self.changed = self._changed and self._changed_at == self.now and whole_seconds
 
     # -- the main scheduler ---------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ class Triggers:
         self.requested = True
 
     def request_now(self) -> None:
-        """A job's nodes are free again: a partial pass at once (with ``defer`` by the loop)."""
+        """Ask for a partial pass at once, as a job's nodes are free again (with ``defer`` by the loop)."""
         self.asked_at = self.now
         self.dirty = True
         if self.defer:
@@ -97,7 +97,7 @@ class Triggers:
             self.at_once = True
 
     def job_ended(self, *, by_itself: bool) -> None:
-        """A job's nodes are free again.
+        """Take note that a job's nodes are free again.
 
         slurmctld tells each node to clean up (agent.c, slurmd's _rpc_terminate_job). A node with an epilog to run, or
         with steps still alive, reports later, and the last report causes a pass at once. A node with nothing left to
@@ -110,7 +110,7 @@ class Triggers:
             self.request_now()
 
     def time_came(self) -> None:
-        """A begin time passed: nobody notices before the next pass, or a cycle that has other news."""
+        """Note that a begin time passed. The next pass sees it, or a cycle that runs for another reason."""
         self.dirty = self.begun = True
         if not self.queue.jobs and self.now - self.asked_at > self.delay:
             self.requested = self.at_once = False  # a pass over the empty queue has seen to it
@@ -120,13 +120,13 @@ class Triggers:
             self.changed = True
 
     def came(self) -> None:
-        """A job may start from now on; one that comes while a pass is under way has missed it."""
+        """Take note that a job may start from now on; if it comes during a pass it has missed that one."""
         self.dirty = self.came_since = True
 
     def go_round(self, now: int, *, news: bool = False) -> None:
-        """The loop's rounds before the facts of `now` that nobody was woken for.
+        """Make up for the rounds of the loop that were due before the facts of `now` and did nothing.
 
-        `news`: somebody's begin time is due, or new priorities are, which the round of its very second sees.
+        `news`: a begin time or new priorities are due, which the round of the same second sees.
 
         A pass over an empty queue, or a full one where nothing changed, does nothing; but the next is not sooner than
         batch_sched_delay after it. Facts of one instant that come one after the other come after the loop's round.
@@ -143,11 +143,11 @@ class Triggers:
                 self.last_loop_pass, self.requested = full, self.requested and self.since >= full
 
     def been_round(self, asked_at: int, now: int) -> bool:
-        """Whether the loop, asked at `asked_at`, has passed over an empty queue by `now`."""
+        """Return True if the loop, asked at `asked_at`, has passed over an empty queue by `now`."""
         return self.last_loop_pass > asked_at or now >= max(self.last_loop_pass + self.delay, asked_at + 1)
 
 
 def _nodes_clean_up(spec: ClusterSpec) -> bool:
-    """Whether the nodes of a job that ended by itself have something left to do."""
+    """Return True if the nodes of a job that ended by itself have something left to do."""
     flags = {word.casefold() for word in spec.option("PrologFlags")}
     return spec.option("Epilog") not in ("", "(null)") or not flags.isdisjoint(("contain", "x11"))  # X11: Contain
