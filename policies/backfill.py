@@ -58,10 +58,10 @@ class ReservationBackfill(Policy):
         start = view.earliest_start(head)
         planned = "is not planned yet" if start is None else f"is planned in {format_duration(max(start - now, 0))}"
         if head.id == job.id:
-            return f"It is at the head of its queue: its start {planned}, and nobody may delay that."
+            return f"It is at the head of its queue: its start {planned}, and no other job may delay it."
         return (
-            f"The job at the head of its queue {planned}: who starts before it has to end by then, or to need no more "
-            "than what is left beside it."
+            f"The job at the head of its queue {planned}: a job that starts before it has to end by then, or "
+            "to need no more than what is left beside it."
         )
 
     def _each(self, pools: Sequence[Pool], now: int) -> Decisions:
@@ -69,7 +69,7 @@ class ReservationBackfill(Policy):
             yield from self._pool(pool, now)
 
     def _pool(self, pool: Pool, now: int) -> Iterable[Decision]:
-        """The pass over one pool; nothing at all where nobody waits."""
+        """Make the pass over one pool; do nothing if no job waits."""
         if not pool.pending:
             if pool.gone or pool.new:
                 self._pools.pop(pool.name, None)
@@ -134,8 +134,8 @@ class Shadow:
 
     def _backfill(self, pool: Pool, now: int, free: int, fitting: Sequence[RecordView]) -> Decisions:
         """Start of the `fitting` records those that do not delay the head."""
-        pool.seen()  # whom a start lets in from here on is news
-        if not self.known and self.head is not None:  # before anybody behind it has a turn
+        pool.seen()  # jobs that a start lets in from here on are news
+        if not self.known and self.head is not None:  # before the jobs behind it are tried
             self._find_shadow(pool, free, self.head.need)
             yield Plan(self.head, self.shadow)
         if self.shortest_first:
@@ -164,7 +164,7 @@ class Shadow:
         """Earliest expected end at which the head fits; everything that ends in that very second counts."""
         returning = pool.returning
         self.known = True
-        self.shadow, self.extra = FOREVER, 0  # a head that fits no more (nodes went down) holds nobody back
+        self.shadow, self.extra = FOREVER, 0  # a head that fits no more (nodes went down) blocks no other job
         at = -1
         for end, _, job in pool.releases():
             if free >= need and end != at:
@@ -329,15 +329,15 @@ class Pinned:
         self.space.take(start, start + record.job.expected_s, nodes)
 
     def started(self, record: RecordView) -> None:
-        """The record's job has started: the core forecasts with it."""
+        """Take note that the record's job has started; the core forecasts with it."""
 
     def start(self, record: RecordView) -> Start | None:
-        """A start now that is in the way of no plan; None if there is none."""
+        """Return a start now that delays no plan, or None."""
         within = self.within(record)
         return Start(record, within) if self.pool.fits(record, within) else None
 
     def within(self, record: RecordView) -> Bitmap:
-        """The nodes no plan needs while the record's job would run."""
+        """Return the nodes that no plan needs while the record's job would run."""
         return self.space.free_over(self.now, self.now + record.job.expected_s - 1)
 
 
@@ -364,11 +364,11 @@ class Counted:
         self.profile.add(start, start + record.job.expected_s, -record.need)
 
     def started(self, record: RecordView) -> None:
-        """The record's job has started."""
+        """Take note that the record's job has started."""
         self.take(record, self.now, 0)
 
     def start(self, record: RecordView) -> Start | None:
-        """A start now that is in the way of no plan; None if there is none."""
+        """Return a start now that delays no plan, or None."""
         if record.need > self.profile.free[0] or self.earliest(record, self.now) != (self.now, 0):
             return None
         return Start(record)
@@ -378,7 +378,7 @@ def planned_pass(pool: Pool, now: int, depth: int | None, shortest_first: bool =
     """One pass that plans everything anew: where nodes have to be named, or a power budget is kept beside units.
 
     Jobs beyond the reservation depth start only where no planned job needs what they take before they end. Plans take
-    watts of a budget as they take nodes, so nobody who comes later delays who waits for watts.
+    watts of a budget as they take nodes, so no later job delays one that waits for watts.
     """
     room: Pinned | Counted = Counted(pool, now) if pool.alike else Pinned(pool, now)
     watts = pool.watts_left()
@@ -417,7 +417,7 @@ def planned_pass(pool: Pool, now: int, depth: int | None, shortest_first: bool =
 
 
 def _watts_last(pool: Pool, watts: CapacityProfile, record: RecordView, now: int) -> bool:
-    """Whether what the record's job draws is free from now until it ends."""
+    """Return True if what the record's job draws is free from now until it ends."""
     draw = pool.watts_of(record)
     return draw <= watts.free[0] and watts.earliest(draw, record.job.expected_s, now) == now
 
@@ -432,7 +432,7 @@ def _fill_in(
 
 
 def _taken(pool: Pool, room: Pinned | Counted, watts: CapacityProfile | None, record: RecordView, now: int) -> None:
-    """The record's job has started."""
+    """Take note that the record's job has started."""
     room.started(record)
     if watts is not None:
         watts.add(now, now + record.job.expected_s, -pool.watts_of(record))

@@ -45,7 +45,7 @@ class Bin:
     boost_s: int = 0
 
     def takes(self, n_nodes: int) -> bool:
-        """Whether a job of `n_nodes` goes here."""
+        """Return True if a job of `n_nodes` goes here."""
         return self.low <= n_nodes and (self.high is None or n_nodes <= self.high)
 
     def __str__(self) -> str:
@@ -89,14 +89,14 @@ class Binned(Discipline):
     boosts
         Whether boosts count.
     hold
-        Whether a job longer than its bin allows never enters; else the longest wall times bind nobody.
+        True if a job longer than its bin allows never enters; else the longest wall times do not count.
     """
 
     def __init__(self, table: Table, limit: int | None, *, boosts: bool = True, hold: bool = True) -> None:
         self.table, self.limit, self.boosts, self.hold = table, limit, boosts, hold
 
     def bin_of(self, n_nodes: int) -> Bin | None:
-        """The bin a job of so many nodes goes to."""
+        """Return the bin of a job of so many nodes."""
         return next((one for one in self.table.bins if one.takes(n_nodes)), None)
 
     def refusal(self, job: Sight) -> str:
@@ -114,13 +114,13 @@ class Binned(Discipline):
         """Every bin of a user's own table has to be one that jobs of the cluster can go to."""
         for number, one in enumerate(self.table.bins, 1):
             if self.table.file and one.low > n_nodes:
-                raise ConfigError(f"bin {number} takes {one}, and the cluster has {n_nodes}: nobody fits it",
+                raise ConfigError(f"bin {number} takes {one}, and the cluster has {n_nodes}: no job fits it",
                                   file=self.table.file, field=f"bin {number}.nodes",
                                   expected=f"nodes up to {n_nodes}")  # fmt: skip
 
 
 def read_table(file: str) -> Table:
-    """The bins of a TOML file. Raises ConfigError naming file and field."""
+    """Return the bins of a TOML file. Raises ConfigError naming file and field."""
     found = read_toml(file, "a table of bins in TOML")
     only_keys(file, "", found, ("limit", "bin"))
     limit = whole_number(file, "", found, "limit", 1)
@@ -146,11 +146,11 @@ def _bin(file: str, name: str, row: Mapping[str, Any]) -> Bin:
                           expected="[from, to], whole numbers")  # fmt: skip
     low, high = nodes  # type: ignore[misc]
     if low < 1 or high < low:
-        raise ConfigError(f"[{low}, {high}]: nobody fits it", file=file, field=f"{name}.nodes",
+        raise ConfigError(f"[{low}, {high}]: no job fits it", file=file, field=f"{name}.nodes",
                           expected="[from, to] with 1 <= from <= to")  # fmt: skip
     hours, boost = _number(file, row, name, "hours"), _number(file, row, name, "boost_days")
     if hours is not None and round(hours * HOUR_S) < 1:
-        raise ConfigError(f"{hours:g} hours: nobody fits it", file=file, field=f"{name}.hours", expected="more than 0")
+        raise ConfigError(f"{hours:g} hours: no job fits it", file=file, field=f"{name}.hours", expected="more than 0")
     longest = None if hours is None else round(hours * HOUR_S)
     return Bin(low, high, longest, round((boost or 0) * DAY_S))
 

@@ -2,12 +2,13 @@
 
 A job goes to the bin of its number of nodes. It enters the queue when fewer than `limit` of its user's jobs are queued
 (running ones do not count), else it waits in a buffer, where it does not age. The queue is in the order of (time of
-entering it - boost of the bin), ties by order of entry: ageing adds the same to everybody. What goes on in the queue
-is the base scheduler's, which sees nobody in the buffers.
+entering it - boost of the bin), ties by order of entry: ageing adds the same to every job. The base scheduler decides
+in the queue; it does not see the jobs in the buffers.
 
 At one instant: all facts, then the base. With `conservative` every job gets, in queue order, the earliest start at
-which enough nodes are free for its whole limit; all that are due start; whom that lets in is planned then, and so on.
-It plans anew where a job ends early or enters ahead of others. `fcfs` looks at the head alone, after every start anew.
+which enough nodes are free for its whole limit. All jobs that are due start; jobs that enter the queue then are planned
+next, and so on. It plans anew if a job ends early or enters ahead of others. `fcfs` tries the head alone, anew after
+every start.
 
 Held back: QOSMaxSubmitJobPerUserLimit (the buffer), PartitionNodeLimit (no bin), PartitionTimeLimit (too long).
 
@@ -51,7 +52,7 @@ def _limit(text: str) -> int | None:
 
 _LIMIT = "a user's jobs in the queue, or none"
 _LONGEST = f"jobs longer than their bin allows: {RUN} all the same, or {HOLD} them for ever"
-_BOOSTS = PolicyOption(one_of("on", "off"), "on", "on, or off: nobody is boosted")
+_BOOSTS = PolicyOption(one_of("on", "off"), "on", "on, or off: no job is boosted")
 _BASE = "scheduler of the queue, with its own options beside these"
 
 
@@ -138,7 +139,7 @@ _OWN = {key: option for key, option in Bins.OPTIONS.items() if key != "file"}
 
 
 class Titan(Bins):
-    """Titan's bins; the longest wall times bind nobody unless asked for, as in replays of the simulator's authors."""
+    """Titan's bins; longest wall times do not count unless asked for, as in replays of the simulator's authors."""
 
     name = "titan"
     summary = "Titan's five bins, two of them boosted, and four queued jobs a user; any scheduler on top"

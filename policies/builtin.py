@@ -1,8 +1,8 @@
 """sched/builtin: slurmctld's main scheduler alone, no backfill.
 
-Strict priority order in each partition; the plugin itself starts nothing. Every bf_interval (or whatever parameter ends
-in "interval" and is given first) it works out when the first bf_max_job_test jobs could start, each in its first
-partition; the estimates are not made here, but they tell slurmctld how many CPUs a job would get (`Tested`).
+Strict priority order in each partition; the plugin itself starts nothing. Every bf_interval it works out when the first
+bf_max_job_test jobs could start, each in its first partition. (As in Slurm, the first parameter that ends in "interval"
+counts.) The estimates are not made here, but they tell slurmctld how many CPUs a job would get (`Tested`).
 Source: Slurm src/plugins/sched/builtin, 22.05.
 """
 
@@ -30,7 +30,7 @@ class Builtin(Policy):
         self._start_time = self._estimated = start_time
 
     def next_time(self, view: SlurmView, now: int, changed: bool) -> int | None:
-        """The next estimates, while there is a job they have not seen and something has changed since the last ones."""
+        """Return the time of the next estimates, if a job has none yet and something changed since the last ones."""
         if not (changed and view.untried):
             return None
         at = max(now, self._estimated + 1)

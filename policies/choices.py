@@ -1,4 +1,4 @@
-"""Options whose values are words."""
+"""Options with words as values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def one_of(*words: str) -> Any:
-    """Reads one of `words`; raises ValueError for any other text."""
+    """Return a reader of one of `words`; it raises ValueError for any other text."""
 
     def read(text: str) -> str:
         if text not in words:

@@ -1,4 +1,4 @@
-"""Conservative backfill: every job gets a planned start when it arrives, and nobody may delay any of them.
+"""Conservative backfill: every job gets a planned start when it arrives, and no other job may delay it.
 
 A job is planned at the earliest instant from which its units are free for its whole limit, given the limits of the
 running jobs and all plans before it. When a job ends early, or a waiting one is cancelled, the schedule is compressed
@@ -30,7 +30,7 @@ class Conservative(ReservationBackfill):
     """Backfill with a reservation for every waiting job."""
 
     name = "conservative"
-    summary = "conservative backfill: every job has a planned start nobody may delay"
+    summary = "conservative backfill: every job has a planned start that no other job may delay"
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
         "predictor": PREDICTOR,
         "early": PolicyOption(_early, "compress", "what follows when a job ends early: compress, or replan"),

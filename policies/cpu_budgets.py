@@ -41,11 +41,11 @@ class Limit:
 
     @property
     def infinite(self) -> bool:
-        """Whether it limits nobody."""
+        """True if it limits no user."""
         return math.isinf(self.amount)
 
     def cpu_seconds(self, even_share: float) -> float:
-        """The limit where an even share is that many CPU-seconds; CPU-hours to the nearest of them."""
+        """Return the limit in CPU-seconds, given the even share; CPU-hours come to the nearest second."""
         if self.shared or self.infinite:
             return self.amount * even_share
         return round(self.amount * 3600)
@@ -86,11 +86,11 @@ class Limits:
 
     @property
     def none(self) -> bool:
-        """Whether nobody is limited at all."""
+        """True if no user or account is limited."""
         return all(limit.infinite for limit in (self.general, *self.users.values(), *self.accounts.values()))
 
     def of(self, job: JobView) -> Limit:
-        """The limit `job` counts against."""
+        """Return the limit `job` counts against."""
         own = self.users.get(job.user)
         return own if own is not None else self.accounts.get(job.account, self.general)
 
@@ -125,7 +125,7 @@ class Budgets:
         self._charged: set[int] = set()
 
     def room(self, record: RecordView) -> float:
-        """What would be left of the user's limit beside the record's job; negative where it is over the limit.
+        """Return what would be left of the user's limit beside the record's job; negative if it is over the limit.
 
         Infinite for a user who holds nothing: one job, however large, is never too much.
         """
@@ -137,11 +137,11 @@ class Budgets:
         return limit - holds - record.n_cpus * job.time_limit_s
 
     def admits(self, record: RecordView) -> bool:
-        """Whether the record's job is within its user's limit."""
+        """Return True if the record's job is within its user's limit."""
         return self.room(record) >= 0
 
     def charge(self, record: RecordView) -> None:
-        """The record's job starts or keeps a planned start: its user holds that much more. Counts a job once."""
+        """Charge the user for the record's job, which starts or keeps a planned start. Counts a job once."""
         job = record.job
         if job.id not in self._charged:
             self._charged.add(job.id)
@@ -163,7 +163,7 @@ class Budgets:
         return found
 
     def release(self, over: Iterable[tuple[RecordView, float]]) -> int | None:
-        """The first second at which time alone lets one of `over` in: running jobs use their limits up.
+        """Return the first second at which time alone lets one of `over` in: running jobs use their limits up.
 
         None where none of them gets in before all its user's jobs have reached their limits.
         """
@@ -180,7 +180,7 @@ class Budgets:
         return min((t for user, room in closest.items() if (t := self._run_off(jobs[user], -room))), default=None)
 
     def _run_off(self, jobs: list[tuple[int, int]], amount: float) -> int | None:
-        """When `jobs`, (end by limit, CPUs) by end, have used up so many CPU-seconds of what they hold now."""
+        """Return when `jobs`, (end by limit, CPUs) by end, have used up so many CPU-seconds of what they hold now."""
         at, rate = self.now, sum(cpus for _, cpus in jobs)
         for end, cpus in jobs:
             if rate * (end - at) >= amount:

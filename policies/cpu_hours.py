@@ -167,7 +167,7 @@ class CpuHours(Policy):
             yield WakeAt(self._again)
 
     def _watched(self, view: SlurmView, now: int, budgets: Budgets | None) -> Decisions:
-        """What the base decides; each start and plan is charged to `budgets`, if any."""
+        """Yield what the base decides; charge each start and plan to `budgets`, if any."""
         decisions = iter(self.base.schedule(view, now))
         answer: Callable[[Outcome], Decision] = getattr(decisions, "send", None) or (lambda _: next(decisions))
         outcome: Outcome = None
@@ -210,7 +210,7 @@ class CpuHours(Policy):
         self, view: SlurmView, records: Sequence[RecordView], admitted: list[RecordView], held: list[RecordView],
         now: int,
     ) -> int | None:  # fmt: skip
-        """When a pass may decide otherwise though nothing happens, with `records` the queue this one began with.
+        """Return when a pass may decide otherwise though nothing happens, with `records` the queue this one began with.
 
         Time may bring one of `held` within the limit; and what the pass has started may have put others over it, or
         changed the number of users who share. None while nothing is free. Where calls have a cadence it is the next.
@@ -242,7 +242,7 @@ class _OneByOne:
         self.admitted: list[RecordView] = []
 
     def turns(self, records: Sequence[RecordView]) -> Iterator[RecordView]:
-        """`records` within the limit, one when the one before is decided, then the others."""
+        """Yield `records` within the limit, one when the one before is decided, then the others."""
         held: list[RecordView] = []
         for record in records:
             if not record.job.queued:
@@ -257,7 +257,7 @@ class _OneByOne:
 
 
 def _held_last(records: Sequence[RecordView], held: set[RecordView]) -> list[RecordView]:
-    """`records`, those in `held` behind the others."""
+    """Return `records`, with those in `held` behind the others."""
     return [r for r in records if r not in held] + [r for r in records if r in held]
 
 

@@ -1,13 +1,14 @@
 """EASY backfill, the textbook's.
 
-All facts of one instant first, then one pass: start jobs from the head of the queue while they fit; the first that
-does not gets a planned start, the *shadow time*, when running jobs will have given back enough by their limits; a
-later job may start now if it fits and either ends by the shadow time at the latest or needs no more than the *extra*
-units, those free at the shadow time beyond the head's need (everything that ends by then counts). The shadow is
-recomputed at every pass. Jobs without a limit count with one year, so they are never backfilled before a shadow.
-Options: ``predictor``, who says how long jobs will run instead of their limits; ``order``, whether jobs behind the head
-are tried in queue order or the shortest expected first (both together are Tsafrir's EASY++, which predicts by
-`last_two`). See `slurmsim_policies.backfill` for the engine.
+All facts of one instant come first, then one pass. Jobs start from the head of the queue while they fit. The first job
+that does not fit gets a planned start, the *shadow time*: by then running jobs will have given back enough, by their
+limits. A later job may start now if it fits and does not delay the head. It must end by the shadow time, or need no
+more than the *extra* units: those free at the shadow time beyond the head's need. All that ends by then counts as free.
+
+The shadow is recomputed at every pass. Jobs without a limit count with one year, so they are never backfilled before a
+shadow. Options: ``predictor`` expects run times in place of the limits; ``order`` tries jobs behind the head in queue
+order or the shortest expected first. Both together are Tsafrir's EASY++, which predicts by `last_two`. See
+`slurmsim_policies.backfill` for the engine.
 Source: Lifka 1995; Mu'alem and Feitelson 2001, section 2.2 (EASY is aggressive backfilling); Tsafrir, Etsion and
 Feitelson 2007 (EASY++).
 """
@@ -31,7 +32,7 @@ class Easy(ReservationBackfill):
     """Backfill with a reservation depth of one."""
 
     name = "easy"
-    summary = "EASY (aggressive) backfill: the first blocked job has a planned start nobody may delay"
+    summary = "EASY (aggressive) backfill: the first blocked job has a planned start that no other job may delay"
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
         "predictor": PREDICTOR,
         "order": PolicyOption(_order, "queue", "jobs behind the first blocked one are tried by: queue, shortest"),

@@ -1,17 +1,18 @@
 """Equipartition: running malleable jobs share the nodes alike, and as many jobs run as find their fewest nodes.
 
-At each arrival, end and change of nodes: jobs are let in in queue order as long as the fewest nodes of all that run
-find room; the first that does not blocks those behind it. Then nodes are dealt out evenly, to nobody less than its
-fewest or more than its most; who has reached its most leaves the rest to the others, and what is left over goes to
-those that came first. Jobs that change are resized together, then jobs start. A job without an application is rigid and
-has what it asks for; one that is moldable keeps the nodes it started with. A job whose data still move from the last
-change keeps its nodes until they have moved, and one with scheduling points until it comes to one.
-Under a power budget only as many nodes are dealt out as it bears; what it forbids all the same, since watts come back
-later than nodes, is carried out as far as it can be: who shrinks, then one by one who grows, and a job starts on its
-fewest nodes.
+At each arrival, end and change of nodes, jobs are let in in queue order as long as the fewest nodes of all running jobs
+find room. The first job that does not fit blocks those behind it. Then nodes are dealt out evenly: each job gets at
+least its fewest and at most its most. A job at its most leaves the rest to the others; nodes left over go to the jobs
+that came first. Jobs that change are resized together, then jobs start. A job without an application is rigid and has
+what it asks for; a moldable job keeps the nodes it started with. While its data move a job keeps its nodes, and a job
+with scheduling points keeps them until its next one.
 
-With ``every`` seconds sizes are dealt out anew at that distance at most often, so that changes cost less; starts and
-shrinking for them wait for nobody. Limits of jobs do not matter, nobody starves, and nobody is backfilled.
+Under a power budget only as many nodes are dealt out as it bears. Watts come back later than nodes, so the budget may
+still forbid changes; then as many as possible are made: first all that shrink, then those that grow, one by one, and a
+job starts on its fewest nodes.
+
+With ``every`` seconds sizes are dealt out anew at most that often, so that changes cost less; starts, and shrinking for
+them, do not wait. Limits of jobs do not matter, no job starves, and no job is backfilled.
 
 Source: McCann, Vaswani and Zahorjan 1993, "A Dynamic Processor Allocation Policy for Multiprogrammed Shared-Memory
 Multiprocessors"; Tucker and Gupta 1989 (process control).
@@ -97,7 +98,7 @@ class Equipartition(Policy):
 
 
 def _affordable(view: PowerView) -> int:
-    """Nodes without a job that the power budget bears under one."""
+    """Return nodes without a job that the power budget bears under one."""
     power = view.power
     if power is None or power.budget_w is None:
         return view.free_nodes
@@ -125,7 +126,7 @@ def deal(shares: list[Share], spare: int) -> dict[int, int]:
 
 
 def _carry_out(changes: list[Change]) -> Decisions:
-    """All together, or who shrinks together and who grows one by one."""
+    """Yield all together, or who shrinks together and who grows one by one."""
     if (yield Reconfigure(changes)):
         return
     shrinks = [change for change in changes if (change.nodes or 0) < change.job.n_nodes]

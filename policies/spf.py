@@ -1,8 +1,8 @@
 """Shortest predicted first: the waiting job that is expected to run for the shortest time starts first.
 
 Jobs of equal expectation go in queue order. The first that does not fit now blocks all behind it, as under `fcfs`:
-nobody is backfilled, and nobody has a planned start. A job with a long expectation may wait for ever where short ones
-keep coming. With the default predictor it is shortest *requested* first.
+no job is backfilled, and no job has a planned start. A job with a long expectation may wait for ever if short ones keep
+coming. With the default predictor it is shortest *requested* first.
 Option: ``predictor``. For EASY in which short jobs are tried first see ``easy:order=shortest``.
 Source: shortest job first, as the dispatcher "SJF" of AccaSim (Galleguillos et al. 2017), which blocks likewise.
 """

@@ -27,7 +27,7 @@ __all__ = ["Cluster", "Trace", "__version__", "cluster", "compiled", "read_trace
 
 
 def compiled() -> bool:
-    """Whether this installation's core is compiled (docs/speed.md) or plain Python; the results are the same."""
+    """Return True if this installation's core is compiled (docs/speed.md) or plain Python; the results are the same."""
     from importlib.util import find_spec
 
     spec = find_spec("slurmsim.core.controller.controller")

@@ -23,7 +23,7 @@ Indices = npt.NDArray[np.int64]
 
 
 def from_indices(indices: Iterable[int]) -> Bitmap:
-    """The set holding `indices`."""
+    """Return the set holding `indices`."""
     array = indices if isinstance(indices, np.ndarray) else np.fromiter(indices, np.int64)
     if len(array) < FEW:
         mask = 0
@@ -36,7 +36,7 @@ def from_indices(indices: Iterable[int]) -> Bitmap:
 
 
 def from_ascending(indices: list[int]) -> Bitmap:
-    """The set holding `indices`, which ascend and are at least one."""
+    """Return the set holding `indices`, which ascend and are at least one."""
     first, n = indices[0], len(indices)
     if indices[-1] - first == n - 1:
         return span(first, n)
@@ -52,7 +52,7 @@ def from_ascending(indices: list[int]) -> Bitmap:
 
 
 def from_bools(flags: npt.NDArray[np.bool_]) -> Bitmap:
-    """The set of positions where `flags` is true; shape (n,)."""
+    """Return the set of positions where `flags` is true; shape (n,)."""
     return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
 
 
@@ -81,7 +81,7 @@ def to_indices(mask: Bitmap) -> Indices:
 
 
 def runs(mask: Bitmap) -> list[tuple[int, int]]:
-    """Maximal runs of consecutive members as (first, length), ascending."""
+    """Return maximal runs of consecutive members as (first, length), ascending."""
     if _PICKER is not None:
         found: list[tuple[int, int]] = _PICKER.runs(mask.to_bytes((mask.bit_length() + 7) >> 3, "little"))
         return found
@@ -89,7 +89,7 @@ def runs(mask: Bitmap) -> list[tuple[int, int]]:
 
 
 def by_integers(mask: Bitmap) -> list[tuple[int, int]]:
-    """The same on big integers."""
+    """Return the same on big integers."""
     edges = mask ^ (mask << 1)  # a set bit where a run begins and one past where it ends
     if edges.bit_count() <= 2 * FEW_RUNS:
         found = []
@@ -105,12 +105,12 @@ def by_integers(mask: Bitmap) -> list[tuple[int, int]]:
 
 
 def span(first: int, length: int) -> Bitmap:
-    """The run of `length` members beginning at `first`."""
+    """Return the run of `length` members beginning at `first`."""
     return ((1 << length) - 1) << first
 
 
 def lowest(mask: Bitmap, k: int) -> Bitmap:
-    """The `k` lowest members; `mask` must hold at least `k`."""
+    """Return the `k` lowest members; `mask` must hold at least `k`."""
     if k == 0:
         return 0
     if mask.bit_count() == k:

@@ -38,13 +38,13 @@ class CapacityProfile:
 
     @classmethod
     def of_steps(cls, times: list[int], free: list[int]) -> CapacityProfile:
-        """The profile with these segments; both lists are taken over, not copied."""
+        """Return the profile with these segments; both lists are taken over, not copied."""
         profile = cls(0, 0)
         profile.times, profile.free = times, free
         return profile
 
     def copy(self) -> CapacityProfile:
-        """The same profile, to be changed on its own."""
+        """Return the same profile, to be changed on its own."""
         return self.of_steps(self.times.copy(), self.free.copy())
 
     def _cut(self, at: int) -> int:
@@ -153,7 +153,7 @@ class NodeSpace:
         self.ragged = False  # equal neighbours were left unmerged: boundaries tell more than the sets do
 
     def copy(self) -> NodeSpace:
-        """The same map, to be changed on its own."""
+        """Return the same map, to be changed on its own."""
         new = NodeSpace(0, self.end, 0, self.max_segments)
         new.times, new.nodes = self.times.copy(), self.nodes.copy()
         new._counts, new._gains = self._counts.copy(), self._gains.copy()
@@ -204,12 +204,12 @@ class NodeSpace:
             del times[merged], sets[merged], counts[merged], gains[merged]
 
     def segments(self, begin: int, end: int) -> tuple[int, int]:
-        """Indices [i, j) of the segments that end after `begin` and begin no later than `end`."""
+        """Return the indices [i, j) of the segments that end after `begin` and begin no later than `end`."""
         i = max(bisect_right(self.times, begin) - 1, 0)
         return i, max(bisect_right(self.times, end), i + 1)
 
     def free_over(self, begin: int, end: int) -> Bitmap:
-        """Nodes free in every segment that ends after `begin` and begins no later than `end`.
+        """Return nodes free in every segment that ends after `begin` and begins no later than `end`.
 
         Beyond the end of the map nothing is known to be taken: every node of its last segment's superset is free.
         """
@@ -224,7 +224,7 @@ class NodeSpace:
     def openings(
         self, base: Bitmap, begin: int, length: int, need: int, not_before: int, *, goes_on: bool = False
     ) -> Iterator[tuple[int, int, Bitmap]]:
-        """Where something of `length` seconds on `need` nodes of `base` might go, as Slurm's backfill tries them.
+        """Yield where something of `length` seconds on `need` nodes of `base` might go, as Slurm's backfill tries them.
 
         Tried are `begin` and from there each boundary where nodes of `base` come free, as long as the next one is at
         most one segment beyond the first to begin after start + `length`. Where it is not, or none come free, nothing

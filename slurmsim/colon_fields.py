@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def parts_of(text: str) -> tuple[list[str], str]:
-    """The parts between colons that stand in no quotes, quotes kept, and the quote that is not closed.
+    """Return the parts between colons that stand in no quotes, quotes kept, and the quote that is not closed.
 
     >>> parts_of("'a:b':Fairshare=1")
     (["'a:b'", 'Fairshare=1'], '')

@@ -97,7 +97,7 @@ class Cron(NamedTuple):
         return " ".join("*" if field is None else ranges(sorted(field)) for field in fields)
 
     def next_after(self, now: int) -> int | None:
-        """The first full minute behind `now`, seconds since the epoch, that fits; None: there is none."""
+        """Return the first full minute behind `now`, seconds since the epoch, that fits; None: there is none."""
         today, second = divmod(now - now % MINUTE_S + MINUTE_S, DAY_S)
         earliest = second // MINUTE_S
         for day in range(today, today + LONGEST_DAYS):
@@ -109,7 +109,7 @@ class Cron(NamedTuple):
         return None
 
     def _on(self, day: int) -> bool:
-        """Whether it recurs on a day, counted from the epoch, which was a Thursday."""
+        """Return True if it recurs on a day, counted from the epoch, which was a Thursday."""
         month, day_of_month = _month_and_day(day)
         if self.months is not None and month not in self.months:
             return False
@@ -120,7 +120,7 @@ class Cron(NamedTuple):
         return in_month and in_week
 
     def _minute_from(self, earliest: int) -> int | None:
-        """The first minute of a day that fits, not before `earliest`."""
+        """Return the first minute of a day that fits, not before `earliest`."""
         for hour in range(earliest // 60, 24):
             if self.hours is not None and hour not in self.hours:
                 continue
@@ -145,7 +145,7 @@ def _month_and_day(day: int) -> tuple[int, int]:
 
 
 def parse(line: str) -> tuple[Cron, str]:
-    """The times a line of a table begins with, and the command behind them. Raises CronError."""
+    """Return the times a line of a table begins with, and the command behind them. Raises CronError."""
     rest = line.lstrip(_BLANKS)
     if rest.startswith("@"):
         word = next((word for word in _WORDS if rest[1:].lower().startswith(word)), None)
@@ -165,7 +165,7 @@ def parse(line: str) -> tuple[Cron, str]:
 
 @lru_cache(maxsize=1024)
 def of(text: str) -> Cron:
-    """The times `Cron.text` tells. Raises CronError."""
+    """Return the times `Cron.text` tells. Raises CronError."""
     return parse(f"{text} -")[0]
 
 
@@ -175,7 +175,7 @@ def _blank(rest: str) -> None:
 
 
 def _read(field: _Field, text: str) -> tuple[frozenset[int] | None, str]:
-    """The values of one field, None for a star, and what follows it. Raises CronError."""
+    """Return the values of one field, None for a star, and what follows it. Raises CronError."""
     if text.startswith("*"):
         if not text.startswith("*/"):
             return None, text[1:]

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def how_to_install(extra: str) -> str:
-    """The command that installs `extra`, one of those in pyproject.toml, and where to type it."""
+    """Return the command that installs `extra`, one of those in pyproject.toml, and where to type it."""
     return f"pip install '.[{extra}]' in a checkout of slurmsim"

@@ -30,17 +30,17 @@ else:
         """A tuple of members with names, and perhaps defaults."""
 
     class _Made:
-        """A default that is made anew for each object."""
+        """Return a default that is made anew for each object."""
 
         def __init__(self, make):
             self.make = make
 
     def field(*, default_factory):
-        """A default that is made anew for each object."""
+        """Return a default that is made anew for each object."""
         return _Made(default_factory)
 
     def dataclass(cls):
-        """Gives a class with annotations an ``__init__``, ``__eq__`` and ``__repr__``; no options."""
+        """Give a class with annotations an ``__init__``, ``__eq__`` and ``__repr__``; no options."""
         names = tuple(cls.__annotations__)
         defaults = {name: getattr(cls, name) for name in names if hasattr(cls, name)}
         for name in defaults:
@@ -82,7 +82,7 @@ class _Lazy:
 
 
 def pattern(text: str) -> re.Pattern[str]:
-    """A regular expression, flags inside (``(?a)\\d+``); loading it costs nothing."""
+    """Return a regular expression, flags inside (``(?a)\\d+``); loading it costs nothing."""
     return _Lazy(text)  # type: ignore[return-value]
 
 

@@ -64,7 +64,7 @@ UNITS = {"k": 1024, "m": 1024 * 1024}
 
 
 def bare(item: str) -> str:
-    """An item of a request without the ``gres:`` or ``gres/`` before its name."""
+    """Return an item of a request without the ``gres:`` or ``gres/`` before its name."""
     return item.removeprefix("gres:").removeprefix("gres/")
 
 
@@ -89,7 +89,7 @@ def read_item(item: str, units: Mapping[str, int] = MappingProxyType({})) -> tup
 
 
 def gres_items(text: str, scope: str) -> list[tuple[str, str, int, str]]:
-    """What of ``gres:gpu:a:2,gres:nvme`` can be read, as `Counts` has it.
+    """Return what of ``gres:gpu:a:2,gres:nvme`` can be read, as `Counts` has it.
 
     >>> gres_items("gres:gpu:a:2,nvme", "node")
     [('gpu', 'a', 2, 'node'), ('nvme', '', 1, 'node')]

@@ -95,7 +95,7 @@ def compress(names: Iterable[str]) -> str:
 
 
 def numbered(name: str) -> tuple[str, str]:
-    """What a name begins with, and the digits of the number that it ends with, "" for none.
+    """Return what a name begins with, and the digits of the number that it ends with, "" for none.
 
     >>> numbered("n01"), numbered("7"), numbered("head")
     (('n', '01'), ('', '7'), ('head', ''))

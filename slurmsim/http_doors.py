@@ -35,7 +35,7 @@ _UID_AT = _HEADER.size + 4 + _ENDS.size + _REST.size + 12
 
 
 def peer_of(connection: Any) -> int | None:
-    """The uid at the other end; None where the kernel does not tell."""
+    """Return the uid at the other end; None where the kernel does not tell."""
     if connection.family == socket.AF_UNIX:
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
         return int(_CREDENTIALS.unpack(credentials)[1])
@@ -46,7 +46,7 @@ def peer_of(connection: Any) -> int | None:
 
 
 def _asked_of_kernel(family: int, theirs: Any, ours: Any) -> int | None:
-    """The owner of the socket at `theirs` that is connected to `ours`. Raises OSError."""
+    """Return the owner of the socket at `theirs` that is connected to `ours`. Raises OSError."""
     ends = [socket.inet_pton(family, end[0]).ljust(16, b"\0") for end in (theirs, ours)]
     asked = (_ASKED.pack(family, socket.IPPROTO_TCP, 0, 0xFFFFFFFF) + _ENDS.pack(theirs[1], ours[1], *ends)
              + _REST.pack(0, b"\xff" * 8))  # fmt: skip
@@ -97,7 +97,7 @@ class Doors:
         return peer
 
     def leave(self, connection: Any, peer: int | None) -> None:
-        """It is closed."""
+        """Take note that `connection` is closed."""
         mine = self._of.get(peer, {})
         mine.pop(connection, None)
         if not mine:
@@ -112,7 +112,7 @@ class Doors:
 
 
 def protocol(doors: Doors) -> Any:
-    """uvicorn's HTTP protocol, for ``Config(http=…)``, with connections that go through `doors`."""
+    """Return uvicorn's HTTP protocol, for ``Config(http=…)``, with connections that go through `doors`."""
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Guarded(H11Protocol):
@@ -125,7 +125,7 @@ def protocol(doors: Doors) -> Any:
 
         @property
         def busy(self) -> bool:
-            """Whether a request is being answered."""
+            """True if a request is being answered."""
             return self.cycle is not None and not self.cycle.response_complete
 
         def _look_again(self) -> None:

@@ -29,7 +29,7 @@ _KINDS = (
 
 
 def bound(most: int) -> int:
-    """`most` bytes, or as many as `VARIABLE` says if that is more."""
+    """Return `most` bytes, or as many as `VARIABLE` says if that is more."""
     text = os.environ.get(VARIABLE, "")
     return max(most, int(text) * MIB) if is_number(text) else most
 
@@ -70,7 +70,7 @@ def open_input(path: str | os.PathLike[str], *, links: bool = True, most: int | 
 
 
 def read_bytes(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
-    """All bytes of a regular file. Raises OSError, also where it has more than `most`."""
+    """Return all bytes of a regular file. Raises OSError, also where it has more than `most`."""
     with open_input(path, most=most) as file:
         content = file.read(bound(most) + 1)  # it may grow while it is read
     if len(content) > bound(most):
@@ -82,12 +82,12 @@ def read_text(
     path: str | os.PathLike[str], encoding: str = "utf-8", errors: str = "strict", *, most: int = MOST_TEXT,
     newline: str | None = None,
 ) -> str:  # fmt: skip
-    """The text of a regular file, line ends as of `open`. Raises OSError (as `read_bytes`) and UnicodeDecodeError."""
+    """Return the text of a regular file, with line ends as of `open`. Raises OSError and UnicodeDecodeError."""
     return io.TextIOWrapper(io.BytesIO(read_bytes(path, most)), encoding, errors, newline).read()
 
 
 def too_large(most: int, path: str | os.PathLike[str]) -> OSError:
-    """The error for a file of more than `most` bytes."""
+    """Return the error for a file of more than `most` bytes."""
     return OSError(errno.EFBIG, f"more than {most // MIB} MiB (set {VARIABLE} to allow more)", os.fspath(path))
 
 

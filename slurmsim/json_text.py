@@ -7,7 +7,7 @@ from typing import Any
 
 
 def loads(text: str | bytes) -> Any:
-    """What `text` says.
+    """Return what `text` says.
 
     Raises
     ------

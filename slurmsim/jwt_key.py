@@ -22,7 +22,7 @@ class UnusableKey(Exception):
 
 
 def key_of(folder: str) -> bytes:
-    """The key, made if there is none.
+    """Return the key, made if there is none.
 
     It is written aside, to the disk, and linked: two that start at once, or one that is killed, leave a whole key or
     none. Raises UnusableKey, and OSError where the folder is another user's.
@@ -47,7 +47,7 @@ def key_of(folder: str) -> bytes:
 
 
 def _read(path: str) -> bytes:
-    """The key in a file that its owner alone can read. Raises UnusableKey and OSError."""
+    """Return the key in a file that its owner alone can read. Raises UnusableKey and OSError."""
     place = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         about = os.fstat(place)
@@ -64,7 +64,7 @@ def _read(path: str) -> bytes:
 
 
 def sign(claims: dict[str, Any], key: bytes) -> str:
-    """A token."""
+    """Return a token."""
     import base64
     import hashlib
     import hmac

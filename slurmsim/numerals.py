@@ -10,7 +10,7 @@ MOST_DIGITS = 18
 
 
 def is_number(text: str) -> bool:
-    """Whether `text` is a whole number: ASCII digits, and no more of them than 64 bits hold.
+    """Return True if `text` is a whole number: ASCII digits, and no more of them than 64 bits hold.
 
     `str.isdigit` alone also takes ``²`` and 5,000 digits, of which `int` makes errors.
 
@@ -21,7 +21,7 @@ def is_number(text: str) -> bool:
 
 
 def leading_number(text: str) -> int:
-    """The number `text` begins with, as C's strtol reads it; 0 for none.
+    """Return the number `text` begins with, as C's strtol reads it; 0 for none.
 
     >>> leading_number("5x"), leading_number("-4"), leading_number("x"), leading_number(" 12:30")
     (5, -4, 0, 12)

@@ -20,7 +20,7 @@ _CELL = 8  # bytes of a number
 
 @contextmanager
 def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
-    """The file, opened; texts come as dictionaries, as they are in the file.
+    """Yield the file, opened; texts come as dictionaries, as they are in the file.
 
     A million rows that all have one text of a megabyte would otherwise take a terabyte.
     Raises OSError, also where its table is larger than `MOST_TABLE`, and ArrowException.
@@ -40,13 +40,13 @@ def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
 
 
 def _texts(schema: pq.ParquetSchema) -> list[str]:
-    """The paths of the columns of texts."""
+    """Return the paths of the columns of texts."""
     columns = map(schema.column, range(len(schema.names)))
     return [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
 
 
 def unpacked_bytes(about: pq.FileMetaData) -> int:
-    """A bound of the bytes of its table: what the file says, and a number a cell, which a run of equal ones hides.
+    """Return a bound of the bytes of its table: what the file says, and a number a cell, as equal cells are hidden.
 
     A text that is encoded as what differs from the text before (DELTA_BYTE_ARRAY) may be as long as all of them.
     """

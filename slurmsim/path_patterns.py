@@ -16,7 +16,7 @@ NUMBERS = frozenset("AabjJnt")
 
 
 def filled(text: str, values: Mapping[str, str], numbers: frozenset[str] = NUMBERS) -> str:
-    r"""`text` with its patterns filled in; a backslash anywhere turns them off.
+    r"""Return `text` with its patterns filled in; a backslash anywhere turns them off.
 
     >>> filled("out-%5j.%x", {"j": "33", "x": "name"}), filled(r"a\%j", {"j": "1"})
     ('out-00033.name', 'a%j')
@@ -39,7 +39,7 @@ def filled(text: str, values: Mapping[str, str], numbers: frozenset[str] = NUMBE
 def expand_path(
     path: str, job: int, array: int | None, task: int | None, host: str | None, name: str, user: str, folder: str
 ) -> str:
-    """`path` of a batch job as squeue shows it (--expand-patterns, 24.11 and later), absolute in `folder`."""
+    """Return `path` of a batch job as squeue shows it (--expand-patterns, 24.11 and later), absolute in `folder`."""
     values = {
         "A": str(array or job), "a": str(4294967294 if task is None else task), "b": str((task or 0) % 10),
         "j": str(job), "n": "0", "t": "0", "J": f"{job}.batch", "N": (host or "").partition(".")[0], "s": "batch",

@@ -107,7 +107,7 @@ def pack(message: Mapping[str, Any]) -> bytes:
 
 
 def unpack(body: bytes) -> Any:
-    """The message in `body`, without its length. Raises ValueError for what is no message."""
+    """Return the message in `body`, without its length. Raises ValueError for what is no message."""
     return wire_json.loads(body.decode("utf-8", "surrogateescape"))
 
 
@@ -123,7 +123,7 @@ def state_folder(environ: Mapping[str, str]) -> str:
 
 
 def cluster_folder(environ: Mapping[str, str]) -> str:
-    """The folder of the cluster that commands talk to: the variable's, the program's own, what `CURRENT` names."""
+    """Return the folder of the commands' cluster: the variable's, the program's own, or what `CURRENT` names."""
     named = environ.get(FOLDER_VARIABLE) or HOME
     if named:
         return named
@@ -187,7 +187,7 @@ class Client:
 
     @classmethod
     def find(cls, environ: Mapping[str, str]) -> Client:
-        """The client for the cluster that the environment, or the file, names; as patient as Slurm's commands."""
+        """Return the client for the cluster of the environment, or of the file; as patient as Slurm's commands."""
         folder = cluster_folder(environ)
         patience = message_timeout(folder, environ)
         return cls(folder, environ.get(USER_VARIABLE) or None, patience or None, patience)
@@ -231,7 +231,7 @@ class Client:
         return Unreachable(str(error), step)
 
     def receive(self) -> dict[str, Any]:
-        """The answer to `post`. Raises Unreachable and Refusal."""
+        """Return the answer to `post`. Raises Unreachable and Refusal."""
         assert self._socket is not None
         try:
             answer = unpack(self._read(self._socket))
@@ -261,7 +261,7 @@ class Client:
             self._socket = None
 
     def _connect(self) -> socket.socket:
-        """A connection; tried once a second for as long as patience lasts, then never again (as the commands do)."""
+        """Return a connection; try once a second while patience lasts, then never again, as the commands do."""
         path = os.path.join(self.folder, SOCKET)
         tries = max(1, int(self.patience_s)) if os.path.isdir(self.folder) else 1
         self.patience_s = 0.0
@@ -283,7 +283,7 @@ class Client:
 
 
 def connect(path: str, timeout_s: float | None) -> socket.socket:
-    """A connected socket, at run time the plain one of `_socket`, which is no context manager.
+    """Return a connected socket, at run time the plain one of `_socket`, which is no context manager.
 
     A path too long for a socket's name is reached through its folder's descriptor.
     """

@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The ini option ``slurm``."""
+    """Add the ini option ``slurm``."""
     parser.addini("slurm", "arguments of slurmsim.cluster for the fixture slurm, NAME = VALUE", type="linelist")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The marker ``slurm``."""
+    """Add the marker ``slurm``."""
     config.addinivalue_line("markers", "slurm(**arguments): arguments of slurmsim.cluster for the fixture slurm")
 
 
 @pytest.fixture
 def slurm(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A live cluster, its clock frozen unless something else is asked for; sbatch and its family are on PATH."""
+    """Yield a live cluster, its clock frozen unless something else is asked for; sbatch and its family are on PATH."""
     from slurmsim.live.cluster import cluster
 
     arguments: dict[str, Any] = dict(map(_argument, request.config.getini("slurm")))
@@ -50,7 +50,7 @@ def slurm(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 
 def _argument(line: str) -> tuple[str, Any]:
-    """A line of the ini option: a number, true, false, or text."""
+    """Return a line of the ini option: a number, true, false, or text."""
     name, equals, text = (part.strip() for part in line.partition("="))
     if not equals or not name.isidentifier():
         raise pytest.UsageError(f"ini option slurm: {line!r} is not NAME = VALUE")

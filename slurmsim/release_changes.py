@@ -9,7 +9,7 @@ from __future__ import annotations
 
 
 def Change(since: str, command: str, text: str) -> tuple[str, str, str]:
-    """One difference. (A plain tuple: all commands load this table, and a class of its own takes long to make.)
+    """Return one difference, as a plain tuple: all commands load this table, and a class takes long to make.
 
     Parameters
     ----------
@@ -451,7 +451,7 @@ CHANGES: dict[str, tuple[str, str, str]] = {
 
 
 def since(release: str, name: str) -> bool:
-    """Whether `release` behaves as the change called `name` says. Raises KeyError for a name that is not there.
+    """Return True if `release` behaves as the change called `name` says. Raises KeyError for a name that is not there.
 
     >>> [since(release, "lineage_of_associations") for release in ("22.05", "24.11", "26.05")]
     [False, True, True]

@@ -22,7 +22,7 @@ VERSION_VARIABLE = "SLURMSIM_SLURM_VERSION"
 
 
 def short(version: str) -> str:
-    """The row of `version` (``22.05`` or ``22.05.8``): the newest release we know that is not newer than it.
+    """Return the row of `version` (``22.05`` or ``22.05.8``): the newest release we know that is not newer than it.
 
     >>> short("22.05.8"), short("23.11"), short("26.05")
     ('22.05', '22.05', '26.05')
@@ -32,12 +32,12 @@ def short(version: str) -> str:
 
 
 def version_line(release: str) -> str:
-    """What ``--version`` prints (the recorded builds are Debian's)."""
+    """Return what ``--version`` prints (the recorded builds are Debian's)."""
     return f"slurm-wlm {VERSIONS[release]}"
 
 
 def row(table: Mapping[str, Any], release: str) -> Any:
-    """The entry of `table` that holds for `release`: the newest one that is not newer."""
+    """Return the entry of `table` that holds for `release`: the newest one that is not newer."""
     return table[max(key for key in table if key <= release)]
 
 

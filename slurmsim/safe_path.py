@@ -29,7 +29,7 @@ def leave_out_working_folder() -> None:
 
 
 def is_program(words: list[str]) -> bool:
-    """Whether a command line (``sys.orig_argv``) is that of one of our programs.
+    """Return True if a command line (``sys.orig_argv``) is that of one of our programs.
 
     >>> is_program(["python", "-m", "slurmsim", "run"]), is_program(["python", "/usr/bin/slurmsim"])
     (True, True)

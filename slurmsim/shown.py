@@ -17,7 +17,7 @@ _STRANGE = re.compile(
 
 
 def shown(text: str) -> str:
-    """`text` with escapes for what is strange in it.
+    """Return `text` with escapes for what is strange in it.
 
     >>> print(shown("a\\x1b[2Jb\\u202ec"))
     a\\u001b[2Jb\\u202ec
@@ -26,7 +26,7 @@ def shown(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """The same within one line: tabulator and newline are escaped, too."""
+    """Return the same within one line: tabulator and newline are escaped, too."""
     return shown(text).replace("\t", "\\t").replace("\n", "\\n")
 
 

@@ -8,7 +8,7 @@ _CLUSTER_BIT, _TIME_BIT = 52, 10
 
 
 def made(cluster: int, milliseconds: int) -> int:
-    """The number of a run that began to exist then; `cluster` is 2 to 4095."""
+    """Return the number of a run that began to exist then; `cluster` is 2 to 4095."""
     return cluster << _CLUSTER_BIT | milliseconds << _TIME_BIT
 
 

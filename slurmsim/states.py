@@ -105,12 +105,12 @@ def deleted_reservation(name: str) -> str:
 
 
 def is_held(reason: str) -> bool:
-    """Whether a job with this reason waits for its release."""
+    """Return True if a job with this reason waits for its release."""
     return reason in HELD_REASONS or reason[-12:] == " was deleted"
 
 
 def shown_state(state: str, reason: str) -> str:
-    """The state squeue prints for a job in `state` with `reason`.
+    """Return the state squeue prints for a job in `state` with `reason`.
 
     >>> shown_state("PENDING", "Reservation r1 was deleted"), shown_state("RUNNING", "None")
     ('RESV_DEL_HOLD', 'RUNNING')

@@ -17,13 +17,13 @@ _CANCELLED = {"22.05": "", "26.05": " DUE to SIGNAL Terminated"}
 
 
 def line(text: str, node: str, now: float, release: str) -> str:
-    """An error of the slurmstepd on `node`."""
+    """Return an error of the slurmstepd on `node`."""
     prefix: str = row(_PREFIX, release)
     return prefix.format(node=node, when=stamp(now)) + text
 
 
 def cancelled(entity: str, node: str, now: float, why: str, release: str) -> str:
-    """The line that says why ``JOB 9`` or ``STEP 9.0`` was ended; `why` is the job's final state, or REQUEUED."""
+    """Return the line with the reason why ``JOB 9`` or ``STEP 9.0`` ended; `why` is the final state, or REQUEUED."""
     what = f"CANCELLED AT {stamp(now)}{_WHY.get(why, row(_CANCELLED, release))}"
     if why == "FAILED":
         what = "FAILED (non-zero exit code or other failure mode)"
@@ -31,5 +31,5 @@ def cancelled(entity: str, node: str, now: float, why: str, release: str) -> str
 
 
 def stamp(now: float) -> str:
-    """A date as slurmstepd writes it."""
+    """Return a date as slurmstepd writes it."""
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(now))

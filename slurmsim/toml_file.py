@@ -46,7 +46,7 @@ def texts_from(texts: Texts | None) -> Iterator[None]:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """The tables of a TOML text.
+    """Return the tables of a TOML text.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def read_toml(file: str, what: str) -> dict[str, Any]:
-    """The tables of a TOML file, `what` it should hold being one phrase for messages.
+    """Return the tables of a TOML file, `what` it should hold being one phrase for messages.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def read_toml(file: str, what: str) -> dict[str, Any]:
 
 
 def only_keys(file: str, where: str, row: Mapping[str, Any], keys: tuple[str, ...]) -> None:
-    """Raises ConfigError for a key of `row` that is none of `keys`; `where` is put before it in the message."""
+    """Raise ConfigError for a key of `row` that is none of `keys`; `where` is put before it in the message."""
     for key in row:
         if key not in keys:
             raise ConfigError("unknown key", file=file, field=where + key, expected=", ".join(keys))
@@ -86,7 +86,7 @@ def only_keys(file: str, where: str, row: Mapping[str, Any], keys: tuple[str, ..
 def whole_number(
     file: str, where: str, row: Mapping[str, Any], key: str, least: int, most: int = (1 << 62) - 1
 ) -> int | None:
-    """The whole number of `key`, None where it is left out. Raises ConfigError unless it is `least` to `most`."""
+    """Return the whole number of `key`, None if it is left out. Raises ConfigError unless in `least` to `most`."""
     value = row.get(key)
     if value is not None and (type(value) is not int or not least <= value <= most):
         large = type(value) is int and value > most

@@ -82,7 +82,7 @@ def format_memory(mib: int) -> str:
 
 
 def parse_tres(text: str) -> dict[str, int]:
-    """A TRES list by lower-cased name; mem and vmem in MiB, the rest plain counts.
+    """Return a TRES list by lower-cased name; mem and vmem in MiB, the rest plain counts.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def parse_tres(text: str) -> dict[str, int]:
 
 
 def format_tres(counts: Mapping[str, int]) -> str:
-    """A TRES list in Slurm's order: cpu, mem, energy, node, billing, fs/disk, vmem, pages, then by name."""
+    """Return a TRES list in Slurm's order: cpu, mem, energy, node, billing, fs/disk, vmem, pages, then by name."""
     names = sorted(counts, key=lambda name: (_ORDER.get(name, len(_ORDER)), name))
     return ",".join(f"{name}={format_memory(counts[name]) if name in _IN_MIB else counts[name]}" for name in names)
 
@@ -136,7 +136,7 @@ def parse_weights(text: str) -> tuple[tuple[str, float], ...]:
 
 
 def parse_count(text: str) -> int:
-    """A whole number with an optional K, M, G or T (times 1024). Raises TresError."""
+    """Return a whole number with an optional K, M, G or T (times 1024). Raises TresError."""
     match = _COUNT.fullmatch(text.strip())
     if match is None:
         raise TresError(f"{text!r} is not a count", expected="a whole number")

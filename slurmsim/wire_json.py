@@ -52,7 +52,7 @@ def dumps(value: Any) -> str:
 
 
 def dumps_ascii(value: Any) -> str:
-    """`value` as compact JSON of ASCII characters. Raises TypeError and ValueError as `json` does."""
+    """Return `value` as compact JSON of ASCII characters. Raises TypeError and ValueError as `json` does."""
     if not _own:
         import json
 
@@ -61,7 +61,7 @@ def dumps_ascii(value: Any) -> str:
 
 
 def loads(text: str) -> Any:
-    """What `text` says. Raises ValueError where it is no JSON, or nested too deeply."""
+    """Return what `text` says. Raises ValueError where it is no JSON, or nested too deeply."""
     text = text.strip(_BLANKS)
     try:
         value, end = _scan(text, 0) if _own else _standard(text)

@@ -88,19 +88,19 @@ ADDED = ("min_nodes", "max_nodes", "malleable", "app")
 
 
 def constant(n: int, value: int, kind: type[np.signedinteger[Any]] = np.int64) -> npt.NDArray[Any]:
-    """A column of `n` equal values in the room of one, as most columns of most logs are; it cannot be written to."""
+    """Return a read-only column of `n` equal values in the room of one, as most columns of most logs are."""
     return np.broadcast_to(np.array(value, kind), n)
 
 
 def compact(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The column itself, or a `constant` where all its values are equal."""
+    """Return the column itself, or a `constant` where all its values are equal."""
     if len(column) and column[0] == column[-1] and (column == column[0]).all():
         return constant(len(column), column[0], column.dtype.type)
     return column
 
 
 def taken(column: npt.NDArray[Any], rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Those `rows` of the column, indices or a mask; of a `constant` another one."""
+    """Return those `rows` of the column, indices or a mask; of a `constant` another one."""
     if len(column) and column.strides == (0,):
         n = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
         return constant(n, column[0], column.dtype.type)
@@ -130,7 +130,7 @@ class TextColumn:
         return str(self.values[self.codes[i]])
 
     def used(self) -> list[int]:
-        """The codes that occur, ascending (as `np.unique`, which sorts, and loads masked arrays first: 8 ms)."""
+        """Return the codes that occur, ascending (as `np.unique`, which sorts, and loads masked arrays first: 8 ms)."""
         there = np.zeros(len(self.values), np.bool_)
         there[self.codes[:1] if self.codes.strides == (0,) else self.codes] = True
         return there.nonzero()[0].tolist()
@@ -219,7 +219,7 @@ class Stream(Protocol):
         """Seconds before each of the jobs number `first` and following: since the one before, or what it follows."""
 
     def rows(self, first: int, count: int, seed: int) -> Workload:
-        """These jobs, without ids and times of submission."""
+        """Return these jobs, without ids and times of submission."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +259,7 @@ class Workload:
         return len(self.ints["job_id"])
 
     def take(self, rows: npt.NDArray[Any]) -> Workload:
-        """The workload made of `rows` (indices or a mask), in that order; header and quality are shared."""
+        """Return the workload made of `rows` (indices or a mask), in that order; header and quality are shared."""
         return Workload(
             {k: taken(v, rows) for k, v in self.ints.items()},
             {k: v.take(rows) for k, v in self.texts.items()},
@@ -281,7 +281,7 @@ class WorkloadFormat(Protocol):
     suffixes: tuple[str, ...]
 
     def sniff(self, head: bytes) -> bool:
-        """Whether a file that starts with `head` (decompressed) looks like this format."""
+        """Return True if a file that starts with `head` (decompressed) looks like this format."""
 
     def read(self, path: Path, options: Mapping[str, str]) -> Workload:
         """Read `path`. Raises WorkloadError naming file, line and field."""

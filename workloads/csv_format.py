@@ -1,8 +1,8 @@
 """Workloads as CSV: the columns of the workload schema by their names in the first line, in any order.
 
 ``job_id`` and ``submit`` have to be there; other columns may be missing or have empty cells, which take the defaults;
-unknown columns are refused (`slurmsim_workloads.parquet`, whose checks these files go through). A header of the
-workload and its quality report have no place in a CSV file.
+unknown columns are refused. `slurmsim_workloads.parquet` checks these files, too. A header of the workload and its
+quality report have no place in a CSV file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class CsvFormat:
     suffixes: tuple[str, ...] = (".csv", ".csv.gz")
 
     def sniff(self, head: bytes) -> bool:
-        """Whether the first line names the columns that have to be there."""
+        """Return True if the first line names the columns that have to be there."""
         first = head.partition(b"\n")[0].decode("utf-8-sig", "replace").strip()
         return set(REQUIRED) <= {name.strip().strip('"') for name in first.split(",")}
 

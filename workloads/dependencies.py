@@ -40,7 +40,7 @@ class Cleaned(NamedTuple):
 
 
 def clean_dependency(text: str, is_known: Callable[[int], bool]) -> Cleaned:
-    """A dependency expression as a log shows it, reduced to jobs of the log.
+    """Return a dependency expression as a log shows it, reduced to jobs of the log.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def clean_dependency(text: str, is_known: Callable[[int], bool]) -> Cleaned:
 
 
 def referenced_jobs(expression: str) -> list[int]:
-    """Job numbers a (cleaned) dependency expression waits for; ``afterok:12_3`` names 12."""
+    """Return job numbers a (cleaned) dependency expression waits for; ``afterok:12_3`` names 12."""
     return [int(m[1]) for item in re.split("[,?]", expression) for m in _REFERENCE.finditer(item.partition(":")[2])]
 
 
@@ -117,7 +117,7 @@ def first_in_a_loop(job: IntColumn, depends: IntColumn) -> int | None:
 
 
 def waiting_for_itself(workload: Workload) -> int | None:
-    """Number of a job or array on or behind a loop of `dependency` expressions; None if there is none."""
+    """Return the number of a job or array on or behind a loop of `dependency` expressions, or None."""
     column = workload.texts["dependency"]
     used = [referenced_jobs(text) for text in column.values]
     if not any(used):
@@ -131,7 +131,7 @@ def waiting_for_itself(workload: Workload) -> int | None:
 
 
 def loop_error(job: int, path: Path, field: str) -> WorkloadError:
-    """What to raise about a loop `job` is on or behind."""
+    """Return what to raise about a loop `job` is on or behind."""
     return WorkloadError(
         f"job {job} waits for itself through its dependencies",
         file=str(path),
@@ -141,9 +141,9 @@ def loop_error(job: int, path: Path, field: str) -> WorkloadError:
 
 
 def loop_in_graph(waits_for: Mapping[int, Collection[int]]) -> int | None:
-    """The smallest node of a directed graph that lies on or behind a loop; None for a graph without loops.
+    """Return the smallest node of a directed graph that lies on or behind a loop; None for a graph without loops.
 
-    Kahn's algorithm: nodes all of whose successors are gone are taken away until none is left or nothing moves.
+    Kahn's algorithm: nodes without remaining successors are taken away until none is left or nothing moves.
     """
     open_count = {node: sum(1 for t in set(targets) if t in waits_for) for node, targets in waits_for.items()}
     waiting: dict[int, list[int]] = {}

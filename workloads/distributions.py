@@ -51,14 +51,14 @@ class Distribution:
     most: float = math.inf
 
     def of(self, u: Floats) -> Floats:
-        """Values whose probabilities to be at most so large are `u`, of its shape."""
+        """Return the quantiles at the probabilities `u`, an array of the same shape."""
         if self.law is None:
             return np.full(len(u), self.constant)
         return np.clip(np.asarray(self.law.ppf(u), np.float64), self.least, min(self.most, MOST))
 
 
 def read_distribution(value: Any, file: str, field: str, *, positive: bool) -> Distribution:
-    """What a TOML value says; `positive`: something above 0 has to come out. Raises ConfigError."""
+    """Return what a TOML value says; `positive`: something above 0 has to come out. Raises ConfigError."""
     if type(value) in (int, float):
         if not 0 <= value <= MOST or (positive and value == 0):
             expected = ("more than 0" if positive else "at least 0") + (f", at most {MOST:,}" if value > MOST else "")
@@ -83,7 +83,7 @@ def read_distribution(value: Any, file: str, field: str, *, positive: bool) -> D
 
 
 def _is_finite(number: float) -> bool:
-    """Whether NumPy can hold `number`; whole numbers of TOML may have hundreds of digits."""
+    """Return True if NumPy can hold `number`; whole numbers of TOML may have hundreds of digits."""
     return abs(number) < 1e300
 
 

@@ -25,14 +25,14 @@ _ERRNO = re.compile(r"\[errno (\d+)\]", re.IGNORECASE)
 
 
 def reason_of(error: OSError) -> str:
-    """The system's words or ours for an I/O error, without number or path, also when Arrow has wrapped it."""
+    """Return the system's words or ours for an I/O error, without number or path, also when Arrow has wrapped it."""
     said = error.strerror or str(error)
     match = _ERRNO.search(said)
     return os.strerror(int(match[1])) if match else said.splitlines()[0]
 
 
 def read_blocks(path: Path, size: int = _BLOCK) -> Iterator[bytes]:
-    """The file's bytes in blocks, decompressed when they are gzip (told by content, not by name).
+    """Yield the file's bytes in blocks, decompressed when they are gzip (told by content, not by name).
 
     Raises
     ------
@@ -61,7 +61,7 @@ def read_blocks(path: Path, size: int = _BLOCK) -> Iterator[bytes]:
 
 
 def read_head(path: Path) -> bytes:
-    """The first bytes, decompressed, for sniffing the format. Damage further on is left for the reader to find."""
+    """Return the first bytes, decompressed, for sniffing the format. The reader finds damage further on."""
     with suppress(EOFError, gzip.BadGzipFile, zlib.error, OSError), _open(path) as (file, _):
         return file.read(_HEAD)
     return b""
@@ -85,7 +85,7 @@ def read_line_blocks(path: Path, size: int = _BLOCK) -> Iterator[bytes]:
 
 @contextmanager
 def _open(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO | None]]:
-    """The file's content to be read; beside it what lies below where that is gzip. Raises OSError."""
+    """Yield the file's content to be read; beside it what lies below where that is gzip. Raises OSError."""
     with open_input(path, most=MOST_LOG) as file:
         if file.peek(2)[:2] != GZIP_MAGIC:
             yield file, None

@@ -26,7 +26,7 @@ class Model:
         return describe(self.params)
 
     def has(self, parameter: str) -> bool:
-        """Whether the model has that parameter."""
+        """Return True if the model has that parameter."""
         return any(f.name == parameter for f in fields(self.params))
 
 
@@ -62,7 +62,7 @@ MODELS: dict[str, Model] = {
 
 
 def model(name: str) -> Model:
-    """The model called `name`. Raises ConfigError when there is none."""
+    """Return the model called `name`. Raises ConfigError when there is none."""
     if name not in MODELS:
         raise ConfigError(f"no workload model {name!r}", field="MODEL", expected="one of " + ", ".join(MODELS))
     return MODELS[name]

@@ -20,7 +20,7 @@ class Option:
 
 
 def check_options(format_name: str, table: tuple[Option, ...], given: Mapping[str, str] | None) -> dict[str, str]:
-    """All options of a format with the given values filled in.
+    """Return all options of a format with the given values filled in.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def check_options(format_name: str, table: tuple[Option, ...], given: Mapping[st
 
 
 def whole_number(values: Mapping[str, str], name: str) -> int | None:
-    """The option as an int >= 0; None when it is empty."""
+    """Return the option as an int >= 0; None when it is empty."""
     text = values[name]
     if not text:
         return None
@@ -54,7 +54,7 @@ def whole_number(values: Mapping[str, str], name: str) -> int | None:
 
 
 def number_map(values: Mapping[str, str], name: str) -> dict[int, str]:
-    """The option ``1:debug,2:batch`` as a dictionary."""
+    """Return the option ``1:debug,2:batch`` as a dictionary."""
     result: dict[int, str] = {}
     for item in filter(None, values[name].split(",")):
         number, colon, target = item.partition(":")

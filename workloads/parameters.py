@@ -1,7 +1,7 @@
 """Parameters of a workload model: declared once, checked when built, parsed from text, listed for the user.
 
-A model's parameters are a frozen dataclass whose fields are made with `param`. The bounds written there are the
-checks, the words the help of ``slurmsim generate --list``.
+A model's parameters are a frozen dataclass with fields made by `param`. The bounds written there are the checks, the
+words the help of ``slurmsim generate --list``.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def param(
 
 
 def _bounds(meta: Mapping[str, Any]) -> str:
-    """The bounds in words, to follow "a number"."""
+    """Return the bounds in words, to follow "a number"."""
     words = {"low": "at least", "above": "above", "high": "at most", "below": "below"}
     return " and ".join(f"{word} {meta[key]:g}" for key, word in words.items() if meta[key] is not None)
 
@@ -171,7 +171,7 @@ def _show(value: Any) -> str:
 
 
 def describe(cls: type) -> list[ParameterInfo]:
-    """The parameters of `cls` in the order declared."""
+    """Return the parameters of `cls` in the order declared."""
     return [
         ParameterInfo(f.name, _show(f.default), f.metadata["unit"], f.metadata["help"]) for f in dataclasses.fields(cls)
     ]

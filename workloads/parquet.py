@@ -68,7 +68,7 @@ class ParquetFormat:
     suffixes: tuple[str, ...] = (".parquet",)
 
     def sniff(self, head: bytes) -> bool:
-        """Whether the file has Parquet's magic."""
+        """Return True if the file has Parquet's magic."""
         return head.startswith(b"PAR1")
 
     def read(self, path: Path, options: Mapping[str, str]) -> Workload:
@@ -121,7 +121,7 @@ def _column(file: pq.ParquetFile, name: str, path: Path) -> pa.ChunkedArray:
 
 
 def from_table(table: pa.Table, path: Path, header: WorkloadHeader) -> Workload:
-    """The workload in a table whose columns have known names; `path` names it in errors. Raises WorkloadError."""
+    """Return the workload in a table of known columns; `path` names it in errors. Raises WorkloadError."""
     return _workload(zip(table.column_names, table.columns, strict=True), path, header)
 
 
@@ -129,7 +129,7 @@ def _workload(
     columns: Iterable[tuple[str, pa.ChunkedArray]], path: Path, header: WorkloadHeader,
     quality: QualityReport | None = None,
 ) -> Workload:  # fmt: skip
-    """The workload of columns with known names, of which each is needed but once."""
+    """Return the workload of columns with known names, of which each is needed but once."""
     ints: dict[str, IntColumn] = {}
     texts: dict[str, TextColumn] = {}
     for name, column in columns:
@@ -145,7 +145,7 @@ def _workload(
 
 
 def from_frame(frame: Any, name: str = "a DataFrame") -> Workload:
-    """The workload in a pandas frame with the columns of the schema; its index does not count.
+    """Return the workload in a pandas frame with the columns of the schema; its index does not count.
 
     Whole numbers may be floats with NaN for empty cells, as pandas makes them; times may be dates (UTC where they have
     no zone). Raises WorkloadError.
@@ -161,7 +161,7 @@ def from_frame(frame: Any, name: str = "a DataFrame") -> Workload:
 
 
 def _plain(series: Any, name: str, path: Path) -> pa.Array:
-    """A column as integers or texts: of dates their Unix seconds, of floats whole numbers."""
+    """Return a column as integers or texts: of dates their Unix seconds, of floats whole numbers."""
     import pyarrow as pa
 
     if name in INT_COLUMNS:
@@ -198,7 +198,7 @@ def digest(workload: Workload) -> str:
 
 
 def to_table(workload: Workload) -> pa.Table:
-    """The workload as an Arrow table with its metadata."""
+    """Return the workload as an Arrow table with its metadata."""
     import pyarrow as pa
 
     fields: list[pa.Field] = []
@@ -233,7 +233,7 @@ def _told(workload: Workload) -> set[str]:
 
 
 def canonical(column: TextColumn) -> TextColumn:
-    """The same texts with a table that holds each used text once, in order of first appearance, "" first."""
+    """Return the same texts with a table that holds each used text once, in order of first appearance, "" first."""
     used, first = np.unique(column.codes, return_index=True)
     index: dict[str, int] = {"": 0}
     remap = np.zeros(len(column.values), np.int32)
@@ -261,7 +261,7 @@ def _metadata(metadata: Mapping[bytes, bytes], path: Path) -> tuple[WorkloadHead
 
 
 def check_names(names: list[str], path: Path) -> None:
-    """Raises WorkloadError for an unknown column, one that is there twice, and one that has to be there and is not."""
+    """Raise WorkloadError for a column that is unknown, that is there twice, or that is missing and needed."""
     known = {**INT_COLUMNS, **TEXT_COLUMNS}
     for name in names:
         if name not in known:
@@ -322,7 +322,7 @@ def _text_column(column: pa.ChunkedArray, name: str, path: Path) -> TextColumn:
 
 
 def _held(chunks: Sequence[pa.Array], dtype: type[Number]) -> npt.NDArray[Number]:
-    """A copy of what arrays without nulls hold, by their buffers.
+    """Return a copy of what arrays without nulls hold, by their buffers.
 
     `to_numpy`, `cast` and `fill_null` import pandas behind the scenes (0.2 s), which a simulation does without.
     """

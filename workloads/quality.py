@@ -15,7 +15,7 @@ N_EXAMPLES = 3
 
 
 def format_quality(report: QualityReport) -> str:
-    """The report as a short table: jobs kept, then every repair and every drop with its count and examples.
+    """Return the report as a short table: jobs kept, then every repair and every drop with its count and examples.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def format_quality(report: QualityReport) -> str:
 
 
 def format_problem_row(row: int, value: int, job: int) -> str:
-    """What is wrong in a table's row, for an error: ``"row 3 (job 12) holds -5"``."""
+    """Return what is wrong in a table's row, for an error: ``"row 3 (job 12) holds -5"``."""
     return f"row {row} (job {job}) holds {value}"
 
 

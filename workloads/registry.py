@@ -15,7 +15,7 @@ GROUP = "slurmsim.workloads"
 
 
 def formats() -> dict[str, WorkloadFormat]:
-    """Every installed workload format by name (the entry-point name), in order of name.
+    """Return every installed workload format by name (the entry-point name), in order of name.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def write_workload(
 
 
 def choose_input_format(path: Path, name: str | None) -> WorkloadFormat:
-    """The format that reads `path`: the named one, else by suffix confirmed by content, else by content alone."""
+    """Return the format that reads `path`: the named one, else by suffix and content, else by content alone."""
     known = formats()
     if name is not None:
         return _named(known, name)
@@ -117,7 +117,7 @@ def choose_input_format(path: Path, name: str | None) -> WorkloadFormat:
 
 
 def choose_output_format(path: str | Path, name: str | None) -> WorkloadFormat:
-    """The format that writes `path`: the named one, else by suffix."""
+    """Return the format that writes `path`: the named one, else by suffix."""
     path, known = Path(path), formats()
     if name is not None:
         return _named(known, name)
@@ -135,7 +135,7 @@ def _named(known: Mapping[str, WorkloadFormat], name: str) -> WorkloadFormat:
 
 
 def _by_suffix(known: Mapping[str, WorkloadFormat], path: Path) -> WorkloadFormat | None:
-    """The format with the longest suffix that ends the file name."""
+    """Return the format with the longest suffix that ends the file name."""
     pairs = [(len(s), f) for f in known.values() for s in f.suffixes if path.name.lower().endswith(s)]
     return max(pairs, key=lambda pair: pair[0])[1] if pairs else None
 

@@ -51,7 +51,7 @@ _KEYS = ("name", "user", "account", "partition", "jobs", "hours", "start", "gap"
 
 @dataclass(frozen=True)
 class DrawnStream:
-    """A stream whose jobs are drawn (slurmsim.workload.Stream).
+    """A stream with drawn jobs (slurmsim.workload.Stream).
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class DrawnStream:
         return np.maximum(self.between.of(uniforms(seed, self.number, first, count)[:, 0]), 0.0)
 
     def rows(self, first: int, count: int, seed: int) -> Workload:
-        """Jobs `first`, …, with a name, a user, run times, limits and whole nodes."""
+        """Return jobs `first`, …, with a name, a user, run times, limits and whole nodes."""
         u = uniforms(seed, self.number, first, count)
         run_time = np.maximum(np.rint(self.run.of(u[:, 1])), 1).astype(np.int64)
         nodes = np.maximum(np.rint(self.nodes.of(u[:, 2])), 1).astype(np.int64)
@@ -114,11 +114,11 @@ class StreamsFormat:
     suffixes: tuple[str, ...] = (".toml",)
 
     def sniff(self, head: bytes) -> bool:
-        """Whether it has a table of streams."""
+        """Return True if it has a table of streams."""
         return b"[[stream]]" in head
 
     def read(self, path: Path, options: Mapping[str, str]) -> Workload:
-        """The streams of `path`. Raises ConfigError naming file and field."""
+        """Return the streams of `path`. Raises ConfigError naming file and field."""
         check_options("streams", OPTIONS, options)
         return stream_workload(read_toml(str(path), "streams of jobs in TOML"), str(path))
 
@@ -128,14 +128,14 @@ class StreamsFormat:
 
 
 def stream_workload(tables: Mapping[str, Any], name: str) -> Workload:
-    """The workload of streams that are given as TOML would have them, `name` standing for the file in messages."""
+    """Return the workload of streams given as TOML has them; `name` stands for the file in messages."""
     streams, nodes = _streams(tables, name)
     none = {"job_id": np.zeros(0, np.int64)}
     return Workload(none, {}, WorkloadHeader(name, "streams", max_nodes=nodes), streams=streams)
 
 
 def read_streams(file: str) -> tuple[Streams, int]:
-    """The streams of a file, and the nodes it says the machine has (0: nothing). Raises ConfigError."""
+    """Return the streams of a file, and the nodes it says the machine has (0: nothing). Raises ConfigError."""
     return _streams(read_toml(file, "streams of jobs in TOML"), file)
 
 

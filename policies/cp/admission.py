@@ -14,7 +14,7 @@ Q_LENGTH = 100
 
 
 def admit(instance: Instance, order: Sequence[int], q_length: int, *, on_fitting_nodes: bool) -> Instance:
-    """The instance of what runs and of the first `q_length` jobs in `order` that could start now, each alone.
+    """Return the instance of the running jobs and the first `q_length` in `order` that could start now, each alone.
 
     Parameters
     ----------
@@ -41,5 +41,5 @@ def admit(instance: Instance, order: Sequence[int], q_length: int, *, on_fitting
 
 
 def next_q_length(q_length: int, planned: int, solved: bool) -> int:
-    """How many jobs may enter next time: all again once a solve had a solution, else half of what was tried."""
+    """Return how many jobs may enter next time: all again once a solve had a solution, else half of what was tried."""
     return Q_LENGTH if solved else max(1, min(q_length, planned) // 2)

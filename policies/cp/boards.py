@@ -33,7 +33,7 @@ class Board(Protocol):
     """What list scheduling needs."""
 
     def slot(self, job: Job, earliest: int) -> Slot:
-        """The earliest start of `job` from `earliest` on, and where."""
+        """Return the earliest start of `job` from `earliest` on, and its place."""
 
     def take(self, job: Job, slot: Slot) -> None:
         """Fill it."""
@@ -69,7 +69,7 @@ class Timeline:
         return self._watts[: len(self.times)]
 
     def step_at(self, time: int) -> int:
-        """The step that begins at `time`; it is made if there is none."""
+        """Return the step that begins at `time`; make it if there is none."""
         at, n = bisect_left(self.times, time), len(self.times)
         if at == n or self.times[at] != time:
             if n == len(self._free):
@@ -99,7 +99,7 @@ class Timeline:
         return fit
 
     def windows(self, job: Job, earliest: int) -> Windows:
-        """The starts worth trying, in order."""
+        """Return the starts worth trying, in order."""
         return Windows(self, job, earliest)
 
 
@@ -135,7 +135,7 @@ class CapacityBoard:
         self.timeline = Timeline(instance, *instance.left_free)
 
     def slot(self, job: Job, earliest: int) -> Slot:
-        """The earliest start, on the nodes the allocator ranks first."""
+        """Return the earliest start, on the nodes the allocator ranks first."""
         for start, fit, free in self.timeline.windows(job, earliest):
             layout = fill(job, fit, self._allocator(self._instance, job, free))
             assert layout is not None
@@ -164,7 +164,7 @@ class PooledBoard:
         self._line = Timeline(instance, times, free.sum(axis=1, keepdims=True))
 
     def slot(self, job: Job, earliest: int) -> Slot:
-        """The earliest start at which its total demand is free."""
+        """Return the earliest start at which the job's total demand is free."""
         line, total = self._line, np.array(job.total, np.int64)
         at = line.step_at(max(earliest, line.times[0]))
         bad = (line.free[:, 0] < total).any(axis=1) | (line.watts < job.power_w)
@@ -183,7 +183,7 @@ class PooledBoard:
 
 
 def _with_room(steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A copy of `steps` with room for as many again."""
+    """Return a copy of `steps` with room for as many again."""
     grown = np.empty((2 * len(steps) + 8, *steps.shape[1:]), np.int64)
     grown[: len(steps)] = steps
     return grown

@@ -41,7 +41,7 @@ class BoxBoard:
             self._lying.setdefault(load.node, []).append((load.start, load.end, offsets, load.amounts))
 
     def slot(self, job: Job, earliest: int) -> Slot:
-        """The earliest start at which all units find room, the largest positions first."""
+        """Return the earliest start at which all units find room, the largest positions first."""
         for start, fit, _ in self._capacity.timeline.windows(job, earliest):
             boxes: list[Box] = []
             for node in range(self._instance.n_nodes - 1, -1, -1):

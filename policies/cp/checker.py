@@ -1,4 +1,4 @@
-"""The judge: whether a plan is one, whoever made it. Plain loops over the definition; shares no code with the makers.
+"""The checker of plans from any source. Plain loops over the definition; it shares no code with the planners.
 
 It reads the instance's jobs, nodes and reservations only, not what the package derives from them.
 """
@@ -12,11 +12,11 @@ from slurmsim_policies.cp.plan import Plan
 from slurmsim_policies.cp.problem import Instance
 
 Span = tuple[int, int, int, str]
-"""Start, end (s), amount, whose."""
+"""Start, end (s), amount, and the job's id."""
 
 
 def problems(instance: Instance, plan: Plan, *, queued: Iterable[str] = (), pooled: bool = False) -> list[str]:
-    """What is wrong with `plan`, a line each; nothing if it is right.
+    """Return the errors of `plan`, a line each; an empty list if it is right.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def problems(instance: Instance, plan: Plan, *, queued: Iterable[str] = (), pool
 
 
 def _who(instance: Instance, plan: Plan, left: set[str]) -> Iterator[str]:
-    """Every job has a start, or waits on; nobody else is in the plan."""
+    """Yield an error for each job without a start that does not wait, and for each unknown job in the plan."""
     known = {job.id: job for job in instance.jobs}
     for name in {*plan.starts, *plan.layout, *plan.boxes, *left} - set(known):
         yield f"job {name} is not in the instance"

@@ -48,14 +48,14 @@ class Cold:
 
 
 def admitted(instance: Instance, *, on_fitting_nodes: bool = False) -> Instance:
-    """The instance of the jobs that could start now, of which the papers' dispatchers make a model."""
+    """Return the instance of the jobs that could start now, from which the papers' dispatchers make a model."""
     return admit(instance, by_slowdown(instance), Q_LENGTH, on_fitting_nodes=on_fitting_nodes)
 
 
 def cold(
     name: str, instance: Instance, target: int, limit: float, clock: Callable[[], float], search: str = "paper"
 ) -> Cold:
-    """Build the model of dispatcher `name` for `instance`, whose jobs all enter, and solve it for slowdown.
+    """Build the model of dispatcher `name` for all jobs of `instance`, and solve it for slowdown.
 
     Parameters
     ----------

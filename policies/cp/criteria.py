@@ -22,7 +22,7 @@ Starts = Mapping[str, int]
 
 
 def scale(instance: Instance, name: str) -> int:
-    """How many of the integers of criterion `name` make one of the paper's unit."""
+    """Return how many of the integers of criterion `name` make one of the paper's unit."""
     if name == WT:
         return lcm(*{job.ewt for job in instance.jobs})
     return SLOWDOWN_SCALE if name == SLOWDOWN else 1
@@ -34,7 +34,7 @@ def value(instance: Instance, name: str, starts: Starts) -> int:
 
 
 def in_units(instance: Instance, name: str, integers: int) -> int | float:
-    """A value of criterion `name` in the paper's unit: an integer where it is one."""
+    """Return a value of criterion `name` in the paper's unit: an integer where it is one."""
     exact = Fraction(integers, scale(instance, name))
     return exact.numerator if exact.denominator == 1 else float(exact)
 

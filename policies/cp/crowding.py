@@ -22,7 +22,7 @@ _MANY = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """Jobs whose units take nodes of one class from each other.
+    """Jobs with units that take nodes of one class from each other.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Crowd:
 
 
 def crowds(instance: Instance, jobs: Sequence[int], nodes: NDArray[np.intp], line: Timeline) -> list[Crowd]:
-    """The crowds among the waiting `jobs`, by index, on the `nodes` of one class.
+    """Return the crowds among the waiting `jobs`, by index, on the `nodes` of one class.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def crowds(instance: Instance, jobs: Sequence[int], nodes: NDArray[np.intp], lin
 
 
 def _apart(a: tuple[int, ...], b: tuple[int, ...], capacity: NDArray[np.int64]) -> bool:
-    """Whether a unit of `a` and one of `b` never fit into one node."""
+    """Return True if a unit of `a` and one of `b` never fit into one node."""
     return bool(((np.array(a) + np.array(b)) > capacity).any())
 
 

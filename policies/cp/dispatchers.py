@@ -33,7 +33,7 @@ Of 243 solves of 5,000 to 7,000 variables in whole runs of EURORA's batches none
 
 
 def list_plans(instance: Instance, make: Callable[[], Board], *orders: str) -> list[Plan]:
-    """A list schedule for each of the named orders."""
+    """Return a list schedule for each of the named orders."""
     return [serial(instance, make(), ORDERS[name](instance)) for name in orders]
 
 
@@ -307,7 +307,7 @@ def _admit(task: Task, on_fitting_nodes: bool = False) -> None:
 def _finish(
     task: Task, name: str, stage: Stage, first: Plan, hint: Plan, variables: int, models: Sequence[ScheduleModel]
 ) -> Answer:
-    """The answer of a solved stage, with what it is compared with."""
+    """Return the answer of a solved stage, compared with the plans at hand."""
     instance = task.instance
     answer = task.answer(name, stage.plan, stage.status, stage.bound)
     answer.first_objective = criteria.in_units(instance, name, task.value(name, first))
@@ -322,7 +322,7 @@ def _finish(
 
 
 def _queues(task: Task, answer: Answer) -> Answer:
-    """Who starts now, and who has no start."""
+    """Return who starts now, and who has no start."""
     waiting = [task.instance.jobs[i] for i in task.instance.waiting]
     starts = answer.plan.starts
     answer.start_now = [job.id for job in waiting if starts.get(job.id) == task.instance.now]

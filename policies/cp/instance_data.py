@@ -63,7 +63,7 @@ class Job:
 
     @property
     def running(self) -> bool:
-        """Whether it has started."""
+        """True if it has started."""
         return self.start is not None
 
     @property
@@ -83,7 +83,7 @@ class Reservation:
 
 @dataclass(frozen=True)
 class InstanceData:
-    """A dispatching problem nobody has checked yet (`problem.Instance` has been).
+    """A dispatching problem before it is checked (`problem.Instance` is checked).
 
     Attributes
     ----------
@@ -134,14 +134,14 @@ class InstanceData:
         return tuple(i for i, job in enumerate(self.jobs) if job.running)
 
     def places(self, job: Job) -> NDArray[np.int64]:
-        """How many units of `job` an empty node holds: p_{i,k} of EURORA's equation 6, (n_nodes,) int64.
+        """Return how many units of `job` an empty node holds: p_{i,k} of EURORA's equation 6, (n_nodes,) int64.
 
         Corrected: it depends on the node (accelerators), and a resource with no demand does not count.
         """
         return self.units_that_fit(job, self.capacity)
 
     def units_that_fit(self, job: Job, free: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many units of `job` fit into `free` amounts, (..., n_resources) int64, node by node."""
+        """Return how many units of `job` fit into `free` amounts, (..., n_resources) int64, node by node."""
         most = job.units if job.per_node is None else min(job.units, job.per_node)
         fit = np.full(free.shape[:-1], most, np.int64)
         for r, amount in enumerate(job.demand):

@@ -38,12 +38,12 @@ def by_arrival(instance: Instance) -> list[int]:
 
 
 def by_duration(instance: Instance) -> list[int]:
-    """The shortest first."""
+    """Return the jobs, the shortest first."""
     return sorted(instance.waiting, key=lambda i: (instance.jobs[i].duration, instance.jobs[i].q, i))
 
 
 def by_length(instance: Instance) -> list[int]:
-    """The longest first, which makespans like."""
+    """Return the jobs, the longest first, which makes for short makespans."""
     return sorted(instance.waiting, key=lambda i: (-instance.jobs[i].duration, instance.jobs[i].q, i))
 
 
@@ -89,7 +89,7 @@ def earliest_first(instance: Instance, board: Board, order: Sequence[int]) -> Pl
 
 
 def fitting(instance: Instance, board: CapacityBoard, order: Sequence[int]) -> Plan:
-    """What `earliest_first` starts now, without the rest of its plan."""
+    """Return what `earliest_first` starts now, without the rest of its plan."""
     slots: dict[int, Slot] = {}
     for i in order:
         job = instance.jobs[i]
@@ -100,7 +100,7 @@ def fitting(instance: Instance, board: CapacityBoard, order: Sequence[int]) -> P
 
 
 def plan_of(instance: Instance, slots: dict[int, Slot]) -> Plan:
-    """The plan of these slots, and of what runs."""
+    """Return the plan of these slots and of the running jobs."""
     plan = Plan({}, {})
     for i, job in enumerate(instance.jobs):
         if job.start is not None:
@@ -116,6 +116,6 @@ def plan_of(instance: Instance, slots: dict[int, Slot]) -> Plan:
 
 
 def earliest_starts(instance: Instance) -> dict[int, int]:
-    """When each waiting job could start if no other waited, by index: no plan starts it earlier."""
+    """Return when each waiting job could start if no other waited, by index: no plan starts it earlier."""
     board = CapacityBoard(instance)
     return {i: board.slot(instance.jobs[i], instance.now).start for i in instance.waiting}

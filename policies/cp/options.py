@@ -63,9 +63,9 @@ def _whole(least: int, most: int = 2**31 - 1) -> Any:
 def interval_limit(given: float | str, variables: int, share: int = 1) -> float:
     """Deterministic seconds of a first call for an interval model of so many variables.
 
-    A deterministic second of it is 2 to 25 seconds of CPU below 300 variables, 13 to 28 at 800 and 37 to 49 at 2,000,
-    so a limit that is the same for all would end small ones after some milliseconds, without a proof. A call that has
-    one of `share` parts of an activation has as much of the least, which is what large models have.
+    A deterministic second of it is 2 to 25 seconds of CPU below 300 variables, 13 to 28 at 800 and 37 to 49 at 2,000.
+    So one limit for all would end small models after some milliseconds, without a proof. The least limit, which large
+    models have, is divided by `share`, the number of calls of one activation.
     """
     return min(0.1, max(0.005 / share, 10 / max(1, variables))) if isinstance(given, str) else given
 
@@ -98,7 +98,7 @@ OPTIONS: dict[str, dict[str, PolicyOption]] = {
         "order": PolicyOption(one_of(*ORDERS), "arrival", "who is first: one of " + ", ".join(ORDERS)),
         "scheme": PolicyOption(
             one_of("parallel", "serial"), "parallel",
-            "parallel: whatever fits starts; serial: nobody delays who is before him",
+            "parallel: any job that fits starts; serial: no job delays one before it",
         ),
         "model": PolicyOption(one_of(*CRITERIA), "slowdown", "what single plans are judged by: " + ", ".join(CRITERIA)),
     },

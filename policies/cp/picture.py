@@ -55,7 +55,7 @@ class Picture:
 
 
 def picture_of(view: LayoutsView, now: int, ewt: Mapping[str, int]) -> Picture:
-    """What `view` shows at `now`; `ewt` has the waits thought fit by partition, seconds."""
+    """Return what `view` shows at `now`; `ewt` has the waits thought fit by partition, seconds."""
     return _Painter(view, now, ewt).picture()
 
 

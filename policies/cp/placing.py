@@ -18,7 +18,7 @@ Split = Mapping[int, Mapping[int, int]]
 
 
 def node_classes(instance: Instance) -> NDArray[np.int64]:
-    """The class of each node, (n_nodes,) from 0."""
+    """Return the class of each node, (n_nodes,) from 0."""
     marks = [instance.capacity]
     seen: dict[tuple[int, ...], None] = {}
     for i in instance.waiting:
@@ -33,7 +33,7 @@ def node_classes(instance: Instance) -> NDArray[np.int64]:
 
 
 def place(instance: Instance, starts: Mapping[int, int], split: Split, of: NDArray[np.int64]) -> tuple[Plan, list[int]]:
-    """A plan with nodes, in order of start: at its start if it fits there, in the classes `split` says if possible.
+    """Return a plan with nodes, made in order of start: each job at its start if it fits, in the classes of `split`.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ _MISSING = object()
 
 
 def instance_from(data: Mapping[str, Any]) -> Instance:
-    """The instance `data` describes. Raises InstanceError with the place of what is wrong."""
+    """Return the instance `data` describes. Raises InstanceError with the place of what is wrong."""
     if not isinstance(data, Mapping):
         wrong("instance", f"expected a table, got {_shown(data)}")
     _known(data, "", _TOP)
@@ -29,7 +29,7 @@ def instance_from(data: Mapping[str, Any]) -> Instance:
     names = tuple(dict.fromkeys(key for table in nodes for key in table if key != "count"))
     taken = [name for name in names if name in _JOB]
     if taken:
-        wrong(f"nodes.{taken[0]}", "expected a resource whose name is no key of jobs")
+        wrong(f"nodes.{taken[0]}", "expected a resource with a name that is no key of jobs")
     if not names:
         wrong("nodes[0]", "expected at least one resource, as in core = 16")
     return Instance(
@@ -118,7 +118,7 @@ def _shown(value: object) -> str:
 
 
 def plain_from(instance: Instance) -> dict[str, Any]:
-    """`instance` as dictionaries, lists, integers and words; `instance_from` takes it back."""
+    """Return `instance` as dictionaries, lists, integers and words; `instance_from` takes it back."""
     data: dict[str, Any] = {"now": instance.now}
     if instance.origin:
         data["origin"] = instance.origin

@@ -64,7 +64,7 @@ _OWN = {
 _ADMITTING = {
     **_OWN,
     "reserve": PolicyOption(
-        one_of("none", "oldest"), "none", "oldest: who has waited longest has a start nobody may delay; or none"
+        one_of("none", "oldest"), "none", "oldest: no job may delay the one that has waited longest; or none"
     ),
 }
 
@@ -121,7 +121,7 @@ class CpPolicy(Policy):
         yield Solve(request, self.options["solver"])
 
     def _picture(self, view: LayoutsView, now: int) -> Generator[Decision, Outcome, tuple[Picture, Kept | None]]:
-        """What the dispatcher is to see; with ``reserve=oldest`` beside it the start kept for the oldest job.
+        """Return what the dispatcher is to see, and with ``reserve=oldest`` the start kept for the oldest job.
 
         As long as the oldest job fits now it is started. One that some limit forbids is passed over.
         """
@@ -165,7 +165,10 @@ class CpPolicy(Policy):
     def _carry_out(
         self, view: LayoutsView, now: int, machine: list[int], answer: Mapping[str, Any], kept: Bitmap, kept_from: int
     ) -> Any:
-        """Start whose turn it is, show the others; whether somebody started. The nodes `kept` are so from then on."""
+        """Start the jobs that are due and show the plans of the others; return True if any started.
+
+        The nodes in `kept` are reserved from `kept_from` on.
+        """
         waiting = {str(job.id): job for job in view.pending}
         started, following = False, []
         for name, start in sorted(answer["starts"].items(), key=lambda item: item[1]):
@@ -185,7 +188,7 @@ class CpPolicy(Policy):
         return started
 
     def _listed(self, picture: Picture, first: Collection[str] = ()) -> WholePlan:
-        """The list schedule in this dispatcher's order, those who are `first` before all others."""
+        """Return the list schedule in this dispatcher's order, with the jobs in `first` before all others."""
         instance = picture.instance
         order = ORDERS[self.order_by](instance)
         order.sort(key=lambda i: instance.jobs[i].id not in first)
@@ -208,7 +211,7 @@ class CpPolicy(Policy):
             yield WakeAt(min(start for start, _, _ in later))
 
     def _refuse(self, job: JobView, why: str) -> Reject:
-        """A job that no layout can describe: the end of a simulation, but of one job only where people submit them."""
+        """Refuse a job that no layout can describe: a simulation ends; in a live cluster only the job does."""
         if not self.watched:
             raise PolicyError(self.name, f"job {job.id} {why}: that is not modelled")
         return Reject(job, f"NotModelled ({why})")
@@ -216,7 +219,7 @@ class CpPolicy(Policy):
     # -- single instances -------------------------------------------------------------------------------------------
 
     def dispatch(self, instance: Mapping[str, Any], clock: Callable[[], float] | None = None) -> dict[str, Any]:
-        """The answer for one `instance` given as plain data (``slurmsim dispatch``).
+        """Return the answer for one `instance` given as plain data (``slurmsim dispatch``).
 
         Raises
         ------
@@ -235,7 +238,7 @@ class CpPolicy(Policy):
 
 
 def _able_now(picture: Picture) -> list[str]:
-    """The jobs that could start now, each if it were the only one that waits."""
+    """Return the jobs that could start now, each if it were the only one that waits."""
     instance = picture.instance
     board = CapacityBoard(instance)
     return [
@@ -245,7 +248,7 @@ def _able_now(picture: Picture) -> list[str]:
 
 
 def _still(view: LayoutsView, job: JobView, layout: Mapping[int, int]) -> bool:
-    """Whether the job still asks for as many units: users may change what waits."""
+    """Return True if the job still asks for as many units: users may change what waits."""
     return sum(layout.values()) in {view.units(job, partition).count for partition in view.waits_in(job)}
 
 

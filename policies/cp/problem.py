@@ -1,8 +1,8 @@
 """One dispatching problem at one instant: which nodes there are, what runs, what waits.
 
 A job is `units` equal units; a unit runs on one node, several may share one. Amounts are integers in whatever unit the
-caller chose per resource (cores, GPUs, KB), times are integers of seconds. Everything is checked when it is made, so
-that whoever holds an `Instance` holds one that can be solved: every job fits the empty machine, what runs fits now.
+caller chose per resource (cores, GPUs, KB), times are integers of seconds. An `Instance` is checked when it is made, so
+every one can be solved: each job fits the empty machine, and the running jobs fit now.
 Source: "Proactive Workload Dispatching on the EURORA Supercomputer" (2014), section 3 (docs/systems/eurora.md).
 """
 
@@ -23,7 +23,7 @@ from slurmsim_policies.cp.validation import check_instance
 class Load:
     """What is taken from `node` during [now, end), or [start, end) of a reservation, whatever is decided.
 
-    `job` is its index in `Instance.jobs`, -1 for what a reservation leaves to nobody.
+    `job` is its index in `Instance.jobs`, -1 for resources that a reservation keeps from all jobs.
     """
 
     node: int

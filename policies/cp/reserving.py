@@ -1,4 +1,4 @@
-"""Against starvation: the job that has waited longest has a start that nobody may delay (``reserve=oldest``).
+"""Against starvation: no job may delay the start of the one that has waited longest (``reserve=oldest``).
 
 Dispatchers that plan only jobs which fit now never plan a wide one while narrow ones keep coming. So before they are
 asked the oldest waiting job is placed alone beside what runs and what is reserved. If it fits now it starts. Else the
@@ -38,12 +38,12 @@ class Kept:
     layout: Layout
 
     def nodes(self, picture: Picture) -> Bitmap:
-        """Its nodes by the cluster's numbers."""
+        """Return its nodes by the cluster's numbers."""
         return from_indices(sorted(picture.machine[k] for k in self.layout))
 
 
 def oldest(picture: Picture, passed_over: Container[str]) -> Kept | None:
-    """The earliest start of the job that has waited longest, were it the only one; None where nobody waits.
+    """Return the earliest start of the job that has waited longest, as if no other waited; None if no job waits.
 
     Of equally old ones the first in the queue. Those `passed_over` are not considered.
     """
@@ -59,7 +59,7 @@ def oldest(picture: Picture, passed_over: Container[str]) -> Kept | None:
 
 
 def around(picture: Picture, kept: Kept) -> Picture:
-    """`picture` as the others are to see it: without the job, its nodes reserved for it."""
+    """Return `picture` as the others are to see it: without the job, its nodes reserved for it."""
     plain = dict(picture.plain)
     plain["jobs"] = [job for job in plain["jobs"] if job["id"] != kept.name]
     own = {"start": kept.start, "duration": kept.duration, "nodes": sorted(kept.layout)}

@@ -33,7 +33,7 @@ class Limits:
     settle: bool = False  # go on although there is a solution, until a value comes twice
 
     def each(self) -> Iterator[float]:
-        """The limit of each call."""
+        """Yield the limit of each call."""
         limit = self.first
         for _ in range(self.calls):
             yield limit
@@ -107,7 +107,7 @@ def _call(model: ScheduleModel, effort: Effort, limit: float, found: Found) -> N
     found.optimal = status == cp_model.OPTIMAL
     found.infeasible = status == cp_model.INFEASIBLE
     if effort.guard_s is not None and not found.optimal and not found.infeasible:
-        found.repeatable = spent >= limit  # the clock ends a solve a little before its time, so nobody asks the clock
+        found.repeatable = spent >= limit  # the clock ends a solve a little before its time, so do not read the clock
     if not found.infeasible:
         bound = _up(solver.best_objective_bound)
         found.bound = bound if found.bound is None else max(found.bound, bound)
@@ -118,6 +118,6 @@ def _call(model: ScheduleModel, effort: Effort, limit: float, found: Found) -> N
 
 
 def _up(bound: float) -> int:
-    """The next integer, since objectives are integers; less what a float of that size cannot tell."""
+    """Return the next integer, since objectives are integers; less what a float of that size cannot tell."""
     noise = 1e-6 + abs(bound) * 2**-50
     return ceil(bound - noise)

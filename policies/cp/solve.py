@@ -22,7 +22,7 @@ from slurmsim_policies.cp.task import Clock, Task
 
 
 def solve(request: Mapping[str, Any], clock: Clock | None = None) -> dict[str, Any]:
-    """The answer to `request`. Equal requests have equal answers, but for seconds.
+    """Return the answer to `request`. Equal requests have equal answers, but for seconds.
 
     Parameters
     ----------

@@ -54,11 +54,11 @@ class Task:
         self._began = self.clock() if self.clock else 0.0
 
     def value(self, criterion: str, plan: Plan) -> int:
-        """`criterion` of `plan` in integers."""
+        """Return `criterion` of `plan` in integers."""
         return criteria.value(self.instance, criterion, plan.starts)
 
     def best(self, criterion: str, plans: Sequence[Plan]) -> Plan:
-        """The first of the best of `plans`."""
+        """Return the first of the best of `plans`."""
         return min(plans, key=lambda plan: self.value(criterion, plan))
 
     def lower_bound(self, criterion: str) -> int:
@@ -69,7 +69,7 @@ class Task:
         return max(alone, criteria.least_makespan(self.instance)) if criterion == criteria.MKS else alone
 
     def too_large(self, effort: Effort) -> bool:
-        """Whether `effort` has no time for a model of this size (`options.interval_limit`); the note says it."""
+        """Return True if `effort` has no time for a model of this size (`options.interval_limit`); the note says it."""
         if effort.limits.first > 0:
             return False
         self.note = "the solver was not asked: with so many variables limit=auto has no time for it"
@@ -98,7 +98,7 @@ class Task:
         self.solving_s += (self.clock() if self.clock else 0.0) - began
 
     def answer(self, criterion: str, plan: Plan, status: Status, bound: int | None) -> Answer:
-        """What is found, with the books; `bound` is in the integers of `criterion`."""
+        """Return what is found, with the books; `bound` is in the integers of `criterion`."""
         instance = self.instance
         integer = self.value(criterion, plan)
         answer = Answer(
@@ -147,7 +147,7 @@ def solve_one(task: Task, criterion: str, hint: Plan, make: Callable[[], Schedul
 
 
 def concluded(task: Task, criterion: str, hint: Plan, model: ScheduleModel, found: Found, lower: int) -> Stage:
-    """The better of what was found and the hint, and how good that is known to be."""
+    """Return the better of what was found and the hint, and how good that is known to be."""
     bound = lower
     if found.bound is not None:
         bound = max(bound, rescaled(model, criterion, found.bound))
@@ -161,6 +161,6 @@ def concluded(task: Task, criterion: str, hint: Plan, model: ScheduleModel, foun
 
 
 def rescaled(model: ScheduleModel, criterion: str, bound: int) -> int:
-    """A bound in the model's integers in those of `criteria`, rounded up: values are integers."""
+    """Return a bound of the model in the integers of `criteria`, rounded up: values are integers."""
     theirs, ours = model.objective.scale(criterion), criteria.scale(model.instance, criterion)
     return -(-bound * ours // theirs)

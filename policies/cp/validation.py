@@ -77,7 +77,7 @@ def _check_numbers(instance: InstanceData, where: str, job: Job) -> None:
 
 
 def _check_places(instance: InstanceData, where: str, job: Job) -> None:
-    """Some node holds a unit, and all nodes together hold all of them."""
+    """Raise unless some node holds a unit, and all nodes together hold all of them."""
     capacity = instance.capacity
     for r, (name, amount) in enumerate(zip(instance.resources, job.demand, strict=True)):
         if amount > (largest := int(capacity[:, r].max())):
@@ -103,7 +103,7 @@ def _check_running(instance: InstanceData, where: str, job: Job) -> None:
 
 
 def _check_what_runs(instance: InstanceData) -> None:
-    """What runs does not overfill a node, nor the power."""
+    """Raise if the running jobs overfill a node, or the power."""
     used = np.zeros_like(instance.capacity)
     for index in instance.running:
         job = instance.jobs[index]

@@ -18,7 +18,7 @@ NOISE_W = 1e-6  # of watts that were milliwatts
 
 
 class Budget:
-    """What may be drawn, and by whom. `facts` must have a budget."""
+    """The watts that jobs may draw. `facts` must have a budget."""
 
     def __init__(self, view: LayoutsView, facts: PowerFacts) -> None:
         assert facts.budget_w is not None
@@ -38,7 +38,7 @@ class Budget:
 
 
 def budget_of(view: LayoutsView) -> Budget | None:
-    """The budget now in force; None where there is none."""
+    """Return the budget now in force, or None."""
     facts = view.power
     return None if facts is None or facts.budget_w is None else Budget(view, facts)
 

@@ -74,8 +74,11 @@ class Decision:
 
     @cached_property
     def scale(self) -> Fraction:
-        """Parts of a watt in which all powers are whole numbers: at most a million, and never so many that sums of
-        them would not fit into 62 bits. Where they are too coarse draws are rounded up and the budget down."""
+        """Return the parts of a watt in which all powers are whole numbers.
+
+        At most a million, and never so many that sums of them would not fit into 62 bits. If they are too coarse, draws
+        are rounded up and the budget down.
+        """
         powers = {self.budget_w, self.base_w, *(one.watts for job in self.jobs for one in job.options)}
         fine = min(lcm(*(_exact(power).denominator for power in powers)), FINEST)
         draws = [watts for job in self.jobs for one in job.options if (watts := self._watts_up(one)) is not None]
@@ -90,7 +93,7 @@ class Decision:
         return min(floor(_exact(self.budget_w) * self.scale), every)
 
     def draw(self, option: Option) -> int:
-        """What all nodes of an option draw, in these parts, rounded up."""
+        """Return what all nodes of an option draw, in these parts, rounded up."""
         each = self._each.get(option.watts)
         if each is None:
             each = self._each[option.watts] = ceil((_exact(option.watts) + _exact(self.base_w)) * self.scale)
@@ -98,7 +101,7 @@ class Decision:
         return max(option.nodes * each, least)
 
     def fits(self, option: Option) -> bool:
-        """Whether an option is within nodes and budget when nothing else runs."""
+        """Return True if an option is within nodes and budget when nothing else runs."""
         return option.nodes <= self.nodes and self.draw(option) <= self.budget
 
     @cached_property
@@ -107,7 +110,7 @@ class Decision:
         return {}
 
     def _watts_up(self, option: Option) -> int | None:
-        """What an option draws in whole watts, rounded up; None for more than there is."""
+        """Return what an option draws in whole watts, rounded up; None for more than there is."""
         watts = max(option.nodes * (option.watts + self.base_w), option.least_w)
         if option.nodes > self.nodes or not watts <= min(2 * self.budget_w, MOST_W):
             return None
@@ -121,7 +124,7 @@ class Decision:
 
 @lru_cache(maxsize=4096)
 def _exact(power: float) -> Fraction:
-    """A power as it is written."""
+    """Return a power as it is written."""
     return Fraction(repr(power))
 
 
@@ -143,7 +146,7 @@ class Columns:
 
     @classmethod
     def of(cls, decision: Decision) -> Columns:
-        """The options of `decision` that no other one of the same job dominates."""
+        """Return the options of `decision` that no other one of the same job dominates."""
         rows: list[Row] = []
         jobs: list[int] = []
         first = [0]
@@ -189,12 +192,12 @@ class _Stairs:
         self._values: list[float] = []
 
     def best(self, draw: int) -> float:
-        """The highest value of all that draw no more."""
+        """Return the highest value of all that draw no more."""
         at = bisect_right(self._draws, draw)
         return self._values[at - 1] if at else -np.inf
 
     def add(self, draw: int, value: float) -> None:
-        """A new step, higher than those up to it; the later ones that are no higher go."""
+        """Add a step, higher than those up to it; remove later ones that are no higher."""
         at = bisect_right(self._draws, draw)
         end = bisect_right(self._values, value, at)
         if at and self._draws[at - 1] == draw:

@@ -1,7 +1,7 @@
 """The best choice and its proof: options the relaxation rules out are left out, the rest goes to CP-SAT.
 
-An option whose loss is larger than the gap between bound and a known choice is in no better one. With the gap of two
-split jobs few options are left, whatever their number was.
+An option with a loss larger than the gap between the bound and a known choice is in no better choice. With the gap of
+two split jobs few options are left, whatever their number was.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Effort:
 
 
 def choose(decision: Decision, effort: Effort | None = None) -> Choice:
-    """The best choice, ties to the fewest resizes and then the fewest watts.
+    """Return the best choice; ties go to the fewest resizes and then to the fewest watts.
 
     Raises
     ------

@@ -41,7 +41,7 @@ class Rules:
     f_se: int
 
     def sizes_of(self, profile: Profile) -> list[int]:
-        """The sizes a job of that application may have, ascending."""
+        """Return the sizes a job of that application may have, ascending."""
         least, most = profile.min_nodes, profile.max_nodes
         if self.version == NOMM:
             return [least]
@@ -50,12 +50,12 @@ class Rules:
         return sorted({int(n) for n in np.linspace(least, most, int(self.sizes)).round()})
 
     def levels_of(self, profile: Profile) -> list[float]:
-        """The caps it may have: none that its model does not know."""
+        """Return the caps it may have: none that its model does not know."""
         return [level for level in self.levels if round(level * 1000) >= profile.lowest_mw]
 
 
 def decision_of(view: PowerView, now: int, rules: Rules, policy: str) -> dict[str, Any]:
-    """The decision at `now` as ``slurmsim parm`` reads it.
+    """Return the decision at `now` as ``slurmsim parm`` reads it.
 
     Idle nodes take their part of the budget: a node counts for what it draws more than without a job.
 
@@ -106,7 +106,7 @@ def _job(view: PowerView, job: JobView, now: int, rules: Rules, policy: str, pow
 
 
 def _rigid(view: PowerView, job: JobView, now: int, rules: Rules, power: PowerFacts) -> dict[str, Any]:
-    """A job without an application: the nodes it asks for at full power, which is worth its weight."""
+    """Return the one option of a job without an application: its nodes at full power, worth its weight."""
     waited = now - job.submit_time
     weight = max(1.0, view.predicted_s(job) + waited) ** rules.alpha
     found: dict[str, Any] = {"id": str(job.id), "options": [[job.n_nodes, power.full_w, weight]]}
@@ -118,7 +118,7 @@ def _rigid(view: PowerView, job: JobView, now: int, rules: Rules, power: PowerFa
 def _sizes_now(
     job: JobView, profile: Profile, shape: ShapeView, now: int, rules: Rules, sizes: Sequence[int]
 ) -> list[int]:
-    """The sizes a running job may have now (equation 6 for those that keep theirs)."""
+    """Return the sizes a running job may have now (equation 6 for jobs that keep theirs)."""
     rests = shape.resized_at is not None and now < shape.resized_at + rules.f_se
     if rules.version != WSE or not profile.malleable or rests or now < max(shape.moving_until, shape.point):
         return [shape.nodes]
@@ -126,7 +126,7 @@ def _sizes_now(
 
 
 def _least(shape: ShapeView | None, nodes: int, now: int, power: PowerFacts) -> float:
-    """What an option draws at least: of a job whose data move, what it draws until they have moved."""
+    """Return what an option draws at least: while a job's data move, what it draws until they have moved."""
     if shape is None or now >= shape.moving_until:
         return 0.0
     return max(0.0, shape.charged_w - power.idle_w * nodes)

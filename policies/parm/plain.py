@@ -24,7 +24,7 @@ _MOST = 1 << 40
 
 
 def decision_from(data: Mapping[str, Any]) -> Decision:
-    """The decision `data` describes. Raises InputError with the place of what is wrong."""
+    """Return the decision `data` describes. Raises InputError with the place of what is wrong."""
     _known(data, "", _TOP)
     nodes = _integer(data, "", "nodes", 1)
     base_w = _number(data, "", "base_w", 0.0, BASE_W)
@@ -47,7 +47,7 @@ def decision_from(data: Mapping[str, Any]) -> Decision:
 
 
 def plain_from(decision: Decision, choice: Choice) -> dict[str, Any]:
-    """The answer as plain data: objective, bound, status, chosen ([nodes, watts] by id), nodes and watts drawn."""
+    """Return the answer as plain data: objective, bound, status, [nodes, watts] by id, nodes and watts drawn."""
     taken = {decision.jobs[index]: decision.jobs[index].options[k] for index, k in sorted(choice.chosen.items())}
     found = choice.status != "infeasible"
     return {
@@ -102,7 +102,7 @@ def _running(table: Mapping[str, Any], where: str) -> tuple[int, float] | None:
 
 
 def _fixed(table: Mapping[str, Any], where: str, running: tuple[int, float] | None) -> int | None:
-    """The only count of nodes it may have (equation 6); ``true`` for what it runs on."""
+    """Return the only count of nodes it may have (equation 6); ``true`` stands for what it runs on."""
     fixed = table.get("fixed_nodes", False)
     if fixed is True:
         if running is None:

@@ -4,9 +4,9 @@ All jobs that wait and all that run are one integer program (equations 1 to 6, `
 its speed-up over its fewest nodes at the lowest level; what runs goes on. The weight is what is left of the job there,
 plus how long it has been known, to the power of alpha. Of equal choices the one with the fewest resizes is taken, then
 the one with the fewest watts. What it decides is carried out at once: first all changes of running jobs together, then
-starts in queue order. A job without an application is rigid and has full power. A job whose data move (`Reconfigure`)
-draws the larger watts meanwhile, so what it gives back is handed on later: when data have moved, the policy decides
-again. Nothing is planned, so a job may wait long while others are worth more.
+starts in queue order. A job without an application is rigid and has full power. While its data move (`Reconfigure`) a
+job draws the larger watts, so what it gives back is handed on later: when data have moved, the policy decides again.
+Nothing is planned, so a job may wait long while others are worth more.
 
 Run times are what limits say, or a predictor (``predictor=real`` is the paper's assumption, an oracle).
 
@@ -106,7 +106,7 @@ class Parm(Policy):
         self._settled: Hashable = None  # the cluster as the last answer left it: nothing to decide until it differs
 
     def lacks(self, profile: Profile | None, full_w: float) -> str:
-        """A level no processor has; no level the application has."""
+        """Return what is wrong with the levels: one that no processor has, or none that the application has."""
         levels = self._rules.levels
         if levels[-1] > full_w:
             return f"has a level of {levels[-1]:g} W (expected at most {full_w:g})"
@@ -142,7 +142,7 @@ class Parm(Policy):
         self._settled = _seen(view, now) if fresh else None
 
     def _by_and_by(self, view: PowerView, changes: list[Change]) -> Decisions:
-        """What lowers now, the others as far as there is room; the rest is decided anew when data have moved.
+        """Make the changes that lower now, and others as far as there is room; the rest waits until data have moved.
 
         A job that shrinks keeps its watts until then, so a decision that hands them on cannot be carried out at once.
         """
@@ -157,13 +157,13 @@ class Parm(Policy):
 
 
 def _points(view: PowerView, now: int) -> list[int]:
-    """When running jobs come to scheduling points."""
+    """Return when running jobs come to scheduling points."""
     jobs = [job for job in view.running if (profile := view.profile(job)) is not None and profile.points_s]
     return [point for job in jobs if (point := view.shape(job).point) > now]
 
 
 def _seen(view: PowerView, now: int) -> Hashable:
-    """What a decision depends on but time: who waits, who runs on what, whose data move, how much there is."""
+    """Return what a decision depends on, but time: pending and running jobs, moving data, nodes and watts."""
     power = view.power
     assert power is not None
     running = []

@@ -74,7 +74,7 @@ def priced(decision: Decision, columns: Columns, price_n: float, price_w: float,
 
 
 def rounded(decision: Decision, columns: Columns, found: Relaxation) -> dict[int, int] | None:
-    """A choice near the relaxed one, as column by job; None if what runs found no room that way.
+    """Return a choice near the relaxed one, as column by job; None if running jobs found no room that way.
 
     Who has a whole option keeps it, the others get their smallest; then options are raised one by one where that brings
     most by the prices, until nothing fits any more.

@@ -10,7 +10,7 @@ from slurmsim_policies.parm.plain import decision_from, plain_from
 
 
 def solve(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The best choice: the answer of ``slurmsim parm`` to ``request["instance"]``.
+    """Return the best choice: the answer of ``slurmsim parm`` to ``request["instance"]``.
 
     Limits are deterministic work of the solver (`Effort`) and never time, so that equal requests have equal answers.
     """

@@ -92,7 +92,7 @@ def by_profile(likes: Likes, name: str, amounts: Amounts) -> Known | None:
 
 
 def _best(likes: Likes, rule: Callable[[str, Amounts], Rank | None]) -> Known | None:
-    """What is known of the profile `rule` ranks highest; None where it ranks none."""
+    """Return what is known of the profile that `rule` ranks highest; None if it ranks none."""
     ranked = ((rank, known) for (name, asked), known in likes.items() if (rank := rule(name, asked)) is not None)
     return _last_of_highest(ranked)
 
@@ -110,7 +110,7 @@ def _last_of_highest(ranked: Iterable[tuple[Rank, Known]]) -> Known | None:
 
 
 def alike(name: str, other: str) -> int:
-    """How many characters two names begin with in common."""
+    """Return how many characters two names begin with in common."""
     for k, (a, b) in enumerate(zip(name, other, strict=False)):
         if a != b:
             return k
@@ -118,5 +118,5 @@ def alike(name: str, other: str) -> int:
 
 
 def n_equal(amounts: Amounts, others: Amounts) -> int:
-    """How many amounts are equal."""
+    """Return how many amounts are equal."""
     return len(set(amounts) & set(others))

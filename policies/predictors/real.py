@@ -1,6 +1,6 @@
 """An oracle: the real run times, which a simulation knows. What is won with it is what predictions could win at most.
 
-In a live cluster nobody knows them, and it is refused. Results name it as an oracle.
+In a live cluster run times are unknown, and this predictor is refused. Results name it as an oracle.
 Source: the "-R" dispatchers of the PCP'20 paper (docs/systems/eurora.md); the "perfect estimates" of the literature.
 """
 

@@ -1,5 +1,7 @@
-"""sched/backfill, Slurm's own, on the policy port: the `cycle`, the `search` for one job, its plans as sets of
-nodes or of atoms (`node_plans`, `atom_plans`), and `licenses` over time.
+"""sched/backfill, Slurm's own, on the policy port.
+
+Its parts are the `cycle`, the `search` for one job, its plans as sets of nodes or of atoms (`node_plans`,
+`atom_plans`), and `licenses` over time.
 """
 
 from slurmsim_policies.slurm_backfill.cycle import SlurmBackfill

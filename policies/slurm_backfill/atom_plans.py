@@ -103,7 +103,7 @@ class Known:
             self._edits = edits
 
     def all_whole(self, parts: Sequence[Sequence[SlurmRecord]]) -> bool:
-        """Whether all of these get whole nodes only."""
+        """Return True if all of these get whole nodes only."""
         for records in parts:
             if not self.whole.issuperset(records):
                 new = [record for record in records if record not in self.whole]
@@ -120,7 +120,7 @@ class Known:
             self.leave_queues()
 
     def shape(self, record: SlurmRecord) -> int:
-        """The shape of the record's request, of which the kernel knows then."""
+        """Return the shape of the record's request; the kernel knows it from then on."""
         request = record.request
         shape = self.numbers.get(request)
         if shape is None:
@@ -132,7 +132,7 @@ class Known:
         return shape
 
     def limited(self, record: SlurmRecord, limits: LimitsView) -> int:
-        """The number of the limits of a record that gets equal whole nodes and no choice of them; or that of none."""
+        """Return the number of a record's limits if it gets equal whole nodes without a choice; else that of none."""
         tests = limits.tests(record)
         if tests is None:
             return int(UNLIMITED)
@@ -143,7 +143,7 @@ class Known:
         return number
 
     def read(self, limits: LimitsView) -> Any:
-        """The kernel's limits, which know what counts now."""
+        """Return the kernel's limits, which know what counts now."""
         self.rules.know(limits.gauges())
         return self.rules
 
@@ -159,7 +159,7 @@ class Known:
         queue.renew(look_at)
 
     def queue(self, number: int, n: int) -> WalkedQueue:
-        """What is known of part `number` of the queue, which has `n` parts."""
+        """Return what is known of part `number` of the queue, which has `n` parts."""
         if n != len(self.queues):
             self.queues = [WalkedQueue(kernel.Queue()) for _ in range(n)]
         return self.queues[number]
@@ -169,13 +169,13 @@ class Known:
         self.queues.clear()
 
     def runs_of_up(self, up: Bitmap) -> Runs:
-        """Runs of the nodes that are up, which are as a rule those of the cycle before."""
+        """Return the runs of the usable nodes, as a rule those of the cycle before."""
         if up != self._up[0]:
             self._up = (up, runs(up))
         return self._up[1]
 
     def cuts_of(self, n: int) -> array[int]:
-        """Where the atoms of `n` nodes begin that are shared, as many as there are."""
+        """Return where the atoms of `n` nodes begin that are shared, as many as there are."""
         if self._cuts[-1] != n:
             self._cuts = array("q", range(n + 1) if n <= FEW_NODES else (0, n))
         return self._cuts
@@ -194,7 +194,7 @@ class AtomPlans:
     Parameters
     ----------
     search
-        The search for whom the kernel does not know, with what is the same for all records of a cycle.
+        The search for jobs that the kernel does not know, with what is the same for all records of a cycle.
     known
         What stays from cycle to cycle.
     whole, shares
@@ -240,44 +240,44 @@ class AtomPlans:
         self._queue: WalkedQueue | None = None
         self._groups, self._planned = array("q"), array("q")
         self._arrays: dict[Array, int] = {}
-        self._searched: SlurmRecord | None = None  # for whom the kernel has just searched
+        self._searched: SlurmRecord | None = None  # the record the kernel has just searched for
         self._chosen: Bitmap = 0  # what the kernel has just chosen for a plan
 
     def _hold(self, running: Any, idle: Bitmap) -> int:
-        """The kernel hears who runs; the set of nodes without a job: as a rule those no running job holds."""
+        """Tell the kernel the running jobs; return the set of nodes without a job, as a rule those that none holds."""
         made = int(self.cycle.hold(running, idle.bit_count()))
         return made if made >= 0 else self.nodes.make(idle)
 
     def _reserve(self, reserved: ReservedNodes) -> None:
-        """The kernel hears of the reservations."""
+        """Tell the kernel of the reservations."""
         periods = array("q")
         for start, end, nodes in reserved.periods:
             periods.extend((start, end, self.nodes.make(nodes)))
         self.cycle.reserve(periods, reserved.effects, reserved.ends)
 
     def _catch_up(self) -> None:
-        """The kernel hears who runs, if others do than before: some made way, nodes wake, or components started."""
+        """Tell the kernel the running jobs if they changed: by preemption, nodes that boot, or started components."""
         if self.shares is not None:
             self.shares.placement()
         elif self._changes != self.view.changes:
             self._changes = self.view.changes
             whole = self.view.whole_nodes()
-            assert whole is not None  # nobody in this cycle gets less than whole nodes
+            assert whole is not None  # every job in this cycle gets whole nodes
             idle = self._hold(self.known.runs.follow(whole), whole.idle)
             self.cycle.renew(idle, self.nodes.make(whole.asleep) if whole.asleep else -1)
 
     @property
     def full(self) -> bool:
-        """Whether the node space has as many segments as it may."""
+        """True if the node space has as many segments as it may."""
         return int(self.cycle.n) >= int(self.cycle.segments)
 
     @property
     def put_behind(self) -> bool:
-        """Whether a plan had to begin later than the future test says, because of another plan."""
+        """True if a plan had to begin later than the future test says, because of another plan."""
         return bool(self.cycle.put_behind) or self.search.put_behind
 
     def knows(self, record: SlurmRecord) -> bool:
-        """Whether the kernel can tell where the record's job goes."""
+        """Return True if the kernel can tell where the record's job goes."""
         job, search = record.job, self.search
         if job.het is not None or record.reservation is not None:
             return False
@@ -290,7 +290,7 @@ class AtomPlans:
     def find(
         self, record: SlurmRecord, limit: int, *, begin: int = 0, now_only: bool = False, put_off: int | None = None
     ) -> Found | None:
-        """Where the record's job goes (`Search.find`)."""
+        """Return where the record's job goes (`Search.find`)."""
         cycle = self.cycle
         self._chosen = 0
         if record is self._searched and not (begin or now_only) and put_off is None:
@@ -318,7 +318,7 @@ class AtomPlans:
         self.cycle.take(begin, end, self.cycle.chosen if as_chosen else self.nodes.make(nodes))
 
     def started(self, job: SlurmJob) -> None:
-        """The job runs now."""
+        """Take note that the job runs now."""
         if self.shares is not None or self.view.preempts or self.cycle.asleep >= 0:
             return  # who runs is told anew: others may have made way, or nodes be powered up
         end = job.end_limit
@@ -327,14 +327,14 @@ class AtomPlans:
         self._changes = self.view.changes
 
     def could_start(self, record: SlurmRecord, limit: int) -> bool:
-        """Whether the record's job would fit now, beside what is planned, for `limit` seconds."""
+        """Return True if the record's job would fit now, beside what is planned, for `limit` seconds."""
         if not self.knows(record):
             return self.view.could_start(record, self.nodes.of(self.cycle.free_for(limit)))
         self._catch_up()
         return bool(self.cycle.could_start(self.known.shape(record), limit))
 
     def watch(self, queue: WalkedQueue, n: int, planned: MutableMapping[int, int]) -> None:
-        """The first `n` records of `queue` are walked from now on; `planned` counts the plans of tasks by array."""
+        """Walk the first `n` records of `queue` from now on; `planned` counts the plans of tasks by array."""
         for (key, _, _), group in self._arrays.items():
             planned[key] = self._planned[group]
         self._arrays.clear()
@@ -348,7 +348,7 @@ class AtomPlans:
         self.cycle.watch(queue.columns, self._groups, more_flags, self._planned, -1 if expected is None else expected)
 
     def _group(self, queue: WalkedQueue, n: int) -> array[int]:
-        """Number the arrays of the first `n` records; what more the kernel has to know of each record."""
+        """Give numbers to the arrays of the first `n` records; return the further flags of each record."""
         known, arrays = queue.ones[:n], self._arrays
         groups = [-1 if one.array is None else arrays.setdefault(one.array, len(arrays)) for one in known]
         more = [0] * n
@@ -364,7 +364,7 @@ class AtomPlans:
         return array("q", more)
 
     def at_task(self, at: int, planned: MutableMapping[int, int], rejected: Array | None) -> Array | None:
-        """The walk ended at a task: its array's plans are counted in `planned`; the array rejected last."""
+        """Count the plans of the array in `planned`, as the walk ended at its task; return the array rejected last."""
         group = self._group_of(at)
         for key, number in self._arrays.items():
             if number == group:
@@ -374,7 +374,7 @@ class AtomPlans:
         return rejected
 
     def task_done(self, at: int, planned: Mapping[int, int], rejected: Array | None) -> None:
-        """The task of record `at` was looked at: how many plans its array has now, and the array rejected last."""
+        """Tell the kernel how many plans the array of the task at `at` has now, and the array rejected last."""
         group = self._group_of(at)
         if group >= 0:
             self._planned[group] = planned.get(self._record(at).job.array_key, 0)
@@ -394,8 +394,8 @@ class AtomPlans:
         """Plan on from record `at`, with so many tests made: where it ends, the last to look at, and the tests made.
 
         `look_at` tells of records that say or ask for something else meanwhile, `last_startable` which is the last to
-        look at where the kernel does not know. Neither is kept: whoever has them has these plans, and the two would
-        outlive their cycle.
+        look at where the kernel does not know. Neither is kept: their owner holds these plans, and a circle of the two
+        would outlive their cycle.
         """
         cycle = self.cycle
         self._catch_up()  # what the kernel knows of who runs holds until something starts
@@ -414,6 +414,6 @@ class AtomPlans:
         return at, int(cycle.end_of_walk), int(cycle.tests)
 
     def refused(self, at: int) -> None:
-        """A start of record `at` was tried, and a limit forbade it."""
+        """Take note that a start of record `at` was tried, and a limit forbade it."""
         if self._queue is not None:
             self._queue.refused(at, REFUSED)

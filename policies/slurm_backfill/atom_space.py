@@ -16,18 +16,18 @@ class Nodes:
         self._made: dict[Bitmap, int] = {}
 
     def make(self, nodes: Bitmap) -> int:
-        """A new set of atoms."""
+        """Return a new set of atoms."""
         return int(self._atoms.make(runs(nodes)))
 
     def made(self, nodes: Bitmap) -> int:
-        """A set of atoms that nobody changes: the same as before."""
+        """Return a set of atoms that must not be changed: the same one for the same nodes."""
         found = self._made.get(nodes)
         if found is None:
             found = self._made[nodes] = self.make(nodes)
         return found
 
     def of(self, made: int) -> Bitmap:
-        """The nodes of a set of atoms."""
+        """Return the nodes of a set of atoms."""
         mask = 0
         for first, length in self._atoms.runs(made):
             mask |= span(first, length)
@@ -46,7 +46,7 @@ class AtomSpace:
         return int(self._cycle.end)
 
     def free_over(self, begin: int, end: int) -> Bitmap:
-        """Nodes free in every segment that ends after `begin` and begins no later than `end`; beyond it, all."""
+        """Return nodes free in every segment that ends after `begin` and begins no later than `end`; beyond it, all."""
         return -1 if begin >= self._cycle.end else self._nodes.of(self._cycle.free_over(begin, end))
 
     def openings(

@@ -1,17 +1,17 @@
 """sched/backfill: Slurm's own backfill beside its main scheduler.
 
-Every bf_interval, if anything changed, the queue is walked in priority order. Each job is tried now on the nodes no
-earlier plan needs before it would end; if it cannot start it is planned: the future test takes running jobs away in
-the order of their ends until it fits, and the nodes it would get are taken out of the node space for its limit. So
-later jobs start only where they delay no earlier plan. Jobs without a limit are planned with the partition's MaxTime
-(365 days when unlimited). Options: the bf_* SchedulerParameters.
+Every bf_interval, if anything changed, the queue is walked in priority order. Each job is tried now on the nodes that
+no earlier plan needs before the job would end. If it cannot start it is planned: the future test takes running jobs
+away in the order of their ends until the job fits. The nodes it would get are taken out of the node space for its
+limit. So later jobs start only where they delay no earlier plan. Jobs without a limit are planned with the partition's
+MaxTime (365 days when unlimited). Options: the bf_* SchedulerParameters.
 Source: Slurm src/plugins/sched/backfill/backfill.c, 22.05.8 (_attempt_backfill), and its future test in cons_tres;
 what differs in 24.11 is in `search` (`view.tests_from_try`).
 
-Deviation that changes no start: a cycle plans only as deep as the last job that fits into what is free now, since
-deeper plans can start nothing (`last_fitting`); and a cycle in an unchanged cluster is left out until a running job
-is overdue (`next_time`), its place in the cadence kept. Where the kernel knows the nodes it makes the plans
-(`atom_plans`), and tells of those that somebody sees: of the first in line, and the first of each job.
+Two deviations change no start. A cycle plans only as deep as the last job that fits into what is free now, since deeper
+plans can start nothing (`last_fitting`). A cycle in an unchanged cluster is left out until a running job is overdue
+(`next_time`); its place in the cadence is kept. Where the kernel knows the nodes it makes the plans
+(`atom_plans`), and tells of the plans that are shown: that of the first in line, and the first of each job.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class SlurmBackfill(Policy):
         self.het_at_once = "bf_hetjob_immediate" in p
         self.known = Known(self.resolution, self.window, self.space_size, self.max_test, self.max_array)
         self._last_cycle = self._start_time = start_time
-        self.last_cycle = 0  # when one was made, for whoever shows it
+        self.last_cycle = 0  # when one was made, to be shown
         self._started = self._left_waiting = self._left_idle = self._left_marks = self._cut = False
         self.full_pass = max(_number(p, "sched_interval", 60), 1)
 
@@ -130,7 +130,7 @@ class SlurmBackfill(Policy):
         if self.interval == -1:
             return None
         soonest = self._last_cycle + self.interval
-        if not view.n_queued:  # a cycle that finds nobody is one all the same: the next counts from it
+        if not view.n_queued:  # a cycle over an empty queue is one all the same: the next counts from it
             return max(now, soonest) if changed or self._started else None
         if self.every_cycle or self._started:
             return max(now, soonest)
@@ -143,7 +143,7 @@ class SlurmBackfill(Policy):
 
     @property
     def _steady(self) -> bool:
-        """Whether cycles of an unchanged cluster come every bf_interval.
+        """True if cycles of an unchanged cluster come every bf_interval.
 
         They do with idle nodes. They do where bf_interval is at least sched_interval, too: a full pass lies between two
         cycles then, and is the change the second one waits for.
@@ -156,7 +156,7 @@ class SlurmBackfill(Policy):
         A cycle that plans jobs on idle nodes marks them PLANNED, which is itself a change: cycles follow every
         bf_interval; so does one that puts a plan off behind another (`plans_go_on`). Else a main pass over blocked
         jobs is the change: cycles follow every full pass, or come every bf_interval where that is longer (`_steady`).
-        With nobody waiting there are none.
+        Without pending jobs there are none.
         """
         elapsed = now - self._last_cycle
         if not self._left_waiting or elapsed <= self.interval:
@@ -169,7 +169,7 @@ class SlurmBackfill(Policy):
         return max(now, now - 1 - (now - 1 - first) % self.full_pass + self.interval)
 
     def _next_quiet(self, soonest: int) -> int:
-        """When slurmctld's next cycle comes if nothing happens: at once, or with a full pass."""
+        """Return when slurmctld's next cycle comes if nothing happens: at once, or with a full pass."""
         if self._steady:
             return soonest
         return soonest + (self._start_time - soonest) % self.full_pass
@@ -211,7 +211,7 @@ class SlurmBackfill(Policy):
             self._left_idle |= view.free_nodes > 0
 
     def _kernel_shows(self, view: SlurmView) -> bool:
-        """Whether the kernel tells whom limits hold: then it has to know the queue also where nobody fits."""
+        """Return True if the kernel tells which jobs limits hold; it then has to know the queue even if no job fits."""
         limits = view.limits
         known = self.walks and self.options["atoms"] and view.only_whole and not view.preempts
         return limits is not None and known and not limits.stop
@@ -248,7 +248,7 @@ class SlurmBackfill(Policy):
             at += 1
 
     def _independent(self, view: SlurmView, everything: bool) -> list[Sequence[SlurmRecord]]:
-        """The queue in order, split by pool where neither a counter of the cycle nor a job can couple the pools.
+        """Return the queue in order, split by pool if neither a counter of the cycle nor a job can couple the pools.
 
         Pools share no node, so their plans do not meet; each may then be walked only as far as it can start anything.
         A job with records in several starts from the first of them all.
@@ -302,7 +302,7 @@ class _Cycle:
         self.reserved_part: dict[int, int] = {}
         self.per_array: dict[int, int] = {}
         self.estimates: dict[int, int] = {}
-        self.blocked: dict[str, int] = {}  # assoc_limit_stop: QOS whose group limits are used up, and until when
+        self.blocked: dict[str, int] = {}  # assoc_limit_stop: QOS with used-up group limits, and until when
         if policy.running_reserve:
             for job in view.running:
                 if job.end_limit is not None and view.keeps_nodes(job):
@@ -310,11 +310,11 @@ class _Cycle:
 
     @property
     def put_behind(self) -> bool:
-        """Whether a plan had to begin later than the future test says, because of another plan."""
+        """True if a plan had to begin later than the future test says, because of another plan."""
         return self.plans.put_behind
 
     def _on_atoms(self, parts: Sequence[Sequence[SlurmRecord]]) -> AtomPlans | None:
-        """The plans on atoms, where the kernel knows the nodes: all are taken whole, or shares of them are plain."""
+        """Return the plans on atoms if the kernel knows the nodes: all are taken whole, or shares of them are plain."""
         p, view = self.p, self.view
         if not p.options["atoms"] or view.tests_from_try:
             return None
@@ -331,7 +331,7 @@ class _Cycle:
         return AtomPlans(view, self.search, p.known, whole, shares, reserved, self.begin, self.end)
 
     def _kernel_walks(self, atoms: AtomPlans) -> bool:
-        """Whether the kernel may pass over records: nobody counts tests, makes way, or is limited beside shares."""
+        """Return True if the kernel may pass over records: without test counts, preemption, or limits on shares."""
         limits = self.view.limits
         if not self.p.walks or self.preempts:
             return False
@@ -374,7 +374,7 @@ class _Cycle:
                 continue
             if (limit := self.view.limit_reason(record)) is not None:
                 if job.planned_start is not None and job.id not in self.estimates:
-                    # where its partition lets nobody start it is not looked at: it shows where, but not when
+                    # if its partition is closed it is not tried: it shows where, but not when
                     yield Plan(record, None, 0 if limit in _OWN_LIMITS else job.planned_nodes)
                 continue
             if (bar := self.view.qos_bar(record)) is not None:
@@ -451,7 +451,7 @@ class _Cycle:
         )
 
     def _last_startable(self, records: Sequence[SlurmRecord], at: int, last: int) -> int:
-        """The last record after `at` that could still start now beside what is planned so far.
+        """Return the last record after `at` that could still start now beside what is planned so far.
 
         Plans only take nodes away, so what cannot start now cannot later in this cycle: the walk may end there.
         """
@@ -473,13 +473,13 @@ class _Cycle:
         return job.time_min_s if job.time_min_s and job.deadline is None and job.time_min_s < limit else limit
 
     def _granted(self, record: SlurmRecord, limit: int) -> int | None:
-        """The limit a job started now gets; None: its own."""
+        """Return the time limit of a job started now; None: its own."""
         if record.job.deadline is not None:
             return int(self.view.deadline_limit(record, limit))
         return limit if record.job.time_min_s else None
 
     def _as_long_as(self, record: SlurmRecord, nodes: Bitmap) -> int:
-        """The limit of a job with a minimum time started on `nodes`, seconds: as long as no plan is for one of them."""
+        """Return the limit of a job with a minimum time on `nodes`: the seconds until a plan needs one of them."""
         assert isinstance(self.plans, NodePlans)
         most = int(self.view.time_limit(record))
         left = self.plans.free_for(nodes, most)
@@ -516,8 +516,11 @@ class _Cycle:
         return bool(p.part_reserve) and self.reserved_part.get(record.partition.index, 0) >= p.part_reserve
 
     def _place(self, record: SlurmRecord) -> Generator[Decision, Outcome, str]:
-        """Start or plan one record; returns "started", "planned", "refused" (its start, by a limit), "limited" (a limit
-        holds it) or "" (none of these)."""
+        """Start or plan one record.
+
+        Returns "started", "planned", "refused" (a limit forbade its start), "limited" (a limit holds it) or "" (none of
+        these).
+        """
         job, limits = record.job, self.view.limits
         now_only = self._test_now_only(record)
         limit = self._limit(record)
@@ -608,7 +611,7 @@ class _Cycle:
         return "planned" if job.queued else "started"
 
     def start_het_jobs(self, leader: int | None = None) -> Decisions:
-        """Start the heterogeneous jobs (or that of `leader`) whose components all can start now."""
+        """Start the heterogeneous jobs (or that of `leader`) if all their components can start now."""
         p = self.p
         for components in list(self.het.ready(leader)):
             if p.max_start and self.started >= p.max_start:
@@ -644,8 +647,10 @@ class _Cycle:
                 yield Plan(record, found.start, found.nodes, promise=False)
 
     def _held_until(self, time: int) -> int:
-        """How long what runs until `time` holds its nodes in the node space: one slot at least, also if it is over its
-        limit (_add_reservation)."""
+        """Return until when a job that runs until `time` holds its nodes in the node space.
+
+        It is one slot at least, also if the job is over its limit (_add_reservation).
+        """
         return max(self.search.end_of(time), self.begin + self.p.resolution)
 
     def _estimate(self, job: SlurmJob, start: int) -> None:

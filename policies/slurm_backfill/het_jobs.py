@@ -32,11 +32,11 @@ class HetJobs:
         self._found: dict[int, dict[int, Component]] = {}
 
     def __bool__(self) -> bool:
-        """Whether a component has been planned."""
+        """Return True if a component has been planned."""
         return bool(self._found)
 
     def not_before(self, record: SlurmRecord) -> int:
-        """When the other components of its job could start at the earliest; 0: nobody knows yet."""
+        """Return when the other components of its job could start at the earliest; 0: not known yet."""
         job = record.job
         if job.het is None:
             return 0
@@ -44,7 +44,7 @@ class HetJobs:
         return max((one.first for job_id, one in others.items() if job_id != job.id), default=0)
 
     def note(self, record: SlurmRecord, first: int, nodes: Bitmap) -> None:
-        """A component was planned; of one with several partitions the earliest counts."""
+        """Note the plan of a component; of one with several partitions the earliest counts."""
         assert record.job.het is not None
         of_job = self._found.setdefault(record.job.het[0], {})
         before = of_job.get(record.job.id)
@@ -52,7 +52,7 @@ class HetJobs:
             of_job[record.job.id] = Component(record, first, nodes)
 
     def ready(self, leader: int | None = None) -> Iterator[list[Component]]:
-        """The components of each job (or of that of `leader`) that can start now, in the order they were looked at."""
+        """Yield the components of each job (or that of `leader`) that can start now, in the order they were tried."""
         for number in list(self._found) if leader is None else [leader]:
             found = list(self._found.get(number, {}).values())
             het = found[0].record.job.het if found else None

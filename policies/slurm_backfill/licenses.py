@@ -36,7 +36,7 @@ class PlannedLicenses:
                 own.add(first, last, count)
 
     def short_until(self, record: SlurmRecord, start: int, end: int) -> int:
-        """The end of the last stretch of [start, end] with too few licenses for the record's job, 0 if none is."""
+        """Return the end of the last stretch of [start, end] with too few licenses for the record's job, or 0."""
         latest = 0
         for name, count in record.job.licenses:
             profiles = [self.left[name]]
@@ -51,7 +51,7 @@ class PlannedLicenses:
         return latest
 
     def take(self, record: SlurmRecord, begin: int, end: int) -> None:
-        """The record's job is planned, or started, over [begin, end)."""
+        """Take the licenses of the record's job, which is planned or started, over [begin, end)."""
         for name, count in record.job.licenses:
             rest = count
             own = self.kept.get(record.reservation, {}).get(name) if record.reservation is not None else None

@@ -33,18 +33,18 @@ class NodePlans:
 
     @property
     def full(self) -> bool:
-        """Whether the node space has as many segments as it may."""
+        """True if the node space has as many segments as it may."""
         return self.space.full
 
     @property
     def put_behind(self) -> bool:
-        """Whether a plan had to begin later than the future test says, because of another plan."""
+        """True if a plan had to begin later than the future test says, because of another plan."""
         return self.search.put_behind
 
     def find(
         self, record: SlurmRecord, limit: int, *, begin: int = 0, now_only: bool = False, put_off: int | None = None
     ) -> Found | None:
-        """Where the record's job goes (`Search.find`)."""
+        """Return where the record's job goes (`Search.find`)."""
         return self.search.find(record, limit, self.space, begin=begin, now_only=now_only, put_off=put_off)
 
     def take(self, begin: int, end: int, nodes: Bitmap) -> None:
@@ -64,7 +64,7 @@ class NodePlans:
         return min(taken, default=None)
 
     def could_start(self, record: SlurmRecord, limit: int) -> bool:
-        """Whether the record's job would fit now, beside what is planned, for `limit` seconds."""
+        """Return True if the record's job would fit now, beside what is planned, for `limit` seconds."""
         free = self.windows.get(limit)
         if free is None:
             free = self.view.available() & self.space.free_over(self.now, self.now + limit)

@@ -82,7 +82,7 @@ class Search:
         self, record: SlurmRecord, limit: int, space: Space, *,
         begin: int = 0, now_only: bool = False, put_off: int | None = None,
     ) -> Found | None:  # fmt: skip
-        """Where the record's job, running `limit` seconds, goes beside what `space` holds; None where nowhere.
+        """Return where the record's job, running `limit` seconds, goes beside what `space` holds; None where nowhere.
 
         Parameters
         ----------
@@ -150,24 +150,23 @@ class Search:
         return None
 
     def _slot(self, start: int, limit: int) -> tuple[int, int]:
-        """What a plan from `start` on takes out of the node space: from when to when."""
+        """Return begin and end of what a plan from `start` on takes out of the node space."""
         first = start // self.resolution * self.resolution
         return first, max(self.end_of(start + limit), first + self.resolution)
 
     def end_of(self, time: int) -> int:
-        """The end of what lasts till then, as the node space has it: a multiple of bf_resolution."""
+        """Return `time` as an end in the node space: a multiple of bf_resolution."""
         return (time + (self.resolution - 1 if self.from_try else 0)) // self.resolution * self.resolution
 
     def _is_open(self, space: Space, start: int, limit: int, nodes: Bitmap) -> bool:
-        """Whether no earlier plan needs one of `nodes` while a plan from `start` on would."""
+        """Return True if no earlier plan needs one of `nodes` while a plan from `start` on would."""
         first, last = self._slot(start, limit)
         return nodes & space.free_over(first, last - 1) == nodes
 
     def _tries_reserved(
         self, record: SlurmRecord, space: Space, base: Bitmap, at: int, limit: int
     ) -> Iterator[tuple[int, int, Bitmap]]:
-        """As `NodeSpace.openings`, where what may be used from when on is a matter of reservations, of nodes others
-        have to themselves, or of planned licenses."""
+        """Yield as `NodeSpace.openings` does, but heed reservations, nodes of exclusive users, or planned licenses."""
         view, res = self.view, self.resolution
         while at:
             access = view.access(record, at, limit)
@@ -189,7 +188,7 @@ class Search:
             yield start, at, free
 
     def _overdue(self, predicted: int) -> int:
-        """A predicted start that is already past: the job in the way is over its limit and will be killed."""
+        """Return the start to plan with; a predicted start is past if the job in the way is over its limit."""
         if predicted >= self.now:
             return predicted
         return max(predicted + self._too_late, self.now + 1)

@@ -27,7 +27,7 @@ class Watched:
     unseen, seen
         The flags of the kernel while no plan of its job has been seen, and once one has.
     array
-        The array whose task its job is, in the partition and the reservation of the record; None: of none.
+        The array of its job, in the partition and the reservation of the record; None for a job of none.
     limited, shown
         The number of the limits that hold it, and that of the one it shows (`slurmsim.kernel.cycle.Queue`).
     refused
@@ -54,15 +54,15 @@ class Watched:
 
 
 EDITED = -1  # in place of the number of a limit: nothing known holds
-NOBODY = Watched(-1, 0, 0, 0, None, limited=-1, shown=0)  # in the place of one that is not known yet
+NOT_KNOWN = Watched(-1, 0, 0, 0, None, limited=-1, shown=0)  # in the place of one that is not known yet
 
 
 class WalkedQueue:
-    """The records of one queue, of which a cycle finds nearly all where the one before left them.
+    """The records of one queue. A cycle finds nearly all of them where the one before left them.
 
-    In the first 6,000 jobs of a year like Titan's a cycle has 85 records, of which 74 begin the queue as before:
-    telling the kernel of all of them took a tenth of the first 20,000 jobs, of those that are new 3 %. Where priorities
-    are worked out anew thousands of records change places, and only their places are told.
+    In the first 6,000 jobs of a year like Titan's a cycle has 85 records, and 74 of them begin the queue as before.
+    Telling the kernel of all records took a tenth of the time of the first 20,000 jobs; telling of new ones takes 3 %.
+    When priorities are worked out anew thousands of records change places, and only their places are told.
 
     Parameters
     ----------
@@ -89,11 +89,11 @@ class WalkedQueue:
         self._restated: dict[SlurmRecord, int] = {}  # the limit it shows now, or EDITED
 
     def looked_at(self, at: int) -> None:
-        """Somebody decides about record `at`, whose plan may be seen from then on, or no more."""
+        """Note that the cycle itself decides record `at`; its plan may be shown from then on, or no longer."""
         self._looked_at.append(self.records[at])
 
     def refused(self, at: int, flags: int) -> None:
-        """A start of record `at` was tried, and a limit forbade it: `flags` say so from now on."""
+        """Take note that a limit forbade a start of record `at`: `flags` say so from now on."""
         self.ones[at].refused = flags
 
     def restated(self, edited: Iterable[SlurmRecord], said: Iterable[tuple[SlurmRecord, int]]) -> None:
@@ -120,7 +120,7 @@ class WalkedQueue:
         self._restated.clear()
 
     def follow(self, records: Sequence[SlurmRecord], look_at: Callable[[SlurmRecord], Watched]) -> None:
-        """The queue is `records` now; `look_at` tells of those that are new in it."""
+        """Replace the queue by `records`; `look_at` tells of those that are new in it."""
         known = self.known
         for record in self._looked_at:
             self._tell(record, known[record])
@@ -146,9 +146,9 @@ class WalkedQueue:
         self.records = now
 
     def _find(self, now: list[SlurmRecord], first: int, last: int, last_before: int) -> tuple[list[Watched], list[int]]:
-        """What is known of the records from `first` to before `last`, and which of them are new, counted from `first`.
+        """Return what is known of the records from `first` to before `last`, and the new ones, counted from `first`.
 
-        Most stand one behind the other as before, where nobody has to be looked up.
+        Most records stand one behind the other as before, and need no look-up.
         """
         known, before, ones, self._times = self.known, self.records, self.ones, self._times + 1
         there: list[Watched] = []
@@ -167,7 +167,7 @@ class WalkedQueue:
                 one = known.get(record)
                 if one is None:
                     new.append(at - first)
-                    there.append(NOBODY)
+                    there.append(NOT_KNOWN)
                     continue
             one.seen_in = self._times
             there.append(one)

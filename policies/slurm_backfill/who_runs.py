@@ -12,7 +12,7 @@ kernel = load("cycle")
 
 
 class WhoRuns:
-    """The jobs that run on whole nodes, of whom a cycle finds nearly all where the one before left them.
+    """The jobs that run on whole nodes. A cycle finds nearly all of them where the one before left them.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class WhoRuns:
         self._known: list[Any] = []
 
     def follow(self, nodes: WholeNodes) -> Any:
-        """The columns, after the kernel has heard who runs on `nodes` now."""
+        """Tell the kernel which jobs run on `nodes` now, and return the columns."""
         if nodes.n != self._n_nodes:
             self.columns, self._n_nodes, self._known = kernel.Running(nodes.n), nodes.n, []
         now: list[Any] = list(nodes.running)

@@ -33,7 +33,7 @@ class Attributes:
     values: dict[str, Value] = field(default_factory=dict)
 
     def find(self, key: str) -> Value | None:
-        """The value that counts for `key` (lower case), None when no spelling of it is given."""
+        """Return the value that counts for `key` (lower case), None when no spelling of it is given."""
         return next((self.values[name] for name in SPELLINGS.get(key, (key,)) if name in self.values), None)
 
     def get(self, key: str) -> Any:
@@ -42,30 +42,30 @@ class Attributes:
         return self.table[key].default if value is None else value.typed
 
     def given(self, key: str) -> bool:
-        """True if a line (its own or a DEFAULT one) gives `key`."""
+        """Return True if a line (its own or a DEFAULT one) gives `key`."""
         return self.find(key) is not None
 
     def text(self, key: str) -> str:
-        """`key` as written, "" when not given."""
+        """Return `key` as written, "" when not given."""
         value = self.find(key)
         return "" if value is None else value.text
 
     def place_of(self, key: str) -> Place:
-        """Where `key` is given, else where the object is."""
+        """Return where `key` is given, else where the object is."""
         value = self.find(key)
         return self.place if value is None else value.place
 
     def over(self, defaults: Attributes) -> Attributes:
-        """These attributes on top of `defaults`, each spelling on its own."""
+        """Return these attributes on top of `defaults`, each spelling on its own."""
         return Attributes(self.table, self.place, {**defaults.values, **self.values})
 
     def without(self, keys: Container[str]) -> Attributes:
-        """These attributes, but `keys`."""
+        """Return these attributes without `keys`."""
         kept = {key: value for key, value in self.values.items() if key not in keys}
         return Attributes(self.table, self.place, kept)
 
     def settled(self) -> Attributes:
-        """The same, each meaning under one key: an override then wins whatever spelling the file or it has."""
+        """Return the same, each meaning under one key: an override then wins whatever spelling the file or it has."""
         meanings = {key: value for key in SPELLINGS if (value := self.find(key)) is not None}
         plain = self.without({name for names in SPELLINGS.values() for name in names})
         return Attributes(self.table, self.place, {**plain.values, **meanings})

@@ -28,11 +28,11 @@ class Given:
     n_nodes: int
 
     def text(self, key: str) -> str:
-        """`key` as written; "" when it is not set."""
+        """Return `key` as written; "" when it is not set."""
         return self.settings[key].text if key in self.settings else ""
 
     def words(self, key: str) -> frozenset[str]:
-        """The words of a comma list as written, lower case."""
+        """Return the words of a comma list as written, lower case."""
         return frozenset(word.lower() for word in split_words(self.text(key)))
 
 
@@ -70,7 +70,7 @@ def check_hosts(lines: Iterable[ConfLine], report: Report) -> None:
 
 
 def check_power_action(line: ConfLine, report: Report) -> None:
-    """A PowerAction line says where the action runs."""
+    """Check that a PowerAction line says where the action runs."""
     given = {pair.key.lower(): pair.value.lower() for pair in line.pairs}
     if given.get("location") not in ("slurmctld", "slurmd"):
         report.fatal_in_strict(line.place, "PowerAction", line.pairs[0].value,
@@ -92,7 +92,7 @@ def _number(text: str) -> int:
 
 
 def _ports(given: Given) -> bool:
-    """A port, or a first and a higher last one."""
+    """Return True for a port, or a first and a higher last one."""
     found = re.fullmatch(r"([1-9][0-9]{0,17})(?:-([0-9]{1,18}))?", given.text("SlurmctldPort"))
     return found is None or (found[2] is not None and int(found[2]) <= int(found[1]))
 
@@ -110,7 +110,7 @@ def _ids(given: Given) -> bool:
 
 
 def _too_long(name: str, since: str = OLDEST) -> Callable[[Given], bool]:
-    """A sub-option of SchedulerParameters above its bound, fatal from `since` on."""
+    """Return a sub-option of SchedulerParameters above its bound, fatal from `since` on."""
 
     def broken(given: Given) -> bool:
         pairs = [word.partition("=") for word in given.words("SchedulerParameters")]
@@ -121,13 +121,13 @@ def _too_long(name: str, since: str = OLDEST) -> Callable[[Given], bool]:
 
 
 def _own_state(given: Given) -> bool:
-    """A word of HealthCheckNodeState that stands alone, beside others."""
+    """Return True if a word of HealthCheckNodeState that has to stand alone has others beside it."""
     words = given.words("HealthCheckNodeState")
     return len(words) > 1 and bool(words & {"start_only", "reboot_only"}) and not earlier(given.release, "26.05")
 
 
 def _without_database(given: Given) -> bool:
-    """A TRES that only slurmdbd can number."""
+    """Return True for a TRES that only slurmdbd can number."""
     named = given.words("AccountingStorageTRES") - {"fs/disk"}
     return given.options["AccountingStorageType"] == "accounting_storage/none" and any("/" in word for word in named)
 

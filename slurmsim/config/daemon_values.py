@@ -1,7 +1,7 @@
 """What slurmctld takes as the value of a key, release by release: words, plug-ins and ranges, one row an option.
 
-Only keys stand here whose values slurmsim itself reads as plain text or as any number. slurmctld ends on a value that
-its row does not allow; ``slurmsim check --strict`` refuses it, and without --strict it is a warning.
+The keys here are those that slurmsim itself reads as plain text or as any number. slurmctld ends on a value that the
+key's row does not allow; ``slurmsim check --strict`` refuses it, and without --strict it is a warning.
 
 A word is written ``word``, ``word@24.05-`` (since that release), ``word@-23.11`` (up to that release) or
 ``word@24.11-24.11``. Words and plug-ins are those of the eight releases 22.05 to 26.05.
@@ -65,7 +65,7 @@ class Takes:
     ours: bool = False
 
     def refused(self, text: str, typed: object, release: str) -> str:
-        """Why slurmctld of `release` ends on `text`, read as `typed`; "" where it does not."""
+        """Return why slurmctld of `release` ends on `text`, read as `typed`; "" where it does not."""
         if earlier(release, self.since or OLDEST) or (self.until and not earlier(release, self.until)):
             return ""
         if not self.words and not self.pattern:
@@ -85,11 +85,11 @@ class Takes:
         return ""
 
     def known_somewhere(self, text: str, typed: object) -> bool:
-        """Whether a release, or slurmsim on purpose, takes `text`."""
+        """Return True if a release, or slurmsim on purpose, takes `text`."""
         return self.ours or any(not self.refused(text, typed, release) for release in RELEASES)
 
     def expected(self, release: str) -> str:
-        """What slurmctld of `release` takes, in a few words."""
+        """Return what slurmctld of `release` takes, in a few words."""
         if self.words:
             return f"one of {', '.join(self.allowed(release))}"
         if self.pattern:
@@ -97,7 +97,7 @@ class Takes:
         return f"at least {self.low}" if self.high is None else f"{self.low} to {self.high}"
 
     def allowed(self, release: str) -> Iterable[str]:
-        """The words of `release`, plug-ins with their type."""
+        """Yield the words of `release`, plug-ins with their type."""
         for entry in self.words.split():
             word, _, span = entry.partition("@")
             first, _, last = span.partition("-")
@@ -112,7 +112,7 @@ class Takes:
 
 
 def _names_off(release: str) -> bool:
-    """Whether what switches a plug-in off is itself a plug-in."""
+    """Return True if what switches a plug-in off is itself a plug-in."""
     return earlier(release, "23.11")
 
 

@@ -22,7 +22,7 @@ _TITLES: Mapping[str, str] = {"nodename": "NodeName lines", "partitionname": "Pa
 
 
 def tables() -> str:
-    """All tables as Markdown, without the markers."""
+    """Return all tables as Markdown, without the markers."""
     parts = ["## slurm.conf scalars", *_section(SCALARS.values())]
     parts += ["### Words in lists", "", "| key | word | status | why |", "|---|---|---|---|"]
     parts += [f"| {key} | {word} | {status} | {why} |" for (key, word), (status, why) in FLAG_NOTES.items()]
@@ -34,7 +34,7 @@ def tables() -> str:
 
 
 def rewrite(text: str) -> str:
-    """`text` with the part between the markers made anew."""
+    """Return `text` with the part between the markers made anew."""
     head, tail = text.partition(BEGIN)[0], text.partition(END)[2]
     return f"{head}{BEGIN}\n\n{tables()}\n{END}{tail}"
 

@@ -1,4 +1,4 @@
-"""Where the texts of a configuration come from: files, files whose texts are remembered, or texts remembered before."""
+"""The sources of a configuration's texts: files, files with remembered texts, or texts remembered before."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Files:
     """Files as they are."""
 
     def exists(self, path: Path) -> bool:
-        """Whether there is such a file."""
+        """Return True if there is such a file."""
         return path.exists()
 
     def text(self, path: Path, encoding: str = "utf-8", errors: str = "strict") -> str:
-        """The text of one (`slurmsim.input_file`). Raises OSError, UnicodeDecodeError."""
+        """Return the text of one (`slurmsim.input_file`). Raises OSError, UnicodeDecodeError."""
         return read_text(path, encoding, errors)
 
 
@@ -63,5 +63,5 @@ class Carried(Files):
 
 
 def name_in(folder: Path, path: Path) -> str:
-    """The name of a file among the texts of a folder."""
+    """Return the name of a file among the texts of a folder."""
     return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)

@@ -44,7 +44,7 @@ class Finding:
         return f"{where}{self.severity}: {setting}: {clipped(self.message)}{tail}"
 
     def as_error(self) -> ConfigError:
-        """The finding as the exception a caller sees."""
+        """Return the finding as the exception a caller sees."""
         return ConfigError(self.message, file=self.file, line=self.line, field=self.key, expected=self.expected or None)
 
 
@@ -80,11 +80,11 @@ class Report:
     seen: list[Seen] = field(default_factory=list)
 
     def error(self, place: Place, key: str, value: str, message: str, expected: str = "") -> None:
-        """The configuration is refused because of this."""
+        """Add an error: the configuration is refused because of it."""
         self.findings.append(Finding("error", place.file, place.line, key, value, message, expected))
 
     def warning(self, place: Place, key: str, value: str, message: str) -> None:
-        """The configuration is accepted, but something of it does not count as written."""
+        """Add a warning: the configuration is accepted, but a part of it does not count as written."""
         self.findings.append(Finding("warning", place.file, place.line, key, value, message))
 
     def note(self, place: Place, key: str, value: str, message: str) -> None:

@@ -46,7 +46,7 @@ def apply_gres_conf(lines: Iterable[ConfLine], table: NodeTable, report: Report)
 def _merge(
     spec: NodeSpec, devices: list[_Devices], told: set[tuple[str, int, int]], report: Report
 ) -> tuple[Gres, ...]:
-    """The node's GRES with the types gres.conf adds; each kind of mismatch is told once."""
+    """Return the node's GRES with the types gres.conf adds; each kind of mismatch is told once."""
     merged: list[Gres] = []
     for gres in spec.gres:
         mine = [d for d in devices if d.name == gres.name and (not gres.type or d.type in ("", gres.type))]
@@ -70,7 +70,7 @@ def _merge(
 
 
 def _devices(line: ConfLine, table: NodeTable, report: Report) -> _Devices | None:
-    """What one line describes; None for a line that names no GRES (``AutoDetect=off``) or is wrong."""
+    """Return what one line describes; None for a line that names no GRES (``AutoDetect=off``) or is wrong."""
     # read_attributes skips the pair that opens a line; here no key has that role
     opened = ConfLine(line.place, (Pair("gres.conf", ""), *line.pairs))
     attributes = read_attributes(opened, GRES_KEYS, report)
@@ -89,7 +89,7 @@ def _devices(line: ConfLine, table: NodeTable, report: Report) -> _Devices | Non
 
 
 def _nodes(attributes: Attributes, table: NodeTable, report: Report) -> tuple[str, ...]:
-    """Nodes of a line; a file that clusters share may name others."""
+    """Return nodes of a line; a file that clusters share may name others."""
     text, place = attributes.text("nodename"), attributes.place_of("nodename")
     if not text or text.upper() == "ALL":
         return tuple(table.nodes) if text else ()

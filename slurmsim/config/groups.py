@@ -16,7 +16,7 @@ _WITHOUT = "has no effect without --groups"
 
 
 def read_groups(files: Sequence[str]) -> Groups | None:
-    """Groups of each user: those that list the user, and the one of the user's own gid; None for no files.
+    """Return the groups of each user: those that list the user, and that of the user's gid; None for no files.
 
     Raises ConfigError with file and line.
     """
@@ -48,12 +48,12 @@ def read_groups(files: Sequence[str]) -> Groups | None:
 
 
 def check_groups(groups: Groups, cluster: ClusterSpec, report: Report) -> None:
-    """Warn about groups in AllowGroups nobody is in."""
+    """Warn about groups in AllowGroups that have no member."""
     known = frozenset().union(*groups.values())
     for p in cluster.partitions:
         for name in p.allow_groups:
             if name not in known:
-                report.warning(Place(), f"PartitionName={p.name} AllowGroups", name, "nobody is in this group")
+                report.warning(Place(), f"PartitionName={p.name} AllowGroups", name, "no user is in this group")
 
 
 def warn_missing_groups(report: Report) -> None:

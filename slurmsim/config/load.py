@@ -62,7 +62,7 @@ class Examination:
 def load_cluster(
     path: Path, overrides: Sequence[Override] = (), *, strict: bool = False, release: str = OLDEST, files: Files = DISK
 ) -> tuple[ClusterSpec, list[Finding]]:
-    """The cluster a slurm.conf describes, with gres.conf and topology.conf beside it.
+    """Return the cluster a slurm.conf describes, with gres.conf and topology.conf beside it.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def load_cluster(
     strict
         Refuse what the real daemons refuse (obsolete keys, no SlurmctldHost, …) instead of warning.
     release
-        Whose defaults hold: ``"22.05"`` to ``"26.05"``.
+        The Slurm release that sets the defaults: ``"22.05"`` to ``"26.05"``.
     files
         Where the texts come from.
 
@@ -135,7 +135,7 @@ def make_cluster(
     prefix: str = "n",
     findings: list[Finding] | None = None,
 ) -> ClusterSpec:
-    """A made-up cluster of equal nodes, for logs that come without a slurm.conf.
+    """Return a made-up cluster of equal nodes, for logs that come without a slurm.conf.
 
     Nodes are called `prefix` and a zero-padded number and belong to every partition, the first of which is the
     default; limits are wide open. Cores are handed out (CR_Core), memory too when `memory_mib` is given. Everything
@@ -182,7 +182,7 @@ def _build(
     conf: Sequence[ConfLine], gres: Sequence[ConfLine], topology: Sequence[ConfLine] | None,
     overrides: Sequence[Override], report: Report, shown: str,
 ) -> ClusterSpec | None:  # fmt: skip
-    """The cluster of parsed lines; None when the report has errors."""
+    """Return the cluster of parsed lines; None when the report has errors."""
     settings, objects = _sort_lines(conf, report)
     extra = _apply_overrides(settings, overrides, report)
     options = read_scalars(settings, report)
@@ -199,7 +199,7 @@ def _build(
             report.error(Place(), "--set PartitionName", "", f"no partition is called {name!r}{nearest(name, named)}")
     modes = frozenset(options["PreemptMode"])
     if options["SelectType"] == "select/linear":
-        modes -= {"GANG"}  # nobody takes turns
+        modes -= {"GANG"}  # no jobs take turns
     partitions = read_partitions(objects["partitionname"], extra["partitionname"], table, sets, report, modes)
     _check_billing(options, report)
     check_rules(settings, options, len(table.nodes), report)
@@ -219,7 +219,7 @@ def _build(
 def _switches(
     topology: Sequence[ConfLine] | None, table: NodeTable, report: Report, shown: str
 ) -> tuple[SwitchSpec, ...]:
-    """The switches of topology.conf; 22.05 to 24.11 take one without lines and have none."""
+    """Return the switches of topology.conf; 22.05 to 24.11 take one without lines and have none."""
     if topology is None or not (topology or earlier(report.release, "25.05")):
         report.error(Place(shown), "TopologyPlugin", "", "topology/tree needs a topology.conf beside slurm.conf")
     elif not topology:
@@ -306,7 +306,7 @@ def _override_line(key: str, value: str, shown: str) -> ConfLine:
 
 
 def _check_gres_types(table: NodeTable, types: Sequence[str], report: Report) -> None:
-    """A GRES that GresTypes does not name is no GRES to slurmctld."""
+    """Check that GresTypes names each GRES, as slurmctld does."""
     told: set[str] = set()
     for name, spec in table.nodes.items():
         for gres in spec.gres:
@@ -320,7 +320,7 @@ def _check_whole(
     settings: dict[str, Setting], objects: dict[str, list[ConfLine]], nodes: bool, partitions: bool, report: Report,
     file: Place,
 ) -> None:  # fmt: skip
-    """What a configuration as a whole must have."""
+    """Check what a configuration as a whole must have."""
     check_hosts(objects["slurmctldhost"], report)
     if "ClusterName" not in settings:
         report.fatal_in_strict(file, "ClusterName", "", 'missing; "cluster" is used')

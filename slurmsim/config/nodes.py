@@ -42,7 +42,7 @@ class NodeTable:
     future: set[str] = field(default_factory=set)
 
     def in_order(self) -> tuple[NodeSpec, ...]:
-        """All nodes that exist, in table order."""
+        """Return all nodes that exist, in table order."""
         return tuple(self.nodes[name] for name in sorted(self.nodes, key=natural_key))
 
 
@@ -87,7 +87,7 @@ def read_nodes(lines: Iterable[ConfLine], report: Report) -> NodeTable:
 
 
 def override_nodes(table: NodeTable, line: ConfLine, report: Report) -> None:
-    """Apply the attributes of one ``--set NodeName=LIST:…`` to nodes that exist, or add nodes whose size it says."""
+    """Apply the attributes of one ``--set NodeName=LIST:…`` to nodes that exist, or add nodes if it has sizes."""
     attributes = read_attributes(line, NODE_KEYS, report)
     cache: dict[str, tuple[Gres, ...]] = {}
     text = line.pairs[0].value
@@ -104,7 +104,7 @@ def override_nodes(table: NodeTable, line: ConfLine, report: Report) -> None:
 
 
 def _add_nodes(names: Iterable[str], attributes: Attributes, table: NodeTable, report: Report) -> None:
-    """New nodes behind the others; partitions with Nodes=ALL have them too."""
+    """Add new nodes behind the others; partitions with Nodes=ALL have them too."""
     template = _template("the new nodes", attributes, {}, report)
     number = 1 + max((spec.line for spec in table.nodes.values()), default=-1)
     for name in names:
@@ -169,7 +169,7 @@ def read_node_sets(lines: Iterable[ConfLine], table: NodeTable, report: Report) 
 
 
 def _set_nodes(text: str, table: NodeTable, place: Place, report: Report) -> tuple[set[str], tuple[str, ...]]:
-    """Nodes that a NodeSet lists, and its names that are no nodes; 22.05 has ALL for such a name."""
+    """Return nodes that a NodeSet lists, and its names that are no nodes; 22.05 has ALL for such a name."""
     if text.upper() == "ALL":
         return set(table.nodes), ("ALL",) if report.release == OLDEST else ()
     names, unknown = split_known(expand_names(text, place, "NodeSet", report) if text.strip() else (), table)
@@ -201,13 +201,13 @@ def known_nodes(text: str, table: NodeTable, place: Place, key: str, report: Rep
 
 
 def split_known(names: Iterable[str], table: NodeTable) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The existing nodes among `names`, each once, and the names that are no nodes; future nodes are in neither."""
+    """Return the existing nodes among `names`, each once, and the unknown names; future nodes are in neither."""
     once = tuple(dict.fromkeys(names))
     return tuple(n for n in once if n in table.nodes), tuple(n for n in once if n not in table.places)
 
 
 def _template(names: str, attributes: Attributes, cache: dict[str, tuple[Gres, ...]], report: Report) -> NodeSpec:
-    """The NodeSpec of one line, its name left out."""
+    """Return the NodeSpec of one line, its name left out."""
     sockets, cores, threads, cpus = _sizes(names, attributes, report)
     place = attributes.place
     core_spec = attributes.get("corespeccount")
@@ -265,7 +265,7 @@ def _sizes(names: str, attributes: Attributes, report: Report) -> tuple[int, int
 
 
 def _cpu_list(attributes: Attributes, cpus: int, report: Report) -> int:
-    """How many of `cpus` CPUs a CPUSpecList like ``0-1,4`` names."""
+    """Return how many of `cpus` CPUs a CPUSpecList like ``0-1,4`` names."""
     text = attributes.text("cpuspeclist")
     total = 0
     for part in text.split(",") if text else ():

@@ -94,11 +94,11 @@ class Option:
         return self.default
 
     def known_in(self, release: str) -> bool:
-        """Whether `release` accepts the key."""
+        """Return True if `release` accepts the key."""
         return not (self.since and earlier(release, self.since)) and not (self.gone and not earlier(release, self.gone))
 
     def parse(self, text: str) -> Any:
-        """The typed value. Raises ValueError(message, expected) for a text the kind does not allow."""
+        """Return the typed value. Raises ValueError(message, expected) for a text the kind does not allow."""
         value = KINDS[self.kind](text, self)
         if isinstance(value, int) and not isinstance(value, bool):
             low, high = self.low, self.high
@@ -108,7 +108,7 @@ class Option:
         return value
 
     def read(self, text: str) -> tuple[Any, str]:
-        """The typed value, and how it differs from what is written where slurmctld takes that ("" if it does not).
+        """Return the typed value, and how it differs from the text, if slurmctld takes that ("" if it does not differ).
 
         Raises ValueError(message, expected) for what slurmctld does not take either.
         """
@@ -125,13 +125,13 @@ class Option:
             return value, f"{error.args[0]}: {how}, as Slurm does"
 
     def refused(self, text: str) -> str:
-        """Why the real daemons refuse a value that slurmsim reads; "" where they do not."""
+        """Return why the real daemons refuse a value that slurmsim reads; "" where they do not."""
         if self.kind.startswith("memory") and has_memory_unit(text):
             return "slurmctld takes MiB without a unit here and does not start"
         return ""
 
     def is_off(self, text: str) -> bool:
-        """Whether a value leaves a not modelled feature switched off."""
+        """Return True if a value leaves a not modelled feature switched off."""
         return text.strip().lower() in self.off
 
 
@@ -144,12 +144,12 @@ class OutOfRange(ValueError):
 
 
 def earlier(release: str, other: str) -> bool:
-    """Whether `release` (``"22.05"``) came before `other`."""
+    """Return True if `release` (``"22.05"``) came before `other`."""
     return tuple(map(int, release.split("."))) < tuple(map(int, other.split(".")))
 
 
 def check_release(release: str) -> None:
-    """Raise ConfigError unless `release` is one whose defaults are known."""
+    """Raise ConfigError unless the defaults of `release` are known."""
     if release not in RELEASES and release not in VERSIONS:
         raise ConfigError(
             f"unknown Slurm release {release!r}", field="release", expected=f"one of {', '.join(RELEASES)}"
@@ -157,7 +157,7 @@ def check_release(release: str) -> None:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """A hint ``; did you mean X?`` for a misspelt word, "" when nothing is near."""
+    """Return a hint ``; did you mean X?`` for a misspelt word, "" when nothing is near."""
     by_lower = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.75)
     return f"; did you mean {by_lower[close[0]]}?" if close else ""
@@ -174,7 +174,7 @@ def parse_flag(text: str) -> bool:
 
 
 def split_words(text: str) -> tuple[str, ...]:
-    """A comma list without its empty items."""
+    """Return a comma list without its empty items."""
     return tuple(filter(None, (word.strip() for word in text.split(","))))
 
 
@@ -184,7 +184,7 @@ _LONG = 2**32 - 1
 
 
 def _count(text: str, option: Option) -> int:
-    """A number as Slurm's reader has it: 0x starts a hexadecimal one, 0 an octal one; k means 1,024.
+    """Return a number as Slurm's reader has it: 0x starts a hexadecimal one, 0 an octal one; k means 1,024.
 
     UNLIMITED is the most that the number's 16 or 32 bits hold.
     """
@@ -235,7 +235,7 @@ def _memory(text: str, _option: Option) -> int | None:
 
 
 def has_memory_unit(text: str) -> bool:
-    """True for a size with M, G or T, which commands take and slurm.conf does not."""
+    """Return True for a size with M, G or T, which commands take and slurm.conf does not."""
     return re.fullmatch(r"[0-9]{1,18}(?:\.[0-9]{1,18})?[mgt]b?", text, re.IGNORECASE) is not None
 
 
@@ -252,7 +252,7 @@ def _choice(text: str, option: Option) -> str:
 
 
 def _beginning(text: str, option: Option) -> str:
-    """The choice `text` begins with, as where Slurm compares no more letters than it has."""
+    """Return the choice `text` begins with, as where Slurm compares no more letters than it has."""
     for choice in option.choices:
         if text.upper().startswith(choice):
             return choice

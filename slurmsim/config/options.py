@@ -78,7 +78,7 @@ def _honoured(name: str, kind: str, default: Any, why: str = "", **more: Any) ->
 
 
 def _absent(name: str, why: str, *, off: tuple[str, ...] = (), kind: str = "text", **more: Any) -> Option:
-    """A key that would change schedules but is not modelled; `off` are the values that need no warning."""
+    """Return a key that would change schedules but is not modelled; `off` are the values that need no warning."""
     return Option(name, kind, Status.NOT_MODELLED, why, None, off=("", "(null)", *off), **more)
 
 
@@ -281,5 +281,5 @@ SCALARS: Mapping[str, Option] = {row.name.lower(): row for row in _ROWS}
 
 
 def find_scalar(key: str) -> Option | None:
-    """The row of a slurm.conf scalar, whatever its case; None for an unknown key."""
+    """Return the row of a slurm.conf scalar, whatever its case; None for an unknown key."""
     return SCALARS.get(key.lower())

@@ -154,7 +154,7 @@ def _nodes(
 
 
 def _oversubscribe(attributes: Attributes, report: Report) -> tuple[str, int]:
-    """The OverSubscribe word and how many jobs may share a resource."""
+    """Return the OverSubscribe word and how many jobs may share a resource."""
     text, place = attributes.text("oversubscribe") or "NO", attributes.place_of("oversubscribe")
     word, colon, count = text.upper().partition(":")
     if word not in ("NO", "EXCLUSIVE", "YES", "FORCE"):
@@ -204,7 +204,7 @@ def _contradictions(name: str, attributes: Attributes, report: Report) -> None:
 
 
 def _check_preempt_mode(name: str, attributes: Attributes, modes: frozenset[str], report: Report) -> None:
-    """A partition's own PreemptMode must be one the cluster can carry out."""
+    """Check that the cluster can carry out a partition's own PreemptMode."""
     text, place = attributes.text("preemptmode"), attributes.place_of("preemptmode")
     words = set(preempt_words(text))
     for word in sorted(words - {"OFF", "CANCEL", "GANG", "REQUEUE", "SUSPEND", "WITHIN", "PRIORITY"}):

@@ -24,7 +24,7 @@ _PLAIN = frozenset({
     "flag", "count", "count or unlimited", "minutes", "time", "duration", "memory", "memory or none", "memory limit",
     "choice", "exit codes", "seconds",
 })  # fmt: skip
-"""Kinds whose values hold no name."""
+"""Kinds with values that hold no name."""
 _PROGRAM = "/program"  # that there is one counts, not which
 # Words of lists that have no table of choices.
 _WORDS = {
@@ -47,16 +47,16 @@ class Renaming:
     left_out: dict[str, None] = field(default_factory=dict)
 
     def name(self, kind: str, text: str) -> str:
-        """The pseudonym of a name. Raises KeyError where it has none."""
+        """Return the pseudonym of a name. Raises KeyError where it has none."""
         found = self.names.get(kind, {})
         return found[text] if text in found else found[text.lower()]
 
     def type(self, text: str) -> str:
-        """The pseudonym of a type of GRES."""
+        """Return the pseudonym of a type of GRES."""
         return self.name("type", text)
 
     def hosts(self, text: str) -> str:
-        """A hostlist with other nodes; ALL and DEFAULT stay, names of node sets are replaced as such."""
+        """Return a hostlist with other nodes; ALL and DEFAULT stay, names of node sets are replaced as such."""
         if text.upper() in ("ALL", "DEFAULT", ""):
             return text
         words, sets = [], self.names.get("set", {})
@@ -89,12 +89,12 @@ class Renaming:
 
 
 def renamed_conf(lines: Iterable[ConfLine], names: Renaming) -> str:
-    """The text of a slurm.conf. Raises ConfigError for a value that has to stay and cannot be told without names."""
+    """Return the text of a slurm.conf. Raises ConfigError for a value that has to stay and may hold names."""
     return "".join(_line(line, names) for line in lines)
 
 
 def renamed_gres(lines: Iterable[ConfLine], names: Renaming) -> str:
-    """The text of a gres.conf: counts instead of devices."""
+    """Return the text of a gres.conf: counts instead of devices."""
     found = []
     for line in lines:
         values = {pair.key.lower(): pair.value for pair in line.pairs}
@@ -112,7 +112,7 @@ def renamed_gres(lines: Iterable[ConfLine], names: Renaming) -> str:
 
 
 def renamed_topology(lines: Iterable[ConfLine], names: Renaming) -> str:
-    """The text of a topology.conf."""
+    """Return the text of a topology.conf."""
     found = []
     for line in lines:
         values = {pair.key.lower(): pair.value for pair in line.pairs}
@@ -141,7 +141,7 @@ def _line(line: ConfLine, names: Renaming) -> str:
 
 
 def _object(line: ConfLine, opening: str, names: Renaming) -> str:
-    """A NodeName, PartitionName, DownNodes or NodeSet line."""
+    """Return a NodeName, PartitionName, DownNodes or NodeSet line."""
     table = LINE_TABLES[opening]
     if opening not in _OPENING:
         names.left_out[line.pairs[0].key] = None
@@ -165,7 +165,7 @@ def _opened(pair: Pair, kind: str, names: Renaming) -> str:
 
 
 def _of_object(option: Option | None, pair: Pair, names: Renaming) -> str | None:
-    """The value of a key of a line; None to leave it out."""
+    """Return the value of a key of a line; None to leave it out."""
     if option is None or option.status is not Status.HONOURED:
         return None
     if option.kind in _PLAIN:

@@ -171,12 +171,12 @@ def _check_memory(options: dict[str, Any], settings: Mapping[str, Setting], repo
 
 
 def preempt_words(text: str) -> tuple[str, ...]:
-    """The words of a PreemptMode in capitals, one spelling each."""
+    """Return the words of a PreemptMode in capitals, one spelling each."""
     return tuple(_SAME_MODE.get(word.upper(), word.upper()) for word in split_words(text))
 
 
 def _check_preemption(options: dict[str, Any], settings: Mapping[str, Setting], report: Report) -> None:
-    """Combinations of PreemptType and PreemptMode that slurmctld refuses, and those slurmsim does not model."""
+    """Report combinations of PreemptType and PreemptMode that slurmctld refuses or slurmsim does not model."""
     mode, kind = settings.get("PreemptMode"), settings.get("PreemptType")
     if options["PreemptType"] == "(null)":
         options["PreemptType"] = "preempt/none"

@@ -118,7 +118,7 @@ _ROWS: tuple[Option, ...] = (
     _idle("no_env_cache", "set", "scripts are not run"),
     _idle("nohold_on_prolog_fail", "set", "prologs do not fail"),
     _idle("permit_job_expansion", "set", "logs do not say who asked for more nodes"),
-    _absent("requeue_on_resume_failure", "set", "a --no-requeue job whose nodes do not come up ends NODE_FAIL"),
+    _absent("requeue_on_resume_failure", "set", "a --no-requeue job ends NODE_FAIL if its nodes do not come up"),
     _idle("requeue_setup_env_fail", "set", "scripts are not run"),
     _idle("salloc_wait_nodes", "set", "launching a job takes no time"),
     _idle("sbatch_wait_nodes", "set", "launching a job takes no time"),
@@ -141,7 +141,7 @@ def split_parameters(text: str) -> dict[str, str]:
 
 
 def merge_parameters(given: str, override: str) -> str:
-    """`given` with the sub-options of `override` replacing those of the same name; ``-name`` takes one away.
+    """Return `given` with the sub-options of `override` replacing those of the same name; ``-name`` takes one away.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def merge_parameters(given: str, override: str) -> str:
 
 
 def read_parameters(text: str, place: Place, report: Report) -> dict[str, str]:
-    """Checked sub-options by lower-cased name, as `ClusterSpec.scheduler_parameters` holds them.
+    """Return checked sub-options by lower-cased name, as `ClusterSpec.scheduler_parameters` holds them.
 
     Values are decimal numbers in range or words; flags map to "". What is bad is left out, so its default holds.
     """
@@ -181,7 +181,7 @@ def read_parameters(text: str, place: Place, report: Report) -> dict[str, str]:
 
 
 def _checked(option: Option, value: str, shown: str, place: Place, report: Report) -> str | None:
-    """The value as the spec keeps it; None when the default is used instead."""
+    """Return the value as the spec keeps it; None when the default is used instead."""
     if option.kind == "set":
         if value and value.lower() not in ("yes", "true", "1"):
             report.warning(place, _KEY, shown, "a flag takes no value; Slurm counts it as set")

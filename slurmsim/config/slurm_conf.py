@@ -49,7 +49,7 @@ class ConfLine:
 
 
 def read_conf(path: Path, files: Files = DISK) -> list[ConfLine]:
-    """All logical lines of a file and of the files it includes.
+    """Return all logical lines of a file and of the files it includes.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def read_conf(path: Path, files: Files = DISK) -> list[ConfLine]:
 
 
 def parse_conf(lines: Sequence[str] | str, name: str) -> list[ConfLine]:
-    """All logical lines of a configuration given as text; `name` stands for the file in errors.
+    """Return all logical lines of a configuration given as text; `name` stands for the file in errors.
 
     Raises
     ------

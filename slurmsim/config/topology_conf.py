@@ -16,7 +16,7 @@ from slurmsim.model.switch import SwitchSpec
 
 
 def read_topology(lines: Iterable[ConfLine], table: NodeTable, report: Report) -> tuple[SwitchSpec, ...]:
-    """The switches in the order of the file; what contradicts itself becomes an error in `report`."""
+    """Return the switches in the order of the file; what contradicts itself becomes an error in `report`."""
     found: dict[str, SwitchSpec] = {}
     places: dict[str, Place] = {}
     for line in lines:
@@ -42,7 +42,7 @@ def read_topology(lines: Iterable[ConfLine], table: NodeTable, report: Report) -
 
 
 def _nodes(attributes: Attributes, table: NodeTable, report: Report) -> tuple[str, ...]:
-    """The nodes of a switch. Slurm leaves out names that are no nodes, and ALL is such a name."""
+    """Return the nodes of a switch. Slurm leaves out names that are no nodes, and ALL is such a name."""
     if not attributes.text("nodes"):
         return ()
     place = attributes.place_of("nodes")

@@ -20,7 +20,7 @@ MODULES = ("amounts", "cycle", "limits", "picking", "placement", "priorities", "
 
 
 def source_hash() -> str:
-    """What an extension made from the sources in this folder carries."""
+    """Return what an extension made from the sources in this folder carries."""
     folder = Path(__file__).parent
     files = [folder / f"{name}.{kind}" for name in MODULES for kind in ("py", "pxd")]
     return sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()[:16]
@@ -28,7 +28,7 @@ def source_hash() -> str:
 
 @cache
 def load(name: str) -> Any:
-    """The module `name` of this package: its extension if there is one made from these very sources, else itself."""
+    """Return the module `name` of this package, or its extension if one was made from these very sources."""
     if find_spec(f"_slurmsim_{name}") is not None:
         try:
             extension = import_module(f"_slurmsim_{name}")
@@ -42,5 +42,5 @@ def load(name: str) -> Any:
 
 
 def compiled(name: str) -> bool:
-    """Whether `load` gives the extension."""
+    """Return True if `load` gives the extension."""
     return bool(load(name).__name__.startswith("_"))

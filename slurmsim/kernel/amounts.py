@@ -24,7 +24,7 @@ def begin(rates: Any, running: Any, rows: Any, rate: Any) -> None:
 
 
 def end(rates: Any, running: Any, rows: Any, rate: Any) -> None:
-    """It runs there no more. Where nobody does, no rounding is left behind."""
+    """Take a job that has ended out of `rows`. A row without jobs is set to zero, so that no rounding is left."""
     add(rates, rows, rate, -1.0)
     for k in range(len(rows)):
         row = rows[k]

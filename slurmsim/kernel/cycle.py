@@ -28,14 +28,14 @@ SIZE = 64  # of the table of a chunk
 ONE = 1
 
 NOTHING, START, ESTIMATE, PLANNED = 0, 1, 2, 3  # how a search ends
-ASKS = 1  # flag of a record: somebody else decides about it
+ASKS = 1  # flag of a record: the caller decides about it
 UNSEEN = 2  # a plan of it is to be seen
 SEEN = 4  # so is that there is none
 BARRED = 8  # it is passed over
 ALONE = 16  # what a plan of it would break is shown, looked at or not
 REFUSED = 32  # that a limit forbids its start has been said
 FOREIGN = 64  # beside ASKS: the kernel cannot tell where it goes
-UNLIMITED, UNKNOWN = -1, -2  # in place of the number of its limits: there are none, or somebody else judges by them
+UNLIMITED, UNKNOWN = -1, -2  # in place of the number of its limits: there are none, or the caller tests them
 # what a reservation does to jobs of a partition that are not in it: nothing, keep its nodes, or keep them all out
 UNTOUCHED, TOUCHED, CLOSED = 0, 1, 2
 MOST_MOVES = 11  # starts that reservations are asked about, one behind the other (`ReservationAccess`)
@@ -47,12 +47,12 @@ UNTOUCHED_, TOUCHED_, CLOSED_ = 0, 1, 2
 
 
 def zeros(n: int) -> array[int]:
-    """`n` integers of 64 bits, and no room beyond them: whatever looks for an index beyond an array sees it."""
+    """Return `n` integers of 64 bits, and no room beyond them: whatever looks for an index beyond an array sees it."""
     return array("q", (0,)) * n
 
 
 def first_from(values: array[int], low: int, n: int, x: int) -> int:
-    """The first of ``values[low:n]``, ascending, that is `x` or more."""
+    """Return the first of ``values[low:n]``, ascending, that is `x` or more."""
     high = n
     while low < high:
         middle = (low + high) >> 1
@@ -64,7 +64,7 @@ def first_from(values: array[int], low: int, n: int, x: int) -> int:
 
 
 def first_beyond(values: array[int], low: int, n: int, x: int) -> int:
-    """The first of ``values[low:n]``, ascending, that is more than `x`."""
+    """Return the first of ``values[low:n]``, ascending, that is more than `x`."""
     high = n
     while low < high:
         middle = (low + high) >> 1
@@ -90,7 +90,7 @@ def alike(before: list[Any], now: list[Any]) -> tuple[int, int]:
 
 
 def width_of(x: int) -> int:
-    """How many bits `x` has."""
+    """Return how many bits `x` has."""
     n = 0
     while x:
         x >>= 1
@@ -106,8 +106,8 @@ class Atoms:
     n
         Atoms there are. Atom a has the nodes ``begins[a]`` to ``begins[a] + sizes[a]``; ``order`` has them by position.
     bits, n_sets
-        The sets, `words` words each, of which the first `used` have the atoms there are and nobody looks at the
-        others; ``word`` and ``bit`` say where an atom stands in them.
+        The sets, `words` words each. The first `used` words have the atoms there are; the others are not read. ``word``
+        and ``bit`` are the place of an atom in them.
     """
 
     def __init__(self) -> None:
@@ -156,7 +156,7 @@ class Atoms:
                 a += 1
 
     def _weigh(self, chunk: int) -> None:
-        """The table of a chunk: how many nodes each of its sets has."""
+        """Fill the table of a chunk: how many nodes each of its sets has."""
         base = chunk * SIZE
         first = chunk * CHUNK
         self.table[base] = 0
@@ -192,7 +192,7 @@ class Atoms:
         self.used += 1
 
     def new_set(self) -> int:
-        """An empty set."""
+        """Return an empty set."""
         if self.n_sets == self.room:
             bits = self.bits
             self.room *= 2
@@ -240,7 +240,7 @@ class Atoms:
             self.bits[at + w] = self.bits[x + w] & self.bits[y + w]
 
     def meets(self, a: int, b: int) -> bool:
-        """Whether two sets have a node in common."""
+        """Return True if two sets have a node in common."""
         x, y = a * self.words, b * self.words
         for w in range(self.used):
             if self.bits[x + w] & self.bits[y + w]:
@@ -248,7 +248,7 @@ class Atoms:
         return False
 
     def within(self, a: int, b: int) -> bool:
-        """Whether set `b` has all that set `a` has."""
+        """Return True if set `b` has all that set `a` has."""
         x, y = a * self.words, b * self.words
         for w in range(self.used):
             if self.bits[x + w] & (self.bits[x + w] ^ self.bits[y + w]):
@@ -256,7 +256,7 @@ class Atoms:
         return True
 
     def gains(self, base: int, s: int, before: int) -> bool:
-        """Whether set `s` has nodes of `base` that `before` has not."""
+        """Return True if set `s` has nodes of `base` that `before` has not."""
         x, y, z = base * self.words, s * self.words, before * self.words
         for w in range(self.used):
             here = self.bits[x + w] & self.bits[y + w]
@@ -265,7 +265,7 @@ class Atoms:
         return False
 
     def equal(self, a: int, b: int) -> bool:
-        """Whether two sets are the same."""
+        """Return True if two sets are the same."""
         x, y = a * self.words, b * self.words
         for w in range(self.used):
             if self.bits[x + w] != self.bits[y + w]:
@@ -273,7 +273,7 @@ class Atoms:
         return True
 
     def _nodes_of(self, word: int, at: int) -> int:
-        """Nodes of `word`, which is word `at` of its set."""
+        """Return nodes of `word`, which is word `at` of its set."""
         found = 0
         base = at * (CHUNKS * SIZE)
         while word:
@@ -283,7 +283,7 @@ class Atoms:
         return found
 
     def count(self, s: int) -> int:
-        """Nodes of set `s`."""
+        """Return nodes of set `s`."""
         found = 0
         base = s * self.words
         for w in range(self.used):
@@ -292,7 +292,7 @@ class Atoms:
         return found
 
     def common(self, a: int, b: int) -> int:
-        """Nodes two sets have in common."""
+        """Return nodes two sets have in common."""
         found = 0
         x, y = a * self.words, b * self.words
         for w in range(self.used):
@@ -305,7 +305,7 @@ class Atoms:
         self.bits[s * self.words + self.word[a]] |= self.bit[a]
 
     def _place_of(self, node: int) -> int:
-        """Where in the order the atom of `node` stands."""
+        """Return where in the order the atom of `node` stands."""
         low, high = 0, self.n
         while low < high:
             middle = (low + high) >> 1
@@ -359,21 +359,21 @@ class Atoms:
             place += 1
 
     def make(self, runs: Sequence[tuple[int, int]]) -> int:
-        """A set of these runs (first, length)."""
+        """Return a set of these runs (first, length)."""
         s = self.new_set()
         for begin, size in runs:
             self.put_run(s, begin, size)
         return s
 
     def full(self) -> int:
-        """A set of all nodes."""
+        """Return a set of all nodes."""
         s = self.new_set()
         for a in range(self.n):
             self._put(s, a)
         return s
 
     def find_runs(self, s: int) -> int:
-        """Runs of consecutive nodes of set `s`, into `run_begins`, `run_sizes`, `run_at` (place in order); how many."""
+        """Write the runs of set `s` to `run_begins`, `run_sizes`, `run_at` (place in order); return how many."""
         n, base, inside = 0, s * self.words, False
         for place in range(self.n):
             a = self.order[place]
@@ -391,7 +391,7 @@ class Atoms:
         return n
 
     def runs(self, s: int) -> list[tuple[int, int]]:
-        """Runs of consecutive nodes of set `s` as (first, length)."""
+        """Return runs of consecutive nodes of set `s` as (first, length)."""
         return [(self.run_begins[i], self.run_sizes[i]) for i in range(self.find_runs(s))]
 
     def pick(self, s: int, of: int, need: int, least: int) -> None:
@@ -446,7 +446,7 @@ class Queue:
         self.limited, self.shown = zeros(self.room), zeros(self.room)
 
     def tell(self, slot: int, shape: int, limit: int, flags: int, limited: int, shown: int) -> None:
-        """What the record in `slot` is."""
+        """Set the record in `slot`."""
         if slot >= self.room:
             self._grow(slot)
         self.shapes[slot], self.lasting[slot], self.flags[slot] = shape, limit, flags
@@ -489,7 +489,7 @@ class Queue:
             self.limited[k], self.shown[k] = limited[k], shown[k]
 
     def next_news(self, at: int, rules: limits.Limits) -> int:
-        """The first record from `at` on that shows another limit than `rules` hold it to now; `n` if there is none.
+        """Return the first record from `at` on that shows another limit than holds it by `rules` now, else `n`.
 
         Which they hold it to is in `held` then. Records that are `BARRED` are not looked at.
         """
@@ -609,7 +609,7 @@ class Running:
                 self.begins[k], self.lengths[k] = begins[k], lengths[k]
 
     def _cut(self, at: int) -> None:
-        """A run begins or ends at `at`."""
+        """Cut at `at`, where a run begins or ends."""
         i = first_from(self.cuts, 0, self.n_cuts, at)
         if i < self.n_cuts and self.cuts[i] == at:
             self.uses[i] += 1
@@ -665,11 +665,11 @@ class Cycle:
     tests, stop_at, segments
         Of a `walk`: jobs tried so far, how many may be, and how many segments the node space may have.
     planned, most_planned, rejected
-        Plans made for tasks of each array, how many may be, and the array whose task was the last to get none, or -1.
+        Plans made for tasks of each array, how many may be, and the array of the last task that got none, or -1.
     expected
         When the first record is known to be planned for; -1: that is not known.
     end_of_walk, unsure
-        The last record that could still start beside what is planned; whether somebody else has to say if it could.
+        The last record that could still start beside what is planned; whether the caller has to tell if it could.
     tried, following
         The moment of an `opening`, and the one to try next (0: none); the nodes are `here`.
     covered, covers
@@ -734,7 +734,7 @@ class Cycle:
         self, up: Sequence[tuple[int, int]], idle: int, now: int, begin: int, end: int, linear: int, too_late: int,
         nodes: placement.Nodes | None, n_nodes: int, refusing: bool,
     ) -> None:  # fmt: skip
-        """A cycle begins, with the runs of nodes that are `up`; who runs is known (`hold`), or to `nodes`."""
+        """Begin a cycle with the runs of nodes that are `up`; `hold` or `nodes` know the running jobs."""
         atoms = self.atoms
         self.nodes = nodes
         self.serial += 1
@@ -760,7 +760,7 @@ class Cycle:
         self.put_behind = self.ragged = False
 
     def hold(self, running: Running, n_idle: int) -> int:
-        """These run. The set of the `n_idle` nodes without a job: those nobody holds; -1 if others than these."""
+        """Take over the running jobs; return the set of the `n_idle` nodes that no job holds, -1 if that is not so."""
         atoms, n = self.atoms, running.n
         while self.more < n:
             self._more_running()
@@ -834,7 +834,7 @@ class Cycle:
         self.asked.append(asked)
 
     def _set_of(self, number: int) -> int:
-        """The known set of that number, without nodes that are not up."""
+        """Return the known set of that number, without nodes that are not up."""
         s = self.made[number]
         if s < 0:
             s = self.atoms.make(self.known_runs[number])
@@ -843,7 +843,7 @@ class Cycle:
         return s
 
     def _soonest(self, shape: int, reach: int) -> int:
-        """An instant before which no share of the set `reach` can be had, as counting tells."""
+        """Return an instant before which no share of the set `reach` can be had, as counting tells."""
         assert self.nodes is not None
         if self.shape_bounded[shape] != self.serial:
             gone = self.nodes.enough_after(self.reach_nodes[: self._nodes_of(reach)], self.asked[shape])
@@ -857,7 +857,7 @@ class Cycle:
         return self.shape_bounds[shape]
 
     def _nodes_of(self, s: int) -> int:
-        """The nodes of set `s`, into `reach_nodes`; how many."""
+        """Write the nodes of set `s` to `reach_nodes`; return how many."""
         atoms = self.atoms
         n = 0
         for place in range(atoms.n):
@@ -976,7 +976,7 @@ class Cycle:
             self.atoms.keep(s, self.sets[k])
 
     def free_for(self, limit: int) -> int:
-        """The set of usable nodes no plan needs before now + `limit`, busy or not."""
+        """Return the set of usable nodes no plan needs before now + `limit`, busy or not."""
         for k in range(self.n_limits):
             if self.limits[k] == limit:
                 return self.free[k]
@@ -995,7 +995,7 @@ class Cycle:
         return s
 
     def could_start(self, shape: int, limit: int) -> bool:
-        """Whether the nodes a job of that shape needs are idle and in no plan's way for `limit` seconds."""
+        """Return True if the nodes a job of that shape needs are idle and in no plan's way for `limit` seconds."""
         reach = self._set_of(self.shape_reaches[shape])
         if self.nodes is not None:
             self.atoms.both(self.some, self.free_for(limit), reach)
@@ -1009,14 +1009,14 @@ class Cycle:
     # -- the running jobs -------------------------------------------------------------------------------------------
 
     def _releases(self) -> None:
-        """What is free once the first jobs are gone; the sets are made when somebody asks."""
+        """Count what is free once the first jobs are gone; the sets are made when they are read."""
         self.most[0] = self.atoms.count(self.idle)
         for k in range(self.n_running):
             self.most[k + 1] = self.most[k] + self.holds[k]
         self.n_after = 0
 
     def _after(self, p: int) -> int:
-        """The set of nodes free once the first `p` jobs are gone."""
+        """Return the set of nodes free once the first `p` jobs are gone."""
         atoms = self.atoms
         while self.n_after <= p:
             k = self.n_after
@@ -1032,7 +1032,7 @@ class Cycle:
         return self.after[p]
 
     def started(self, end: int, job_id: int, nodes: int) -> None:
-        """The job `job_id` runs on the set `nodes` until `end`, by its limit."""
+        """Take note that the job `job_id` runs on the set `nodes` until `end`, by its limit."""
         atoms = self.atoms
         atoms.remove(self.idle, nodes)
         if self.n_running == self.more:
@@ -1061,25 +1061,25 @@ class Cycle:
             self.after[k] = after[k]
 
     def _too_few(self, within: int, need: int, time: int) -> bool:
-        """Whether the future test on the set `within` would name an instant after `time`, as far as counting tells."""
+        """Return True if counting tells that the future test on the set `within` would end after `time`."""
         p = first_beyond(self.ends, 0, self.n_running, time)
         return self.most[p] < need or self.atoms.common(within, self._after(p)) < need
 
     def _next(self, at: int, reach: int) -> int:
-        """The first job from `at` on with a node of the set `reach`."""
+        """Return the first job from `at` on with a node of the set `reach`."""
         while at < self.n_running and not self.atoms.meets(self.held[at], reach):
             at += 1
         return at
 
     def _before(self, at: int, reach: int) -> int:
-        """The last job before `at` with a node of the set `reach`, -1 if there is none."""
+        """Return the last job before `at` with a node of the set `reach`, -1 if there is none."""
         at -= 1
         while at >= 0 and not self.atoms.meets(self.held[at], reach):
             at -= 1
         return at
 
     def _first_with(self, need: int, mask: int) -> int:
-        """How many jobs must be gone for `need` nodes of the set `mask` to be free, -1 if that is never so.
+        """Return how many jobs must be gone for `need` nodes of the set `mask` to be free, -1 if that is never so.
 
         At the moments at which Slurm's future test looks (`NodeReleaseTimes.in_batches`).
         """
@@ -1106,7 +1106,7 @@ class Cycle:
         return self._batch_with(p, mask)
 
     def _batch_with(self, p: int, reach: int) -> int:
-        """The first such moment with the first `p` jobs gone, the last of which is on the set `reach`."""
+        """Return the first such moment with the first `p` jobs gone, the last of which is on the set `reach`."""
         if self.linear < 0:
             return p
         n = self.n_running
@@ -1133,7 +1133,7 @@ class Cycle:
     # -- the search -------------------------------------------------------------------------------------------------
 
     def find(self, shape: int, limit: int, begin: int, now_only: bool, put_off: int) -> int:
-        """Where a job of that shape goes beside what the node space holds; how the search ends.
+        """Return where a job of that shape goes beside what the node space holds; how the search ends.
 
         Parameters
         ----------
@@ -1166,7 +1166,7 @@ class Cycle:
         self, at: int, base: int, reach: int, need: int, most: int, limit: int, bound: int, now_only: bool,
         put_off: int,
     ) -> int:  # fmt: skip
-        """The tries from `at` on; the instant to try again from, 0: none."""
+        """Make the tries from `at` on; return the instant to try again from, 0 for none."""
         counts = self.nodes is None and not now_only
         self.segment, self.stop, self.least, p = -1, 0, -1, 0
         while at:
@@ -1188,7 +1188,7 @@ class Cycle:
         return 0
 
     def opening(self, base: int, at: int, limit: int, need: int, bound: int) -> bool:
-        """The first moment from `at` on at which something of `limit` seconds on `need` nodes of `base` might go.
+        """Find the first moment from `at` on for a job of `limit` seconds on `need` nodes of `base`.
 
         As `NodeSpace.openings` has it: `tried`, `following` and `here`, the nodes; False where there is none.
         """
@@ -1249,7 +1249,7 @@ class Cycle:
         return True
 
     def _meet(self, base: int) -> None:
-        """The nodes of `base` that are free in all segments from that moment on: `here`."""
+        """Set `here` to the nodes of `base` that are free in all segments from that moment on."""
         if self.segment == self.stop:
             self.atoms.copy(self.here, base)
             return
@@ -1258,7 +1258,7 @@ class Cycle:
             self.atoms.keep(self.here, self.sets[i])
 
     def _admitted(self, base: int, at: int, limit: int) -> bool:
-        """The same for a job of the shape searched for that is in no reservation; False where there is no such moment.
+        """Find the same for a job of the searched shape outside reservations; return False if there is no such moment.
 
         Source: `Search._tries_reserved` and `ReservationAccess`.
         """
@@ -1286,7 +1286,7 @@ class Cycle:
         return True
 
     def _come_back(self, at: int) -> None:
-        """What is tried next is the first end of a reservation after `at`, if that comes before (find_resv_end)."""
+        """Try the first end of a reservation after `at` next, if that comes before (find_resv_end)."""
         first = 0
         for i in range(len(self.reserved_ends)):
             end = self.reserved_ends[i]
@@ -1298,9 +1298,9 @@ class Cycle:
                 self.following = first
 
     def free_over(self, begin: int, end: int) -> int:
-        """The set of nodes free in every segment that ends after `begin` and begins no later than `end`.
+        """Return the set of nodes free in every segment that ends after `begin` and begins no later than `end`.
 
-        It is somebody else's at the next question.
+        The next question overwrites it.
         """
         self._free_over(begin, end, self.some)
         return self.some
@@ -1387,7 +1387,7 @@ class Cycle:
         atoms.pick(self.chosen, first, need - n, least - n)
 
     def _over_by(self, end: int) -> int:
-        """When a job that is to end by then is gone: one that is over its limit once it has been killed."""
+        """Return when a job that is to end by then is gone: one that is over its limit once it has been killed."""
         if self.linear < 0:  # (`Selector.begin`)
             return end if end > self.now else self.now + 1
         if end >= self.now:
@@ -1396,13 +1396,13 @@ class Cycle:
         return end if end > self.now else self.now + 1
 
     def _share(self) -> int:
-        """How many jobs must be gone for the shape searched for to fit on the set `some`, -1: it never does."""
+        """Return how many jobs must be gone for the shape searched for to fit on the set `some`, -1: it never does."""
         assert self.nodes is not None
         reach = self.reach_nodes[: self._nodes_of(self.some)]
         return self.nodes.future(reach, self.asked[self.shape], self.linear, False)
 
     def _is_open(self, nodes: int) -> bool:
-        """Whether no earlier plan needs one of the set `nodes` while one from `first` to `last` would."""
+        """Return True if no earlier plan needs one of the set `nodes` while one from `first` to `last` would."""
         if self.first >= self.end:
             return True
         i = first_beyond(self.times, 0, self.n, self.first) - 1
@@ -1419,15 +1419,15 @@ class Cycle:
     def watch(
         self, queue: Queue, groups: array[int], more_flags: array[int], planned: array[int], expected: int
     ) -> None:
-        """The records to walk.
+        """Set the records to walk.
 
         Parameters
         ----------
         queue
             The records.
         groups, more_flags
-            Their arrays by number, -1 of a record of none, and flags beyond those of the queue; both empty where nobody
-            is of an array.
+            Their arrays by number, -1 for a record of none, and flags beyond those of the queue; both empty without
+            arrays.
         planned
             How many plans each array has.
         expected
@@ -1438,12 +1438,12 @@ class Cycle:
         self.rejected, self.expected = -1, expected
 
     def walk(self, at: int, last: int) -> int:
-        """Plan the records from `at` to `last` in order; where it ends: at a record somebody else has to look at.
+        """Plan the records from `at` to `last` in order; return where it ends: at a record that the caller decides.
 
-        These are those with `ASKS`, that would start, or whose plan somebody sees and does not know. After each plan
-        those at the end that could start no more are left out; then `end_of_walk` is before `last`. Of those a limit
-        holds no plan is kept; who looks at them is told where it is another than they show. Where the record at the end
-        is one the kernel knows nothing of, the walk ends and is `unsure`: whoever knows says which is the last.
+        The caller decides a record with `ASKS`, one that would start, and one with a new plan that is shown. After each
+        plan the records at the end that can no longer start are left out; `end_of_walk` is then before `last`. No plan
+        is kept of a record that a limit holds; the caller is told if that limit is not the one it shows. If the kernel
+        does not know the record at the end, the walk ends and is `unsure`: the caller tells which record is the last.
         """
         self.searched = self.unsure = False
         while at <= last:
@@ -1516,17 +1516,17 @@ class Cycle:
         return NOTHING_ if held else (PLANNED_ if kind == PLANNED_ else NOTHING_)
 
     def _is_news(self, shape: int, lasting: int, flags: int) -> bool:
-        """Whether a search for a job that shows the limit that holds it might end otherwise than is known."""
+        """Return True if a search for a job that shows the limit that holds it might end otherwise than is known."""
         if self.could_start(shape, lasting):  # and would be refused again
             return flags & REFUSED_ == 0 or not self.refusing or flags & SEEN_ != 0
-        return flags & UNSEEN_ != 0 or not self._gets_a_plan(shape, lasting)  # where it goes is nobody's business
+        return flags & UNSEEN_ != 0 or not self._gets_a_plan(shape, lasting)  # its nodes are not shown
 
     def _gets_a_plan(self, shape: int, limit: int) -> bool:
-        """Whether a search for a shape that cannot start now is sure to end with a plan, as far as counting tells.
+        """Return True if counting tells that a search for a shape that cannot start now ends with a plan.
 
-        The last segment goes on for ever, and begins within the window. If what it has free is enough once all jobs
-        are gone, which they are within the window, the search ends with a plan at the last moment it tries, if not
-        before: nothing is gained from there on, so that it finds free what the last segment has.
+        The last segment goes on for ever, and begins within the window. All jobs are gone within the window, too. If
+        what the last segment has free is enough then, the search ends with a plan at the last moment it tries, if not
+        before: nothing changes after that, so it finds free what the last segment has.
         """
         horizon, n, atoms = self.now + self.window, self.n_running, self.atoms
         if self.nodes is not None or self.n_reserved:
@@ -1556,7 +1556,7 @@ class Cycle:
         return self.gap
 
     def _last_startable(self, at: int, last: int) -> int:
-        """The last record after `at` that could still start now, as far as nodes and limits tell; `at` for none.
+        """Return the last record after `at` that could still start now, as far as nodes and limits tell; `at` for none.
 
         `unsure` if the kernel cannot tell whether that one could.
         """

@@ -14,7 +14,7 @@ CELLS_ = 4  # the same as C has it
 
 
 def zeros(n: int) -> array[int]:
-    """`n` integers of 64 bits."""
+    """Return `n` integers of 64 bits."""
     return array("q", (0,)) * n
 
 
@@ -28,9 +28,9 @@ class Limits:
     values
         What each column reads now.
     first, before, early, asked
-        Rows of a number begin at `first`; those asked before nodes are looked for end before `before`, that of the
-        least number of nodes before `early`, those of what the jobs ask for before `asked`; those of a plan follow, up
-        to the first of the next number.
+        Rows of a number begin at `first`. Rows tested before nodes are looked for end before `before`, the row of the
+        least number of nodes before `early`, and the rows of what the jobs ask for before `asked`. The rows of a plan
+        follow, up to the first row of the next number.
     """
 
     def __init__(self) -> None:
@@ -45,11 +45,11 @@ class Limits:
         self.n = 0
 
     def know(self, values: array[int]) -> None:
-        """What columns read from now on."""
+        """Set what the columns read from now on."""
         self.values = values
 
     def learn(self, rows: array[int], n_before: int, n_early: int, n_asked: int) -> None:
-        """The rows of one more number: the next from 0."""
+        """Add the rows of one more number: the next from 0."""
         k, size = self.n, len(rows)
         begin = self.first[k]
         if k + 1 == self.room:
@@ -81,7 +81,7 @@ class Limits:
             self.rows[i] = rows[i]
 
     def _broken(self, begin: int, end: int) -> int:
-        """The reason of the first row from `begin` to before `end` that is broken, 0 if none is."""
+        """Return the reason of the first row from `begin` to before `end` that is broken, 0 if none is."""
         for k in range(begin, end):
             at = k * CELLS_
             if self.values[self.rows[at]] + self.rows[at + 1] > self.rows[at + 2]:
@@ -89,26 +89,26 @@ class Limits:
         return 0
 
     def before(self, number: int) -> int:
-        """The limit that forbids to look for nodes, 0 for none."""
+        """Return the limit that forbids to look for nodes, 0 for none."""
         return abs(self._broken(self.first[number], self.before_[number]))
 
     def too_many_nodes(self, number: int) -> int:
-        """The node limit below the least number of nodes, 0 for none."""
+        """Return the node limit below the least number of nodes, 0 for none."""
         return abs(self._broken(self.before_[number], self.early_[number]))
 
     def planned(self, number: int) -> int:
-        """The limit that forbids a plan, 0 for none."""
+        """Return the limit that forbids a plan, 0 for none."""
         return abs(self._broken(self.asked_[number], self.first[number + 1]))
 
     def verdict(self, number: int, planned: bool) -> int:
-        """The first limit that what the jobs ask for breaks, or a plan where that is `planned`; 0 for none."""
+        """Return the first limit that what the jobs ask for breaks, or a plan where that is `planned`; 0 for none."""
         held = self._broken(self.first[number], self.asked_[number])
         if not held and planned:
             held = self._broken(self.asked_[number], self.first[number + 1])
         return abs(held)
 
     def bars(self, number: int) -> bool:
-        """Whether a limit forbids a start whatever nodes are free."""
+        """Return True if a limit forbids a start whatever nodes are free."""
         if self._broken(self.first[number], self.early_[number]):
             return True
         for k in range(self.early_[number], self.asked_[number]):

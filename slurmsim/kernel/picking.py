@@ -13,7 +13,7 @@ MANY = 256  # from more runs on they are better sorted than looked through for e
 
 
 def zeros(n: int) -> array[int]:
-    """`n` integers of 64 bits."""
+    """Return `n` integers of 64 bits."""
     return array("q", (0,)) * n
 
 
@@ -39,7 +39,7 @@ class Picker:
         self.n += 1
 
     def find(self, members: bytes) -> None:
-        """The maximal runs of the set: `n`, and where they begin and how long they are."""
+        """Find the maximal runs of the set: `n`, their begins and their lengths."""
         raw, n = members, len(members)
         self.n = 0
         begin = -1
@@ -59,12 +59,12 @@ class Picker:
             self._add(begin, 8 * n - begin)
 
     def runs(self, members: bytes) -> list[tuple[int, int]]:
-        """The maximal runs of the set as (first, length)."""
+        """Return the maximal runs of the set as (first, length)."""
         self.find(members)
         return [(self.begins[i], self.sizes[i]) for i in range(self.n)]
 
     def pick(self, members: bytes, need: int, least: int) -> list[tuple[int, int]] | None:
-        """`need` nodes as runs (first, length), in the order taken; the set has as many (`best_fit.pick_equal`).
+        """Return `need` nodes as runs (first, length), in the order taken; the set has as many (`best_fit.pick_equal`).
 
         The tightest run that holds all that is missing of `least`, the first of such; while none does, the longest
         whole. None where all are needed, no run holds them, and there are many: who can sort them is quicker.

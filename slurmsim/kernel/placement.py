@@ -20,12 +20,12 @@ NEAR_ = 255  # the lowest byte of a node's weight, less the GPUs that count
 
 
 def zeros(n: int) -> array[int]:
-    """`n` integers of 64 bits."""
+    """Return `n` integers of 64 bits."""
     return array("q", (0,)) * n
 
 
 def take(nodes: array[int], cpus: array[int], free_cpus: array[int], jobs: array[int]) -> int:
-    """A job has so many CPUs of each of the `nodes` from now on; `free_cpus` and `jobs` are of all nodes.
+    """Take so many CPUs of each of the `nodes` for a job; `free_cpus` and `jobs` are of all nodes.
 
     -1 where one of the nodes is none of these, else 0.
     """
@@ -39,7 +39,7 @@ def take(nodes: array[int], cpus: array[int], free_cpus: array[int], jobs: array
 
 
 def give_back(nodes: array[int], cpus: array[int], free_cpus: array[int], jobs: array[int]) -> int:
-    """It has them no more; on how many of the nodes others have jobs, -1 as for `take`."""
+    """Give them back; return on how many of the nodes other jobs run, -1 as for `take`."""
     n, shared = len(jobs), 0
     for i in range(len(nodes)):
         if nodes[i] < 0 or nodes[i] >= n:
@@ -105,9 +105,9 @@ class Nodes:
         self, free_cpus: array[int], free_mem: array[int], free_gres: array[int], is_open: array[int],
         jobs: array[int],
     ) -> None:  # fmt: skip
-        """What is free now, GRES kind by kind, which nodes a job may share or have, and how many jobs each has.
+        """Set what is free now, GRES kind by kind, which nodes a job may share or have, and how many jobs each has.
 
-        Nobody runs, until that is told.
+        No job runs until `runs` tells of one.
         """
         self.renew(free_cpus, free_mem, free_gres, is_open, jobs)
         self.n_jobs = self.n_gres = self.n_counts = 0
@@ -121,7 +121,7 @@ class Nodes:
         self.now_cpus, self.now_mem, self.now_gres, self.now_open = free_cpus, free_mem, free_gres, is_open
 
     def runs(self, end: int, whole: bool, columns: array[int]) -> None:
-        """A job runs until `end`; its columns are its nodes and, unless it has them whole, its CPUs and MiB of each.
+        """Add a job that runs until `end`; `columns` are its nodes and, unless it has them whole, CPUs and MiB of each.
 
         Jobs are told of in the order of their ends.
         """
@@ -143,7 +143,7 @@ class Nodes:
         self.n_jobs += 1
 
     def insert(self, at: int, end: int, whole: bool, columns: array[int]) -> None:
-        """As `runs`, but the job stands before the one at `at`; nobody has GRES."""
+        """Add a job as `runs` does, but before the one at `at`; no job has GRES."""
         self.runs(end, whole, columns)
         last = self.n_jobs - 1
         n = self.begins[last + 1] - self.begins[last]
@@ -165,7 +165,7 @@ class Nodes:
         self.ends[at], self.whole[at] = end, whole
 
     def has(self, kind: int, counts: array[int]) -> None:
-        """The job last told of has so much of that kind of GRES of each of its nodes."""
+        """Give the job added last so much of that kind of GRES of each of its nodes."""
         n = len(counts)
         if self.n_gres == self.gres_room or self.n_counts + n > self.count_room:
             self._more_gres(n)
@@ -208,12 +208,12 @@ class Nodes:
     # -- when ---------------------------------------------------------------------------------------------------------
 
     def fits(self, reach: array[int], asked: array[int]) -> bool:
-        """Whether a request fits now on the nodes `reach`, which ascend."""
+        """Return True if a request fits now on the nodes `reach`, which ascend."""
         self._present(reach, asked)
         return self._attempt(reach, asked)
 
     def place(self, reach: array[int], asked: array[int], free_cpus: array[int], free_mem: array[int]) -> bool:
-        """Whether a share without GRES fits on the nodes `reach`, which ascend and are open to it.
+        """Return True if a share without GRES fits on the nodes `reach`, which ascend and are open to it.
 
         What is free of all nodes is told here, and nothing else that was told of the present counts.
         """
@@ -229,7 +229,7 @@ class Nodes:
         return n > 0 and n >= asked[MIN_NODES_] and total >= asked[MIN_CPUS_] and self._tries(asked)
 
     def shares(self) -> tuple[list[int], list[int]]:
-        """`chosen` and `given` of the last request that fitted, as lists."""
+        """Return `chosen` and `given` of the last request that fitted, as lists."""
         nodes: list[int] = []
         cpus: list[int] = []
         for i in range(self.n_chosen):
@@ -238,7 +238,7 @@ class Nodes:
         return nodes, cpus
 
     def _present(self, reach: array[int], asked: array[int]) -> None:
-        """What is free of the nodes `reach`, and what they offer the request, is as it is now."""
+        """Set what is free of the nodes `reach`, and what they offer the request, to the present."""
         for i in range(len(reach)):
             node = reach[i]
             self.free_cpus[node], self.free_mem[node] = self.now_cpus[node], self.now_mem[node]
@@ -257,7 +257,7 @@ class Nodes:
             self.n_offering += cpus > 0
 
     def _enter(self, reach: array[int]) -> None:
-        """The nodes `reach` are those that matter until `_leave`; no job is known to touch one of them."""
+        """Let the nodes `reach` alone matter until `_leave`; no job is known to touch one of them."""
         for i in range(len(reach)):
             self.inside[reach[i]] = 1
         for k in range(self.n_jobs):
@@ -284,7 +284,7 @@ class Nodes:
         return found
 
     def enough_after(self, reach: array[int], asked: array[int]) -> int:
-        """The fewest jobs with which gone the nodes `reach` have the CPUs and the number of nodes asked for; -1: never.
+        """Return the fewest ended jobs after which `reach` has the CPUs and nodes asked for; -1: never.
 
         A request fits no sooner on these nodes, nor on some of them: what nodes offer only grows as jobs go.
         """
@@ -302,7 +302,7 @@ class Nodes:
         return found
 
     def _enough_offered(self, asked: array[int]) -> bool:
-        """Whether counting leaves it possible that the request fits."""
+        """Return True if counting leaves it possible that the request fits."""
         return self.total >= asked[MIN_CPUS_] and self.n_offering >= asked[MIN_NODES_]
 
     def _at_ends(self, reach: array[int], asked: array[int], each: bool) -> int:
@@ -352,7 +352,7 @@ class Nodes:
         return -1
 
     def _touches(self, k: int) -> bool:
-        """Whether job `k` has a node inside."""
+        """Return True if job `k` has a node inside."""
         if self.touched[k] < 0:
             self.touched[k] = 0
             for i in range(self.begins[k], self.begins[k + 1]):
@@ -367,7 +367,7 @@ class Nodes:
         return at
 
     def _release(self, first: int, last: int, asked: array[int]) -> int:
-        """The jobs from `first` to before `last` are gone: what their nodes inside offer is more."""
+        """Take the jobs from `first` to before `last` away, and count what their nodes inside offer then."""
         for k in range(first, last):
             if not self._touches(k):
                 continue
@@ -401,7 +401,7 @@ class Nodes:
     # -- where --------------------------------------------------------------------------------------------------------
 
     def _attempt(self, reach: array[int], asked: array[int]) -> bool:
-        """Whether the request fits on what is free; then `chosen` are its nodes (`best_fit.choose`).
+        """Return True if the request fits on what is free; then `chosen` are its nodes (`best_fit.choose`).
 
         When the first evaluation fails, nodes offering no more than 1, 2, 3, … CPUs are given up step by step.
         """
@@ -411,7 +411,7 @@ class Nodes:
         return self._tries(asked)
 
     def _tries(self, asked: array[int]) -> bool:
-        """Whether the request fits on the candidates; then `chosen` are its nodes."""
+        """Return True if the request fits on the candidates; then `chosen` are its nodes."""
         self.min_nodes, self.target_nodes, self.most_nodes = asked[MIN_NODES_], asked[TARGET_NODES_], asked[MAX_NODES_]
         self.min_cpus, self.least, self.exclusive = asked[MIN_CPUS_], asked[LEAST_CPUS_], asked[EXCLUSIVE_] != 0
         self.floor = 0 if asked[N_DEMANDS_] else self.least  # GRES may have lowered what nodes offer
@@ -443,7 +443,7 @@ class Nodes:
         return False
 
     def _offers(self, reach: array[int], asked: array[int]) -> None:
-        """The candidates are the nodes that offer something."""
+        """Make the nodes that offer something the candidates."""
         n = 0
         for i in range(len(reach)):
             node = reach[i]
@@ -477,7 +477,7 @@ class Nodes:
         return cpus
 
     def _share(self, node: int, cpus: int, mem: int, asked: array[int]) -> int:
-        """Of the free CPUs of a node those that are for the request, as its free memory goes; 0: too few."""
+        """Return those of the free CPUs of a node that are for the request, as its free memory goes; 0: too few."""
         mem_cpu, mem_node, whole_tasks = asked[MEM_CPU_], asked[MEM_NODE_], asked[WHOLE_TASKS_]
         if cpus < asked[NEED_CPUS_] or cpus <= 0:  # as most are, and divisions are dear
             return 0
@@ -497,7 +497,7 @@ class Nodes:
         return 0 if cpus < asked[NEED_CPUS_] or cpus <= 0 else cpus
 
     def _near(self, node: int, asked: array[int]) -> int:
-        """How many GPUs of a node count as near, -1 where it has too few of some GRES (`gres.preference`)."""
+        """Return how many GPUs of a node count as near, -1 where it has too few of some GRES (`gres.preference`)."""
         near = 0
         at = DEMANDS_
         for _ in range(asked[N_DEMANDS_]):
@@ -537,7 +537,7 @@ class Nodes:
         return self.rem_cpus <= 0 and self._enough(0) and self._choose()
 
     def _choose(self) -> bool:
-        """The nodes taken are the `chosen`."""
+        """Put the nodes taken into `chosen`; return True."""
         self.n_chosen = 0
         for p in range(self.n_left):
             if self.taken[p]:
@@ -546,7 +546,7 @@ class Nodes:
         return True
 
     def _find_sets(self) -> int:
-        """Maximal runs of neighbouring usable nodes of one weight; how many."""
+        """Return maximal runs of neighbouring usable nodes of one weight; how many."""
         n = 0
         is_open = False
         last = -2

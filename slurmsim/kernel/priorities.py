@@ -114,7 +114,7 @@ def _rank(
     level_fs: Any, rows: Any, starts: Any, above: Any, users: Any, is_user: Any, count: int, factors: Any,
     keys: Any, order: Any, spare: Any, first: Any, tied: Any, place: Any, again: Any,
 ) -> None:  # fmt: skip
-    """The same, with room for what it finds of each branch: the users ranked before its first, and if it ties.
+    """Rank, with room for what it finds of each branch: the users ranked before its first, and if it ties.
 
     And of each user: how many rank before it; and by that number, whether the one there shares the rank of the one
     before.
@@ -146,7 +146,7 @@ def changes(
     records: list[Any], weighted: Any, since: Any, branch: Any, priority: Any, fixed: Any, several: Any, factors: Any,
     now: int, w_age: float, max_age: float, w_fairshare: float, increase_only: bool,
 ) -> tuple[list[Any], list[int]]:  # fmt: skip
-    """Records whose priority at `now` is not the one they have, and the new ones, which `priority` has then, too.
+    """Return the records with another priority at `now`, and their new priorities; `priority` gets these, too.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ OPTIONAL_, TEXT_ = 1, 2  # the same for C
 
 
 def number_of(text: str | None, numbers: dict[str, int]) -> int:
-    """The number of `text`, the next one if it is new; None is the empty text."""
+    """Return the number of `text`, the next one if it is new; None is the empty text."""
     if text is None:
         text = ""
     elif not isinstance(text, str):
@@ -28,7 +28,7 @@ def split(
     rows: list[tuple[Any, ...]], begin: int, kinds: Any, integers: Any, valid: Any, codes: Any,
     numbers: list[dict[str, int]],
 ) -> None:  # fmt: skip
-    """The cells of all rows, row by row, as each row lies in one place.
+    """Split all rows into cells, row by row, as each row lies in one place.
 
     Parameters
     ----------

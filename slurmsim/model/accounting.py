@@ -59,7 +59,7 @@ class Qos:
     flags
         As sacctmgr spells them: DenyOnLimit, NoReserve, OverPartQOS, PartitionMaxNodes, UsageFactorSafe, NoDecay, …
     preempt
-        Names of the QOS whose jobs this one's may preempt.
+        Names of the QOS that jobs of this QOS may preempt.
     preempt_mode
         ``""`` (the cluster's), CANCEL, REQUEUE, SUSPEND, OFF or WITHIN.
     usage_factor
@@ -141,5 +141,5 @@ class Accounting:
     source: str = ""
 
     def qos_named(self, name: str) -> Qos | None:
-        """The QOS of that name."""
+        """Return the QOS of that name."""
         return next((q for q in self.qos if q.name == name), None)

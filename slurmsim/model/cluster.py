@@ -32,11 +32,11 @@ class ClusterSpec:
     groups
         Groups of each user who is in one; None where nothing is known of groups.
     release
-        The Slurm release whose decisions are made, where releases differ in them (`core.records.release_rules`).
+        The Slurm release to follow where decisions differ between releases (`core.records.release_rules`).
     watched
-        Somebody looks between passes, as a live cluster's users do: they see when every waiting job is expected to
-        start, also where that decides nothing, and when backfill comes, so that what its own plans make of its cadence
-        counts as well.
+        Users read the state between passes, as in a live cluster. They see the expected start of every pending job,
+        even where it decides nothing. They also see when backfill runs, so that the effect of its own plans on its
+        cadence counts as well.
     power
         What is known of watts; None where nothing is, and no job has an application.
     """

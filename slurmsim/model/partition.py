@@ -56,5 +56,5 @@ class PartitionSpec:
 
     @property
     def all_share(self) -> bool:
-        """Whether its jobs share cores whatever they ask for: FORCE with more than one a core."""
+        """True if its jobs share cores whatever they ask for: FORCE with more than one a core."""
         return self.oversubscribe == "FORCE" and self.oversubscribe_max > 1

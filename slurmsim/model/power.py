@@ -27,7 +27,7 @@ class PowerSpec:
     idle_mw
         What a node without a job draws that is not powered down; the paper charges none.
     cap_mw
-        The cap of every job to which nobody gives another one; None for none.
+        The cap of every job without a cap of its own; None for none.
     budget
         (from this second on, milliwatts), ascending; nothing is limited before the first. Empty: no budget.
     limit
@@ -50,19 +50,19 @@ class PowerSpec:
     boot_node_s: float = 0.01904
 
     def budget_at(self, now: int) -> int | None:
-        """The budget in force at `now`, milliwatts; None for none."""
+        """Return the budget in force at `now`, milliwatts; None for none."""
         at = bisect_right(self.budget, now, key=_begin)
         return self.budget[at - 1][1] if at else None
 
     def default_cap(self, lowest_mw: int) -> int:
-        """The cap of a job to which nobody gives another: no lower than its application has one."""
+        """Return the cap of a job without one of its own: no lower than the lowest of its application."""
         return max(self.full_mw if self.cap_mw is None else self.cap_mw, lowest_mw)
 
     def resize_s(self, before: int, after: int) -> float:
         """Seconds a job stands still when it goes from `before` nodes to `after`: t_c + t_b (equations 20 and 21).
 
-        Data move on a 3-D torus whose cuboid has `before` nodes when it grows. The paper has no formula for shrinking:
-        what the nodes that go hold moves into the cuboid that stays.
+        Data move on a 3-D torus; its cuboid has `before` nodes when it grows. The paper has no formula for shrinking:
+        the data of the nodes that go move into the cuboid that stays.
         """
         each, two_links = self.memory_mb, 2 * self.link_mb_s
         if after == before:
@@ -89,7 +89,7 @@ def milliwatts(text: str, field: str, least: float) -> int:
 
 
 def is_watts(text: str) -> bool:
-    """Whether that is a number, and no name of a file."""
+    """Return True if that is a number, and no name of a file."""
     try:
         float(text.removesuffix("W"))
     except ValueError:

@@ -24,7 +24,7 @@ class ResourceRequest:
     0 means all memory of each node (``--mem=0``). `n_tasks` 0 means ``-n`` was not given: one task a node, or
     `tasks_per_node` of them. `oversubscribe` is ``-s``, `exclusive` ``--exclusive``, `exclusive_user`
     ``--exclusive=user``, `unshared` ``OverSubscribe=NO`` of an update: it starts on empty nodes, if it names none, and
-    nobody follows it there. `min_cpus_per_node` is ``--mincpus``, what each node gives at least.
+    no later job joins it there. `min_cpus_per_node` is ``--mincpus``, what each node gives at least.
     `switches` is the count of ``--switches=n@t`` (0: not asked), `switch_wait_s` its time in
     seconds (None: max_switch_wait). `cpus_given` tells that ``-c`` was written, be it ``-c 1``.
     `spread` is ``--spread-job``. `sockets_per_node` matters to GRES per socket only. `tasks_per_socket` and

@@ -38,7 +38,7 @@ class ReservationSpec:
     licenses
         (name, count) kept for it.
     users, accounts
-        Who may use it; a leading ``-`` keeps somebody out.
+        The users and accounts that may use it; a name with a leading ``-`` may not.
     flags
         Canonical names, a subset of `FLAGS`.
     purge_comp_s
@@ -61,7 +61,7 @@ class ReservationSpec:
 
 
 def canonical_flag(word: str) -> str:
-    """The one spelling of a flag. Raises ValueError for a word that is none."""
+    """Return the one spelling of a flag. Raises ValueError for a word that is none."""
     flag = SYNONYMS.get(word.strip().upper(), word.strip().upper())
     if flag not in FLAGS and flag not in NOT_MODELLED:
         raise ValueError(f"unknown reservation flag {word!r}")

@@ -19,7 +19,7 @@ class Submission:
     job ids. `priority` is an explicitly set one; `hold` is ``-H``. `array_*`: this submission is one task of an
     array (the whole array is submitted as its tasks, in index order, at one instant); `array_limit` is ``%N``.
     `no_kill`: it survives the loss of a node. `kill_invalid`: --kill-on-invalid-dep, None for the cluster's setting.
-    `exempt`: TRES, and ``time``, whose limits do not count because an operator gave the job what it asks for.
+    `exempt`: TRES, and ``time``, without limits because an operator gave the job what it asks for.
     `site_factor` is what an administrator adds to its priority (priority/multifactor).
     `profile` is its application, where one is known.
     `het` are the id of the leader and the number of components of the heterogeneous job it is part of.

@@ -1,9 +1,9 @@
 """The policy port: what a scheduling policy sees, what it may decide, and where policies register.
 
 A policy is a class with a `schedule` generator. The controller calls it with a read-only view of the cluster and the
-time, carries out each decision as it is yielded and sends the outcome back into the generator (``ok = yield
-Start(job)``), so the view a policy continues with already shows what it decided. Mirrors nothing of Slurm's plugin API
-but its place: the entry-point name is what ``SchedulerType=sched/NAME`` selects.
+time. It carries out each decision as it is yielded and sends the outcome back into the generator (``ok = yield
+Start(job)``). So the view already shows the decision when the policy goes on. Of Slurm's plugin API only the place is
+the same: the entry-point name is what ``SchedulerType=sched/NAME`` selects.
 
 The view has layers, each with all of the one before; stop at the first that is enough:
 

@@ -65,11 +65,10 @@ class Policy:
         Functions a `Solve` of it may name, as ``package.module:function``. A solve that a snapshot still awaits is
         asked again only if its function is one of these: a snapshot is data and cannot name code.
     STATE
-        Attributes that a cluster taken up again from a snapshot must find as they were, holding plain values, job
-        ids or collections of them: when it was called last, whom it holds back. What can be worked out again from
-        the view is none.
+        Attributes that a snapshot keeps for a restart. They hold plain values, job ids or collections of them, such as
+        the time of the last call or the jobs held back. What follows from the view does not belong here.
     predictor
-        Who predicts run times to it (`JobView.expected_s`), by the option ``predictor`` of a policy that has it
+        The predictor of run times (`JobView.expected_s`), by the option ``predictor`` of a policy that has it
         (``OPTIONS = {"predictor": PREDICTOR}``). None: jobs are expected to use up their limits.
     discipline
         Who lets jobs into the queue, and in which order; None: all at once, by priority.
@@ -80,8 +79,8 @@ class Policy:
     budget_w
         The budget it wants the core to keep, watts, where the run says none; None for none.
     watched
-        Set by the host before `configure`: somebody looks between passes, as users of a live cluster do, so that
-        estimates matter which decide nothing.
+        Set by the host before `configure`: True if users read the state between passes, as in a live cluster.
+        Estimates that decide nothing matter then.
     """
 
     name: ClassVar[str] = ""
@@ -131,10 +130,10 @@ class Policy:
         return frozenset(self.SOLVERS) | {self.options[key] for key, one in self.OPTIONS.items() if one.code}
 
     def configure(self, scheduler_parameters: Mapping[str, str], start_time: int) -> None:
-        """Called once before the first pass with SchedulerParameters (names lower-cased, flags map to "")."""
+        """Take SchedulerParameters, once before the first pass (names lower-cased, flags map to "")."""
 
     def lacks(self, profile: Profile | None, full_w: float) -> str:
-        """Why it cannot decide for a job of that application (None: for any) on processors of `full_w` watts.
+        """Return why it cannot decide for a job of that application (None: for any) on processors of `full_w` watts.
 
         Empty if it can. A live cluster asks at its beginning and before it takes a job: an error in `schedule` ends a
         run, and must not end a cluster.
@@ -149,7 +148,7 @@ class Policy:
         return None
 
     def order(self, view: SlurmView, records: Sequence[SlurmRecord], now: int) -> Sequence[RecordView]:
-        """The order in which slurmctld's main scheduler walks `records`, given in priority order; the same ones.
+        """Return the order in which slurmctld's main scheduler walks `records`, given in priority order; the same ones.
 
         Asked at every pass of it, so only of a policy that is not event-driven.
         """

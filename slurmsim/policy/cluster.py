@@ -172,7 +172,7 @@ class ClusterView(Protocol):
         """Changes with every start, end, cancel, edit or node event, not with arrivals: the key of caches."""
 
     def fits(self, job: JobView) -> bool:
-        """Whether `job` could start now."""
+        """Return True if `job` could start now."""
 
     def earliest_start(self, job: JobView) -> int | None:
-        """When `job` could start alone, by the expected ends of running jobs; None while nodes are missing."""
+        """Return when `job` could start alone, by the expected ends of running jobs; None while nodes are missing."""

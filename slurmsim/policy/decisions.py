@@ -50,7 +50,7 @@ class StartTogether:
 
 @dataclass(slots=True)
 class Plan:
-    """Show that `job` is planned to start at `start` (on `nodes`), as squeue --start does; None: nobody can tell.
+    """Show that `job` is planned to start at `start` (on `nodes`), as squeue --start does; None: unknown.
 
     The trace gets every change of a `promise`; of mere estimates, which move at every pass, only the first.
     """
@@ -113,9 +113,9 @@ class Reconfigure:
     """Carry all `changes` out together, those that lower first. Outcome: done, or nothing has changed (False).
 
     All jobs that are resized in it stand still for twice the longest of their changes of size; while data move the
-    larger watts of each count. False where nodes or watts do not suffice, for a job that is suspended or boots, and for
-    another size of one whose data still move. Sizes and caps its application does not know are errors, as is another
-    size of one that is not malleable.
+    larger watts of each count. False if nodes or watts do not suffice, for a suspended or booting job, and for another
+    size of a job while its data move. A size or cap that its application does not know is an error, as is another size
+    of a job that is not malleable.
     """
 
     changes: Sequence[Change]

@@ -1,7 +1,8 @@
-"""Disciplines: who of the jobs that may start is let into the queue, and where in it he stands.
+"""Disciplines: which of the jobs that may start enter the queue, and their places in it.
 
-A policy that has one (`Policy.discipline`) sees only whom it lets in, in its order; nothing else changes for it. The
-core keeps the buffers and the places (`core/queue/buffers.py`): a discipline answers questions and remembers nothing.
+A policy with a discipline (`Policy.discipline`) sees only the jobs it lets in, in its order; nothing else changes for
+the policy. The core keeps the buffers and the places (`core/queue/buffers.py`): a discipline answers questions and
+remembers nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class Sight:
     time_limit_s
         Its limit, seconds; a year if it has none.
     user
-        Whose it is.
+        Its user.
     """
 
     n_nodes: int
@@ -41,12 +42,12 @@ class Discipline:
     limit: int | None = None
 
     def refusal(self, job: Sight) -> str:
-        """Why `job` never may be let in, as a reason Slurm has; empty if it may."""
+        """Return why `job` never may be let in, as a reason Slurm has; empty if it may."""
         return ""
 
     def ahead_s(self, job: Sight) -> int:
-        """How many seconds of waiting `job` is given when it enters the queue."""
+        """Return how many seconds of waiting `job` is given when it enters the queue."""
         return 0
 
     def check(self, n_nodes: int) -> None:
-        """It is to serve a cluster of `n_nodes`. Raises ConfigError if that makes no sense."""
+        """Raise ConfigError if it cannot serve a cluster of `n_nodes`."""

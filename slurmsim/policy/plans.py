@@ -69,9 +69,8 @@ class RequestView(Protocol):
 class PlannedRecord(RecordView, Protocol):
     """A record and its `request`; `shape` is what that was called up to release 0.5, warns, and goes with the next one.
 
-    `single`: it shares its fate with no other record but those of tasks of its array (not with one of the same job in
-    another partition), and asks for nothing but nodes and what is on them; `alone`: with none at all, and counting
-    nodes decides whether it fits.
+    `single`: its job has no other record and asks for nothing but nodes and what is on them; it may be a task of an
+    array. `alone`: it is `single`, is of no array, and counting nodes decides whether it fits.
     """
 
     @property
@@ -112,7 +111,7 @@ class WholeNodes(Protocol):
     @property
     def window_linear(self) -> int: ...
     def runs_of(self, job: JobView) -> Sequence[tuple[int, int]]:
-        """The nodes of a running job as runs (first, length)."""
+        """Return the nodes of a running job as runs (first, length)."""
 
 
 class SharedNodes(Protocol):
@@ -135,7 +134,7 @@ class SharedNodes(Protocol):
         """`slurmsim.kernel.placement.Nodes` as things are now: ask again after a start."""
 
     def serves(self, request: Any) -> bool:
-        """Whether it can say where a request goes."""
+        """Return True if it can say where a request goes."""
 
 
 class ReservedNodes(Protocol):
@@ -163,20 +162,20 @@ class PlansView(PoolsView, Protocol):
     """The cluster and what will come of it."""
 
     def available(self) -> Bitmap:
-        """Nodes that are neither down nor drained."""
+        """Return nodes that are neither down nor drained."""
 
     @property
     def free_nodes_or_mixed(self) -> int:
         """Usable nodes that are not taken whole."""
 
     def next_limit(self, now: int) -> int | None:
-        """The next instant after `now` at which a running job reaches its limit, None if there is none."""
+        """Return the next instant after `now` at which a running job reaches its limit, None if there is none."""
 
     def closed(self) -> Sequence[tuple[int, int, Bitmap]]:
         """Reservations and maintenance, now and to come: (start, end, nodes)."""
 
     def could_start(self, record: RecordView, within: Bitmap) -> bool:
-        """Whether the record's job would fit now on the nodes of `within`."""
+        """Return True if the record's job would fit now on the nodes of `within`."""
 
     def last_fitting(self, records: Sequence[RecordView]) -> int:
         """Index of the last of `records` that would fit into what is free now, as `pools` say, and that no limit bars.
@@ -185,10 +184,10 @@ class PlansView(PoolsView, Protocol):
         """
 
     def earliest_possible(self, record: RecordView) -> int:
-        """An instant before which no plan can let the record's job start, as far as counting nodes tells."""
+        """Return an instant before which no plan can let the record's job start, as far as counting nodes tells."""
 
     def too_few_by(self, record: RecordView, within: Bitmap, time: int) -> bool:
-        """Whether counting is enough to tell that `future` would name an instant after `time`."""
+        """Return True if counting is enough to tell that `future` would name an instant after `time`."""
 
     def future(
         self, record: RecordView, within: Bitmap, when: int = 0, limit: int = 0, following: int = 0
@@ -201,46 +200,46 @@ class PlansView(PoolsView, Protocol):
 
     @property
     def tests_from_try(self) -> bool:
-        """Whether the future test is about the instant it tries (Slurm 24.11), and not about any later one."""
+        """True if the future test is about the instant it tries (Slurm 24.11), and not about any later one."""
 
     def marks(self, kept: Bitmap) -> bool:
-        """Whether a cycle that has `kept` nodes for plans marks one of them: that is news to the next cycle."""
+        """Return True if a cycle that has `kept` nodes for plans marks one of them: that is news to the next cycle."""
 
     @property
     def minimum_extended(self) -> bool:
-        """Whether what is started with a minimum time gets as long a limit as the plans leave it (26.05)."""
+        """True if what is started with a minimum time gets as long a limit as the plans leave it (26.05)."""
 
     def whole_nodes(self) -> WholeNodes | None:
-        """Who holds which nodes, where all is whole nodes that jobs take by runs; None elsewhere.
+        """Return who holds which nodes, where all is whole nodes that jobs take by runs; None elsewhere.
 
         As it is now; it does not change as jobs start.
         """
 
     @property
     def only_whole(self) -> bool:
-        """Whether every job gets whole nodes: whatever it asks for, or because nobody asks for less."""
+        """True if every job gets whole nodes: because of the configuration, or because no job asks for less."""
 
     def shared_nodes(self) -> SharedNodes | None:
-        """The nodes, where the kernel places shares of them; None elsewhere."""
+        """Return the nodes if the kernel places shares of them; else None."""
 
     @property
     def changes(self) -> int:
         """How often who runs, until when, or which nodes are usable has changed: what was known of them is old then."""
 
     def reserved_nodes(self) -> ReservedNodes | None:
-        """The reservations as those who are in none see them; None where some are of parts of nodes."""
+        """Return the reservations as jobs in none of them see them; None if some are of parts of nodes."""
 
     # -- who must make way
 
     @property
     def preempts(self) -> bool:
-        """Whether jobs may have to make way for others."""
+        """True if jobs may have to make way for others."""
 
     def displaces(self, record: RecordView) -> bool:
-        """Whether somebody would make way for the record's job now."""
+        """Return True if preempting running jobs would let the record's job start now."""
 
     def preempting(self, record: RecordView) -> bool:
-        """Whether others were stopped for the record's job in this pass: it is tried in no other partition."""
+        """Return True if others were stopped for the record's job in this pass: it is tried in no other partition."""
 
     def keeps_nodes(self, job: JobView) -> bool:
-        """Whether the node space of backfill leaves out the nodes of running `job`."""
+        """Return True if the node space of backfill leaves out the nodes of running `job`."""

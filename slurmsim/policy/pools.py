@@ -45,13 +45,13 @@ class Pool(Protocol):
         """Note that `new` and `gone` were taken in; they are kept from the first such call on."""
 
     def turns(self, records: Sequence[RecordView]) -> Iterable[RecordView]:
-        """`records` in the order in which a pass is to take them, one when the one before is decided.
+        """Return `records` in the order in which a pass is to take them, one when the one before is decided.
 
         As they are, unless another policy stands between (`slurmsim_policies.cpu_hours`).
         """
 
     def fitting(self, units: int) -> list[RecordView]:
-        """Records of `pending` that need no more than so many units, in its order; only meaningful while `alike`."""
+        """Return the records of `pending` that need no more than so many units, in order; only while `alike`."""
 
     @property
     def generation(self) -> Hashable:
@@ -62,13 +62,13 @@ class Pool(Protocol):
         """Changes with node events and updates of jobs or partitions: what is known of a job does not survive them."""
 
     def fits(self, record: RecordView, within: Bitmap | None = None) -> bool:
-        """Whether the record's job could start now, if need be by preemption."""
+        """Return True if the record's job could start now, if need be by preemption."""
 
     # -- counting
 
     @property
     def counts(self) -> bool:
-        """Whether what jobs take here is interchangeable, so that counting units decides everything.
+        """True if what jobs take here is interchangeable, so that counting units decides everything.
 
         Every job needs a number of equal nodes, or of equal CPUs, out of the whole pool (`alike`), and there is no
         power budget; otherwise placement must be asked.
@@ -83,7 +83,7 @@ class Pool(Protocol):
         """Units free now on usable nodes, while `alike`."""
 
     def releases(self) -> Iterable[tuple[int, int, JobView]]:
-        """Running jobs as (`expected_end`, id, job), earliest first."""
+        """Return running jobs as (`expected_end`, id, job), earliest first."""
 
     @property
     def returning(self) -> Callable[[JobView], int]:
@@ -95,21 +95,21 @@ class Pool(Protocol):
     # -- watts
 
     def watts_left(self) -> CapacityProfile | None:
-        """What the power budget leaves from now on, milliwatts, as running jobs are expected to end; a copy.
+        """Return what the power budget leaves from now on, milliwatts, as running jobs are expected to end; a copy.
 
         None without a budget. Below zero where the budget will fall below what runs.
         """
 
     def watts_of(self, record: RecordView) -> int:
-        """What a start of the record's job takes of it, milliwatts, while it is not None."""
+        """Return what a start of the record's job takes of it, milliwatts, while it is not None."""
 
     # -- nodes
 
     def available(self) -> Bitmap:
-        """Usable nodes, busy or not."""
+        """Return usable nodes, busy or not."""
 
     def busy(self) -> Bitmap:
-        """Usable nodes with at least one job."""
+        """Return usable nodes with at least one job."""
 
     def closed(self) -> Sequence[tuple[int, int, Bitmap]]:
         """Reservations and maintenance, now and to come: (start, end, nodes)."""
@@ -129,4 +129,4 @@ class PoolsView(ClusterView, Protocol):
         """Independent parts of the cluster."""
 
     def records(self) -> Sequence[RecordView]:
-        """Every job in each of its partitions, in priority order; a list of its own."""
+        """Return every job in each of its partitions, in priority order; a list of its own."""

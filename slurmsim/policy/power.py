@@ -90,13 +90,13 @@ class PowerView(PoolsView, Protocol):
 
     @property
     def solving(self) -> bool:
-        """Whether an answer to a `Solve` is awaited."""
+        """True if an answer to a `Solve` is awaited."""
 
     def profile(self, job: JobView) -> Profile | None:
-        """What `job` says of its application; None for nothing."""
+        """Return the profile of the application of `job`, or None."""
 
     def shape(self, job: JobView) -> ShapeView:
-        """What running `job` has."""
+        """Return the shape of the running `job`."""
 
     def predicted_s(self, job: JobView) -> float:
         """Seconds `job` is expected to take on its most nodes at full power: predicted, else by its limit."""

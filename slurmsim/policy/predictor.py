@@ -53,7 +53,7 @@ class ChosenPredictor:
     predictor: type[Predictor] | None = None
 
     def make(self) -> Predictor | None:
-        """A new one, which knows nothing yet."""
+        """Return a new predictor, which knows nothing yet."""
         return None if self.predictor is None else self.predictor()
 
     def __str__(self) -> str:

@@ -17,7 +17,7 @@ from slurmsim.toml_file import Texts, texts_from
 GROUP = "slurmsim.policies"
 PREDICTORS = "slurmsim.predictors"
 REQUESTED = "requested"
-"""The predictor that needs nobody: jobs are expected to use up their limits."""
+"""The predictor that learns nothing: jobs are expected to use up their limits."""
 
 
 def policy_names() -> list[str]:
@@ -31,7 +31,7 @@ def predictor_names() -> list[str]:
 
 
 def load_policy(name: str) -> type[Policy]:
-    """The policy class registered as `name`.
+    """Return the policy class registered as `name`.
 
     Raises
     ------
@@ -47,13 +47,13 @@ def load_policy(name: str) -> type[Policy]:
 
 
 def load_predictor(name: str) -> type[Predictor]:
-    """The predictor class registered as `name`. Raises as `load_policy` does."""
+    """Return the predictor class registered as `name`. Raises as `load_policy` does."""
     found: type[Predictor] = _load(PREDICTORS, name, Predictor, "predictor", "predictor")
     return found
 
 
 def choose_predictor(text: str) -> ChosenPredictor:
-    """The predictor of that name; raises ConfigError and PolicyError as `load_policy` does."""
+    """Return the predictor of that name; raises ConfigError and PolicyError as `load_policy` does."""
     predictor = load_predictor(text)
     return ChosenPredictor(text, None if text == REQUESTED else predictor)
 
@@ -67,7 +67,7 @@ def _names(group: str) -> list[str]:
 
 
 def _load(group: str, name: str, base: type, kind: str, field: str) -> Any:
-    """The class an entry point of `group` names, a subclass of `base`."""
+    """Return the class an entry point of `group` names, a subclass of `base`."""
     offered = {point.value: point for point in entry_points(group=group) if point.name == name}
     if len(offered) > 1:
         raise ConfigError(f"several packages offer a {kind} {name!r}: {', '.join(sorted(offered))}",
@@ -97,7 +97,7 @@ class InstalledPolicy:
 
 
 def installed_policies() -> list[InstalledPolicy]:
-    """All installed policies by name, the broken ones among them; loads each and raises nothing."""
+    """Return all installed policies by name, the broken ones among them; loads each and raises nothing."""
     return [_installed(name) for name in policy_names()]
 
 
@@ -113,7 +113,7 @@ def _installed(name: str) -> InstalledPolicy:
 
 
 def _file_of(point: EntryPoint) -> str:
-    """The file an entry point names, found without running it; else what the entry point says."""
+    """Return the file an entry point names, found without running it; else what the entry point says."""
     try:
         spec = importlib.util.find_spec(point.module)
     except (Exception, SystemExit):  # the package around it cannot be imported
@@ -136,7 +136,7 @@ def parse_policy(text: str) -> tuple[str, dict[str, str]]:
 
 
 def configured_policy(scheduler_type: str, texts: Texts | None = None, *, allow_code: bool = False) -> Policy:
-    """The policy a configuration names: ``SchedulerType=sched/NAME[:key=value,…]``.
+    """Return the policy a configuration names: ``SchedulerType=sched/NAME[:key=value,…]``.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def configured_policy(scheduler_type: str, texts: Texts | None = None, *, allow_
 
 
 def check_without_code(text: str) -> None:
-    """Raises NamedCodeError if a policy's text (``NAME[:key=value,…]``) names code; other mistakes are left."""
+    """Raise NamedCodeError if a policy's text (``NAME[:key=value,…]``) names code; other mistakes are left."""
     try:
         name, options = parse_policy(text)
         with without_code():

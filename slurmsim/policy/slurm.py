@@ -111,28 +111,28 @@ class LimitsView(Protocol):
         """assoc_limit_stop: a limited job blocks its partition."""
 
     def before(self, record: RecordView) -> str | None:
-        """The limit that forbids to even look for nodes."""
+        """Return the limit that forbids to even look for nodes."""
 
     def too_many_nodes(self, record: RecordView) -> str | None:
-        """The node limit below the least number of nodes the job needs."""
+        """Return the node limit below the least number of nodes the job needs."""
 
     def after(self, record: RecordView, alloc: None, nodes: Bitmap = 0) -> str | None:
-        """The limit a plan on `nodes` would break."""
+        """Return the limit a plan on `nodes` would break."""
 
     def after_plan(self, record: RecordView) -> str | None:
-        """What `after` will say of a plan, wherever it is: equal whole nodes, of which the job gets no choice."""
+        """Return what `after` will say of a plan on any nodes: equal whole nodes without a choice."""
 
     def bars(self, record: RecordView) -> str | None:
-        """The limit that surely forbids a start now, whatever nodes are free."""
+        """Return the limit that surely forbids a start now, whatever nodes are free."""
 
     def verdict(self, record: RecordView) -> str | None:
-        """The first limit that what the job asks for breaks now."""
+        """Return the first limit that what the job asks for breaks now."""
 
     def shown(self, job: JobView) -> bool:
-        """Whether the reason `job` shows is a limit."""
+        """Return True if the reason `job` shows is a limit."""
 
     def blocking_qos(self, record: RecordView) -> str:
-        """The QOS whose group limit holds the record's job, "" when it is not one."""
+        """Return the QOS with the group limit that holds the record's job, or ""."""
 
     def qos_of(self, record: RecordView) -> tuple[str, str]:
         """QOS of the record's job and partition, "" for none."""
@@ -141,19 +141,19 @@ class LimitsView(Protocol):
         """MinPrioThreshold: below it a job that must wait reserves nothing; 0 for none."""
 
     def tests(self, record: RecordView) -> LimitTests | None:
-        """All of it as integers, of a job that gets equal whole nodes and names none; None: nothing limits it.
+        """Return all of it as integers, of a job that gets equal whole nodes and names none; None: nothing limits it.
 
         Those of a plan hold where the job's amount is known.
         """
 
     def gauges(self) -> array[int]:
-        """What the columns of `tests` read now."""
+        """Return what the columns of `tests` read now."""
 
     def number_shown(self, job: JobView) -> int:
-        """The number of the limit `job` shows as its reason; 0 where that is none."""
+        """Return the number of the limit `job` shows as its reason; 0 where that is none."""
 
     def named(self, number: int) -> str:
-        """The limit of that number, as the reason to show."""
+        """Return the limit of that number, as the reason to show."""
 
 
 class SlurmView(PlansView, LayoutsView, PowerView, Protocol):
@@ -173,28 +173,31 @@ class SlurmView(PlansView, LayoutsView, PowerView, Protocol):
 
     @property
     def untried(self) -> bool:
-        """Whether a job in the queue has not been `Tested`, where that can matter."""
+        """True if a job in the queue has not been `Tested`, where that can matter."""
 
     @property
     def plans_count(self) -> bool:
-        """Whether where a job is planned decides its priority or what it is held by, not only who starts before it."""
+        """True if where a job is planned decides its priority or what it is held by, not only who starts before it."""
 
     @property
     def completing(self) -> Bitmap:
-        """Nodes jobs have left that are not clean yet: nobody starts on them."""
+        """The nodes that ended jobs have left and that are not clean yet: no job starts on them."""
 
     def restated(self) -> tuple[Sequence[SlurmRecord], Sequence[tuple[SlurmRecord, int]]]:
-        """Of the queue, since somebody last asked: records whose jobs ask for something else, or were tried with other
-        CPUs; and those that only show another reason, with its number if it is a limit (`LimitsView.number_shown`)."""
+        """Return what changed in the queue since the last call.
+
+        First the records of jobs that have a new request or were tried with other CPUs; then those that only show
+        another reason, with its number if it is a limit (`LimitsView.number_shown`).
+        """
 
     def time_limit(self, record: RecordView) -> int:
         """Seconds the record's job may take: its limit, no longer than MaxTime of the partition, or MaxTime itself."""
 
     def deadline_limit(self, record: RecordView, limit: int) -> int:
-        """`limit` cut to what is left before the deadline of the record's job."""
+        """Return `limit` cut to what is left before the deadline of the record's job."""
 
     def limit_reason(self, record: RecordView) -> str | None:
-        """The partition limit that keeps this record from starting; with --time-min only that counts as its time."""
+        """Return the partition limit that keeps this record from starting; --time-min counts in place of --time."""
 
     def qos_bar(self, record: RecordView) -> str | None:
         """Why the record's partition does not take the QOS of its job, as the reason to show; None if it does."""
@@ -204,35 +207,35 @@ class SlurmView(PlansView, LayoutsView, PowerView, Protocol):
         """Association and QOS limits, None where none are enforced."""
 
     def throttled(self, record: RecordView) -> int:
-        """How many tasks of the array of the record's job wait because of its ``%N``."""
+        """Return how many tasks of the array of the record's job wait because of its ``%N``."""
 
     def free_to(self, record: RecordView, nodes: Bitmap) -> Bitmap:
-        """Of `nodes`, those no other user's job closes to the record's job as things are."""
+        """Return those of `nodes` no other user's job closes to the record's job as things are."""
 
     @property
     def owned(self) -> bool:
-        """Whether nodes may be closed to others for a time, so that `open_from` must be asked (Slurm 24.11)."""
+        """True if nodes may be closed to others for a time, so that `open_from` must be asked (Slurm 24.11)."""
 
     def open_from(self, record: RecordView, nodes: Bitmap, when: int) -> tuple[Bitmap, int]:
-        """Of `nodes`, those others leave to the record's job from `when` on, and when one more is (0: never)."""
+        """Return those of `nodes` others leave to the record's job from `when` on, and when one more is (0: never)."""
 
     # -- reservations and licenses
 
     @property
     def reserved(self) -> bool:
-        """Whether there are reservations, so that `access` must be asked."""
+        """True if there are reservations, so that `access` must be asked."""
 
     def reserved_now(self) -> bool:
-        """Whether a reservation is in force."""
+        """Return True if a reservation is in force."""
 
     def access(self, record: RecordView, when: int, limit: int) -> Access:
-        """What reservations leave the record's job from `when` on, or from a later start."""
+        """Return what reservations leave the record's job from `when` on, or from a later start."""
 
     def next_reservation_end(self, when: int) -> int:
-        """The first end of a reservation at or after `when`, 0 for none."""
+        """Return the first end of a reservation at or after `when`, 0 for none."""
 
     def licensed(self, record: RecordView) -> bool:
-        """Whether the licenses of the record's job are free now."""
+        """Return True if the licenses of the record's job are free now."""
 
     def license_holds(self) -> tuple[Mapping[str, int], Sequence[tuple[Hashable, int, int, str, int]]]:
         """Licenses there are, and (owner, begin, end, name, count) held.

@@ -31,7 +31,7 @@ class JobUnits:
     per_node
         Most units on one node, 0 for as many as fit.
     whole
-        It shares its nodes with nobody and gets all their CPUs; a unit is a node then.
+        It shares its nodes with no other job and gets all their CPUs; a unit is a node then.
     refusal
         Why it cannot be laid out by units ("" if it can): what it asks for that no layout can say.
     """
@@ -46,7 +46,7 @@ class JobUnits:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """What a running job holds on the node of number `node`: `units` equal ones (1 where nobody laid it out)."""
+    """What a running job holds on the node of number `node`: `units` equal ones (1 for a job without a layout)."""
 
     node: int
     units: int

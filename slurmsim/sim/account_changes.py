@@ -32,7 +32,7 @@ def account_changes(
     commands: Sequence[AccountCommand], draft: Draft | None, cluster: ClusterSpec,
     fitted: Callable[[Accounting], Accounting],
 ) -> list[Timed]:  # fmt: skip
-    """What the controller is told of them, in order of time; commands of one time in the order of the file.
+    """Return what the controller is told of them, in order of time; commands of one time in the order of the file.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class AccountingData:
 def read_accounting(
     files: Sequence[str], cluster: ClusterSpec, name: str, workload: Workload, unknown: str, findings: list[Finding]
 ) -> AccountingData:
-    """The data of `files` as they go with cluster and log.
+    """Return the data of `files` as they go with cluster and log.
 
     `name` is the cluster's where it matters, `unknown` a word of ``--unknown-accounts``; warnings join `findings`.
     Raises ConfigError and WorkloadError.
@@ -66,7 +66,7 @@ def enforcement(cluster: ClusterSpec) -> Enforcement:
 
 
 def takes_facts(p: PartitionSpec, accounting: Accounting | None, enforce: Enforcement) -> dict[str, list[str]]:
-    """Whom a partition takes, as the manifest has it: nobody else runs there.
+    """Return the accounts and QOS that a partition takes, as the manifest has them: no others run there.
 
     Without an association no account is denied, and an unknown QOS is none.
     """
@@ -83,7 +83,7 @@ def takes_facts(p: PartitionSpec, accounting: Accounting | None, enforce: Enforc
 
 
 def accounting_facts(accounting: Accounting | None, enforce: Enforcement) -> dict[str, Any]:
-    """What limits and QOS change for jobs that run, as the manifest has it (docs/validation.md)."""
+    """Return what limits and QOS change for jobs that run, as the manifest has it (docs/validation.md)."""
     found: dict[str, Any] = {}
     if accounting is None:
         return found

@@ -14,7 +14,7 @@ from slurmsim.workload import Workload
 
 
 def has_applications(workload: Workload) -> bool:
-    """Whether a job of `workload` says what its application is."""
+    """Return True if a job of `workload` says what its application is."""
     column = workload.texts["app"]
     return any(column.values[code] for code in column.used())
 
@@ -55,7 +55,7 @@ class Applications:
         return list(self._known.values())
 
     def of(self, row: int) -> Profile | None:
-        """The profile of a row's job; None where it says nothing."""
+        """Return the profile of a row's job; None where it says nothing."""
         ints, column = self._workload.ints, self._workload.texts["app"]
         code = int(column.codes[row])
         if not column.values[code]:

@@ -1,4 +1,4 @@
-"""What a log's jobs ask for that this cluster may not have: reservations and licenses nobody defines."""
+"""What a log's jobs ask for that this cluster may not have: reservations and licenses that are not defined."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def columns_are(names: Sequence[str]) -> str:
-    """What the columns of a file are, in one line of bounded length.
+    """Return what the columns of a file are, in one line of bounded length.
 
     >>> columns_are(["time", "watts"]), columns_are([]), columns_are(["a\\nb"])
     ('columns are time, watts', 'columns are missing', "columns are 'a\\\\nb'")

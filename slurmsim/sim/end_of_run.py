@@ -3,16 +3,17 @@
 A run ends when every job has ended. It also ends when the rest can never start, and this module is the one place that
 knows when that is. The rule has two parts:
 
-1. Nothing goes on (`_goes_on`): no job runs or is completing; no arrival, cancel, node event, boot, solver or
-   stream is due; no begin time, deadline, core timer or reservation is to come; no job waits for usage to go down
-   that could start with nothing used.
+1. Nothing goes on (`_goes_on`). No job runs or is completing. No arrival, cancel, node event, boot, solver or stream
+   is due. No begin time, deadline, core timer or reservation is to come. No job waits for usage to decay that could
+   start without usage.
 2. It has been so for long enough that each periodic work has been done twice: full passes, cycles of backfill, turns
    of a gang, runs of the priority thread. Ages must also have reached PriorityMaxAge, if any job could start now if it
    were the first: ages decide the order, and no order starts a job that has no place alone. Then the controller is
    where it was a period before, and stays there.
 
-Two things never come to rest by themselves, so they get a month (`STUCK_S`): failures that are drawn without an end,
-unless all nodes are up and have been so for the time above; and a policy that asks to be called at times of its own.
+Two things never come to rest by themselves, so they get a month (`STUCK_S`). One is failures that are drawn without an
+end, unless all nodes are up and have been so for the time above. The other is a policy that asks for calls at times of
+its own.
 Runs that are undone again and again go on for ever, too: failures hit a long job, or nodes boot for longer than
 ResumeTimeout, or a job makes others go for nodes that a limit then forbids it. Such a run ends when all jobs that ran
 or were to begin for the time above have been requeued `TRIES` times since a job ended last, or something came from
@@ -68,7 +69,7 @@ class EndOfRun:
         self._period_s, self._ages_s = _period_s(controller), _ages_s(controller)
 
     def turned(self, now: int) -> None:
-        """The controller has had its turn."""
+        """Take note that the controller has had its turn."""
         if self._goes_on(now):
             self._since = self._up_since = None
             return
@@ -80,14 +81,14 @@ class EndOfRun:
             self._up_since = now
 
     def job_ended(self, now: int) -> None:
-        """A job has reached its final state."""
+        """Take note that a job has reached its final state."""
         self._last_end = now
         self._undone.clear()
         self._worn.clear()
         self._order_counts = False
 
     def undone(self, job_id: int) -> None:
-        """A run of a job came to nothing: the job was requeued."""
+        """Take note that a job was requeued: its run came to nothing."""
         self._undone[job_id] += 1
         if self._undone[job_id] == TRIES:
             self._worn.add(job_id)
@@ -95,7 +96,7 @@ class EndOfRun:
             self._order_counts = False
 
     def _in_vain(self, now: int) -> bool:
-        """Whether all that runs has been undone too often."""
+        """Return True if all that runs has been undone too often."""
         if not self._worn:
             return False
         self._look_for_hope(now)
@@ -130,7 +131,7 @@ class EndOfRun:
         return False
 
     def reached(self, now: int) -> bool:
-        """Whether the end is there when the controller's turn comes at `now`, before anything happens in it."""
+        """Return True if the end is there when the controller's turn comes at `now`, before anything happens in it."""
         if self._in_vain(now):
             return True
         if self._since is None:
@@ -162,7 +163,7 @@ class EndOfRun:
         return self._frees()
 
     def _outside(self, but_for: tuple[Callable[[Any], None], ...] = ()) -> bool:
-        """Whether anything is due that is neither the controller's own wake-up nor a drawn failure, nor `but_for`."""
+        """Return True if anything is due but the controller's own wake-up, a drawn failure, or `but_for`."""
         drawn = self.drawn
         for _, _, _, event in self._due:
             for call in event.callbacks or ():
@@ -173,7 +174,7 @@ class EndOfRun:
         return False
 
     def _frees(self) -> bool:
-        """Whether usage that holds a job goes down."""
+        """Return True if usage that holds a job goes down."""
         jobs, parts = self._controller.state.jobs.values(), self._controller.accounting
         return parts.book is not None and any_waits(jobs, parts.limits, parts.book)
 

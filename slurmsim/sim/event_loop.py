@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def run_until(env: Environment, over: Event) -> None:
     """As ``env.run(until=over)``, but that it also ends where nothing is left to happen.
 
-    An event that fails, with nobody to look after it, raises what it failed with, as there.
+    An event that fails without a handler raises its error, as there.
     """
     queue: list[Any] = env._queue
     while queue:

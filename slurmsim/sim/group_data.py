@@ -16,10 +16,10 @@ from slurmsim.workload import Workload
 def with_groups(
     files: Sequence[str], cluster: ClusterSpec, workload: Workload, findings: list[Finding]
 ) -> ClusterSpec:  # fmt: skip
-    """`cluster` with the groups of `files`, as it is when there are none; warnings join `findings`.
+    """Return `cluster` with the groups of `files`, or as it is without files; warnings join `findings`.
 
-    Jobs of users nobody has put into a group are counted in the quality report of `workload`, where a partition they
-    go to lets in groups only. Raises ConfigError.
+    Jobs of users without a group are counted in the quality report of `workload` if their partition lets in groups
+    only. Raises ConfigError.
     """
     groups = read_groups(files)
     if groups is None:

@@ -33,7 +33,7 @@ class Misfit(NamedTuple):
 
 
 def settle_impossible(workload: Workload, cluster: ClusterSpec, choice: str, file: str) -> Workload:
-    """The jobs of `workload` that `cluster` can take.
+    """Return the jobs of `workload` that `cluster` can take.
 
     Parameters
     ----------
@@ -55,12 +55,12 @@ def settle_impossible(workload: Workload, cluster: ClusterSpec, choice: str, fil
 def settle_refused(
     workload: Workload, cluster: ClusterSpec, discipline: Discipline, choice: str, file: str
 ) -> Workload:  # fmt: skip
-    """The jobs of `workload` that `discipline` lets in at some time; `choice`, `file` and errors as above."""
+    """Return the jobs of `workload` that `discipline` lets in at some time; `choice`, `file` and errors as above."""
     return _settled(workload, _refused(workload, cluster, discipline), choice, file, "the policy")
 
 
 def settle_overdrawn(workload: Workload, cluster: ClusterSpec, choice: str, file: str) -> Workload:
-    """The jobs of `workload` for which the power budget is large enough at some time; others as above.
+    """Return the jobs of `workload` for which the power budget is large enough at some time; others as above.
 
     Of a job with an application its least size and cap count, be it that a policy chooses them.
     """
@@ -89,7 +89,7 @@ def _overdraws(least: npt.NDArray[np.int64], most: int, row: int) -> str:
 
 
 def _nodes(workload: Workload, cluster: ClusterSpec) -> npt.NDArray[np.int64]:
-    """Nodes each job needs at least."""
+    """Return nodes each job needs at least."""
     each = max((node.cpus for node in cluster.nodes), default=1)
     cpus = np.maximum(workload.ints["tasks"], 1) * workload.ints["cpus_per_task"]
     return np.asarray(np.maximum(workload.ints["nodes"], -(-cpus // each)))
@@ -118,7 +118,7 @@ def _settled(workload: Workload, misfits: Iterator[Misfit], choice: str, file: s
 
 
 def _misfits(workload: Workload, cluster: ClusterSpec) -> Iterator[Misfit]:
-    """Jobs that cannot be taken, by kind."""
+    """Yield jobs that cannot be taken, by kind."""
     known = sorted(p.name for p in cluster.partitions)
     column = workload.texts["partition"]
     default = any(p.default for p in cluster.partitions)
@@ -143,7 +143,7 @@ def _misfits(workload: Workload, cluster: ClusterSpec) -> Iterator[Misfit]:
 
 
 def _refused(workload: Workload, cluster: ClusterSpec, discipline: Discipline) -> Iterator[Misfit]:
-    """Jobs `discipline` never lets in, by reason."""
+    """Yield jobs `discipline` never lets in, by reason."""
     nodes = _nodes(workload, cluster)
     limit = np.where(workload.ints["time_limit"] == -2, ONE_YEAR_S, workload.ints["time_limit"])
     shapes, shape_of = np.unique(np.stack([nodes, limit]), axis=1, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Who listens to a simulation: a class to extend, whose methods do nothing."""
+"""The listener of a simulation: a class to extend; its methods do nothing."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ class Listener:
     """Told what happens, in the order it happens; it changes nothing."""
 
     def finished(self, job: Job) -> None:
-        """`job` reached its final state."""
+        """Take note that `job` reached its final state."""
 
     def requeued(self, run: Job) -> None:
-        """`run` is the record of a run that ended in a requeue, or of a size that ended in a resize."""
+        """Take note that `run` is the record of a run that ended in a requeue, or of a size that ended in a resize."""
 
     def refused(self, sub: Submission, text: str) -> None:
-        """A submission was refused; `text` is Slurm's."""
+        """Hear that a submission was refused; `text` is Slurm's."""
 
     def arrived(self, job_id: int, at: int) -> None:
-        """A stream came to the job of that id at `at`; it is submitted now."""
+        """Hear that a stream came to the job of that id at `at`; it is submitted now."""
 
     def turn(self, now: int) -> None:
-        """The controller has had its turn: the time to sample and to write."""
+        """Hear that the controller has had its turn: the time to sample and to write."""

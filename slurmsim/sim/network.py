@@ -46,7 +46,7 @@ from slurmsim.states import JobState
 LAUNCH_MS, LATE_MS = 120, 4  # until a job's programs begin; what a round of slurmctld's loop is late (3 to 8)
 BOOT_S = 60
 Pending = tuple[float, int, int, list[Callable[[Any], None]], Any]
-"""An event: when, SimPy's priority, its number, whom it calls, with which value."""
+"""An event: its time, SimPy's priority, its number, the functions it calls, and its value."""
 
 
 @dataclass(slots=True, init=False)
@@ -142,11 +142,11 @@ class Network:
         self._left: dict[int, int] = {}  # of suspended jobs: seconds of run time to go
 
     def _job_over(self, timer: Timer) -> None:
-        """A running job's time is up. A live cluster's may end a moment behind the pass of its second.
+        """End a running job at its time. A live cluster's job may end a moment behind the pass of its second.
 
         What the main scheduler starts it starts in a round of slurmctld's loop; its programs begin a moment later,
-        and whole seconds after that they end: behind the round of that second, unless the loop, each of whose rounds
-        is a little late, has lost that moment.
+        and whole seconds after that they end. That is behind the round of that second, unless the loop has lost that
+        moment: each of its rounds is a little late.
         """
         value: Any = timer.value
         job = value[0]
@@ -157,7 +157,7 @@ class Network:
         self.timers.after(0, self._ended, value, TURN + 1)
 
     def _ended(self, timer: Timer) -> None:
-        """A running job ended; the controller ignores it if it took that instance away before."""
+        """Tell the controller that a running job ended; it ignores an instance that it took away before."""
         value: Any = timer.value
         job, instance, voided, behaviour = value
         if job.restarts == instance and job.state == JobState.RUNNING and voided == self._voided.get(job.id, 0):
@@ -167,11 +167,11 @@ class Network:
     # -- what waits for its time --------------------------------------------------------------------------------------
 
     def at(self, instant: int, call: Callable[[Any], None], *value: Any) -> None:
-        """Call `call` at `instant` with a timer whose ``value`` is what is given here, a tuple."""
+        """Call `call` at `instant` with a timer; its ``value`` is the tuple `value`."""
         self.timers.after(instant - self.timers.now, call, value)
 
     def pending(self) -> tuple[list[Pending], int]:
-        """All that waits, in order, and the number of the next: with `take_up` all that SimPy knows."""
+        """Return all that waits, in order, and the number of the next: with `take_up` all that SimPy knows."""
         queue = sorted(self.env._queue, key=lambda entry: entry[:3])
         found = [(time, priority, number, list(event.callbacks or ()), event._value)
                  for time, priority, number, event in queue]  # fmt: skip
@@ -188,7 +188,7 @@ class Network:
 
     @property
     def unsettled(self) -> bool:
-        """Whether the controller still has to be told something of the present instant."""
+        """True if the controller still has to be told something of the present instant."""
         return self._turn_due or bool(self._facts)
 
     # -- pacing, for drivers that have a clock of their own ---------------------------------------------------------
@@ -214,7 +214,7 @@ class Network:
         self._call_controller()
 
     def _settle(self, timer: Timer) -> None:
-        """The controller's turn at once if nothing else happens at this instant, else after all that does."""
+        """Give the controller its turn: at once if nothing else happens at this instant, else after all that does."""
         if not self._turn_due and self.timers.nothing_else:
             self._turn(timer)
         else:
@@ -234,11 +234,11 @@ class Network:
         self._arm(now)
 
     def _step(self, now: int, facts: list[Fact]) -> list[Action]:
-        """What the controller answers."""
+        """Return what the controller answers."""
         return self.controller.step(now, facts)
 
     def _turned(self, now: int) -> None:
-        """The controller has had its turn."""
+        """Follow a turn of the controller."""
 
     def _carry_out(self, actions: Sequence[Action]) -> None:
         """Do what the controller answered."""
@@ -285,14 +285,14 @@ class Network:
         self._tell(Solved(number, answer))
 
     def _kill(self, job: Job) -> None:
-        """The processes of `job` are to go; a simulated job has none."""
+        """Kill the processes of `job`; a simulated job has none."""
 
     def _launch(self, job: Job) -> None:
         run_time = self.behaviour[job.id].run_time if self._watts is None else self._run_time(job)
         self._start_timer(job, run_time)
 
     def _run_time(self, job: Job) -> int:
-        """Seconds until `job`, which runs, has done all its work in the shape it has; -1 when somebody else ends it."""
+        """Return the seconds until the running `job` has done its work in its present shape; -1 if that is unknown."""
         run_time = self.behaviour[job.id].run_time
         if run_time < 0:
             return -1
@@ -303,23 +303,23 @@ class Network:
         return max(0, shape.end_of(run_time) - self.timers.now)
 
     def _reshaped(self, job: Job) -> None:
-        """`job` has other nodes or another cap, as a decision wants it."""
+        """Take note that `job` has other nodes or another cap, as a decision wants it."""
         self._rescale(job)
 
     def _rescale(self, job: Job) -> None:
-        """The rest of `job` takes as long as the shape it has now says."""
+        """Compute how long the rest of `job` takes in its present shape."""
         if self._watts is not None and job.id in self._watts.shapes and job.state == JobState.RUNNING:
             self._void_timer(job)
             self._start_timer(job, self._run_time(job))
 
     def _start_timer(self, job: Job, left: int) -> None:
-        """`job` runs, and has `left` seconds to go; negative: until somebody ends it."""
+        """Start the timer of `job`, which runs and has `left` seconds to go; none if negative: it ends from outside."""
         if left >= 0:
             value = (job, job.restarts, self._voided.get(job.id, 0), self.behaviour[job.id])
             self.timers.tell(left, self._over_calls, value)
 
     def _restart_timer(self, job: Job, left: int) -> None:
-        """As `_start_timer`, for a job whose end has moved."""
+        """Start the timer of a job with a new end."""
         if left >= 0:
             self._ends[job.id] = self.timers.now + left
             self._start_timer(job, left)
@@ -328,7 +328,7 @@ class Network:
         self._voided[job.id] = self._voided.get(job.id, 0) + 1
 
     def _to_go(self, job: Job) -> int:
-        """Seconds of run time a running job has left; -1 when somebody else ends it."""
+        """Return the seconds of run time a running job has left; -1 if it ends from outside."""
         run_time = self.behaviour[job.id].run_time
         if run_time < 0:
             return -1
@@ -336,7 +336,7 @@ class Network:
         return max(0, self._ends.get(job.id, job.start_time + run_time) - self.timers.now)
 
     def _pause(self, job: Job) -> None:
-        """`job` is suspended: its timer is void, what it has left is kept for its resumption."""
+        """Take note that `job` is suspended: its timer is void, what it has left is kept for its resumption."""
         self._left[job.id] = self._to_go(job)
         self._void_timer(job)
 
@@ -350,10 +350,10 @@ class Network:
         self._run_over(run)
 
     def _run_over(self, run: Job) -> None:
-        """`run` is the record of what ended in a requeue or a resize."""
+        """Take note that `run` is the record of what ended in a requeue or a resize."""
 
     def _resized(self, action: Resized) -> None:
-        """The job works on with other nodes; what is left of it then takes as long as `Durations.left_after` says."""
+        """Let the job work on with other nodes; `Durations.left_after` tells how long the rest takes."""
         job = action.job
         self._run_over(action.run)
         if self._watts is not None:
@@ -396,7 +396,7 @@ class Network:
             self._arm(now)
 
     def _finished(self, job: Job) -> None:
-        """`job` reached its final state."""
+        """Take note that `job` reached its final state."""
         self.behaviour.pop(job.id, None)
         if job.id in self._voided:
             del self._voided[job.id]

@@ -41,7 +41,7 @@ _PLAIN: dict[str, Callable[[tuple[str, ...]], Fact]] = {
 
 
 def read_node_events(path: Path, cluster: ClusterSpec, workload: Workload) -> list[Timed]:
-    """A CSV file with the columns ``time,action,nodes[,until][,reason][,command]``, in any order of times.
+    """Return a CSV file with the columns ``time,action,nodes[,until][,reason][,command]``, in any order of times.
 
     Lines of the action ``sacctmgr`` are left to `read_account_commands`. `time` as in ``--until``; `action` one of
     `ACTIONS`; `nodes` a hostlist of the cluster. A maintenance lasts from `time` to `until` and is known to the
@@ -58,7 +58,7 @@ def read_node_events(path: Path, cluster: ClusterSpec, workload: Workload) -> li
 
 
 def read_account_commands(path: Path, workload: Workload) -> list[AccountCommand]:
-    """The lines of the action ``sacctmgr``: their `command` is given at their `time`. Raises ConfigError."""
+    """Return the lines of the action ``sacctmgr``: their `command` is given at their `time`. Raises ConfigError."""
     found: list[AccountCommand] = []
     for line, row in _rows(path):
         if _action(row) != SACCTMGR:

@@ -16,12 +16,12 @@ Steps = tuple[tuple[int, int], ...]
 
 
 def option(name: str) -> str:
-    """An option as it is given: ``--power-cap``."""
+    """Return an option as it is given: ``--power-cap``."""
     return f"--{name.replace('_', '-')}"
 
 
 def read_power(given: Mapping[str, str | None], policy: Policy, n_nodes: int, budget: Steps) -> PowerSpec:
-    """What the texts in `given` say of the watts of `n_nodes` nodes under `policy`, and `budget` of their limit.
+    """Return what the texts in `given` say of the watts of `n_nodes` nodes under `policy`, and `budget` of their limit.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def read_power(given: Mapping[str, str | None], policy: Policy, n_nodes: int, bu
 
 
 def read_budget(text: str | None, policy: Policy, series: Callable[[str], Steps]) -> Steps:
-    """The budget that `text` or the policy wants; empty for none. Raises ConfigError.
+    """Return the budget that `text` or the policy wants; empty for none. Raises ConfigError.
 
     `series` reads what is no number: the name of a file.
     """
@@ -63,7 +63,7 @@ def read_budget(text: str | None, policy: Policy, series: Callable[[str], Steps]
 
 
 def read_series(text: str, file: str, moment: Callable[[str], int]) -> Steps:
-    """A budget as CSV ``time,watts``, times ascending and as `moment` reads them. Raises ConfigError with its line."""
+    """Return the budget of a CSV file ``time,watts``, with times as `moment` reads them. Raises ConfigError."""
     found: list[tuple[int, int]] = []
     rows = csv.DictReader(io.StringIO(text, newline=""))
     if tuple(rows.fieldnames or ()) != ("time", "watts"):

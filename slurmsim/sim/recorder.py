@@ -31,7 +31,7 @@ class Recorder(Listener):
     Parameters
     ----------
     controller
-        Whose state is recorded; set by `attach` once the simulation exists.
+        The controller with the state to record; set by `attach` once it exists.
     jobs, requeued
         Where a row goes.
     events, usage
@@ -39,7 +39,7 @@ class Recorder(Listener):
     phases
         The same in a run that knows of power; then the other rows have the columns of `schema.POWER`, too.
     flush
-        Called every 256 turns, for writers that batch and for whoever shows how far it is.
+        Called every 256 turns, for writers that batch and for displays of progress.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Recorder(Listener):
             self._watts.phases.clear()
 
     def finished(self, job: Job) -> None:
-        """The row of a job that reached its final state."""
+        """Write the row of a job that reached its final state."""
         self.n_finished += 1
         self._last_row(job)
 
@@ -107,13 +107,13 @@ class Recorder(Listener):
         self._arrived.pop(job.id, None)
 
     def requeued(self, run: Job) -> None:
-        """The row of a run that ended in a requeue, or of a size that ended in a resize."""
+        """Write the row of a run that ended in a requeue, or of a size that ended in a resize."""
         if run.start_time is not None and run.held_since is not None and run.held_since > run.start_time:
             run.start_time = run.held_since  # its present size began later
         self._requeued(self._row(run))
 
     def refused(self, sub: Submission, text: str) -> None:
-        """The row of a submission that never became a job; `text` is Slurm's message."""
+        """Write the row of a submission that never became a job; `text` is Slurm's message."""
         assert self.controller is not None
         req_nodes, req_cpus, req_gpus, req_mem_mib = self._amounts(sub.request)
         nodes, cpus, gpus, mem_mib = req_nodes, req_cpus, req_gpus, req_mem_mib or 0
@@ -147,7 +147,7 @@ class Recorder(Listener):
             self._last_row(self.controller.state.jobs[job_id])
 
     def _amounts(self, request: ResourceRequest) -> Asked:
-        """`asked_for` of a request, remembered."""
+        """Return `asked_for` of a request, remembered."""
         known = self._asked.get(id(request))
         if known is None:
             known = self._asked[id(request)] = request, asked_for(request)

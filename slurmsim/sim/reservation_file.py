@@ -35,7 +35,7 @@ _YEAR_S = 365 * 86_400
 
 
 def read_reservations(path: Path, cluster: ClusterSpec, workload: Workload, until: int | None = None) -> list[Timed]:
-    """The facts a reservations file stands for, in order of time.
+    """Return the facts a reservations file stands for, in order of time.
 
     Raises
     ------
@@ -67,7 +67,7 @@ class _Reader:
         self.where = ""
 
     def wrong(self, key: str, message: str, expected: str | None = None) -> ConfigError:
-        """The error for a key of the entry that is being read."""
+        """Return the error for a key of the entry that is being read."""
         said = f"{self.where}: {message}" if self.where else message
         return ConfigError(said, file=str(self.path), field=key, expected=expected)
 
@@ -110,7 +110,7 @@ class _Reader:
             flags |= {"ANY_NODES"}
         users, accounts = self.words(row, "users"), self.words(row, "accounts")
         if not users and not accounts:
-            raise self.wrong("users", "nobody may use it", "users or accounts")
+            raise self.wrong("users", "no user may use it", "users or accounts")
         spec = ReservationSpec(
             self.text(row, "name"), start, end, nodes, counts, cores, self.partition(row), self.text(row, "features"),
             licenses, users, accounts, flags, self.length(row, "purge_comp") if "purge_comp" in row else 300,
@@ -125,7 +125,7 @@ class _Reader:
         return Timed(self.first, CreateReservation(spec, restored=True))
 
     def inside(self, spec: ReservationSpec, now: int) -> None:
-        """A reservation nothing of the run can meet is a mistake."""
+        """Raise for a reservation that lies outside the run: it is a mistake."""
         if spec.end <= spec.start:
             raise self.wrong("end", f"ends at {spec.end}, not after its start {spec.start}")
         if spec.end <= now and spec.flags.isdisjoint(REPEATING):
@@ -170,7 +170,7 @@ class _Reader:
         return found
 
     def from_shown(self, keys: Mapping[str, str]) -> dict[str, Any]:
-        """The [[reservation]] that says the same."""
+        """Return the [[reservation]] that says the same."""
         if keys.get("BurstBuffer") or keys.get("Groups") or keys.get("MaxStartDelay"):
             key = next(k for k in ("BurstBuffer", "Groups", "MaxStartDelay") if keys.get(k))
             raise self.wrong(key, f"{keys[key]} is not modelled")
@@ -223,7 +223,7 @@ class _Reader:
         return value
 
     def moment(self, row: Mapping[str, Any], key: str) -> int:
-        """A time as for ``--until``; a TOML date or number will do."""
+        """Return a time as for ``--until``; a TOML date or number will do."""
         if key not in row or row[key] == "":
             raise self.wrong(key, "is missing", EXPECTED)
         try:
@@ -273,7 +273,7 @@ class _Reader:
         return name
 
     def words(self, row: Mapping[str, Any], key: str) -> tuple[str, ...]:
-        """A list, or a text with commas; one leading ``-`` counts for all of it, as in Slurm."""
+        """Return a list, or a text with commas; one leading ``-`` counts for all of it, as in Slurm."""
         value = row.get(key, [])
         items = value.split(",") if isinstance(value, str) else value
         if not isinstance(items, list) or not all(isinstance(item, str) for item in items):

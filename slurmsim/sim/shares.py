@@ -17,7 +17,7 @@ class SharesRecorder:
     Parameters
     ----------
     controller
-        Whose associations; it keeps usage (`Controller.book`).
+        The controller with the associations; it keeps usage (`Controller.book`).
     every_s
         Seconds from one note to the next at least; 0 notes every run.
     append

@@ -1,8 +1,8 @@
 """One simulation: a workload told to the network, in virtual time.
 
-Processes: one each later submission or cancel, one the node events. What happens by the million is a timeout with a
-callback (a process cost 6 µs more a job, ADR 0004): the next arrival; a running job, for its actual run time, void if
-the controller took the job away meanwhile; a wake-up.
+Each later submission or cancel is a process; the node events are another one. Frequent events are timeouts with a
+callback, as a process cost 6 µs more a job (ADR 0004): the next arrival, the end of each running job, and the next
+wake-up. The timeout of a running job is void if the controller took the job away meanwhile.
 """
 
 from __future__ import annotations
@@ -128,11 +128,11 @@ class Simulation(Network):
 
     @property
     def stopped(self) -> bool:
-        """Whether `until` came before the end."""
+        """True if `until` came before the end."""
         return self.until is not None and not self._over.triggered and not self._none_to_come()
 
     def _none_to_come(self) -> bool:
-        """Whether every job there will be has ended."""
+        """Return True if every job there will be has ended."""
         return self.n_done == self.n_jobs and not (self._sources is not None and self._sources.open)
 
     def _be_over(self) -> None:
@@ -143,7 +143,7 @@ class Simulation(Network):
     # -- what sources ask for -------------------------------------------------------------------------------------
 
     def _sources_of(self, workload: Workload, n_nodes: int, seed: int) -> Sources | None:
-        """The streams of `workload`, on top of its jobs. Raises WorkloadError for one without an end."""
+        """Return the streams of `workload`, on top of its jobs. Raises WorkloadError for one without an end."""
         streams, ids = workload.streams, workload.ints["job_id"]
         if streams is None:
             return None
@@ -157,7 +157,7 @@ class Simulation(Network):
         return Sources(self, streams, n_nodes, seed=seed, origin=origin, first=int(ids.max()) + 1)
 
     def submit(self, item: tuple[Submission, Behaviour], arrived: int) -> int:
-        """A job its stream came to at `arrived` is submitted: another turn within this second, if there was one."""
+        """Submit a job that its stream came to at `arrived`, if need be in another turn; return its id."""
         self.n_jobs += 1
         job_id = item[0].job_id
         self._listener.arrived(job_id, arrived)
@@ -166,7 +166,7 @@ class Simulation(Network):
         return job_id
 
     def source_broke(self, error: WorkloadError) -> None:
-        """A run of half of the jobs would be none."""
+        """Raise the error: a run of half of the jobs would be none."""
         raise error
 
     @property
@@ -175,7 +175,7 @@ class Simulation(Network):
         return self._sources.dropped if self._sources is not None else {}
 
     def source_dry(self) -> None:
-        """A stream has submitted its last job."""
+        """Take note that a stream has submitted its last job."""
         if self._none_to_come():
             self._be_over()
 
@@ -185,13 +185,13 @@ class Simulation(Network):
             self._sources.started(job.id)
 
     def _run_time_of(self, job_id: int) -> int:
-        """What an oracle is told."""
+        """Return what an oracle is told."""
         return self.behaviour[job_id].run_time
 
     # -- processes ------------------------------------------------------------------------------------------------
 
     def _arrive(self, timer: Timer) -> None:
-        """Submit every row whose time has come and wait for the next; rows that follow another job wait for its end."""
+        """Submit every row that is due and wait for the next; rows that follow another job wait for its end."""
         now, submits, waits = self.timers.now, self._submits, self._followers.waits
         item: Any = timer.value
         while item is not None:
@@ -277,7 +277,7 @@ class Simulation(Network):
 
 
 class _Followers:
-    """Rows whose submission waits for another job's end plus think time (SWF fields 17 and 18)."""
+    """Rows submitted a think time after the end of another job (SWF fields 17 and 18)."""
 
     def __init__(self) -> None:
         self.waits: dict[int, tuple[int, int]] = {}  # row -> (preceding job, think time)
@@ -298,7 +298,7 @@ class _Followers:
         return None
 
     def ended(self, job_id: int, now: int) -> list[tuple[tuple[Submission, Behaviour], int]]:
-        """What to submit, and how much later, now that `job_id` has ended."""
+        """Return what to submit, and how much later, now that `job_id` has ended."""
         if job_id not in self._targets:
             return []
         self._ended[job_id] = now
@@ -321,7 +321,7 @@ def _followers(workload: Workload) -> _Followers:
 
 
 def _refuse_cycles(found: _Followers, ids: list[int], workload: Workload) -> None:
-    """A chain of preceding jobs that comes back to itself would never start."""
+    """Raise for a chain of preceding jobs that comes back to itself: it would never start."""
     precedes = {ids[row]: job for row, (job, _) in found.waits.items()}
     clean: set[int] = set()
     for start in precedes:

@@ -11,7 +11,7 @@ from slurmsim.errors import PolicyError, SlurmSimError
 
 
 def solver_named(name: str) -> Callable[[Any], Any]:
-    """The function ``package.module:function`` names. Raises PolicyError if there is none."""
+    """Return the function ``package.module:function`` names. Raises PolicyError if there is none."""
     module, _, function = name.partition(":")
     try:
         found: Callable[[Any], Any] = getattr(import_module(module), function)
@@ -21,7 +21,7 @@ def solver_named(name: str) -> Callable[[Any], Any]:
 
 
 def solve(name: str, request: str) -> str:
-    """The answer of the solver to a request, both JSON texts.
+    """Return the answer of the solver to a request, both JSON texts.
 
     Raises
     ------

@@ -36,7 +36,7 @@ Item = tuple[Submission, Behaviour]
 
 
 def load_streams(file: str) -> Streams:
-    """The streams of a TOML file, read by the installed format of that name. Raises ConfigError."""
+    """Return the streams of a TOML file, read by the installed format of that name. Raises ConfigError."""
     (point,) = (one for one in entry_points(group="slurmsim.workloads") if one.name == "streams")
     streams: Streams = point.load()().read(Path(file), {}).streams
     return streams
@@ -51,10 +51,10 @@ class Host(Protocol):
         """Submit a job its stream came to at `arrived`: another turn within this second. The id it goes by."""
 
     def source_dry(self) -> None:
-        """A stream has submitted its last job."""
+        """Take note that a stream has submitted its last job."""
 
     def source_broke(self, error: WorkloadError) -> None:
-        """A stream cannot go on. Raises, or returns where others go on without it."""
+        """Raise, as a stream cannot go on, or return if others go on without it."""
 
 
 class Source:
@@ -80,11 +80,11 @@ class Source:
 
     @property
     def full(self) -> bool:
-        """Whether its own limit lets nobody in."""
+        """True if the stream's own limit lets no job in."""
         return self.stream.limit is not None and self.queued >= self.stream.limit
 
     def next_job(self, now: int, *, at_once: bool = False) -> tuple[int, int] | None:
-        """The next job's number, and when it comes: counted from `now` where it follows another; None: no more."""
+        """Return the next job's number and time, counted from `now` if it follows another; None: no more."""
         stream, k = self.stream, self.following
         if self.broken or (stream.jobs is not None and k >= stream.jobs):
             return None
@@ -99,7 +99,7 @@ class Source:
         return None if stream.last is not None and at >= self.origin + stream.last else (k, at)
 
     def came(self, now: int) -> None:
-        """A job of it comes now. Raises WorkloadError when too many come in this second."""
+        """Count a job of it that comes now. Raises WorkloadError when too many come in this second."""
         self._within = self._within + 1 if now == self._second else 1
         self._second = now
         if self._within > AT_ONCE:
@@ -107,7 +107,7 @@ class Source:
                                 field=f"stream {self.stream.name}", expected="time between its jobs")  # fmt: skip
 
     def take(self, k: int) -> Item:
-        """Job `k`, asked for once. Raises WorkloadError for one no cluster of this size can run."""
+        """Return job `k`, asked for once. Raises WorkloadError for one no cluster of this size can run."""
         item = self._items.pop(k, None)
         if item is None:  # drawn before a snapshot
             item = self._rows(k, 1)[0]
@@ -155,7 +155,7 @@ class Sources:
     open
         Streams that may submit more.
     armed
-        Jobs whose time will come by itself, whatever else happens.
+        Jobs that a timer will submit, whatever else happens.
     """
 
     def __init__(
@@ -171,10 +171,10 @@ class Sources:
         self.armed = 0
         self._queued = 0
         self._turns = 0  # of all that ever were in the buffer
-        # (turn, number of its source) of the oldest in the buffer of each source that is not full itself; also others,
-        # that have entered or whose source has become full since
+        # (turn, number of its source) of the oldest in the buffer of each source that is not full itself; also of jobs
+        # that have entered, and of sources that have become full, since
         self._heads: list[tuple[int, int]] = []
-        self._pending: dict[int, Source] = {}  # job id -> whose; in the queue
+        self._pending: dict[int, Source] = {}  # job id -> its source; jobs in the queue
         self._running: dict[int, Source] = {}
 
     @property
@@ -211,7 +211,7 @@ class Sources:
             self._arm(source, self._host.timers.now)
 
     def refused(self, job_id: int) -> None:
-        """The controller did not take job `job_id`."""
+        """Take note that the controller did not take job `job_id`."""
         source = self._pending.get(job_id)
         if source is not None:
             source.refused += 1
@@ -235,7 +235,7 @@ class Sources:
             self._host.source_dry()
 
     def _due(self, timer: Timer) -> None:
-        """A stream's next job is there."""
+        """Submit the next job of a stream, which is due."""
         value: Any = timer.value
         source, k = value
         now = self._host.timers.now
@@ -261,7 +261,7 @@ class Sources:
         return not source.full and (self._limit is None or self._queued < self._limit)
 
     def _break(self, source: Source, error: WorkloadError) -> None:
-        """A job of `source` cannot come, and no other does."""
+        """Stop `source`: a job of it cannot come, and no other does."""
         source.broken = True
         self._host.source_broke(error)
 
@@ -285,12 +285,12 @@ class Sources:
             self._nominate(source)
 
     def _nominate(self, source: Source) -> None:
-        """The oldest of `source` in the buffer enters as soon as the limit on all streams lets it, if its own does."""
+        """Let the oldest of `source` in the buffer enter once the limit on all streams allows, if its own does."""
         if source.waits and not source.full:
             heappush(self._heads, (source.waits[0][0], source.number))
 
     def _leave(self, source: Source) -> None:
-        """A job of `source` left the queue: the oldest in the buffer that may enter does.
+        """Let the oldest job in the buffer that may enter do so, as a job of `source` left the queue.
 
         Logarithmic in the number of streams, however many wait behind those that are full.
         """

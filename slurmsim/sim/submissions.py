@@ -49,7 +49,7 @@ class Submissions:
             part = slice(begin, min(begin + CHUNK, n))
 
             def numbers(name: str, least: int = 0, part: slice = part) -> list[int | None]:
-                """A column of integers; None for what is less than `least`."""
+                """Return a column of integers; None for what is less than `least`."""
                 column = ints[name][part]
                 missing = (column < least).nonzero()[0]
                 if len(missing) == len(column):
@@ -97,7 +97,7 @@ class Submissions:
 
 
 def _compile_requests(workload: Workload) -> tuple[list[ResourceRequest], np.ndarray]:
-    """The distinct requests and, per row, which one it makes; shape (n_jobs,)."""
+    """Return the distinct requests and, per row, which one it makes; shape (n_jobs,)."""
     columns = [workload.ints[name] for name in _REQUEST_INTS]
     columns += [workload.texts[name].codes.astype(np.int64) for name in _REQUEST_TEXTS]
     varying = [c for c in columns if len(c) and (c != c[0]).any()]

@@ -1,8 +1,8 @@
 """What happens at a time of its own, told to SimPy as little as it asks of an event.
 
-Timers are most of what happens in a run. A `simpy.Timeout` costs a microsecond more: it is made, filled and put into
-the queue in Python, and asked for its value there. What time it is and whether more is to happen is asked at every
-event, too, and so SimPy is not asked, whose answers are Python functions.
+Timers are most of the events in a run. A `simpy.Timeout` costs a microsecond more: it is made, filled and put into the
+queue in Python, and its value is read there. The time and the next event are read at every event, too. SimPy's ways to
+read them are Python functions, so they are not used here.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Timer:
     Attributes
     ----------
     callbacks
-        Whom it calls, with itself; None once it has.
+        The functions it calls, with itself; None once it has.
     value
-        What it tells them.
+        The value that they read.
     """
 
     def __init__(self, callbacks: list[Callable[[Any], None]], value: Any) -> None:
@@ -44,7 +44,7 @@ class Timers:
     Parameters
     ----------
     env
-        Whose queue of events they go into.
+        The environment with the queue of events that timers go into.
     """
 
     def __init__(self, env: Any) -> None:
@@ -57,13 +57,13 @@ class Timers:
         self.tell(delay, [call], value, priority)
 
     def tell(self, delay: int, calls: list[Callable[[Any], None]], value: Any, priority: int = NORMAL) -> None:
-        """As `after`; `calls`, whom to call, may be kept for the next timer by who has many."""
+        """Set a timer as `after` does; a caller with many timers may use the list `calls` again for the next one."""
         if delay < 0:
             raise ValueError(f"a timer for {-delay} seconds ago")
         heappush(self._queue, (self.env._now + delay, priority, next(self._numbers), Timer(calls, value)))
 
     def count_from(self, following: int) -> None:
-        """The next event has the number `following`."""
+        """Give the next event the number `following`."""
         self._numbers = self.env._eid = count(following)
 
     @property
@@ -73,6 +73,6 @@ class Timers:
 
     @property
     def nothing_else(self) -> bool:
-        """Whether nothing else is to happen at this instant."""
+        """True if nothing else is to happen at this instant."""
         queue = self._queue
         return not queue or bool(queue[0][0] > self.env._now)

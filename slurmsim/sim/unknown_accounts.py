@@ -14,7 +14,7 @@ from slurmsim.model.accounting import Accounting, Association, Qos
 from slurmsim.workload import Workload
 
 CHOICES = ("stop", "refuse", "add")
-UNASSIGNED = "unassigned"  # account of users whose jobs name none
+UNASSIGNED = "unassigned"  # account of users with jobs that name none
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,10 @@ def settle_unknown(workload: Workload, accounting: Accounting, enforce: Enforcem
             for u in group:
                 workload.quality.repair(f"{what} unknown to the accounting data: {without}", u.n_jobs, u.example)
         elif choice == "stop":
-            whose = f"user {first.user!r} in account {first.account!r}" if what == "account" else f"QOS {first.qos!r}"
+            unknown = f"user {first.user!r} in account {first.account!r}" if what == "account" else f"QOS {first.qos!r}"
             raise WorkloadError(
-                f"{first.example}: {whose} is unknown to the accounting data, as with {n_jobs} of {len(workload)} jobs,"
-                " which Slurm would refuse",
+                f"{first.example}: {unknown} is unknown to the accounting data, as with {n_jobs} of {len(workload)}"
+                " jobs, which Slurm would refuse",
                 file=workload.header.source or None, field="account" if what == "account" else "qos",
                 expected="--unknown-accounts add or refuse",
             )  # fmt: skip
@@ -78,7 +78,7 @@ def settle_unknown(workload: Workload, accounting: Accounting, enforce: Enforcem
 
 
 def fitting(workload: Workload, accounting: Accounting, choice: str) -> Callable[[Accounting], Accounting]:
-    """What makes other accounting data of the same run go with the log as `settle_unknown` made `accounting`."""
+    """Return what makes other accounting data of the same run go with the log as `settle_unknown` made `accounting`."""
     if choice != "add":
         return lambda other: other
     found = list(_unknown(workload, AssociationTree(accounting)))
@@ -92,7 +92,7 @@ def fitting(workload: Workload, accounting: Accounting, choice: str) -> Callable
 
 
 def _unknown(workload: Workload, tree: AssociationTree) -> Iterator[Unknown]:
-    """What the tree does not know, by distinct user, account and QOS in order of the log."""
+    """Yield what the tree does not know, by distinct user, account and QOS in order of the log."""
     users, accounts, qualities = (workload.texts[name] for name in ("user", "account", "qos"))
     n_accounts, n_qos = len(accounts.values), len(qualities.values)
     code = (users.codes.astype(np.int64) * n_accounts + accounts.codes) * n_qos + qualities.codes

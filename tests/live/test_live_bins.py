@@ -89,7 +89,7 @@ def test_a_table_of_bins_is_kept_with_the_cluster(tmp_path: Path) -> None:
         assert lines(c) == before
         own.write_text("[[bin]]\nnodes = [3, 1]\n", "utf-8")
         told = c.run(["scontrol", "reconfigure"])
-        assert told.returncode != 0 and "nobody fits it" in told.stderr + told.stdout
+        assert told.returncode != 0 and "no job fits it" in told.stderr + told.stdout
         own.unlink()
         c.stop()
         with pytest.raises(SlurmSimError, match="cannot be read: No such file or directory"):

@@ -240,7 +240,7 @@ def _asked_while_it_waited(folder: Path, seed: int, jobs: int) -> list[str]:
 @pytest.mark.parametrize(
     ("scheduler", "said"),
     [
-        ("easy", "The job at the head of its queue is planned in 00:59:00: who starts before it has to end by then"),
+        ("easy", "The job at the head of its queue is planned in 00:59:00: a job that starts before it has to end by"),
         ("conservative", "Every waiting job keeps a planned start"),
         ("cpu_hours:limit=20", "ann holds 23.6 CPU-hours with running jobs, and it asks for 16.0 (limit 20.0): its "
          "turn is in the second round"),

@@ -57,7 +57,7 @@ class Cycle:
 
 
 def stretch_to_load(clock: Callable[[float], Floats], work: float, capacity: float, load: float) -> float:
-    """The factor on operational time that makes the offered load `load`.
+    """Return the factor on operational time that makes the offered load `load`.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def sessions(rng: np.random.Generator, n: int, mean_length: float, concurrent: i
 
 
 def weighted(rng: np.random.Generator, n: int, weights: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """`n` draws from 0 … len(weights)-1 with probability proportional to their weights."""
+    """Return `n` draws from 0 … len(weights)-1 with probability proportional to their weights."""
     cdf = np.cumsum(np.asarray(weights, np.float64))
     found: npt.NDArray[np.int64] = np.searchsorted(cdf, rng.random(n) * cdf[-1], side="right").clip(0, len(cdf) - 1)
     return found
@@ -156,7 +156,7 @@ def log_uniform(u: Floats, low: npt.NDArray[Any], high: npt.NDArray[Any]) -> Int
 
 
 def zipf(rng: np.random.Generator, n: int, items: int, exponent: float) -> npt.NDArray[np.int64]:
-    """`n` draws from ranks 0 … items-1 with probability proportional to ``(rank + 1) ** -exponent``."""
+    """Return `n` draws from ranks 0 … items-1 with probability proportional to ``(rank + 1) ** -exponent``."""
     return weighted(rng, n, np.arange(1, items + 1, dtype=np.float64) ** -exponent)
 
 
@@ -176,14 +176,14 @@ def _names(prefix: str, n: int) -> list[str]:
 
 
 def round_up(seconds: npt.NDArray[np.float64], step: int = _ROUND_S) -> IntColumn:
-    """`seconds` rounded up to a multiple of `step`."""
+    """Return `seconds` rounded up to a multiple of `step`."""
     return (np.ceil(seconds / step) * step).astype(np.int64)
 
 
 def time_limits(
     rng: np.random.Generator, run_time: IntColumn, model: str, factor: float, longest: int, at_most: float
 ) -> IntColumn:
-    """Requested time of each job, seconds, never below its run time.
+    """Return the requested time of each job, seconds, never below its run time.
 
     Parameters
     ----------
@@ -191,8 +191,8 @@ def time_limits(
         Seconds, at most `longest`.
     model
         ``exact``: the run time. ``uniform``: run time times U(1, `factor`), rounded up to 5 min. ``popular``: that
-        product rounded up to the next of `POPULAR_LIMITS_S`, except for a share `at_most` of jobs whose users ask for
-        the longest time allowed.
+        product rounded up to the next of `POPULAR_LIMITS_S`, except for a share `at_most` of jobs that ask for the
+        longest time allowed.
     longest
         Longest time a job may ask for, seconds.
 

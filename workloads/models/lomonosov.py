@@ -72,15 +72,15 @@ class LomonosovParams:
 
 
 def generate(params: LomonosovParams, seed: int) -> Workload:
-    """A synthetic log of regular4.
+    """Return a synthetic log of regular4.
 
     Bursts of geometric length begin evenly over jobs / jobs_per_day days; the jobs of one are spread evenly over its 10
     minutes. Each day `active` users are drawn without replacement with chances proportional to rank ** -user_exponent;
     each of them gets one of the day's bursts, the others are dealt among them evenly. With z normal and u uniform on
     [0, 1): run time = c * exp(sigma * z), at most `longest`; requested time = run time * (over_low + (over_high -
     over_low) * u), at most `longest`, rounded up to a minute. A share `timeouts` of the jobs runs into that limit, a
-    share `failures` ends at `failed_at` of the run time with exit code 1. c is such that nodes x time occupied over
-    all jobs is `load` of what the nodes give in that time.
+    share `failures` ends at `failed_at` of the run time with exit code 1. The constant c makes nodes x time occupied
+    over all jobs the share `load` of what the nodes give in that time.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def _times(
     params: LomonosovParams, nodes: IntColumn, shape: Floats, over: Floats, times_out: np.ndarray, fails: np.ndarray,
     work: float,
 ) -> tuple[IntColumn, IntColumn]:  # fmt: skip
-    """What each job occupies its nodes for, and its limit, seconds; node-seconds sum to `work` but for rounding."""
+    """Return the run time and limit of each job, seconds; node-seconds sum to `work` but for rounding."""
     longest = params.longest * HOUR_S
 
     def at(scale: float) -> tuple[IntColumn, IntColumn]:

@@ -206,7 +206,7 @@ def day_weights(kind: JobKind) -> Floats:
 
 
 def _redraw(draw: Callable[[npt.NDArray[np.int64]], Floats], n: int, most: float, field: str) -> Floats:
-    """`n` values of `draw`, which takes the rows to draw for, each drawn again until it is at most `most`."""
+    """Return `n` values of `draw`, which takes the rows to draw for, each drawn again until it is at most `most`."""
     values = np.full(n, np.inf)
     for _ in range(1000):
         rows = np.flatnonzero(values > most)
@@ -232,7 +232,7 @@ def sizes(rng: np.random.Generator, n: int, kind: JobKind, machine: int) -> IntC
 
 
 def run_times(rng: np.random.Generator, size: IntColumn, kind: JobKind) -> IntColumn:
-    """Run times, seconds (>= 1): e to the hyper-gamma whose mixing probability depends linearly on size."""
+    """Return run times, seconds (>= 1): e to the hyper-gamma; its mixing probability depends linearly on size."""
     p = np.clip(kind.pa * size + kind.pb, 0.0, 1.0)
 
     def draw(rows: npt.NDArray[np.int64]) -> Floats:
@@ -252,7 +252,7 @@ def operational_arrivals(rng: np.random.Generator, n: int, kind: JobKind) -> Flo
 
 
 def generate(params: LublinParams, seed: int) -> Workload:
-    """A workload of the Lublin–Feitelson model.
+    """Return a workload of the Lublin–Feitelson model.
 
     Parameters
     ----------

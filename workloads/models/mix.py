@@ -1,8 +1,9 @@
 """A simple mix: Poisson submissions with a daily and weekly cycle, lognormal run times, everything Slurm can be asked.
 
-Not a published model but the smallest one that uses what a real cluster's users use: partitions, single CPUs to many
-whole nodes, memory, GPUs, exclusive nodes, job arrays with throttles, requested times that are too long (and
-sometimes too short), failures and cancels. Jobs of one user's session are alike. Equations: ``docs/generators.md``.
+This is not a published model but the smallest one with all that users of a real cluster use. That is partitions, single
+CPUs to many whole nodes, memory, GPUs, exclusive nodes, job arrays with throttles, requested times that are too long
+(and sometimes too short), failures and cancels. Jobs of one user's session are alike. Equations:
+``docs/generators.md``.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _sizes(rng: np.random.Generator, low: IntColumn, high: IntColumn, pow2: floa
 
 
 def _draw_sessions(rng: np.random.Generator, n: int, p: MixParams) -> _Sessions:
-    """The requests of `n` sessions."""
+    """Return the requests of `n` sessions."""
     which = weighted(rng, n, [part.weight for part in p.cluster])
 
     def of_partition(attribute: str) -> IntColumn:
@@ -151,7 +152,7 @@ class _Times:
     """Seconds from submit to cancel, -1 for never."""
 
     def held(self) -> IntColumn:
-        """How long each job would hold its nodes if it started at once."""
+        """Return how long each job would hold its nodes if it started at once."""
         held = np.minimum(self.run_time, self.limit)
         return np.where(self.cancel_after >= 0, np.minimum(held, self.cancel_after), held)
 
@@ -177,7 +178,7 @@ def _draw_times(rng: np.random.Generator, p: MixParams, subs: _Submissions, aske
 
 
 def _draw_limits(rng: np.random.Generator, p: MixParams, run_time: IntColumn, longest: IntColumn) -> IntColumn:
-    """Requested time of each submission, at most the `longest` of its partition."""
+    """Return the requested time of each submission, at most the `longest` of its partition."""
     limit = np.empty(len(run_time), np.int64)
     for most in sorted({int(part.hours * 3600) for part in p.cluster}):
         rows = np.flatnonzero(longest == most)
@@ -186,7 +187,7 @@ def _draw_limits(rng: np.random.Generator, p: MixParams, run_time: IntColumn, lo
 
 
 def _cycle(p: MixParams) -> Cycle:
-    """The week's pattern of submissions, by the hour from Monday."""
+    """Return the week's pattern of submissions, by the hour from Monday."""
     hour = np.arange(7 * 24)
     day = 1 + p.daily_cycle * np.cos(2 * math.pi * (hour % 24 + 0.5 - p.peak_hour) / 24)
     return Cycle(day * np.where(hour >= 5 * 24, p.weekend, 1.0), 3600)
@@ -203,7 +204,7 @@ def _draw_submits(
 
 
 def generate(params: MixParams, seed: int) -> Workload:
-    """A workload of the mix.
+    """Return a workload of the mix.
 
     Parameters
     ----------
@@ -215,7 +216,7 @@ def generate(params: MixParams, seed: int) -> Workload:
     Returns
     -------
     Workload
-        ``run_time`` is how long the job would run if nobody stopped it; jobs meant to time out have it above their
+        ``run_time`` is how long the job would run if it were not stopped; jobs meant to time out have it above their
         limit. The id of an array is that of its first task.
 
     Raises
@@ -257,7 +258,7 @@ def generate(params: MixParams, seed: int) -> Workload:
 
 
 def _request_columns(asked: _Sessions, session: npt.NDArray[np.int64]) -> dict[str, IntColumn]:
-    """What each row asks for: what its session does."""
+    """Return what each row asks for: what its session does."""
     names = ("nodes", "tasks", "cpus_per_task", "tasks_per_node", "mem_per_node", "mem_per_cpu", "exclusive")
     return {name: getattr(asked, name)[session].astype(np.int64) for name in names}
 

@@ -96,11 +96,15 @@ class TitanParams:
 
 
 def generate(params: TitanParams, seed: int) -> Workload:
-    """A synthetic Titan log.
+    """Return a synthetic Titan log.
 
-    With u, v, w, x uniform on [0, 1): bin b with its share; nodes = floor(low * ((high + 1) / low) ** (u ** exponent));
-    hours = v * max_hours with probability long_share, else min(max_hours, an exponential of mean 0.15 h); requested
-    time = min(max_hours, run time * (1 + (overestimate - 1) * x)), rounded up to 5 min.
+    With u, v, w, x uniform on [0, 1):
+
+    - bin b with its share;
+    - nodes = floor(low * ((high + 1) / low) ** (u ** exponent));
+    - hours = v * max_hours with probability long_share, else min(max_hours, an exponential of mean 0.15 h);
+    - requested time = min(max_hours, run time * (1 + (overestimate - 1) * x)), rounded up to 5 min.
+
     Arrivals are Poisson, faster by day than by night, at `jobs_per_hour` on average over a day.
 
     Parameters

@@ -1,7 +1,7 @@
 """What the times of a ``sacct -P`` dump say of the clock they were taken from.
 
-sacct prints times in the zone of whoever runs it, without saying which, unless SLURM_TIME_FORMAT=%s is set. Elapsed
-times do not depend on it, so End - Start - Elapsed shows each change of clocks that a job ran through.
+sacct prints times in the zone of the user that runs it, without its name, unless SLURM_TIME_FORMAT=%s is set. Elapsed
+times do not depend on the zone, so End - Start - Elapsed shows each change of clocks that a job ran through.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ TIMES = ("Submit", "Eligible", "Start", "End")
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """`jobs` ran through a change of clocks by `seconds` (End - Start is so much more than they ran), which lies
-    between `after` and `before` on the dump's clock."""
+    """A change of clocks by `seconds` that `jobs` ran through: End - Start is so much more than they ran.
+
+    It lies between `after` and `before` on the dump's clock.
+    """
 
     seconds: int
     jobs: int
@@ -47,7 +49,7 @@ class DumpClock:
     shifts
         Changes of clocks that jobs ran through and the zone does not explain.
     unequal
-        Jobs whose End - Start is otherwise not what they ran, by more than a second.
+        Jobs with another End - Start than they ran, by more than a second, for other reasons.
     """
 
     fields: frozenset[str]
@@ -91,7 +93,7 @@ def _dated(columns: Columns, name: str) -> npt.NDArray[np.bool_]:
 
 
 def _odd(wall: IntColumn, zone: str) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Which wall-clock times never were in a zone, and which were twice."""
+    """Return which wall-clock times never were in a zone, and which were twice."""
     found = time_zone(zone)
     assert found is not None
     first, second = (local_to_unix(wall, found, fold=fold) for fold in (0, 1))
@@ -99,7 +101,7 @@ def _odd(wall: IntColumn, zone: str) -> tuple[npt.NDArray[np.bool_], npt.NDArray
 
 
 def _shifts(columns: Columns) -> tuple[tuple[Shift, ...], int]:
-    """Jobs whose End - Start is not what they ran: by whole quarters of an hour, and otherwise."""
+    """Return the jobs with another End - Start than they ran: by whole quarters of an hour, and otherwise."""
     if not ("Start" in columns and "End" in columns and ("ElapsedRaw" in columns or "Elapsed" in columns)):
         return (), 0
     raw = "ElapsedRaw" in columns

@@ -62,7 +62,7 @@ class Columns:
         return name in self._columns
 
     def select(self, mask: Mask) -> Columns:
-        """The rows under `mask`."""
+        """Return the rows under `mask`."""
         import pyarrow as pa
 
         keep = pa.array(mask)
@@ -84,11 +84,11 @@ class Columns:
         self.bad |= rows
 
     def fail(self, row: int, name: str, message: str, expected: str | None = None) -> WorkloadError:
-        """An error at a row."""
+        """Return an error at a row."""
         return WorkloadError(message, file=str(self.path), line=int(self.lines[row]), field=name, expected=expected)
 
     def array(self, name: str) -> pa.Array:
-        """The texts of a column, blanks at the ends removed."""
+        """Return the texts of a column, blanks at the ends removed."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -96,7 +96,7 @@ class Columns:
         return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
     def text(self, name: str) -> TextColumn:
-        """A column as dictionary-coded text; Slurm's words for nothing are the empty text."""
+        """Return a column as dictionary-coded text; Slurm's words for nothing are the empty text."""
         if name not in self:
             return TextColumn.constant(len(self))
         coded = self.array(name).dictionary_encode()
@@ -135,12 +135,12 @@ class Columns:
         return codes, values or [missing]
 
     def ints(self, name: str, read: Callable[[str], int], missing: int = -1) -> IntColumn:
-        """A column as integers."""
+        """Return a column as integers."""
         codes, values = self.parsed(name, read, missing)
         return np.array(values, np.int64)[codes]
 
     def times(self, name: str) -> IntColumn:
-        """A column of times in Unix seconds; -1 where unknown."""
+        """Return a column of times in Unix seconds; -1 where unknown."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -174,7 +174,7 @@ class Columns:
 
 
 def _impossible_dates(iso: pa.Array) -> Mask:
-    """Which of the dates, all well formed, are on no calendar, such as 31 February."""
+    """Return which of the dates, all well formed, are on no calendar, such as 31 February."""
     return np.array([text is not None and not _is_date(text) for text in iso.to_pylist()], np.bool_)
 
 
@@ -187,7 +187,7 @@ def _is_date(text: str) -> bool:
 
 
 def time_zone(name: str) -> ZoneInfo | None:
-    """The zone of a name such as ``Europe/Paris``; None for the empty name.
+    """Return the zone of a name such as ``Europe/Paris``; None for the empty name.
 
     Raises
     ------

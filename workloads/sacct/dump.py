@@ -11,7 +11,7 @@ from slurmsim_workloads.sacct.table import Dump, read_table
 
 
 def looks_like_dump(head: bytes) -> bool:
-    """Whether a file that begins with `head` can be a dump of sacct."""
+    """Return True if a file that begins with `head` can be a dump of sacct."""
     lines = head.lstrip().splitlines()
     return looks_like_json(head) or (bool(lines) and looks_like_header(lines[0]))
 

@@ -57,7 +57,7 @@ _GRES_USAGE = frozenset({"gpumem", "gpuutil"})
 
 
 def parse_state(text: str) -> str:
-    """The state's name: ``CANCELLED by 1000``, ``CANCELLED+`` (cut by sacct without -P) are CANCELLED."""
+    """Return the state's name: ``CANCELLED by 1000``, ``CANCELLED+`` (cut by sacct without -P) are CANCELLED."""
     match = _LAST_WORDS.fullmatch(text.strip())
     if match:
         if match[1] in STATES and not match[2]:
@@ -99,7 +99,7 @@ def parse_elapsed(text: str) -> int:
 
 
 def parse_number(text: str) -> int:
-    """A count; -1 when empty."""
+    """Return a count; -1 when empty."""
     if text.lower() in NOTHING:
         return -1
     if not is_number(text):

@@ -65,7 +65,7 @@ class SacctFormat:
     )  # fmt: skip
 
     def sniff(self, head: bytes) -> bool:
-        """Whether the first line names fields of sacct, or the content is that of ``sacct --json``."""
+        """Return True if the first line names fields of sacct, or the content is that of ``sacct --json``."""
         return looks_like_dump(head)
 
     def read(self, path: Path, options: Mapping[str, str]) -> Workload:
@@ -213,7 +213,7 @@ class _Reading:
         return np.where(elapsed >= 0, elapsed, np.where((start >= 0) & (end >= 0), end - start - suspended, -1))
 
     def _had_nodes(self, state: IntColumn) -> Mask:
-        """Which jobs ever had nodes, as far as the record tells."""
+        """Return which jobs ever had nodes, as far as the record tells."""
         for name in ("NodeList", "AllocTRES"):
             if name in self.columns:
                 had: Mask = self.columns.text(name).codes > 0
@@ -221,7 +221,7 @@ class _Reading:
         return ~np.isin(state, [_S["CANCELLED"], _S["DEADLINE"]])
 
     def _started(self, state: IntColumn, start: IntColumn, run: IntColumn, nodes: Mask) -> Mask:
-        """A job cancelled while pending shows no start, or the cancel time as start; it never had nodes."""
+        """Return the jobs that had nodes: one cancelled while pending has no start, or its cancel time as start."""
         has_start = start >= 0 if "Start" in self.columns else np.ones(len(start), np.bool_)
         waiting = (state >= _S[fields.WAITING[0]]) & (state < len(_S))
         return has_start & ((run > 0) | nodes) & ~waiting
@@ -270,7 +270,7 @@ class _Reading:
         return np.where(bounded, np.maximum(run, limit) + TIMEOUT_SLACK_S, run), limit
 
     def _late(self, submit: IntColumn, eligible: IntColumn, dependency: TextColumn, array_limit: IntColumn) -> Mask:
-        """Jobs whose begin time is set to their eligible time: nothing else in the log explains why they waited."""
+        """Return the jobs that get their eligible time as begin time: the log has no other reason why they waited."""
         if self.options["eligible"] == "ignore":
             return np.zeros(len(submit), np.bool_)
         unexplained = [not value for value in dependency.values]

@@ -19,13 +19,13 @@ _LONGEST = 1 << 16
 
 
 def looks_like_header(line: bytes) -> bool:
-    """Whether a file that begins with `line` can be a sacct dump."""
+    """Return True if a file that begins with `line` can be a sacct dump."""
     text = line[:_LONGEST].decode("utf-8", "replace")
     return "jobid" in text.lower() and bool(find_delimiter(text))
 
 
 def find_delimiter(header: str) -> str:
-    """The text that stands between the names of fields; empty when no text makes two names of sacct.
+    """Return the text that stands between the names of fields; empty when no text makes two names of sacct.
 
     >>> find_delimiter("JobID|State|User"), find_delimiter("JobID::State::"), find_delimiter("one two")
     ('|', '::', '')
@@ -36,12 +36,12 @@ def find_delimiter(header: str) -> str:
 
 
 def known_names(names: list[str]) -> int:
-    """How many of `names` are fields of sacct."""
+    """Return how many of `names` are fields of sacct."""
     return sum(name.strip().lower() in CANONICAL for name in names)
 
 
 def read_header(header: str, delimiter: str, line: int, path: Path) -> tuple[list[str], str]:
-    """The canonical names of the columns, and the delimiter.
+    """Return the canonical names of the columns, and the delimiter.
 
     Parameters
     ----------

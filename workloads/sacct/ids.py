@@ -70,7 +70,7 @@ class JobIds:
             self.ledger.report.examples[UNREAD][0] = self.columns.reason
 
     def _read_lists(self, column: object, name: str) -> dict[int, tuple[list[int], int]]:
-        """row -> (tasks, throttle) of the rows that stand for several pending tasks."""
+        """Return row -> (tasks, throttle) of the rows that stand for several pending tasks."""
         import pyarrow.compute as pc
 
         lists: dict[int, tuple[list[int], int]] = {}
@@ -88,11 +88,11 @@ class JobIds:
                 short[row] = True
             else:
                 lists[row] = tasks
-        self.ledger.drop(short, "pending array whose task list sacct cut short (SLURM_BITSTR_LEN=0 avoids it)")
+        self.ledger.drop(short, "pending array with a task list that sacct cut short (SLURM_BITSTR_LEN=0 avoids it)")
         return lists
 
     def _number_tasks(self, number: IntColumn, task: IntColumn) -> IntColumn:
-        """New ids for array tasks that have none of their own, by array and index."""
+        """Return new ids for array tasks that have none of their own, by array and index."""
         rows = np.flatnonzero(task >= 0)
         if not len(rows):
             return number
@@ -131,7 +131,7 @@ class JobIds:
         self.ledger.drop(requeued, "earlier run of a requeued job, the last run counts")
 
     def array_limits(self, from_submit_line: IntColumn) -> IntColumn:
-        """The throttle of each array task, from SubmitLine or from any pending record of its array."""
+        """Return the throttle of each array task, from SubmitLine or from any pending record of its array."""
         recorded = np.full(len(from_submit_line), -1, np.int64)
         if self._throttle:
             arrays, codes = np.unique(self.array_job_id, return_inverse=True)
@@ -139,12 +139,12 @@ class JobIds:
         return np.where(self.array_job_id > 0, np.where(recorded > 0, recorded, from_submit_line), -1)
 
     def known_numbers(self) -> frozenset[int]:
-        """Ids and array ids a dependency can name."""
+        """Return ids and array ids a dependency can name."""
         keep = self.ledger.keep
         return frozenset(np.union1d(self.job_id[keep], self.array_job_id[keep]).tolist()) - {-1}
 
     def expand(self, workload: Workload, rows: npt.NDArray[np.intp]) -> Workload:
-        """`rows` of the workload, in order of submit time and job id, pending arrays as one row a task.
+        """Return `rows` of the workload, in order of submit time and job id, pending arrays as one row a task.
 
         The last task keeps the array's own number, as in Slurm; the others get new ones above all others. Tasks
         that have a record of their own are left out of the list.

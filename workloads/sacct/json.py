@@ -49,12 +49,12 @@ class _Wrong(Exception):
 
 
 def is_json(head: bytes) -> bool:
-    """Whether a file that begins with `head` is JSON."""
+    """Return True if a file that begins with `head` is JSON."""
     return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
 
 
 def looks_like_json(head: bytes) -> bool:
-    """Whether a file that begins with `head` can be the output of ``sacct --json``."""
+    """Return True if a file that begins with `head` can be the output of ``sacct --json``."""
     return is_json(head) and _JOBS.search(head) is not None and _OF_SQUEUE.search(head) is None
 
 
@@ -101,7 +101,7 @@ def _arrays(columns: dict[str, list[str]]) -> dict[str, pa.ChunkedArray]:
 
 
 def job_cells(job: Any) -> dict[str, str]:
-    """The texts of a job's fields as ``sacct -P`` prints them, by name; fields a release does not have are left out."""
+    """Return the texts of a job's fields as ``sacct -P`` prints them, by name, without fields the release lacks."""
     if not isinstance(job, dict):
         raise _Wrong("jobs", f"{str(job)[:40]!r} is not a job", "an object")
     if "time" not in job and "submit_time" in job:
@@ -132,20 +132,20 @@ def job_cells(job: Any) -> dict[str, str]:
 
 
 def _at(job: Any, *path: str) -> Any:
-    """What is at `path`; None where a part of it is missing, null or no object."""
+    """Return what is at `path`; None where a part of it is missing, null or no object."""
     for key in path:
         job = job.get(key) if isinstance(job, dict) else None
     return job
 
 
 def _text(job: Any, *path: str) -> str:
-    """A text; empty without one, and for a number (22.05 prints one for the name of a reservation)."""
+    """Return a text; empty without one, and for a number (22.05 prints one for the name of a reservation)."""
     found = _at(job, *path)
     return found if isinstance(found, str) else ""
 
 
 def _number(job: Any, *path: str) -> int | None:
-    """A count in any release's shape: None when not set, -1 for no limit."""
+    """Return a count in any release's shape: None when not set, -1 for no limit."""
     found = _at(job, *path)
     if isinstance(found, dict):
         if found.get("infinite") is True:
@@ -194,7 +194,7 @@ def _job_id(job: Any) -> str:
 
 
 def _tasks(text: str) -> str:
-    """The tasks of a pending array; Slurm's database keeps some as a bitmap in hexadecimal digits."""
+    """Return the tasks of a pending array; Slurm's database keeps some as a bitmap in hexadecimal digits."""
     if not text.startswith("0x"):
         return text
     digits, percent, throttle = text[2:].partition("%")

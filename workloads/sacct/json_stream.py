@@ -74,7 +74,7 @@ class JsonStream:
         return True
 
     def _peek(self) -> str:
-        """The next character that is no blank; empty at the end."""
+        """Return the next character that is no blank; empty at the end."""
         while True:
             text, at = self._text, self._at
             while at < len(text) and text[at] in _BLANKS:
@@ -93,7 +93,7 @@ class JsonStream:
         self._at += 1
 
     def _value(self) -> Any:
-        """The next value. Text that ends inside it is read on, twice as much each time."""
+        """Return the next value. Text that ends inside it is read on, twice as much each time."""
         self._peek()
         while True:
             try:
@@ -128,7 +128,7 @@ class JsonStream:
     _counted = 0
 
     def _here(self) -> int:
-        """The line of the next character."""
+        """Return the line of the next character."""
         self._line += self._text.count("\n", self._counted, self._at)
         self._counted = self._at
         return self._line

@@ -20,7 +20,7 @@ JOINED = "record over several lines, joined"
 
 @dataclass(slots=True)
 class Mended:
-    """What became of the lines whose width is not the header's.
+    """The lines that had another width than the header, and their repair.
 
     Attributes
     ----------
@@ -67,16 +67,16 @@ class Lines:
         return len(self.ends)
 
     def odd(self, width: int) -> Numbers:
-        """Indices of the lines of another width, and of those with a lone carriage return."""
+        """Return the indices of the lines of another width, and of those with a lone carriage return."""
         returns = np.diff(self._odd_ends, prepend=0) > 0
         return np.flatnonzero(self.filled & ((self.widths != width) | returns))
 
     def text(self, first: int, last: int) -> str:
-        """The lines from `first` to `last`; what is no UTF-8 is replaced."""
+        """Return the lines from `first` to `last`; what is no UTF-8 is replaced."""
         return self.body[int(self.starts[first]) : int(self.ends[last])].decode("utf-8", "replace")
 
     def without(self, gone: Numbers) -> bytes:
-        """The bytes of all lines but `gone` (ascending)."""
+        """Return the bytes of all lines but `gone` (ascending)."""
         if not len(gone):
             return self.body
         edges = np.concatenate(([-1], gone, [len(self)]))
@@ -139,14 +139,14 @@ def _groups(lines: Lines, odd: Numbers, mender: Mender, width: int) -> Iterator[
 
 
 def _previous_filled(lines: Lines, odd: Numbers) -> Numbers:
-    """The index of the line before each of `odd` that is not empty; -1 without one."""
+    """Return the index of the line before each of `odd` that is not empty; -1 without one."""
     filled = np.flatnonzero(lines.filled)
     at = np.searchsorted(filled, odd) - 1
     return np.where(at >= 0, filled[np.maximum(at, 0)] if len(filled) else -1, -1)
 
 
 def _places(data: bytes, byte: bytes) -> Numbers:
-    """Where `byte` is in `data`."""
+    """Return where `byte` is in `data`."""
     characters = np.frombuffer(data, np.uint8)
     blocks = range(0, len(characters), _STEP)
     found = [np.flatnonzero(characters[i : i + _STEP] == byte[0]) + i for i in blocks]

@@ -40,7 +40,7 @@ _PATTERNS = {name: pattern for pattern, names in _BY_PATTERN.items() for name in
 _COMMAND = r"(?:\S*(?:sbatch|srun|salloc|scrun|crontab)\S*(?!\S))"
 _LONGEST_CONSTRAINTS = 4096
 
-# Columns whose text nothing else has: a line that matches one begins a record.
+# Columns with texts of a form that no other column has: a line that matches one begins a record.
 STRONG = frozenset({"JobID", "JobIDRaw", "Submit", "State", "ReqTRES", "AllocTRES", "ExitCode"})
 # Fields of users that can hold a delimiter; those of FREE_TEXT can hold a line break too.
 HOLDS_DELIMITER = FREE_TEXT | {"Constraints", "Licenses", "WCKey", "Container"}
@@ -48,7 +48,7 @@ _SAFE_DELIMITER = re.compile(r"[^\w\s,.:/=\[\]%+()?<>*\-]|[\x1c-\x1f\t]")
 
 
 def is_constraint(text: str) -> bool:
-    """Whether `text` can be a feature expression: no blanks, no operator at its ends, all brackets closed."""
+    """Return True if `text` can be a feature expression: no blanks, no operator at its ends, all brackets closed."""
     if not text or text.isalnum():
         return True
     balanced = text.count("[") == text.count("]") and text.count("(") == text.count(")")
@@ -62,7 +62,7 @@ def _blank(text: str) -> bool:
 
 @cache
 def looks_of(name: str) -> Looks:
-    """Whether a text can be one of column `name`; a column that is not known takes any text of one line."""
+    """Return the test whether a text can be one of column `name`; an unknown column takes any text of one line."""
     if name == "Constraints":
         return is_constraint
     if name == "SubmitLine":
@@ -73,7 +73,7 @@ def looks_of(name: str) -> Looks:
 
 
 def begin_pattern(names: Sequence[str], need: int, delimiter: str) -> re.Pattern[str]:
-    """What a line looks like that begins with the first `need` columns."""
+    """Return what a line looks like that begins with the first `need` columns."""
     parts = [_field(name, delimiter, "*?") for name in names[:need]]
     end = "" if need == len(names) else f"(?:$|{re.escape(delimiter)})"
     return re.compile(re.escape(delimiter).join(f"(?:{part})" for part in parts) + end, re.I | re.A)

@@ -5,8 +5,8 @@ in one gives it a field too many. `Mender` joins the lines of a record and finds
 belong to. It does so only where one way is left:
 
 1. every other field looks as its column's texts do (`patterns`);
-2. of several such ways, those whose nodes are named as the nodes of whole lines are;
-3. of these, the one whose constraint or job name is the one that SubmitLine asked for.
+2. of several such ways, those with nodes named as the nodes of whole lines are;
+3. of these, the one with the constraint or job name that SubmitLine asked for.
 
 A record with no way or several is left to the caller, which refuses or drops it.
 """
@@ -51,7 +51,7 @@ class Whole:
 
 
 def node_stem(nodes: str) -> str:
-    """The letters a node list begins with: ``n`` of ``n[1-4]``."""
+    """Return the letters a node list begins with: ``n`` of ``n[1-4]``."""
     match = _STEM.match(nodes)
     return match[0] if match else ""
 
@@ -93,16 +93,16 @@ class Mender:
         self._patterns = record_patterns(self.names, self.delimiter, sorted(self.stems)) if few else None
 
     def begins(self, line: str) -> bool:
-        """Whether a record begins with `line`: the fields before the first text of a user are what they should be."""
+        """Return True if a record begins with `line`: the fields before the first text of a user are well formed."""
         return self._begin.match(line) is not None
 
     def is_cut(self, line: str) -> bool:
-        """Whether `line` is the beginning of a record that never ends: its first field is a job's, others are not."""
+        """Return True if `line` begins a record that never ends: its first field is a job's, others are not."""
         fields = line.split(self.delimiter, 1)
         return len(fields) > 1 and self.names[0] in STRONG and bool(self._looks[0](fields[0]))
 
     def mend(self, text: str) -> Whole | None:
-        """The record in `text`, which may have line breaks; None without exactly one way to read it."""
+        """Return the record in `text`, which may have line breaks; None without exactly one way to read it."""
         surplus = text.count(self.delimiter) + 1 - len(self.names)
         if not 0 <= surplus <= MOST_SURPLUS:
             return None
@@ -122,7 +122,7 @@ class Mender:
         return Whole(cells, tuple(self.names[i] for i, more in enumerate(taken) if more))
 
     def _by_pattern(self, text: str, surplus: int) -> Sequence[str] | None:
-        """The texts when the shortest and the longest texts of users are the same, so no other way is left."""
+        """Return the texts when the shortest and the longest texts of users are the same, so no other way is left."""
         if self._patterns is None or (short := self._patterns[0].fullmatch(text)) is None:
             return None
         cells = short.groups()
@@ -178,7 +178,7 @@ class Mender:
         return cells
 
     def _likely(self, ways: list[tuple[list[str], tuple[int, ...]]]) -> list[tuple[list[str], tuple[int, ...]]]:
-        """Of several ways those that other things known speak for."""
+        """Return those of several ways that other things known speak for."""
         if "NodeList" in self.names and self.stems:
             at = self.names.index("NodeList")
             ways = [way for way in ways if node_stem(way[0][at]) in self.stems] or ways

@@ -68,14 +68,14 @@ class Request:
         return result
 
     def line(self, attribute: str, missing: int = -1) -> IntColumn:
-        """An option of SubmitLine; `missing` without one."""
+        """Return an option of SubmitLine; `missing` without one."""
         codes, values = self._lines
         if codes is None:
             return np.full(len(self.columns), missing, np.int64)
         return np.array([getattr(v, attribute) for v in values], np.int64)[codes]
 
     def line_text(self, attribute: str) -> TextColumn:
-        """An option of SubmitLine as text."""
+        """Return an option of SubmitLine as text."""
         codes, values = self._lines
         if codes is None:
             return TextColumn.constant(len(self.columns))
@@ -140,7 +140,7 @@ class Request:
         self.ints["mem_per_cpu"] = np.where(given, line_cpu, per_cpu)
 
     def _shared_out(self, total: IntColumn, per_node: IntColumn) -> IntColumn:
-        """Memory per CPU of jobs whose node count was left open; -1 for the others.
+        """Return the memory per CPU of jobs with an open node count; -1 for the others.
 
         Such a job got `per_node` on each of its nodes, which AllocTRES then shows, or its total was meant per CPU.
         """

@@ -43,8 +43,8 @@ NOT_MODELLED = frozenset(
      "ntasks-per-socket", "prefer", "segment", "thread-spec", "threads-per-core", "tmp"}
 )  # fmt: skip
 # What `parse_submit_line` never looks at, and what takes its place: all behind the command and what can be its options
-# with their values; then options whose values differ from job to job, where no option before them can take them as
-# its value.
+# with their values; then options with values that differ from job to job, where no option before them can take them
+# as its value.
 _VARIED = (
     r"(?:-[JoeiD] *[^-\s]\S*"
     r"|--(?:job-name|output|error|input|chdir|comment|export|mail-user)(?:=\S*| +[^-\s]\S*))"

@@ -87,7 +87,7 @@ class _Rows:
         self.lines = Lines(body, delimiter)
 
     def dump(self) -> Dump:
-        """All rows, in the order of their lines."""
+        """Return all rows, in the order of their lines."""
         odd = self.lines.odd(len(self.names))
         done = mend_lines(self.lines, odd, self._mender()) if len(odd) else Mended()
         if done.bad and not self.drop_bad:
@@ -104,7 +104,7 @@ class _Rows:
         return self._without_headers(dump)
 
     def _shown(self, texts: Sequence[str]) -> Sequence[str]:
-        """The texts with the delimiter that the dump has."""
+        """Return the texts with the delimiter that the dump has."""
         inner = self.delimiter.decode()
         return texts if self.shown == inner else [text.replace(inner, self.shown) for text in texts]
 
@@ -113,7 +113,7 @@ class _Rows:
         return Mender(self.names, self.delimiter.decode(), stems)
 
     def _stems(self, column: int) -> frozenset[str]:
-        """What the node lists of lines of the right width begin with."""
+        """Return what the node lists of lines of the right width begin with."""
         whole = np.ones(len(self.lines), np.bool_)
         whole[self.lines.odd(len(self.names))] = False
         rows = np.flatnonzero(whole & self.lines.filled)[:10_000].tolist()

@@ -34,7 +34,7 @@ SAMPLE_OPTIONS: dict[str, str] = {
 
 
 def sample_path(name: str) -> Path:
-    """Where the sample file `name` (``"sample.conf"``) is installed.
+    """Return where the sample file `name` (``"sample.conf"``) is installed.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def sample_path(name: str) -> Path:
 
 
 def make_sample() -> Workload:
-    """The jobs of ``sample.parquet``, made anew."""
+    """Return the jobs of ``sample.parquet``, made anew."""
     from slurmsim_workloads.generators import generate
 
     return generate("mix", SAMPLE_OPTIONS, SAMPLE_SEED)

@@ -1,10 +1,13 @@
 """The Standard Workload Format: what its 18 columns mean for a Slurm job, and what is repaired on the way.
 
-Size: a job of p processors becomes p tasks of one CPU; how many nodes that takes is the simulated cluster's business.
-Missing values are -1 in SWF. With the default options the jobs are those of the normal form in which simulators
-are compared: processors = requested (else allocated); requested time = column 9 (else the run time); jobs with a run
-time <= 0, without processors, or larger than the machine are dropped; run time = min(run time, requested time).
-Job numbers and times stay the log's own.
+Size: a job of p processors becomes p tasks of one CPU; the simulated cluster decides how many nodes that takes.
+Missing values are -1 in SWF. With the default options the jobs are those of the normal form in which simulators are
+compared. Job numbers and times stay the log's own, and:
+
+- processors = requested (else allocated);
+- requested time = column 9 (else the run time);
+- run time = min(run time, requested time);
+- jobs with a run time <= 0, without processors, or larger than the machine are dropped.
 
 Source: Chapin et al., "Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999, section 2;
 oddities of real logs: Feitelson, Tsafrir, Krakov, "Experience with using the Parallel Workloads Archive", JPDC 74(10),
@@ -56,7 +59,7 @@ class SwfFormat:
     suffixes: tuple[str, ...] = (".swf", ".swf.gz")
 
     def sniff(self, head: bytes) -> bool:
-        """Whether the first line that is neither empty nor a comment has at least 18 numbers."""
+        """Return True if the first line that is neither empty nor a comment has at least 18 numbers."""
         for line in head.splitlines():
             if line.strip() and not line.lstrip().startswith(b";"):
                 fields = line.split()
@@ -78,7 +81,7 @@ class SwfFormat:
         return _Reading(path, table, chosen).workload()
 
     def reduce(self, workload: Workload) -> tuple[Workload, list[str]]:
-        """The part of `workload` that SWF can hold, and what it cannot, as ``"gres (12 jobs)"``."""
+        """Return the part of `workload` that SWF can hold, and what it cannot, as ``"gres (12 jobs)"``."""
         return reduce_to_swf(workload)
 
     def write(self, workload: Workload, path: Path) -> None:
@@ -161,7 +164,7 @@ class _Reading:
                 self.report.repair(reason, len(lines), f"line {lines[0]}")
 
     def _partial_records(self) -> None:
-        """Statuses 2 to 4 are pieces of a checkpointed job whose summary record has status 0 or 1."""
+        """Drop the records of statuses 2 to 4 of a checkpointed job that has a summary record of status 0 or 1."""
         status, job = self._column(swf.STATUS), self._column(swf.JOB)
         partial = (status >= 2) & (status <= 4)
         if partial.any():

@@ -13,7 +13,7 @@ _NAMED = re.compile(r"(\d{1,18})\s*[:,]?\s+(\S+)")
 
 
 def parse_header(comments: Iterable[str]) -> WorkloadHeader:
-    """The header of a log from its comment lines (without ``;``).
+    """Return the header of a log from its comment lines (without ``;``).
 
     A key that comes several times (``Note``, ``Queue``) keeps all its values, one a line; a comment without a key
     goes on with the value above it. ``MaxProcs`` is by definition given only when it differs from ``MaxNodes``.

@@ -49,7 +49,7 @@ class SwfTable:
 
 
 def read_table(path: Path, *, ignore_extra: bool = False) -> SwfTable:
-    """All records of an SWF file.
+    """Return all records of an SWF file.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _parse_fast(block: bytes, first_line: int) -> _Parsed | None:
 
 
 def _parse_slow(block: bytes, first_line: int, path: Path, ignore_extra: bool, table: SwfTable) -> _Parsed:
-    """The same for a block with fractions or surplus columns; raises at the first line that is neither."""
+    """Return the same for a block with fractions or surplus columns; raises at the first line that is neither."""
     rows: list[list[int]] = []
     lines: list[int] = []
     for line, raw in enumerate(block.split(b"\n"), first_line):

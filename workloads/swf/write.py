@@ -27,7 +27,7 @@ _OWN_FIELDS = ("Version", "UnixStartTime", "MaxJobs", "MaxRecords", "MaxNodes", 
 
 
 def reduce_to_swf(workload: Workload) -> tuple[Workload, list[str]]:
-    """The part of `workload` an SWF file holds, and what is left out, as ``"gres (12 jobs)"``.
+    """Return the part of `workload` an SWF file holds, and what is left out, as ``"gres (12 jobs)"``.
 
     Tasks times CPUs a task become processors; a request given in nodes alone becomes one processor a node. Exit codes
     are kept as zero or not zero, end states as completed, failed or cancelled. A cancel time is held for a job that

@@ -20,7 +20,7 @@ from slurmsim.workload import QualityReport, TextColumn, Workload, WorkloadHeade
 
 ALWAYS = {"user": "user", "account": "account", "name": "job"}
 NO_CASE = ("account", "qos")
-"""Kinds whose names Slurm's database has in lower case."""
+"""Kinds of names that Slurm's database has in lower case."""
 _LISTED = re.compile(r"[^,]+")
 # the type in --gpus-per-node=a100:2, --tres-per-task=gres/gpu:a100:2; a count alone is none
 _OPTION_TYPE = re.compile(r"(?<=[=:,])([A-Za-z_][\w.\-]*)(?=:\d)")
@@ -36,7 +36,7 @@ Names = Mapping[str, Mapping[str, str]]
 def anonymize(
     workload: Workload, seed: int = 0, *, everything: bool = False, shift_s: int = 0, names: Names | None = None
 ) -> Workload:
-    """A workload with pseudonyms.
+    """Return a workload with pseudonyms.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class _Kinds:
         self._names, self._rng = names, rng
 
     def of(self, texts: Iterable[str], kind: str) -> dict[str, str]:
-        """text -> pseudonym of a kind, numbers of new ones in shuffled order of the sorted texts."""
+        """Return text -> pseudonym of a kind, numbers of new ones in shuffled order of the sorted texts."""
         given = self._names.get(kind, {})
         found = {text: given[text] for text in texts if text in given}
         if kind in NO_CASE:
@@ -102,7 +102,7 @@ class _Kinds:
 
 
 def numbered(texts: Iterable[str], prefix: str, rng: np.random.Generator, first: int = 0) -> dict[str, str]:
-    """text -> prefix and number from `first` + 1 on, numbers in shuffled order of the sorted texts."""
+    """Return text -> prefix and number from `first` + 1 on, numbers in shuffled order of the sorted texts."""
     ordered = sorted(set(texts))
     places = rng.permutation(len(ordered))
     return {text: f"{prefix}{first + place + 1}" for text, place in zip(ordered, places, strict=True)}
@@ -113,7 +113,7 @@ def _used(column: TextColumn) -> list[str]:
 
 
 def _mapped(column: TextColumn, new: Callable[[str], str]) -> TextColumn:
-    """The column with `new` applied to each of its texts; texts nobody uses are forgotten."""
+    """Return the column with `new` applied to each of its texts; unused texts are forgotten."""
     index: dict[str, int] = {"": 0}
     remap = np.zeros(len(column.values), np.int32)
     targets = {code: new(column.values[code]) for code in np.unique(column.codes).tolist() if column.values[code]}

@@ -25,7 +25,7 @@ SESSION_GAP_S = 1200
 
 
 def with_feedback(workload: Workload, file: str, gap_s: int = SESSION_GAP_S) -> Workload:
-    """`workload` with preceding jobs and think times, of users whose jobs have recorded ends.
+    """Return `workload` with preceding jobs and think times, for users with recorded ends of jobs.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def with_feedback(workload: Workload, file: str, gap_s: int = SESSION_GAP_S) -> 
     ints, users = workload.ints, workload.texts["user"]
     if (ints["think_after"] >= 0).any():
         raise WorkloadError("the log has think times of its own, which count", file=file, field="--feedback",
-                            expected="a log whose fields 17 and 18 are empty")  # fmt: skip
+                            expected="a log with fields 17 and 18 empty")  # fmt: skip
     if not any(users.values[code] for code in np.unique(users.codes).tolist()):
         raise WorkloadError("no job has a user", file=file, field="--feedback", expected="a log with users")
     end = np.where(ints["log_end"] >= 0, ints["log_end"], -1)

@@ -8,13 +8,13 @@ from slurmsim.workload import Workload
 
 
 def jittered(workload: Workload, jitter_s: int, seed: int) -> Workload:
-    """`workload` with each submit time moved by up to `jitter_s` seconds; times that hang on it move along."""
+    """Return `workload` with each submit time moved by up to `jitter_s` seconds; times that hang on it move along."""
     rng = np.random.default_rng(seed)
     n = len(workload)
     submit = workload.ints["submit"]
     moved = submit + rng.integers(-jitter_s, jitter_s, n, endpoint=True)
     if n:
-        moved = np.maximum(moved, submit.min())  # nobody comes before the log begins
+        moved = np.maximum(moved, submit.min())  # no job comes before the log begins
     # the tasks of an array were submitted together
     arrays = workload.ints["array_job_id"]
     tasks = np.flatnonzero(arrays != -1)

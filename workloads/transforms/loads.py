@@ -36,7 +36,7 @@ _RECORDED = ("log_eligible", "log_start", "log_end")
 
 
 def with_load(workload: Workload, factor: float, method: str, seed: int, file: str = "") -> Workload:
-    """`workload` with `factor` times its load, by one of `METHODS`.
+    """Return `workload` with `factor` times its load, by one of `METHODS`.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def lengthened(workload: Workload, weeks: int, seed: int, file: str = "") -> Wor
 
 
 def _present(workload: Workload, file: str, field: str) -> npt.NDArray[np.int64]:
-    """Codes of the users whose jobs may be drawn."""
+    """Return the codes of the users from which jobs may be drawn."""
     users, tied = workload.texts["user"], workload.texts["dependency"]
     present = np.unique(users.codes).astype(np.int64)
     if not any(users.values[code] for code in present.tolist()):
@@ -130,7 +130,7 @@ def _rows_of(keys: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> tuple[npt.NDAr
 
 
 def _moved(workload: Workload, rows: npt.NDArray[np.int64], submit: npt.NDArray[np.int64]) -> Workload:
-    """The jobs of `rows` submitted at `submit`, with the times that go along and without what was recorded."""
+    """Return the jobs of `rows` submitted at `submit`, with the times that go along and without what was recorded."""
     found = workload.take(rows)
     shift = submit - found.ints["submit"]
     ints = {**found.ints, "submit": submit}
@@ -142,7 +142,7 @@ def _moved(workload: Workload, rows: npt.NDArray[np.int64], submit: npt.NDArray[
 
 
 def _renumbered(workload: Workload, copy: npt.NDArray[np.int64]) -> Workload:
-    """Job ids from 1 on in order of submission; arrays of each `copy` of a user are arrays of their own."""
+    """Return job ids from 1 on in order of submission; arrays of each `copy` of a user are arrays of their own."""
     ints = dict(workload.ints)
     n = len(workload)
     order = np.lexsort((ints["job_id"], copy, ints["submit"]))

@@ -73,7 +73,7 @@ class ScheduleModel:
         self.objective.hint(starts)
 
     def read(self, solver: cp_model.CpSolver) -> Plan:
-        """The plan of the solver's best solution."""
+        """Return the plan of the solver's best solution."""
         plan = Plan({}, {})
         for i, job in enumerate(self.instance.jobs):
             if job.start is not None:
@@ -85,7 +85,7 @@ class ScheduleModel:
         return plan
 
     def _hint_places(self, plan: Plan) -> None:
-        """The hint for everything but starts and objective."""
+        """Give the hint for everything but starts and objective."""
 
     def _read_places(self, solver: cp_model.CpSolver, plan: Plan) -> None:
         """Put the layout into `plan`."""
@@ -98,7 +98,7 @@ class ScheduleModel:
             self.spans[i] = self.cp.new_fixed_size_interval_var(start, job.duration, f"tau{i}")
 
     def fixed(self, start: int, end: int, name: str) -> Interval:
-        """The interval of something that is not decided."""
+        """Return the interval of something that is not decided."""
         return self.cp.new_fixed_size_interval_var(start, end - start, name)
 
     def _share_all_nodes(self) -> None:

@@ -7,10 +7,10 @@ needs. The size of the model does not depend on the number of nodes. Source: PCP
 - the second implied cumulative has the durations for heights (printed: the starts, which is not implied);
 - a resource a job does not need has no variables and no constraints for it;
 - running units keep their node, not their positions: positions are labels, and fixing them costs optima;
-- a node is y // H with H the largest node's size of that resource: for equal nodes the map of the paper, without its
-  table of all positions (memory has millions); where nodes differ, what is beyond the smaller ones is no position;
-- a position is as large as the greatest common divisor of all demands: boxes moved down to multiples of it stay apart
-  and inside their nodes, so no plan is lost (and memory in KB has some dozens of positions a node again).
+- a node is y // H with H the largest node's size of that resource. For equal nodes this is the map of the paper,
+    without its table of all positions (memory has millions). What is beyond a smaller node is no position;
+  - a position is as large as the greatest common divisor of all demands. Boxes moved down to multiples of it stay apart
+    and inside their nodes, so no plan is lost. Memory in KB has some dozens of positions a node again.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class BoxModel(ScheduleModel):
         self.cp.add(y <= high * node + (high - size))
 
     def _fix_loads(self) -> None:
-        """Running units are boxes where they lie; those side by side of one time are one box, over nodes too."""
+        """Make boxes of running units where they lie; those side by side of one time are one box, over nodes too."""
         loads = self.instance.loads
         for r, (high, grain) in enumerate(zip(self._height, self._grain, strict=True)):
             pieces = sorted(
@@ -135,7 +135,7 @@ class BoxModel(ScheduleModel):
                 self._lines[r].append((self.fixed(start, end, f"load{n}_{r}"), across, end - start))
 
     def _make_loads(self) -> None:
-        """Running units are boxes of the node they run on, anywhere in it."""
+        """Make boxes of running units on the node they run on, anywhere in it."""
         for n, load in enumerate(self.instance.loads):
             span = self.fixed(load.start, load.end, f"load{n}")
             self._fixed.append({})
@@ -162,7 +162,7 @@ class BoxModel(ScheduleModel):
             self.limit([(across, duration) for _, across, duration in boxes], long)
 
     def _tell_apart(self, i: int, job: Job, *, ordered: bool) -> None:
-        """alldifferent of the y of one job; or, as in the authors' code, one after the other, since units are alike."""
+        """Make the y of one job all different; or ordered, as in the authors' code, since units are alike."""
         for r, ys in self._units[i].items():
             if not ordered:
                 self.cp.add_all_different(ys)
@@ -227,11 +227,11 @@ class BoxModel(ScheduleModel):
         return self._height[r] * node + offsets[r] // self._grain[r]
 
     def _offset(self, r: int, node: int, position: int) -> int:
-        """The way back."""
+        """Return the offset in the node of a position: the way back."""
         return (position - self._height[r] * node) * self._grain[r]
 
     def _load_offsets(self, plan: Plan, n: int) -> Amounts:
-        """Where load `n` lies in `plan`; what reservations leave to nobody is in no plan."""
+        """Return where load `n` lies in `plan`; loads of reservations are in no plan."""
         load = self.instance.loads[n]
         if load.job < 0:
             return self._loads[n]

@@ -125,7 +125,7 @@ class ClassModel(ScheduleModel):
             self.cp.add_cumulative(spans, amounts, crowd.capacity)
 
     def forbid(self, i: int, later: int, starts: Mapping[int, int], split: Split) -> None:
-        """A cut: job i could not be placed as in this solution, among those that overlap its start; change something.
+        """Add a cut: job i could not be placed as in this solution, among those that overlap its start.
 
         It starts no earlier than `later`, where it was placed, or one of the others no longer overlaps it, or it has
         fewer units in a class. What could not be placed by our allocator might be by another: a heuristic cut.

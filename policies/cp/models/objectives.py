@@ -44,11 +44,11 @@ class Objective:
         self._cp.add(self._expression(name) <= most)
 
     def scale(self, name: str) -> int:
-        """How many of the model's integers make one of the paper's unit."""
+        """Return how many of the model's integers make one of the paper's unit."""
         return self.weights_scale if name == WT else scale(self._instance, name)
 
     def exact(self, name: str) -> bool:
-        """Whether the model's integers are those of `criteria`, so that its optimum is one."""
+        """Return True if the model's integers are those of `criteria`, so that its optimum is one."""
         return self.scale(name) == scale(self._instance, name)
 
     def hint(self, starts: Mapping[int, int]) -> None:
@@ -134,7 +134,7 @@ class Objective:
         return cp_model.LinearExpr.sum(terms)
 
     def _weights_scale(self) -> int:
-        """The least common multiple of the waits; where sums of it would not fit into 64 bits, a power of two instead.
+        """Return the least common multiple of the waits, or a power of two if sums of it would not fit into 64 bits.
 
         Weights are rounded down then, so that what is a lower bound stays one.
         """

@@ -20,7 +20,7 @@ _CEILINGS = (("limits.max_tres", "MaxTRESPerJob"), ("limits.grp_tres", "GrpTRES"
 
 
 def build(draft: Draft, source: str) -> Accounting:
-    """The validated data. Raises ConfigError: the first thing that is wrong, with file, line and field."""
+    """Return the validated data. Raises ConfigError: the first thing that is wrong, with file, line and field."""
     if draft.implicit_qos and "normal" not in draft.qos:
         draft.qos = {"normal": Item(Place()), **draft.qos}
     for name, item in draft.qos.items():
@@ -188,7 +188,7 @@ def _association(
 def _qos_list(
     item: Item, above: tuple[str, ...] | None, draft: Draft
 ) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
-    """The association's own list of QOS (None: the inherited one) and the one that counts."""
+    """Return the association's own list of QOS (None: the inherited one) and the one that counts."""
     tokens = item.values.get("qos") or ()
     if not tokens:
         return None, above

@@ -76,7 +76,7 @@ def _command(words: list[str], place: Place, draft: Draft) -> None:
 
 
 def _whole(word: str, known: Iterable[str]) -> str:
-    """The known word that `word` begins, or all of it; `word` in small letters for none."""
+    """Return the known word that `word` begins, or all of it; `word` in small letters for none."""
     lower = word.lower()
     found = [name for name in known if name == lower or (name.startswith(lower) and len(lower) >= _LEAST)]
     return lower if lower in found or not found else found[0]
@@ -104,7 +104,7 @@ def _split(words: list[str], place: Place, *, changes: bool) -> tuple[list[Setti
 
 
 def _setting(word: str) -> Setting | None:
-    """The parts of ``KEY=VALUE``, ``KEY+=VALUE`` or ``KEY-=VALUE``; None for another word."""
+    """Return the parts of ``KEY=VALUE``, ``KEY+=VALUE`` or ``KEY-=VALUE``; None for another word."""
     key, equals, value = word.partition("=")
     operator = key[-1] if key[1:].endswith(("+", "-")) else ""
     key = key.removesuffix(operator)
@@ -112,7 +112,7 @@ def _setting(word: str) -> Setting | None:
 
 
 def _names_of(settings: list[Setting], keys: tuple[str, ...], *, lower: bool = True) -> list[str]:
-    """Values of the settings whose key is one of `keys`, as separate names."""
+    """Return the values of the settings with one of `keys`, as separate names."""
     found = [value for key, _, value in settings if key.lower() in keys]
     names = [name.strip() for value in found for name in value.split(",") if name.strip()]
     return [name.lower() for name in names] if lower else names
@@ -217,7 +217,7 @@ class _Selection:
         self.partitions = _names_of(where, ("partition", "partitions"), lower=False)
 
     def associations(self, draft: Draft) -> list[Key]:
-        """The associations chosen. Raises ConfigError when there are none."""
+        """Return the associations chosen. Raises ConfigError when there are none."""
         if self.kind == "cluster":
             return [ROOT]
         found = [key for key in draft.associations if self._matches(key)]
@@ -230,7 +230,7 @@ class _Selection:
         return found
 
     def qos(self, draft: Draft) -> list[str]:
-        """The QOS chosen; ``normal`` exists from the beginning."""
+        """Return the QOS chosen; ``normal`` exists from the beginning."""
         for name in _needed(self.names, "name", self.place):
             if name == "normal" and draft.implicit_qos and name not in draft.qos:
                 draft.qos = {"normal": Item(self.place), **draft.qos}

@@ -25,7 +25,7 @@ class Item:
     aside: dict[str, str] = field(default_factory=dict)
 
     def where(self, target: str) -> Place:
-        """Where the attribute was set, else where the item is."""
+        """Return where the attribute was set, else where the item is."""
         return self.places.get(target, self.place)
 
 
@@ -41,7 +41,7 @@ class Draft:
         Whether the QOS ``normal`` is there without being named, as in a fresh slurmdbd; not if a table of them was
         read.
     open_root
-        Whether the root may use every QOS when nobody says; otherwise ``normal``, as slurmdbd gives a new cluster.
+        True if the root may use every QOS by default; otherwise ``normal``, as slurmdbd gives a new cluster.
     """
 
     report: Report
@@ -53,17 +53,17 @@ class Draft:
     open_root: bool = False
 
     def root(self, place: Place) -> Item:
-        """The root association, made when it is first spoken of."""
+        """Return the root association, made when it is first spoken of."""
         return self.associations.setdefault(ROOT, Item(place))
 
     def add_qos(self, name: str, place: Place) -> Item:
-        """A new QOS. Raises ConfigError when it exists."""
+        """Return a new QOS. Raises ConfigError when it exists."""
         if name in self.qos:
             fail(place, name, f"QOS {name} is defined twice{_also(self.qos[name])}", "each once")
         return self.qos.setdefault(name, Item(place))
 
     def add(self, key: Key, place: Place, parent: str = "") -> Item:
-        """A new association; `parent` of an account. Raises ConfigError when it exists."""
+        """Return a new association; `parent` of an account. Raises ConfigError when it exists."""
         account, user, partition = key
         found = self.associations.get(key)
         if found is not None and key != ROOT:
@@ -76,7 +76,7 @@ class Draft:
         return item
 
     def set_default(self, user: str, account: str, place: Place) -> None:
-        """The default account of `user`."""
+        """Set the default account of `user`."""
         if account:
             self.defaults[user] = (account.lower(), place)
 
@@ -129,7 +129,7 @@ def _assign(item: Item, row: Field, value: Any, operator: str) -> None:
 
 
 def edit_names(old: tuple[str, ...], operator: str, names: tuple[str, ...], *, signed: bool) -> tuple[str, ...]:
-    """`old` with `names` added (``+``) or taken away (``-``).
+    """Return `old` with `names` added (``+``) or taken away (``-``).
 
     With `signed`, a list that is empty or has signs stands for the inherited one with changes, and stays one.
     """

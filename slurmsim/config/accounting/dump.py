@@ -79,7 +79,7 @@ def _lines(text: str) -> list[tuple[str, int]]:
 
 
 def _options(text: str, place: Place) -> tuple[str, list[tuple[str, str]]]:
-    """The quoted name and the ``key=value`` options that follow it; colons inside quotes do not separate."""
+    """Return the quoted name and the ``key=value`` options that follow it; colons inside quotes do not separate."""
     parts, quote = parts_of(text)
     if quote:
         fail(place, "", f"a quote is not closed in {parts[-1][:40]!r}", f"another {quote}")

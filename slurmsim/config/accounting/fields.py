@@ -99,7 +99,7 @@ class Fields:
         self._absent = {name.lower(): (name, why) for name, why in NOT_MODELLED.items()}
 
     def find(self, name: str) -> Field | None:
-        """The field called `name`; None for one without effect. Raises ValueError(message, expected)."""
+        """Return the field called `name`; None for one without effect. Raises ValueError(message, expected)."""
         key = name.replace(" ", "").lower()
         found = self._exact.get(key)
         if found is not None or key in self._aside or key in self._absent:
@@ -114,7 +114,7 @@ class Fields:
         raise ValueError(f"unknown field{nearest(name, self._names)}", "a field of sacctmgr")
 
     def not_modelled(self, name: str) -> str:
-        """Why a field that is read has no effect though it would in Slurm, "" otherwise."""
+        """Return why a field that is read has no effect though it would in Slurm, "" otherwise."""
         return self._absent.get(name.replace(" ", "").lower(), ("", ""))[1]
 
 
@@ -123,9 +123,9 @@ QOS_FIELDS = Fields(_QOS)
 
 
 def parse_value(field: Field, text: str) -> Any:
-    """The typed value of `text`; None takes the setting away (an empty value or -1).
+    """Return the typed value of `text`; None takes the setting away (an empty value or -1).
 
-    A TRES list is a mapping whose None values take single items away; names are tuples as written, with signs.
+    A TRES list is a mapping; its None values take single items away. Names are tuples as written, with signs.
 
     Raises
     ------

@@ -48,7 +48,7 @@ def load_accounting(paths: Sequence[str | Path], *, cluster: str = "", report: R
 def read_draft(
     paths: Sequence[str | Path], *, cluster: str = "", report: Report | None = None, files: Files = DISK
 ) -> Draft:
-    """The same, still to be edited and built. Raises ConfigError for what cannot be read."""
+    """Return the same, still to be edited and built. Raises ConfigError for what cannot be read."""
     if not paths:
         raise ConfigError("no file is given", field="--accounting", expected="FILE")
     draft = Draft(report if report is not None else Report())
@@ -65,7 +65,7 @@ def read_draft(
 
 
 def check_partitions(accounting: Accounting, cluster: ClusterSpec, report: Report | None = None) -> None:
-    """What partitions say of QOS and accounts must exist. Raises ConfigError for QOS=, warns about the lists."""
+    """Raise ConfigError for an unknown QOS= of a partition; warn about unknown names in its lists."""
     accounts = {a.account for a in accounting.associations if not a.user}
     qos = {q.name for q in accounting.qos}
     for p in cluster.partitions:

@@ -20,12 +20,12 @@ _REDIRECTS = frozenset("<>&")
 
 
 def has_calls(text: str) -> bool:
-    """True if a line that is no comment calls ``sacctmgr``."""
+    """Return True if a line that is no comment calls ``sacctmgr``."""
     return any(_CALL.search(line) for line in text.splitlines() if not line.lstrip().startswith("#"))
 
 
 def commands_in(text: str, file: str | None) -> Iterator[tuple[list[str], Place]]:
-    """The words of each command without ``sacctmgr`` and its own options, and where it begins. Raises ConfigError."""
+    """Yield each command's words and place, without ``sacctmgr`` and its own options. Raises ConfigError."""
     script = has_calls(text)
     for number, line in _joined(text):
         place = Place(file, number)
@@ -61,7 +61,7 @@ def _split(line: str, place: Place, punctuation: str = "") -> list[str]:
 
 
 def _calls(line: str, place: Place) -> Iterator[list[str]]:
-    """The words behind each ``sacctmgr`` of a line of a script."""
+    """Yield the words behind each ``sacctmgr`` of a line of a script."""
     call: list[str] | None = None
     skip = False  # the target of a redirection
     for word in [*_split(line, place, ";|&()<>"), ";"]:

@@ -113,7 +113,7 @@ class _Reader:
         return found
 
     def text(self, value: Any, path: str) -> str:
-        """A value as sacctmgr would have it on a line."""
+        """Return a value as sacctmgr would have it on a line."""
         if isinstance(value, str):
             return value
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -125,7 +125,7 @@ class _Reader:
         fail(self.place(path), path, f"{value!r} is no value slurmsim can read", "text, a number, a list or a table")
 
     def place(self, path: str) -> Place:
-        """The line that sets `path`, or the nearest table above it."""
+        """Return the line that sets `path`, or the nearest table above it."""
         while path and path not in self.lines:
             path = path.rpartition(".")[0]
         return Place(self.file, self.lines.get(path))

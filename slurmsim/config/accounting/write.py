@@ -12,14 +12,14 @@ from slurmsim.model.accounting import PARENT_SHARES, Accounting, Association, Qo
 
 
 def qos_table(accounting: Accounting) -> str:
-    """All QOS, in their order."""
+    """Return all QOS, in their order."""
     fields = [field for field in QOS_FIELDS.rows if ":" not in field.kind]
     rows = [[qos.name, *(_text(field, _value(qos, field)) for field in fields)] for qos in accounting.qos]
     return _table(["Name", *(field.name for field in fields)], rows)
 
 
 def association_table(accounting: Accounting) -> str:
-    """All associations, in the order of creation."""
+    """Return all associations, in the order of creation."""
     fields = [f for f in ASSOCIATION_FIELDS.rows if ":" not in f.kind and f.target not in ("qos", "parent")]
     every = [qos.name for qos in accounting.qos]
     rows = []

@@ -58,7 +58,7 @@ class Silent:
 
 
 def compare(old: Path, new: Path, release: str) -> tuple[list[Change], list[Silent]]:
-    """All that differs, what decides first. Raises ConfigError for a configuration that cannot be read."""
+    """Return all that differs, what decides first. Raises ConfigError for a configuration that cannot be read."""
     a, _ = load_cluster(old, release=release)
     files = Remembering(new.parent)
     b, _ = load_cluster(new, release=release, files=files)
@@ -67,7 +67,7 @@ def compare(old: Path, new: Path, release: str) -> tuple[list[Change], list[Sile
 
 
 def decides(a: ClusterSpec, b: ClusterSpec) -> list[Change]:
-    """What decides otherwise in `b`, without the places where it is said."""
+    """Return what decides otherwise in `b`, without the places where it is said."""
     return _decides(a, b, _Places({}))
 
 
@@ -133,7 +133,7 @@ def _partitions(a: ClusterSpec, b: ClusterSpec) -> Iterator[Change]:
 
 
 def _nodes(a: ClusterSpec, b: ClusterSpec) -> Iterator[Change]:
-    """Nodes with the same change are one; how many CPUs there are in all is said once."""
+    """Yield the changes of nodes, one for all nodes with the same change; the CPUs in all are told once."""
     old, new = {n.name: n for n in a.nodes}, {n.name: n for n in b.nodes}
     cpus = f"The cluster has {sum(n.cpus for n in b.nodes):,} CPUs (was {sum(n.cpus for n in a.nodes):,})."
     if gone := [name for name in old if name not in new]:
@@ -155,7 +155,7 @@ def _nodes(a: ClusterSpec, b: ClusterSpec) -> Iterator[Change]:
 
 
 def _label(field: str) -> str:
-    """An attribute as slurm.conf calls it, but for capitals within words: ``MaxTime``."""
+    """Return an attribute as slurm.conf calls it, but for capitals within words: ``MaxTime``."""
     return "".join(part.capitalize() for part in field.removesuffix("_s").removesuffix("_mib").split("_"))
 
 
@@ -170,7 +170,7 @@ def _value(field: str, value: Any) -> str:
 
 
 def text(value: Any) -> str:
-    """A value as people write it."""
+    """Return a value as people write it."""
     if value is None or value == "":
         return _UNSET
     if isinstance(value, bool):

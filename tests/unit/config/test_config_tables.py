@@ -119,7 +119,7 @@ def test_check_with_groups(conf: Path, capsys: pytest.CaptureFixture[str]) -> No
     groups.write_text("wheel:x:10:alice,bob\n")
     assert run_check(str(conf), "--groups", str(groups)) == 0
     out = capsys.readouterr().out
-    assert "warning: PartitionName=closed AllowGroups=root: nobody is in this group" in out
+    assert "warning: PartitionName=closed AllowGroups=root: no user is in this group" in out
     groups.write_text("wheel\n")
     assert run_check(str(conf), "--groups", str(groups)) == 2
     assert capsys.readouterr().out.startswith(f"{groups}:1: error: groups: 'wheel' is no group and no user (expected ")

@@ -167,8 +167,8 @@ def test_titan_and_eos() -> None:
         ("", r"bins.toml: bin: has no bins \(expected \[\[bin\]\]"),
         ("[[bin]]\nnode = [1, 2]", r"bin 1.node: unknown key \(expected nodes, hours, boost_days\)"),
         ("limits = 3\n[[bin]]\nnodes = [1, 2]", r"limits: unknown key \(expected limit, bin\)"),
-        ("[[bin]]\nnodes = [5, 4]", r"bin 1.nodes: \[5, 4\]: nobody fits it"),
-        ("[[bin]]\nnodes = [1, 2]\nhours = 0", "bin 1.hours: 0 hours: nobody fits it"),
+        ("[[bin]]\nnodes = [5, 4]", r"bin 1.nodes: \[5, 4\]: no job fits it"),
+        ("[[bin]]\nnodes = [1, 2]\nhours = 0", "bin 1.hours: 0 hours: no job fits it"),
         ("[[bin]]\nnodes = [1, 2]\nhours = -1", "bin 1.hours: -1 "),
         ("[[bin]]\nnodes = [1, 2]\nboost_days = true", "bin 1.boost_days: True"),
         ("[[bin]]\nnodes = '1-2'", r"bin 1.nodes: '1-2' is no range"),
@@ -221,7 +221,7 @@ def test_on_a_log(boosted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     large = table(tmp_path, "[[bin]]\nnodes = [5, 9]\n[[bin]]\nnodes = [1, 4]\n")
     capsys.readouterr()
     assert main([*run, f"bins:file={large}"]) == 2
-    assert "bin 1 takes 5-9 nodes, and the cluster has 4: nobody fits it" in capsys.readouterr().err
+    assert "bin 1 takes 5-9 nodes, and the cluster has 4: no job fits it" in capsys.readouterr().err
 
 
 def test_without_a_table_there_is_one_bin() -> None:
@@ -253,4 +253,4 @@ def test_in_a_conf_the_table_is_beside_it(
         assert main(words) != 0
         said = capsys.readouterr()
         text = said.out + said.err
-        assert "bins.toml" in text and "bin 1.nodes" in text and "[3, 2]: nobody fits it" in text
+        assert "bins.toml" in text and "bin 1.nodes" in text and "[3, 2]: no job fits it" in text

@@ -111,7 +111,7 @@ def test_what_scontrol_prints(tmp_path: Path) -> None:
         (entry(nodes=None), "nodes: reservation r: reserves nothing"),
         (entry(nodes=None, node_count="0"), "node_count: reservation r: 0"),
         (entry(nodes=None, node_count="9"), "node_count: reservation r: 9 nodes, the cluster has 8"),
-        (entry(users="[]"), "users: reservation r: nobody may use it"),
+        (entry(users="[]"), "users: reservation r: no user may use it"),
         (entry(users='["-a", "b"]'), "users: reservation r: ['-a', 'b'] (expected names, or names that all begin"),
         (entry(partition='"x"'), "partition: reservation r: unknown partition 'x' (expected all, half)"),
         (entry(licenses='"mat:4"'), "licenses: reservation r: mat:4, the cluster has 3"),

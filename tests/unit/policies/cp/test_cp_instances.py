@@ -89,7 +89,7 @@ def test_wrong_jobs_are_named_in_one_line(jobs: Any, said: str) -> None:
         ({"nodes": [{"count": 3}]}, "nodes[0]: expected at least one resource, as in core = 16"),
         ({"nodes": [{"count": 0, "core": 4}]}, "nodes[0].count: expected an integer from 1"),
         ({"nodes": [{"core": -4}]}, "nodes[0].core: expected an integer from 0"),
-        ({"nodes": [{"core": 4, "rn": 2}]}, "nodes.rn: expected a resource whose name is no key of jobs"),
+        ({"nodes": [{"core": 4, "rn": 2}]}, "nodes.rn: expected a resource with a name that is no key of jobs"),
         ({"nodes": [{"count": 2**21, "core": 4}]}, "nodes: expected at most 1048576 nodes in all"),
         ({"power": 5, "jobs": [{**JOB, "power_w": 6}]}, "jobs[0].power_w: expected at most 5, the power there is"),
         ({"power": 5, "jobs": [{**RUNS, "power_w": 3}, {**RUNS, "id": "b", "power_w": 3}]},

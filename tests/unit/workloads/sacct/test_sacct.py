@@ -229,7 +229,9 @@ def test_array_tasks_without_raw_ids_get_new_ones(tmp_path: Path) -> None:
 
 def test_a_task_list_cut_short_is_dropped_by_name(tmp_path: Path) -> None:
     w = read(tmp_path, dump(record(), record(JobIDRaw="20", JobID="20_[1,3,5,...]", State="PENDING", **NEVER)))
-    assert w.quality.dropped == {"pending array whose task list sacct cut short (SLURM_BITSTR_LEN=0 avoids it)": 1}
+    assert w.quality.dropped == {
+        "pending array with a task list that sacct cut short (SLURM_BITSTR_LEN=0 avoids it)": 1
+    }
 
 
 def test_het_components_are_dropped_by_name(tmp_path: Path) -> None:
