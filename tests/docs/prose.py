@@ -21,12 +21,13 @@ MEAN = 20.0
 """Words that the sentences of a room or page may have on average."""
 
 _SOURCES = {".py", ".pxd", ".js", ".html", ".css", ".toml", ".j2"}
-_DOCSTRING = re.compile(r'^[ \t]*[rR]?"""(.*?)"""', re.DOTALL | re.MULTILINE)
+_TRIPLE = re.compile(r'(?P<alone>^[ \t]*[rR]?)?"""(?P<text>.*?)"""(?P<ends>[ \t]*$)?', re.DOTALL | re.MULTILINE)
 _UNDERLINED = re.compile(r"^[ \t]*[^\n]+\n[ \t]*(?:-{3,}|={3,})[ \t]*$", re.MULTILINE)
 _FENCED = re.compile(r"^[ \t]*```.*?^[ \t]*```", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"``[^`]+``|`[^`\n]+`")
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
-_NO_PROSE = re.compile(r"^\s*(?:\||#|>>>|\.\.\. |\.\. |<)")
+_TABLE = re.compile(r"^[ \t]*=+(?: +=+)+$.*?^[ \t]*=+(?: +=+)+$", re.DOTALL | re.MULTILINE)
+_NO_PROSE = re.compile(r"^\s*(?:\||#|>>>|\.\.\. |\.\. |<|\w+ = |\[\[|.*\S {3,}\S)")
 _TERM = re.compile(r"^\s*[*\w]+(?:, [*\w]+)*(?: : .*)?$")
 _END = re.compile(r"(?<=[.!?:])[\")»*_]*\s+(?=[\"(«*_`]*[A-Z`])|(?<=[.!?])[\")»]*$")
 _WORD = re.compile(r"[^\W_][\w'’.,/-]*")
@@ -52,14 +53,20 @@ def pages() -> Iterator[Path]:
 
 def docstrings(text: str) -> str:
     """Return the docstrings of a module as one text, a blank line between two."""
-    return "\n\n".join(_DOCSTRING.findall(text))
+    return "\n\n".join(found["text"] for found in _TRIPLE.finditer(text) if None not in found.groups())
 
 
 def sentences(text: str) -> Iterator[str]:
     """Yield the sentences of a docstring or page; tables, headings, examples and lines of types are none."""
-    for block in re.split(r"\n\s*\n", _UNDERLINED.sub("\n\n", _FENCED.sub("\n\n", text))):
+    for block in re.split(r"\n\s*\n", _no_layout(text)):
         for paragraph in _paragraphs(block):
             yield from (part for part in _END.split(paragraph) if part.strip())
+
+
+def _no_layout(text: str) -> str:
+    for layout in (_FENCED, _TABLE, _UNDERLINED):
+        text = layout.sub("\n\n", text)
+    return text
 
 
 def _paragraphs(block: str) -> Iterator[str]:
