@@ -56,7 +56,7 @@ _PER_USER = {"MaxJobsPerUser": "MaxJobs", "MaxSubmitJobsPerUser": "MaxSubmitJobs
 
 
 def _fields(rows: Iterable[Row]) -> tuple[Field, ...]:
-    """The settings of a noun: names, titles, and what each sets."""
+    """Return the settings of a noun: names, titles, and what each sets."""
     found: dict[str, Field] = {}
     for row in rows:
         if row.conf and row.conf not in NOT_MODELLED and row.name != "comment" and row.conf not in found:

@@ -30,7 +30,7 @@ class Gauge:
         raise NotImplementedError
 
     def spent(self) -> int:
-        """What of it is there with no job running."""
+        """Return what of it is there with no job running."""
         return 0
 
     def decays(self) -> bool:

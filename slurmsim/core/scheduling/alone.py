@@ -40,7 +40,7 @@ def any_could_start_alone(jobs: Iterable[Job], test: StartTest) -> bool:
 
 
 def _all_free(state: ControllerState) -> Supposed:
-    """The nodes with no job on them."""
+    """Return the nodes with no job on them."""
     free = Supposed(state.table)
     for _, _, job in (*state.running, *state.suspended):
         held = state.held(job)
