@@ -8,7 +8,7 @@ SAMPLE := workloads/samples/sample
 
 FAST := .venv-fast
 
-.PHONY: help demo live test clients fast test-compiled wheels nightly bench decisions unseen clean
+.PHONY: help demo live test clients fast test-compiled wheels nightly bench decisions changelog unseen clean
 
 help: ## say what there is (default)
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -61,6 +61,10 @@ bench: ## the benchmarks, one file a claim of the README (logs: SLURMSIM_DATA=fo
 decisions: ## fingerprints of what is decided, to compare before and after a change (SLURMSIM_DATA=folder)
 	@.ci/setup dev
 	@$(BIN)/python benchmarks/decisions.py
+
+changelog: ## move changelog.d into CHANGELOG.md as a release: VERSION=…
+	@.ci/setup dev
+	@$(BIN)/towncrier build --yes --version "$(or $(VERSION),$(error say VERSION=…))"
 
 unseen: ## ask real Slurm and slurmsim new questions: SEED=…, SLURMSIM_ORACLE=the oracle kit's folder
 	@.ci/setup dev
