@@ -218,7 +218,7 @@ class SlurmBackfill(Policy):
 
     @staticmethod
     def _show_limits(view: SlurmView, limits: LimitsView, records: Sequence[SlurmRecord]) -> Decisions:
-        """What slurmctld's walk, which goes on, finds for `records`: the limits they are held by now, or no more.
+        """Return the limits that slurmctld's walk finds for `records`: those that hold them now, or none.
 
         It does not look at those their partition keeps out.
         """
@@ -232,7 +232,7 @@ class SlurmBackfill(Policy):
                     yield Reject(record, held or "None")
 
     def _show_news(self, cycle: _Cycle, limits: LimitsView, number: int, reached: int) -> Decisions:
-        """The same of the records from `reached` on of a part that the kernel has walked."""
+        """Return the same of the records from `reached` on of a part that the kernel has walked."""
         queue, records, at = self.known.queues[number], cycle.parts[number], reached
         columns, rules = queue.columns, self.known.read(limits)
         while True:
@@ -352,7 +352,7 @@ class _Cycle:
         at = -1
         while at < last:
             at += 1
-            if walks and atoms is not None:  # most records need nobody to look at them
+            if walks and atoms is not None:  # most records need no look
                 at, last, self.tests = atoms.walk(at, last, self.tests, self.look_at, self._last_startable)
                 if at > last:
                     self.reached = last + 1
@@ -416,7 +416,7 @@ class _Cycle:
                 atoms.task_done(at, self.per_array, rejected)
 
     def look_at(self, record: SlurmRecord) -> Watched:
-        """What a walk of the kernel's must know of a record: whether to stop there, and for which news.
+        """Return what the kernel's walk must know of a record: whether to stop there, and for which news.
 
         It stops at all that shares its fate with others or asks for more than nodes, and where a plan is seen: with
         `everything` each one, else that of the first in line, and the first of each job.

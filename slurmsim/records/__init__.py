@@ -129,7 +129,7 @@ class Field:
 
 
 def merged(table: Iterable[T], more: Iterable[tuple[str, T]], name: Callable[[T], str]) -> tuple[T, ...]:
-    """A table and rows of another one, each with the name of the row before which it stands.
+    """Merge rows into a table; each has the name of the row before which it stands.
 
     Raises KeyError for a name that no row of `table` has.
 

@@ -17,7 +17,7 @@ def _row(
     name: str, kind: str, setting: str = "", words: str = "", json: str = "", *, label: str | None = None,
     first: int = FIRST,
 ) -> Field:  # fmt: skip
-    """A row with the setting of sacctmgr it is, and what that may be called; a number stands for the setting's name."""
+    """Return a row with its setting in sacctmgr and that setting's names; a number stands for its own name."""
     update = f"{setting}:{words}" if words[:1].isdigit() else words
     line = None if label is None else Line(label, "")
     return Field(name, kind, "", setting, update, json, first=first, line=line)

@@ -20,7 +20,7 @@ class Keyword:
 
 
 def keywords(rows: Iterable[Field]) -> list[Keyword]:
-    """The keywords of a noun, in the order of its rows.
+    """Return the keywords of a noun, in the order of its rows.
 
     >>> found = keywords([Field("extra", "text", update="Extra:3", since="24.11")])
     >>> [(word.name, word.least, word.since) for word in found]

@@ -240,7 +240,7 @@ def within(rows: Table, name: str) -> Row:
 
 
 def tree(places: Mapping[str, Row], name: str) -> Table:
-    """The table of fields at places with points in them: ``max.jobs`` is `jobs` in a table `max`."""
+    """Return the nested table of fields with points in their places: ``max.jobs`` is `jobs` in a table `max`."""
     found: dict[str, Row] = {}
     inner: dict[str, dict[str, Row]] = {}
     for place, row in places.items():

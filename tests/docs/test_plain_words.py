@@ -9,8 +9,6 @@ from __future__ import annotations
 import prose
 
 AVOIDED = {
-    "policies": 1,
-    "slurmsim/core": 1,
     "slurmsim/live": 4,
     "slurmsim/slurmd": 1,
 }

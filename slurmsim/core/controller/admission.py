@@ -75,7 +75,7 @@ class Admission:
         self._keep(job)
         if sub.hold:
             self.state.set_reason(job, Reason.HELD_USER)
-            job.foremost = AS_ASKED  # nobody looks for nodes
+            job.foremost = AS_ASKED  # no pass looks for nodes
         else:
             job.priority = had or min(self._plugin.submit(job, self.state.now))
             self._queue(job)
