@@ -1,9 +1,9 @@
 """The times of a line of ``scrontab``: five fields or a word for them, and when they come next.
 
-Fields are read as Slurm's own parser does (24.11, 26.05), which is not cron's: a step keeps of all that stands before
-it what is a multiple of it, counted from the field's least value, and may stand only at the end, behind a range or a
-star; names stand alone. Day of month and day of week each suffice where neither is a star. Times are UTC, as
-everywhere in the core.
+Fields are read as Slurm's own parser does (24.11, 26.05), which is not cron's. A step stands only at the end, behind a
+range or a star. It keeps what is a multiple of it, counted from the field's least value. Names stand alone.
+
+Day of month and day of week each suffice where neither is a star. Times are UTC, as everywhere in the core.
 
 >>> times, command = parse("*/20 8-10 * * mon echo hello")
 >>> times.text, command
