@@ -75,7 +75,7 @@ def test_an_oracle_is_refused_with_one_line(tmp_path: Path, capfd: pytest.Captur
     (line,) = capfd.readouterr().err.splitlines()
     assert "predictor real needs real run times, which a live cluster does not know" in line
     with (
-        pytest.raises(ConfigError, match="predictor real knows real run times"),
+        pytest.raises(ConfigError, match="predictor real needs real run times"),
         slurmsim.cluster(conf=conf, frozen=True),
     ):
         pass
