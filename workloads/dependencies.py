@@ -16,7 +16,7 @@ from slurmsim.workload import Workload
 
 IntColumn = npt.NDArray[np.int64]
 
-_STATUS = re.compile(r"\([^)]*\)")
+_STATUS = re.compile(r"\([^()]*\)")
 _REFERENCE = re.compile(r"(\d{1,18})((?:_(?:\d{1,18}|\*|\[[^\]]*\]))?)((?:\+\d{1,18})?)")
 _KINDS = frozenset({"after", "afterany", "afternotok", "afterok", "aftercorr", "singleton"})
 

@@ -138,8 +138,10 @@ class Cluster:
         from slurmsim.slurmctld.server.start import open_cluster
 
         with self._life:
-            if self._thread is not None and self._thread.is_alive():
-                return
+            if self._thread is not None and self._server is not None and self._thread.is_alive():
+                if not self._server.is_stopping:
+                    return
+                self._thread.join(_CLOSE_S)  # a client stopped it, and it is on its way
             self.client.close()  # its daemon was stopped from outside
             prepared = prepare(self.folder, self.settings)
             server = None

@@ -180,6 +180,11 @@ class Server:
         self._socket.close()
         self.folder.hang_up()
 
+    @property
+    def is_stopping(self) -> bool:
+        """True from when it was told to stop, also by a client."""
+        return self._told_to_stop.is_set()
+
     def stop(self) -> None:
         """Stop serving, or never begin; may be called from any thread at any time."""
         self._told_to_stop.set()
