@@ -268,9 +268,14 @@ def remember(folder: Path) -> None:
         raise OutputError(f"{base}: {error.strerror}") from None
 
 
+def commands_folder(folder: Path) -> str:
+    """Return the folder that the cluster in `folder` puts on PATH."""
+    return str(folder / "bin")
+
+
 def environment(folder: Path, environ: Mapping[str, str], user: str | None = None) -> dict[str, str]:
     """`environ` with the commands on PATH, talking to this cluster (as `user`)."""
-    bin_folder = str(folder / "bin")
+    bin_folder = commands_folder(folder)
     others = [part for part in environ.get("PATH", os.defpath).split(os.pathsep) if part != bin_folder]
     found = {**environ, FOLDER_VARIABLE: str(folder), "PATH": os.pathsep.join([bin_folder, *others])}
     if user is not None:
@@ -280,9 +285,8 @@ def environment(folder: Path, environ: Mapping[str, str], user: str | None = Non
 
 def shell_lines(folder: Path) -> str:
     """Return what ``eval`` wants: PATH and the cluster's folder."""
-    return (
-        f'export {FOLDER_VARIABLE}={shlex.quote(str(folder))}\nexport PATH={shlex.quote(str(folder / "bin"))}:"$PATH"\n'
-    )
+    commands = shlex.quote(commands_folder(folder))
+    return f'export {FOLDER_VARIABLE}={shlex.quote(str(folder))}\nexport PATH={commands}:"$PATH"\n'
 
 
 def profile_lines(environ: Mapping[str, str]) -> str:

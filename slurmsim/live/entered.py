@@ -6,17 +6,17 @@ import os
 import threading
 from pathlib import Path
 
-from slurmsim.live.daemon import environment
+from slurmsim.live.daemon import commands_folder, environment
 from slurmsim.protocol import FOLDER_VARIABLE, USER_VARIABLE
 
-_NAMES = ("PATH", FOLDER_VARIABLE, USER_VARIABLE)
+_WHO = (FOLDER_VARIABLE, USER_VARIABLE)
 
 
 class Entered:
     """The clusters that this process has entered and not left, in any order of leaving and from any thread.
 
-    The variables are worked out anew each time, from what they were before the first cluster was entered: a cluster
-    that is left never comes back when another one is left after it.
+    A cluster that is left takes away what it brought, its own folder on PATH, and nothing else: what the program
+    itself put on PATH meanwhile stays there.
     """
 
     def __init__(self) -> None:
@@ -28,28 +28,42 @@ class Entered:
         """Let the commands of this process talk to the cluster in `folder`."""
         with self._lock:
             if not self._folders:
-                self._before = {name: os.environ[name] for name in _NAMES if name in os.environ}
+                self._before = dict(os.environ)
             self._folders.append(folder)
-            self._set()
+            self._talk_to(folder)
 
     def leave(self, folder: Path) -> None:
         """Let them talk to the cluster that was entered before it, or to what was there before all of them."""
         with self._lock:
-            if folder in self._folders:
-                self._folders.remove(folder)
-                self._set()
+            if folder not in self._folders:
+                return
+            self._folders.remove(folder)
+            if folder not in self._folders:
+                self._forget(commands_folder(folder))
+            if self._folders:
+                self._talk_to(self._folders[-1])
+            else:
+                self._restore()
 
-    def _set(self) -> None:
-        wanted = dict(self._before)
-        for folder in self._folders:
-            wanted = environment(folder, wanted)
-        if self._folders:
-            wanted.pop(USER_VARIABLE, None)
-        for name in _NAMES:
-            if name in wanted:
-                os.environ[name] = wanted[name]
+    def _talk_to(self, folder: Path) -> None:
+        found = environment(folder, os.environ)
+        for name in ("PATH", FOLDER_VARIABLE):
+            os.environ[name] = found[name]
+        os.environ.pop(USER_VARIABLE, None)
+
+    def _forget(self, commands: str) -> None:
+        if commands not in self._before.get("PATH", "").split(os.pathsep):
+            parts = os.environ.get("PATH", "").split(os.pathsep)
+            os.environ["PATH"] = os.pathsep.join(part for part in parts if part != commands)
+
+    def _restore(self) -> None:
+        for name in _WHO:
+            if name in self._before:
+                os.environ[name] = self._before[name]
             else:
                 os.environ.pop(name, None)
+        if "PATH" not in self._before and os.environ.get("PATH") == os.defpath:
+            del os.environ["PATH"]
 
 
 ENTERED = Entered()
