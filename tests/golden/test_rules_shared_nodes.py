@@ -6,11 +6,13 @@ test says so). Times are seconds from the first submission.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from properties.verdict import approve
 from unit.core.world import HEAD, World
 
-from slurmsim.core.records.messages import Submit, Suspend
+from slurmsim.core.records.messages import AlterPartition, Cancel, DeletePartition, Submit, Suspend
 from slurmsim.states import FINAL_STATES
 
 GANG = "PreemptType=preempt/partition_prio\nPreemptMode=SUSPEND,GANG\nSchedulerTimeSlice=30\n"
@@ -198,6 +200,62 @@ def test_two_shadows_in_place_of_one_stop_a_lower_job() -> None:
     assert states(w, "A C B1 B2") == "RRSS"
     w.until(62)
     assert states(w, "A C B1 B2") == "SSRR"
+    judge(w)
+
+
+def overlapping() -> World:
+    """A and C have 5 of the 4 CPUs of n1: as A and B took turns on n2, the row of C was left out."""
+    tiers = "lo PriorityTier=1 OverSubscribe=FORCE:2\nhi PriorityTier=5 OverSubscribe=FORCE:2\nold"
+    w = world(tiers, "PreemptMode=GANG\nSchedulerTimeSlice=10\n", "n[1-3] CoresPerSocket=4")
+    w.sbatch("-J C -p lo -N1 -n3 -w n1 -t 20", 600, at=1)
+    w.sbatch("-J A -p hi -N2 -n4 --ntasks-per-node=2 -w n[1-2] -t 20", 600, at=2)
+    w.sbatch("-J B -p hi -N1 -n4 -w n2 -t 20", 600, at=3)
+    for time, seen in ((6, "SRS"), (21, "RSR"), (31, "RRS")):
+        w.until(time)
+        assert states(w, "C A B") == seen
+    return w
+
+
+def test_a_row_that_was_left_out_is_built_anew_when_the_only_suspended_job_ends() -> None:
+    w = overlapping()
+    w.tell(Cancel(w.id("B")), 32)
+    for time in (34, 59):
+        w.until(time)
+        assert states(w, "C A B") == "SRC"
+    judge(w)
+
+
+def altered(w: World, name: str, **changes: object) -> None:
+    """``scontrol update`` or ``create partition``."""
+    known = w.controller.state.cluster.by_name
+    w.tell(AlterPartition(replace(known.get(name, known["lo"]).spec, name=name, **changes)))  # type: ignore[arg-type]
+    w.until(w.now + 3)
+
+
+def test_rows_are_built_anew_when_a_partition_is_made_changed_or_deleted() -> None:
+    w = overlapping()
+    altered(w, "new", nodes=("n3",))
+    assert states(w, "C A B") == "SRS"
+    w = overlapping()
+    altered(w, "lo", max_time_s=86400)
+    assert states(w, "C A B") == "SRS"
+    w = overlapping()
+    w.tell(DeletePartition("old"))
+    w.until(34)
+    assert states(w, "C A B") == "SRS"
+    judge(w)
+
+
+def test_turns_follow_the_tier_that_a_partition_has_now() -> None:
+    w = world(TIERS, "PreemptMode=GANG\nSchedulerTimeSlice=10\n", "n1 CoresPerSocket=4")
+    w.sbatch("-J C -p lo -n3 -t 20", 600, at=1)
+    w.sbatch("-J A -p hi -n2 -t 20", 600, at=2)
+    w.until(4)
+    assert states(w, "C A") == "SR"
+    altered(w, "lo", priority_tier=9)
+    assert states(w, "C A") == "RS"
+    altered(w, "lo", priority_tier=1)
+    assert states(w, "C A") == "SR"
     judge(w)
 
 

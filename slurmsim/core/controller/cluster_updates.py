@@ -148,6 +148,12 @@ class ClusterUpdates:
         self._weigh_partitions()
         self._access.ask_again()
         self.recompile()
+        self._take_turns()
+
+    def _take_turns(self) -> None:
+        """Tell the gang scheduler that partitions changed."""
+        if self._gang is not None:
+            self._gang.partitions_changed()
 
     def _share_cores(self) -> None:
         """Jobs are in as many rows as their partitions have now, where some partition shares its cores."""
@@ -204,6 +210,7 @@ class ClusterUpdates:
             state.cluster.default = None
         self._view.pools[p.pool].partitions.remove(p)
         self.recompile()
+        self._take_turns()
 
     def _weigh_partitions(self) -> None:
         plugin = self._plugin

@@ -84,9 +84,15 @@ class Gang(Observer):
     def partition_added(self, partition: Partition) -> None:
         """Take in a partition that was made while the cluster runs."""
         self._lists.append([])
+
+    def partitions_changed(self) -> None:
+        """Build all rows by what partitions are now; jobs that run stay, as far as they fit (gs_reconfig)."""
         self._order = sorted(self.state.partitions, key=lambda p: -p.tier)
-        self._built = None
         self._find_partners()
+        for job_id, place in self._place.items():
+            if place == _ACTIVE:
+                self._place[job_id] = _FILLER
+        self._update()
 
     def started(self, job: Job, now: int) -> None:
         """`job` started or was resumed by an administrator: it runs if it fits in, and others may have to stop."""
@@ -166,11 +172,12 @@ class Gang(Observer):
         self._changed()
 
     def _changed(self) -> None:
-        """Build the rows anew after jobs came or went; no row changes while no job is suspended."""
-        if self._stopped:
+        """Build the rows anew after jobs came or went.
+
+        No row changes while no job is suspended, but after a slice: rows that it left out may overlap others.
+        """
+        if self._stopped or self._built is not None:
             self._update()
-        else:
-            self._built = None
 
     def _casting(self, partition: Partition) -> list[Job]:
         """Return the jobs that run in partitions of higher tiers."""
