@@ -33,9 +33,9 @@ from itertools import combinations_with_replacement, islice, product
 import numpy as np
 
 from slurmsim.core.controller.controller import Controller
+from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import Action, JobEnded, Launch, Submit
-from slurmsim.core.records.node_table import Allocation
 from slurmsim.fidelity.recording import Recording
 from slurmsim.model.submission import Submission
 from slurmsim.policy import load_policy

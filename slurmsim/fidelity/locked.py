@@ -23,8 +23,8 @@ from typing import Any
 
 from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.controller.controller import Controller
+from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.messages import Fact, JobEnded, Launch, Submit
-from slurmsim.core.records.node_table import Allocation
 from slurmsim.core.records.value import Value
 from slurmsim.fidelity.instep import orders
 from slurmsim.fidelity.recording import RecordedJob, Recording

@@ -251,18 +251,18 @@ ROOMS = {
         "base", "fields", "database", "processes", "faults", "requests", "engine", "snapshot", "history", "server",
     ),
 }  # fmt: skip
-# What is imported upwards all the same. This list only shrinks: the cluster holds the database of accounts and rows.
+# What is imported upwards all the same, types counted. These lists only shrink.
 UPWARD: dict[str, set[tuple[str, str]]] = {
-    "slurmsim.core": set(),
+    # A job has its compiled requests and its branch; limits read the state they are asked about.
+    "slurmsim.core": {
+        ("records > placement", "slurmsim.core.placement.compiled_request"),
+        ("records > accounting", "slurmsim.core.accounting.associations"),
+        ("accounting > state", "slurmsim.core.state.controller_state"),
+        ("accounting > state", "slurmsim.core.state.interfaces"),
+    },
+    # The cluster holds the database of accounts and rows.
     "slurmsim.slurmctld": {
         ("base > database", f"slurmsim.slurmctld.database.{name}")
         for name in ("association_database", "job_record", "record_store")
     },
 }
-# Modules of the core that name each other, types counted. The node table holds the rows of cores jobs share, whose
-# class reads the table and compiled requests, which are compiled against the table.
-CORE_CIRCLE = frozenset({
-    "slurmsim.core.placement.compiled_request", "slurmsim.core.placement.gres",
-    "slurmsim.core.placement.memory_limits", "slurmsim.core.placement.sharing", "slurmsim.core.records.node_table",
-    "slurmsim.core.records.partition",
-})  # fmt: skip

@@ -15,8 +15,9 @@ from slurmsim.bitmap import to_indices
 
 if TYPE_CHECKING:
     from slurmsim.core.placement.compiled_request import CompiledRequest
+    from slurmsim.core.records.allocation import Allocation
     from slurmsim.core.records.job import Job
-    from slurmsim.core.records.node_table import Allocation, NodeTable
+    from slurmsim.core.records.node_table import NodeTable
     from slurmsim.core.records.partition import Partition
     from slurmsim.model.cluster import ClusterSpec
 

@@ -31,7 +31,7 @@ from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.placement.compiled_request import CompiledRequest
-    from slurmsim.core.records.node_table import Allocation
+    from slurmsim.core.records.allocation import Allocation
     from slurmsim.core.records.partition import Partition
     from slurmsim.core.state.controller_state import ControllerState
     from slurmsim.core.state.interfaces import QueueWay, RunWay

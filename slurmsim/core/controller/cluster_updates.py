@@ -16,10 +16,11 @@ import numpy as np
 from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.core.placement.compiled_request import SETTLED
-from slurmsim.core.placement.sharing import SharedCores, preempts_by_tier, shares_cores, takes_turns
+from slurmsim.core.placement.sharing import preempts_by_tier, shares_cores, takes_turns
 from slurmsim.core.queue.priority import Multifactor
 from slurmsim.core.records.messages import AlterNodes, AlterPartition, DeletePartition
 from slurmsim.core.records.partition import Partition
+from slurmsim.core.records.shared_cores import SharedCores
 from slurmsim.core.records.usage_totals import Totals
 from slurmsim.errors import SubmitError
 from slurmsim.model.accounting import Qos

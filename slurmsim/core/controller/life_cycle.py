@@ -7,10 +7,10 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap
+from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.messages import Cancel, Finished, JobEnded, Kill, Launch, Requeued
-from slurmsim.core.records.node_table import Allocation
 from slurmsim.core.state.interfaces import RunWay
 from slurmsim.cron import MINUTE_S, of
 from slurmsim.states import REQUEUED, JobState, Reason, is_held

@@ -28,8 +28,8 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import Supposed
 from slurmsim.core.placement.sharing import preempts_by_tier
+from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job import Job
-from slurmsim.core.records.node_table import Allocation
 from slurmsim.core.records.observer import Observer
 from slurmsim.core.records.partition import Partition
 from slurmsim.errors import InvariantError

@@ -19,8 +19,8 @@ from slurmsim.core.placement.free_state import Supposed
 from slurmsim.core.placement.node_release_times import NodeReleaseTimes
 from slurmsim.core.placement.selector import Forecast, Trim, Try
 from slurmsim.core.placement.shares import Suppositions
+from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job import Job
-from slurmsim.core.records.node_table import Allocation
 from slurmsim.core.records.observer import Observer
 from slurmsim.errors import ConfigError
 from slurmsim.states import JobState

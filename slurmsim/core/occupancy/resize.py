@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slurmsim.bitmap import Bitmap, lowest, to_bools
+from slurmsim.core.records.allocation import Allocation, Share
 from slurmsim.core.records.messages import Resized, ResizeJob
-from slurmsim.core.records.node_table import Allocation, Share
 from slurmsim.states import RESIZING, JobState, Reason
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ import numpy as np
 from slurmsim.bitmap import Bitmap, from_bools, to_bools
 from slurmsim.core.placement.free_state import FreeState, Supposed
 from slurmsim.core.placement.gres import untouched, usable
+from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import Continue, Pause
-from slurmsim.core.records.node_table import Allocation
 from slurmsim.errors import InvariantError
 from slurmsim.states import JobState
 

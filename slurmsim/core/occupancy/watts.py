@@ -17,8 +17,8 @@ from slurmsim.errors import InvariantError
 from slurmsim.model.power import SCALE, PowerSpec
 
 if TYPE_CHECKING:
+    from slurmsim.core.records.allocation import Allocation
     from slurmsim.core.records.job import Job
-    from slurmsim.core.records.node_table import Allocation
     from slurmsim.core.state.controller_state import ControllerState, Entry
     from slurmsim.energy.profile import Profile
 

@@ -14,12 +14,14 @@ from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds, fit_memo
 from slurmsim.core.placement.node_release_times import ONE_BY_ONE
 from slurmsim.core.placement.node_sets import NodeSets
 from slurmsim.core.placement.selector import Selector
-from slurmsim.core.placement.sharing import SharedCores, preempts_by_tier, shares_cores, takes_turns
+from slurmsim.core.placement.sharing import preempts_by_tier, shares_cores, takes_turns
 from slurmsim.core.placement.topology import SwitchTree
+from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.node_names import NodeNamer, index_runs, run_length
-from slurmsim.core.records.node_table import Allocation, NodeTable
+from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.partition import Partition, assign_pools
 from slurmsim.core.records.release_rules import rules_of
+from slurmsim.core.records.shared_cores import SharedCores
 from slurmsim.errors import SubmitError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.request import ResourceRequest

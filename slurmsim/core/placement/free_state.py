@@ -7,8 +7,9 @@ from typing import Protocol
 import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_indices
-from slurmsim.core.placement.sharing import SharedCores
-from slurmsim.core.records.node_table import Allocation, IntArray, NodeTable
+from slurmsim.core.records.allocation import Allocation, IntArray
+from slurmsim.core.records.node_table import NodeTable
+from slurmsim.core.records.shared_cores import SharedCores
 
 
 class FreeState(Protocol):

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.core.placement.best_fit import GresNeed
-from slurmsim.core.records.node_table import IntArray, NodeTable
+from slurmsim.core.records.allocation import IntArray
+from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.value import Value
 from slurmsim.errors import SubmitError
 from slurmsim.gres_counts import Counts, Disagreement, agree

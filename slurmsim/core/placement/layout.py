@@ -12,8 +12,9 @@ from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import FreeState
 from slurmsim.core.placement.placer import Placer
 from slurmsim.core.placement.units import gres_named
+from slurmsim.core.records.allocation import Allocation, IntArray
 from slurmsim.core.records.job import Job
-from slurmsim.core.records.node_table import Allocation, IntArray, NodeTable
+from slurmsim.core.records.node_table import NodeTable
 from slurmsim.policy.units import Holding, JobUnits, Unit
 
 

@@ -9,15 +9,12 @@ whole node's.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from slurmsim.core.records.node_table import NodeTable
+from slurmsim.core.records.partition import Partition
 from slurmsim.core.records.value import Value
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.request import ResourceRequest
-
-if TYPE_CHECKING:
-    from slurmsim.core.records.node_table import NodeTable
-    from slurmsim.core.records.partition import Partition
 
 REFUSED = "Memory required by task is not available"
 REFUSED_BY_DEFAULT = "Requested partition configuration not available now"

@@ -23,8 +23,10 @@ from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import FreeState, Supposed
 from slurmsim.core.placement.gres import NEAR, all_of, gpu_cpus, grant, offer, preference, totals, untouched
 from slurmsim.core.placement.gres import usable as usable_gres
-from slurmsim.core.placement.sharing import Taken
-from slurmsim.core.records.node_table import Allocation, IntArray, NodeTable, Share
+from slurmsim.core.placement.sharing import trials
+from slurmsim.core.records.allocation import Allocation, IntArray, Share
+from slurmsim.core.records.node_table import NodeTable
+from slurmsim.core.records.shared_cores import Taken
 
 ASLEEP_BITS = 40  # above any weight
 OUTSIDE_BITS = 41  # above that
@@ -175,7 +177,7 @@ class Placer:
         """Choose among the nodes of `mask` one by one; where cores are shared, in Slurm's order of trials."""
         if free.cores is None or request.whole:
             return self.choose_among(request, free, mask, None, rough, later, bias)
-        for nodes, busy in free.cores.trials(request, mask):
+        for nodes, busy in trials(free.cores, request, mask):
             found = self.choose_among(request, free, nodes, busy, rough, later, bias)
             if found is not None:
                 if not rough:

@@ -17,9 +17,10 @@ from slurmsim.core.placement.free_state import FreeState, Supposed
 from slurmsim.core.placement.node_release_times import ONE_BY_ONE, NodeReleaseTimes
 from slurmsim.core.placement.placer import UNBIASED, Bias, Placer
 from slurmsim.core.placement.shares import Shares, future_on
-from slurmsim.core.placement.sharing import Taken
+from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job import Job
-from slurmsim.core.records.node_table import Allocation, NodeTable
+from slurmsim.core.records.node_table import NodeTable
+from slurmsim.core.records.shared_cores import Taken
 from slurmsim.core.records.value import Value
 
 NEVER = 1 << 60

@@ -14,8 +14,9 @@ from slurmsim.bitmap import Bitmap, from_ascending, to_bools
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import Supposed
 from slurmsim.core.placement.placer import ASLEEP_BITS
+from slurmsim.core.records.allocation import IntArray
 from slurmsim.core.records.job import Job
-from slurmsim.core.records.node_table import IntArray, NodeTable
+from slurmsim.core.records.node_table import NodeTable
 from slurmsim.kernel import compiled, load
 from slurmsim.kernel.placement import MAX_NODES_
 

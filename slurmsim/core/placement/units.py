@@ -11,7 +11,8 @@ import numpy as np
 
 from slurmsim.bitmap import to_indices
 from slurmsim.core.placement.compiled_request import CompiledRequest
-from slurmsim.core.records.node_table import IntArray, NodeTable
+from slurmsim.core.records.allocation import IntArray
+from slurmsim.core.records.node_table import NodeTable
 from slurmsim.policy.units import JobUnits, Unit
 
 NO_UNIT = Unit(0)

@@ -12,8 +12,8 @@ from slurmsim.states import TRANSITIONS, JobState, Reason
 if TYPE_CHECKING:
     from slurmsim.core.accounting.associations import Branch
     from slurmsim.core.placement.compiled_request import CompiledRequest
+    from slurmsim.core.records.allocation import Allocation
     from slurmsim.core.records.barred_partitions import Bars
-    from slurmsim.core.records.node_table import Allocation
     from slurmsim.core.records.partition import Partition
     from slurmsim.core.records.reservation import Reservation
     from slurmsim.model.accounting import Qos

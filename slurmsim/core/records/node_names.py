@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slurmsim.core.records.node_table import Allocation
+from slurmsim.core.records.allocation import Allocation
 from slurmsim.hostlist import numbered
 
 

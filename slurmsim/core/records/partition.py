@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from slurmsim.bitmap import Bitmap, from_indices
-from slurmsim.core.records.node_table import NodeTable
+from slurmsim.core.records.node_columns import NodeColumns
 from slurmsim.model.accounting import Qos
 from slurmsim.model.partition import PartitionSpec
 
@@ -15,7 +15,7 @@ class Partition:
 
     __slots__ = ("index", "mask", "name", "pool", "qos", "spec", "state", "tier", "total_cpus", "total_nodes")
 
-    def __init__(self, spec: PartitionSpec, index: int, table: NodeTable) -> None:
+    def __init__(self, spec: PartitionSpec, index: int, table: NodeColumns) -> None:
         self.spec, self.name, self.index = spec, spec.name, index
         self.mask: Bitmap = table.kept(from_indices(sorted(table.index[n] for n in spec.nodes)))
         self.total_nodes = self.mask.bit_count()

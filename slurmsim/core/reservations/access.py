@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.placement.free_state import FreeState, Supposed
+from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job_queue import Record
-from slurmsim.core.records.node_table import Allocation
 from slurmsim.core.records.partition import Partition
 from slurmsim.core.records.reservation import Reservation
 from slurmsim.kernel.cycle import CLOSED, TOUCHED, UNTOUCHED

@@ -13,7 +13,8 @@ from slurmsim.core.placement.best_fit import choose as best_fit
 from slurmsim.core.placement.compiled_request import NOT_AVAILABLE
 from slurmsim.core.placement.constraints import parse_constraint
 from slurmsim.core.placement.node_release_times import NodeReleaseTimes
-from slurmsim.core.records.node_table import IntArray, grain_cpus
+from slurmsim.core.records.allocation import IntArray
+from slurmsim.core.records.node_columns import grain_cpus
 from slurmsim.core.records.reservation import Reservation, collide
 from slurmsim.errors import SubmitError
 from slurmsim.model.reservation import NOT_MODELLED, ReservationSpec

@@ -21,9 +21,9 @@ from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import FreeState
 from slurmsim.core.placement.layout import lay_out
 from slurmsim.core.placement.units import units_of
+from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
-from slurmsim.core.records.node_table import Allocation
 from slurmsim.core.reservations.jobs import usable_at
 from slurmsim.states import NODES_REQUIRED_TEXT, Reason
 

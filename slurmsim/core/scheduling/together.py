@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from slurmsim.bitmap import Bitmap
+from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job_queue import Record
-from slurmsim.core.records.node_table import Allocation
 from slurmsim.core.scheduling.may_start import BACKFILL, LIMITS, MAY
 
 if TYPE_CHECKING:

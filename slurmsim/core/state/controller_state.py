@@ -13,10 +13,10 @@ from slurmsim.core.accounting.associations import AssociationTree
 from slurmsim.core.accounting.billing import Billing
 from slurmsim.core.placement.cluster_state import ClusterState
 from slurmsim.core.placement.exclusive_user import ExclusiveUsers
+from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job import ONE_YEAR_S, Job
 from slurmsim.core.records.job_queue import JobQueue, Record
 from slurmsim.core.records.messages import Action
-from slurmsim.core.records.node_table import Allocation
 from slurmsim.core.records.observer import Observer
 from slurmsim.core.records.power_states import PowerStates
 from slurmsim.core.records.reservation import ReservationLists

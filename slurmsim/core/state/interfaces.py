@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import CapacityProfile
+from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
-from slurmsim.core.records.node_table import Allocation
 from slurmsim.core.records.observer import Observer
 from slurmsim.states import REQUEUED, Reason
 

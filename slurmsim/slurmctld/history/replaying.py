@@ -16,10 +16,10 @@ from typing import Any
 from slurmsim.bitmap import from_indices
 from slurmsim.core.placement.layout import lay_out, malformed
 from slurmsim.core.placement.units import units_of
+from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.messages import Reshaped
-from slurmsim.core.records.node_table import Allocation
 from slurmsim.errors import InvariantError, OutputError
 from slurmsim.hostlist import expand
 from slurmsim.protocol import Refusal

@@ -25,17 +25,17 @@ from slurmsim.core.accounting.usage_decay import UsageBook, _Run
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.gres import Demand, PerGpu
 from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds
-from slurmsim.core.placement.sharing import SharedCores
 from slurmsim.core.queue.columns import QueueColumns
 from slurmsim.core.queue.dependency import Term
 from slurmsim.core.queue.job_array import JobArray
+from slurmsim.core.records.allocation import Allocation, Share
 from slurmsim.core.records.barred_partitions import Bar
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import PoolQueue, Record
-from slurmsim.core.records.node_table import Allocation, Share
 from slurmsim.core.records.partition import Partition
 from slurmsim.core.records.reservation import Reservation
 from slurmsim.core.records.shape import Shape
+from slurmsim.core.records.shared_cores import SharedCores
 from slurmsim.core.records.usage_totals import Totals
 from slurmsim.core.scheduling.pool_view import PoolView
 from slurmsim.energy.application import Application

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmsim.core.records.node_table import Allocation, NodeTable, grain_cpus
+from slurmsim.core.records.allocation import Allocation
+from slurmsim.core.records.node_columns import grain_cpus
+from slurmsim.core.records.node_table import NodeTable
 from slurmsim.errors import InvariantError
 from slurmsim.model.node import Gres, NodeSpec
 
