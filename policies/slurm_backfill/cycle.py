@@ -122,10 +122,10 @@ class SlurmBackfill(Policy):
     def next_time(self, view: SlurmView, now: int, changed: bool) -> int | None:
         """bf_interval after the previous cycle, once something has changed since.
 
-        Without a change only a running job that passes its limit can let the next cycle decide otherwise, or that the
-        last one was cut short by a count: plans merge as time passes, and the next may look deeper. Cycles that
-        would repeat themselves in an unchanged cluster are left out, but not their effect on when the next one comes:
-        see `_after_quiet`.
+        Without a change only running jobs can let the next cycle decide otherwise. One may pass its limit. Where a
+        count cut the last cycle short, the next may look deeper, as the plans behind running jobs merge. Where no job
+        runs, plans begin at once or at the end of a reservation, which is a change. Cycles that would repeat themselves
+        in an unchanged cluster are left out, but not their effect on when the next one comes: see `_after_quiet`.
         """
         if self.interval == -1:
             return None
@@ -136,9 +136,9 @@ class SlurmBackfill(Policy):
             return max(now, soonest)
         if changed:
             return max(soonest, self._after_quiet(now))
-        if self._cut:
-            return max(now, self._next_quiet(soonest))
         overdue = view.next_limit(now)
+        if self._cut and (overdue is not None or view.running):
+            return max(now, self._next_quiet(soonest))
         return None if overdue is None else max(soonest, self._after_quiet(overdue))
 
     @property

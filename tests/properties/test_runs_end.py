@@ -221,22 +221,24 @@ def test_a_run_waits_for_the_reset_that_lifts_a_fair_share_over_its_threshold(
     assert simulation.env.now < 2 * DAY
 
 
-def test_estimates_that_find_nothing_new_are_not_made_again(tmp_path: Path) -> None:
-    """A daily reservation keeps the run going for eight days; builtin was called every 30 s of them.
+DOWN = "time,action,nodes,until,reason,command\n5,down,n2,,x,\n"
+DAILY = '[[reservation]]\nname = "r"\nstart = 1000\nduration = 60\nnodes = "n1"\nusers = ["cy"]\nflags = ["DAILY"]\n'
 
-    Job 1 waits for a dead node. It asks for whole nodes of two kinds, so the CPUs it would get depend on its nodes.
-    Jobs 2 to 4 are more than bf_max_job_test looks at.
+
+@pytest.mark.parametrize("policy", ["builtin", "backfill"])
+def test_cycles_that_find_nothing_new_are_not_made_again(tmp_path: Path, policy: str) -> None:
+    """A daily reservation keeps the run going for eight days; builtin and backfill were called every 30 s of them.
+
+    Jobs 1 to 4 wait for a dead node. They ask for whole nodes of two kinds, so the CPUs they would get depend on the
+    nodes. Jobs 2 to 4 are more than bf_max_job_test looks at.
     """
     conf = ENDLESS.replace("WeightAge=1000\n", "WeightJobSize=100\nSchedulerParameters=bf_max_job_test=1\n")
     conf = conf.replace("cons_tres", "linear").replace("SelectTypeParameters=CR_Core\n", "")
     conf += "NodeName=n3 CPUs=4 CoresPerSocket=4\nPartitionName=z Nodes=n[1-3]\n"
     jobs = "".join(f"{job},5,10,3,600,ann,a,z\n" for job in (1, 2, 3, 4))
-    daily = (
-        '[[reservation]]\nname = "r"\nstart = 1000\nduration = 60\nnodes = "n1"\nusers = ["carol"]\nflags = ["DAILY"]\n'
-    )
-    files = {"slurm.conf": conf, "jobs.csv": JOBS.strip() + ",partition\n" + jobs, "resv.toml": daily,
+    files = {"slurm.conf": conf, "jobs.csv": JOBS.strip() + ",partition\n" + jobs, "resv.toml": DAILY,
              "events.csv": DOWN}  # fmt: skip
-    world = EndingWorld(files, {"policy": "builtin", "reservations": "resv.toml", "node_events": "events.csv"})
+    world = EndingWorld(files, {"policy": policy, "reservations": "resv.toml", "node_events": "events.csv"})
     simulation, counted = world.play(tmp_path, 500)
     assert set(starts(simulation, counted).values()) == {None}
     assert simulation.env.now > 7 * DAY
@@ -244,7 +246,6 @@ def test_estimates_that_find_nothing_new_are_not_made_again(tmp_path: Path) -> N
 
 MONTHS = "PriorityMaxAge=60-0\nPriorityCalcPeriod=60\nSchedulerParameters=bf_max_job_test=1\n"
 DRAINED = "time,action,nodes,until,reason,command\n5,drain,n[1-2],,x,\n"
-DOWN = "time,action,nodes,until,reason,command\n5,down,n2,,x,\n"
 
 
 @pytest.mark.parametrize("policy", ["backfill", "builtin", "easy"])
