@@ -24,6 +24,16 @@ OVER = {
     "slurmsim/kernel/cycle.py:_try": 33,
     "slurmsim/slurmctld/database/accounting_records.py:record_of": 29,
 }
+# Constructors with more than ten parameters; plain values have one a column. Decision 0015: "read at a glance".
+LARGE = {
+    "slurmsim/commands/submit/options/job_options.py": 12,
+    "slurmsim/core/placement/best_fit.py": 13,
+    "slurmsim/core/placement/compiled_request.py": 15,
+    "slurmsim/core/scheduling/may_start.py": 11,
+    "slurmsim/model/submission.py": 28,
+    "slurmsim/records/__init__.py": 17,
+    "slurmsim/sim/simulation.py": 12,
+}
 BRANCHES = (ast.If, ast.IfExp, ast.For, ast.While, ast.ExceptHandler, ast.Assert, ast.match_case)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -46,18 +56,27 @@ def complexity(function: ast.AST) -> int:
     return found
 
 
-def functions(room: str) -> Iterator[tuple[str, int]]:
-    """Yield the functions of a folder with their complexity."""
+def functions(room: str) -> Iterator[tuple[str, str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Yield the functions of a folder: file, name, tree."""
     for file in sorted((ROOT / room).rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, FUNCTIONS):
-                yield f"{file.relative_to(ROOT).as_posix()}:{node.name}", complexity(node)
+                yield file.relative_to(ROOT).as_posix(), node.name, node
 
 
-def test_nothing_is_over_the_ceiling_but_what_is_listed() -> None:
-    found = [one for room in ("slurmsim", "policies", "workloads") for one in functions(room)]
-    assert len(found) > 5000
-    assert {name: n for name, n in found if n > CEILING} == OVER
+def test_nothing_is_over_the_ceilings_but_what_is_listed() -> None:
+    n, over, large = 0, {}, {}
+    for room in ("slurmsim", "policies", "workloads"):
+        for file, name, function in functions(room):
+            n += 1
+            if (found := complexity(function)) > CEILING:
+                over[f"{file}:{name}"] = found
+            parameters = len(function.args.args) + len(function.args.kwonlyargs) - 1
+            if name == "__init__" and parameters > 10:
+                large[file] = max(parameters, large.get(file, 0))
+    assert n > 5000
+    assert over == OVER
+    assert large == LARGE
 
 
 def test_what_is_counted() -> None:

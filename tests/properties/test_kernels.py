@@ -36,15 +36,20 @@ from slurmsim.releases import RELEASES
 from slurmsim_policies.slurm_backfill import atom_plans
 
 ON_ATOMS, ON_NODES = "backfill:atoms=1", "backfill:atoms=0"
+TRIED = AVAILABLE if settings().max_examples > 100 else AVAILABLE[-1:]
+"""Forms in most tests: all in `make nightly`. The Python form is what is compiled, and takes twice the time."""
 pytestmark = pytest.mark.skipif(compiled(), reason="compiled code keeps its own kernels: pure Python compares them")
 
 
-def same(world: World, *, first: str = ON_ATOMS, second: str = ON_NODES, release: str = "22.05") -> None:
-    """Runs with each form of the kernels and one without decide the same, down to the last event."""
+def same(
+    world: World, *, first: str = ON_ATOMS, second: str = ON_NODES, release: str = "22.05",
+    forms: tuple[str, ...] = TRIED,
+) -> None:  # fmt: skip
+    """Runs with each of these forms of the kernels and one without decide the same, down to the last event."""
     cluster = dataclasses.replace(read_conf(world.lines), release=release)
     with kernels("python", shares_wanted=False):
         other = drive(world, second, cluster=cluster)
-    for form in AVAILABLE:
+    for form in forms:
         with kernels(form):
             usual = drive(world, first, cluster=cluster)
         assert usual.starts == other.starts, form
@@ -54,7 +59,7 @@ def same(world: World, *, first: str = ON_ATOMS, second: str = ON_NODES, release
 @given(seed=st.integers(0, 10**9), everything=st.booleans())
 def test_planning_on_atoms(seed: int, everything: bool) -> None:
     more = ",plan_all=1" if everything else ""
-    same(busy_world(seed), first=ON_ATOMS + more, second=ON_NODES + more)
+    same(busy_world(seed), first=ON_ATOMS + more, second=ON_NODES + more, forms=AVAILABLE)
 
 
 @given(seed=st.integers(0, 10**9), shared=st.booleans())
@@ -106,7 +111,7 @@ def test_planning_anywhere(world: World, release: str) -> None:
 
 @given(seed=st.integers(0, 10**9), release=st.sampled_from(RELEASES))
 def test_placing_shares(seed: int, release: str) -> None:
-    same(shared_world(seed), release=release)
+    same(shared_world(seed), release=release, forms=AVAILABLE)
 
 
 @pytest.mark.parametrize("policy", ["easy", "conservative"])
