@@ -22,7 +22,6 @@ OVER = {
     "slurmsim/kernel/cycle.py:_moment": 30,
     "slurmsim/kernel/cycle.py:_pass": 28,
     "slurmsim/kernel/cycle.py:_try": 33,
-    "slurmsim/slurmctld/database/accounting_records.py:record_of": 29,
 }
 # Constructors with more than ten parameters; plain values have one a column. Decision 0015: "read at a glance".
 LARGE = {

@@ -61,11 +61,11 @@ def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobReco
         tres_alloc=_given_tres(cluster, core) | _energy(cluster, core, over=end > 0) if started else {},
         priority=first.priority, flags=_flags(live, core, started),
         reason=_reason(cluster, live, core),
-        constraints=live.asked.get("features") or None,
-        resv_name=(core.reservation_name or core.sub.reservation or None), resv_id=_resv_id(cluster, core),
-        restarts=core.restarts, asked=live.asked, admin_comment=live.asked.get("admin_comment") or None,
-        comment=live.asked.get("comment") or None, first_cpus=0 if alloc is None else _first(alloc.cpus),
-        first_mem=0 if alloc is None else _first(alloc.mem), steps=steps, het=het_jobs.place(core),
+        constraints=_asked(live, "features"),
+        resv_name=_resv_name(core), resv_id=_resv_id(cluster, core),
+        restarts=core.restarts, asked=live.asked, admin_comment=_asked(live, "admin_comment"),
+        comment=_asked(live, "comment"), first_cpus=_first(alloc.cpus if alloc else 0),
+        first_mem=_first(alloc.mem if alloc else 0), steps=steps, het=het_jobs.place(core),
     )  # fmt: skip
 
 
@@ -77,6 +77,16 @@ def _assoc_id(cluster: LiveCluster, core: Job) -> int:
 def _first(share: Any) -> int:
     """Return the share on the first node."""
     return int(share) if isinstance(share, int) else int(share[0])
+
+
+def _asked(live: LiveJob, name: str) -> str | None:
+    """Return a text of the request; None if it has none or an empty one."""
+    return live.asked.get(name) or None
+
+
+def _resv_name(core: Job) -> str | None:
+    """Return the reservation it runs in, else the one it asked for."""
+    return core.reservation_name or core.sub.reservation or None
 
 
 def _tasks(row: Row) -> str | None:
