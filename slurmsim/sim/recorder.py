@@ -126,14 +126,14 @@ class Recorder(Listener):
         submit = last_submit = self.controller.state.now
         begin, reservation, licenses = sub.begin, sub.reservation, sub.licenses
         never: int | None = None
-        arrived = self._arrived.pop(job_id, None)
+        arrived, cpus_per_task = self._arrived.pop(job_id, None), sub.request.cpus_per_task
         eligible = start = end = run_time_s = wait_s = held_since = never
         state, reason, exit_code, priority, restarts = REFUSED, text, "0:0", 0, 0
         row = (
             job_id, array_job_id, array_task_id, name, user, account, partition, qos, nodes, cpus, gpus, mem_mib,
             cpus_per_node, mem_per_node_mib, gres_per_node, req_nodes, req_cpus, req_gpus, req_mem_mib, time_limit_s,
             submit, last_submit, begin, eligible, start, end, state, exit_code, node_list, reason, priority, restarts,
-            run_time_s, wait_s, scheduler, held_since, reservation, licenses, layout, arrived,
+            run_time_s, wait_s, scheduler, held_since, reservation, licenses, layout, arrived, cpus_per_task,
         )  # fmt: skip
         self._jobs(row if self._watts is None else (*row, 0))
 
@@ -187,12 +187,12 @@ class Recorder(Listener):
         state, reason, exit_code = job.state, job.reason, job.exit_code
         priority, restarts, scheduler, reservation = job.priority, job.restarts, job.scheduler, job.reservation_name
         licenses = _licenses(job) if job.licenses else ""
-        arrived = self._arrived.get(job_id)
+        arrived, cpus_per_task = self._arrived.get(job_id), job.request.cpus_per_task
         return (
             job_id, array_job_id, array_task_id, name, user, account, partition, qos, nodes, cpus, gpus, mem_mib,
             cpus_per_node, mem_per_node_mib, gres_per_node, req_nodes, req_cpus, req_gpus, req_mem_mib, time_limit_s,
             submit, last_submit, begin, eligible, start, end, state, exit_code, node_list, reason, priority, restarts,
-            run_time_s, wait_s, scheduler, held_since, reservation, licenses, layout, arrived,
+            run_time_s, wait_s, scheduler, held_since, reservation, licenses, layout, arrived, cpus_per_task,
         )  # fmt: skip
 
 

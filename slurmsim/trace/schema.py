@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, TypeGuard
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 OLDEST = 3  # traces of this version are still read
 
 
@@ -112,6 +112,9 @@ JOBS: Table = {
     "arrived": Column("int64?", "time",
         "When its stream came to it: `submit`, or earlier where it then waited in the stream's buffer. Null for a job "
         "of no stream.", 4),
+    "cpus_per_task": Column("int64?", "",
+        "CPUs that a task counts for: those asked for (`--cpus-per-task`), or more where its memory or its GPUs bring "
+        "them (MaxMemPerCPU, `--cpus-per-gpu`).", 5),
 }
 
 # Every state change and decision, in time order.

@@ -240,25 +240,26 @@ def _check_counts(
         return
     judged &= ~resized[runs.row]
     check = report.new("request_met", int(judged.sum()))
+    task = jobs.ints["cpus_per_task"][runs.row] if jobs.has("cpus_per_task") else np.full(runs.n, NULL)
     for name, got in asked_for.items():
         if jobs.has(name, got):
             asked, given = jobs.ints[name][runs.row], jobs.ints[got][runs.row]
             rows = np.flatnonzero(judged & (asked != NULL) & (given < asked))
             if name == "req_cpus":
-                rows = np.array(
-                    [k for k in rows if not _rounded(runs, cluster, int(k), int(asked[k]), int(given[k]))], np.int64
-                )
+                each = zip(*(column[rows].tolist() for column in (asked, given, task)), strict=True)
+                short = [not _rounded(runs, cluster, int(k), *one) for k, one in zip(rows, each, strict=True)]
+                rows = rows[np.array(short, bool)]
             check.flag(
                 len(rows), (f"job {ids[runs.row[k]]} got {given[k]} {got}, it asked for {asked[k]}" for k in rows)
             )
 
 
-def _rounded(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, given: int) -> bool:
+def _rounded(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, given: int, task: int) -> bool:
     """Return True if tasks of several CPUs explain that there are fewer CPUs than asked for.
 
     slurmctld counts what is free of a node, as far as it still needs CPUs, and hands out whole tasks of that. So 4
     tasks of 3 CPUs have 8 and 3 CPUs of two nodes of 8. And 7 tasks of 2 CPUs have 2, 4, 4 and 2 where 2, 5, 4 and 8
-    are free. A trace does not tell the CPUs a task: any size will do.
+    are free. Where the trace does not tell the CPUs of a `task` (NULL), as before schema 5, any size will do.
     """
     pieces = runs.pieces
     mine, spare = [], []  # of each node, CPUs the run has and CPUs that are free beside them
@@ -267,7 +268,8 @@ def _rounded(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, given: 
         mine.append(np.full(nodes.stop - nodes.start, amount, np.int64))
         spare.append(np.maximum(_free(runs, cluster, run, nodes) - amount, 0))
     has, left = np.concatenate(mine), np.concatenate(spare)
-    sizes = (size for size in range(2, int(has.min()) + 1) if asked % size == 0)
+    least = int(has.min())  # each node has a whole task
+    sizes = [size for size in range(2, least + 1) if (asked % size == 0 if task == NULL else size == task)]
     return any(
         not (has[left > 0] % size).any() and given + int(np.minimum(left, size - 1).sum()) >= asked for size in sizes
     )

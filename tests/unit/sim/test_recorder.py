@@ -91,14 +91,16 @@ def test_requests_and_begin_times_are_recorded_and_judged(tmp_path: Path) -> Non
         {"submit": 1000, "nodes": 2, "tasks": 3, "mem_per_cpu": 200},
         {"submit": 1000, "tasks": 1, "begin": 1500},
         {"submit": 1000, "nodes": 1, "tasks": 1, "exclusive": 1},
+        {"submit": 1000, "tasks": 1, "cpus_per_task": 2},
     ])  # fmt: skip
     jobs = rows_of(trace.jobs)
+    assert [jobs[k]["cpus_per_task"] for k in range(1, 5)] == [1, 1, 1, 2]
     asked = ("req_nodes", "req_cpus", "req_gpus", "req_mem_mib", "begin")
     assert [jobs[1][name] for name in asked] == [2, 3, 0, 600, None]
     assert [jobs[2][name] for name in asked] == [1, 1, 0, None, 1500] and jobs[2]["start"] == 1500
     assert [jobs[3][name] for name in asked] == [1, 1, 0, None, None] and jobs[3]["cpus"] == 4
     report = judged(trace)
-    assert [report.check(name).subjects for name in ("request_met", "start_after_begin")] == [3, 3]
+    assert [report.check(name).subjects for name in ("request_met", "start_after_begin")] == [4, 4]
 
 
 def test_a_refused_submission_has_a_row_and_is_no_job(tmp_path: Path) -> None:

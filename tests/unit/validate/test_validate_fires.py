@@ -538,6 +538,31 @@ def test_whole_nodes_and_tasks_rounded_down_meet_a_request(cpus: str, asked: int
         assert report.check("request_met").examples == [f"job 1 got {sum(counts)} cpus, it asked for {asked}"]
 
 
+@pytest.mark.parametrize(
+    ("task", "cpus", "asked", "right"),
+    [
+        (1, "5,2", 8, False),  # of 8 tasks one is missing
+        (2, "5,2", 8, True),
+        (4, "5,2", 8, False),  # no node holds a task
+        (2, "4(x2)", 10, True),  # 5 + 5 are counted
+        (1, "4(x2)", 10, False),
+        (None, "4(x2)", 10, True),  # not told
+        (3, "3(x2)", 9, True),
+        (3, "3(x2)", 12, False),
+    ],
+)
+def test_the_cpus_of_a_task_say_what_is_rounded(task: int | None, cpus: str, asked: int, right: bool) -> None:
+    """Another job has 3 CPUs of each of the two nodes of 8."""
+    counts = expand_counts(cpus)
+    columns = {
+        "job_id": [1, 2], "submit": [0, 0], "start": [0, 1], "end": [9, 9], "node_list": ["n[1-2]"] * 2,
+        "nodes": [2, 2], "cpus_per_node": ["3(x2)", cpus], "cpus": [6, sum(counts)], "req_cpus": [6, asked],
+        "cpus_per_task": [1, task],
+    }  # fmt: skip
+    report = validate_schedule(columns, cluster={"nodes": [["n[1-2]", 8, 8000, {}]], "partitions": {}})
+    assert ("request_met" not in report.failed) is right
+
+
 @pytest.mark.parametrize(("start", "right"), [(0, True), (3, False)])
 def test_all_that_is_free_of_a_node_and_whole_tasks_meet_a_request(start: int, right: bool) -> None:
     """22.05.8: 4 tasks of 2 CPUs with --mem get 5 and 2 CPUs if another job has 3 of the first node of 8."""
