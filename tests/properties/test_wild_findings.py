@@ -8,7 +8,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from wild.judging import judge
+from wild.requests_met import unmet
 from wild.running import Ran
+from wild.texts import expand
 from wild.world import World
 
 FOUND = {
@@ -307,6 +309,51 @@ def test_tasks_of_several_cpus_under_max_cpus_per_node(name: str, tmp_path: Path
     assert ran.folder is not None and not findings
     rows = {row["job_id"]: row for row in pq.read_table(ran.folder / "jobs.parquet").to_pylist()}
     assert rows[2]["cpus_per_node"] == expected
+
+
+SKIPPED = {
+    "n[1-5] of 4 CPUs, n6 of 8": ({"nodes": 2, "tasks": 6, "cpus_per_task": 2}, (), "n[1,6]"),
+    "n[1-3] taken": ({"nodes": 2, "tasks": 6, "cpus_per_task": 2}, ({"nodes": 3, "exclusive": 1},), "n[4,6]"),
+    "three nodes": ({"nodes": 3, "tasks": 8, "cpus_per_task": 2}, (), "n[1-2,6]"),
+    "2 CPUs of n1 and n2 taken": (
+        {"nodes": 2, "tasks": 3, "cpus_per_task": 2, "exclude": "n6"},
+        ({"node_list": "n1", "cpus_per_task": 2}, {"node_list": "n2", "cpus_per_task": 2}),
+        "n[1,3]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SKIPPED)
+def test_the_last_of_contiguous_nodes_may_be_further_on(name: str, tmp_path: Path) -> None:
+    """The second count took it for a fault; ``sbatch --contiguous`` with CR_Core, as slurmctld 22.05.8 showed it."""
+    job, before, expected = SKIPPED[name]
+    conf = (
+        "SelectType=select/cons_tres", "SelectTypeParameters=CR_Core",
+        "NodeName=n[1-5] CoresPerSocket=2 ThreadsPerCore=2", "NodeName=n6 CoresPerSocket=8",
+        "PartitionName=p Nodes=ALL Default=YES",
+    )  # fmt: skip
+    first = ({"job_id": k, "submit": 0, "run_time": 300, **more} for k, more in enumerate(before, 1))
+    row = {"job_id": 7, "submit": 9, "run_time": 60, "contiguous": 1, **job}
+    ran, findings = judge(World(991371, conf, (*first, row)), tmp_path / "w")
+    assert ran.folder is not None and not findings
+    rows = {row["job_id"]: row for row in pq.read_table(ran.folder / "jobs.parquet").to_pylist()}
+    assert rows[7]["node_list"] == expected
+
+
+@pytest.mark.parametrize(("nodes", "n2", "right"), [("n[1,3]", 3, True), ("n[1,3]", 4, False), ("n[1,3-4]", 3, False)])
+def test_the_second_count_still_tells_nodes_that_are_apart(nodes: str, n2: int, right: bool) -> None:
+    """`n2`: CPUs of the 4 of n2 that another job has."""
+    n = len(expand(nodes))
+    job = {"job_id": 2, "submit": 0, "contiguous": 1, "nodes": n}
+    world = World(0, ("PartitionName=p",), ({"job_id": 1, "submit": 0}, job))
+    facts = {"cluster": {"partitions": {"p": {"nodes": "n[1-4]"}}, "whole_nodes": False, "memory_tracked": False}}
+    runs = [
+        {"job_id": k, "partition": "p", "start": k, "held_since": k, "end": 9, "node_list": names, "gpus": 0,
+         "cpus_per_node": cpus, "cpus": c, "nodes": c if k == 2 else 1, "gres_per_node": "", "state": "COMPLETED"}
+        for k, names, cpus, c in ((1, "n2", str(n2), n2), (2, nodes, f"1(x{n})", n))
+    ]  # fmt: skip
+    found = list(unmet(world, runs, {f"n{k}": (4, 0, {}) for k in range(1, 5)}, facts))
+    assert found == ([] if right else [("request", f"job 2 started at 2: {nodes} are not side by side")])
 
 
 SIDE_BY_SIDE = {

@@ -13,6 +13,7 @@ Trouble = tuple[str, str]
 Nodes = dict[str, tuple[int, int, dict[str, int]]]
 Held = dict[str, list[tuple[dict[str, Any], int]]]  # node -> rows that have it, and how many of its CPUs
 CHOOSING = ("parm", "equipartition")
+FAR = 1 << 30
 
 
 def unmet(world: World, runs: Iterable[dict[str, Any]], nodes: Nodes, facts: dict[str, Any]) -> Iterator[Trouble]:
@@ -42,6 +43,7 @@ def _unmet(
     names = expand(row["node_list"])
     cpus = unrun(row["cpus_per_node"], len(names))
     yield from _places(world, job, row, names, facts)
+    yield from _side_by_side(world, job, row, names, nodes, held)
     if world.policy.partition(":")[0] in CHOOSING and "app" in job:
         return
     if smaller:
@@ -82,11 +84,10 @@ def _rounded(
     tell what is free: there a node may lack a part of a task. 22.05.8, nodes of 8 CPUs, MaxCPUsPerNode=4, a job has one
     CPU of n1: ``sbatch -n5 -c2`` gets 3, 4 and 2 CPUs.
     """
-    partition = next(p for p in map(pairs, world.conf) if p.get("PartitionName") == row["partition"])
-    gang = any(line.startswith("PreemptMode=") and "GANG" in line for line in world.conf)
-    if gang or partition.get("OverSubscribe", "").startswith(("FORCE", "YES")):
+    if _in_turns(world, row["partition"]):
         return missing <= len(cpus) * (each - 1)
-    names, most = expand(row["node_list"]), int(partition.get("MaxCPUsPerNode", 1 << 30))
+    partition = _partition(world, row["partition"])
+    names, most = expand(row["node_list"]), int(partition.get("MaxCPUsPerNode", FAR))
     counted = 0
     for name, n in zip(names, cpus, strict=False):
         # others of the same second came before it, or after
@@ -95,6 +96,16 @@ def _rounded(
             return False
         counted += 0 if n % each else max(0, min(left, each - 1))
     return counted >= missing
+
+
+def _partition(world: World, name: str) -> dict[str, str]:
+    return next(p for p in map(pairs, world.conf) if p.get("PartitionName") == name)
+
+
+def _in_turns(world: World, partition: str) -> bool:
+    """Whether jobs of `partition` may have CPUs that others have, so that the trace does not tell what is free."""
+    gang = any(line.startswith("PreemptMode=") and "GANG" in line for line in world.conf)
+    return gang or _partition(world, partition).get("OverSubscribe", "").startswith(("FORCE", "YES"))
 
 
 def _left(row: dict[str, Any], held: list[tuple[dict[str, Any], int]], cpus: int, most: int, last: int) -> int:
@@ -128,13 +139,28 @@ def _places(world: World, job: Row, row: dict[str, Any], names: list[str], facts
         yield f"ran on {row['node_list']} in spite of --exclude={job['exclude']}"
     if row["start"] < max(int(job["submit"]), int(job.get("begin", 0))):
         yield "before it was submitted or may begin"
-    # Slurm 22.05.8 gives `--contiguous -N1-4` n[01,03-04] where n02 is busy: only a fixed number lies side by side.
-    # A job on fewer nodes, after one was lost (--no-kill), keeps the others wherever they are.
+
+
+def _side_by_side(
+    world: World, job: Row, row: dict[str, Any], names: list[str], nodes: Nodes, held: Held
+) -> Iterator[str]:
+    """--contiguous: a fixed number of nodes is side by side, but the last one may be any further node of the same run.
+
+    Slurm 22.05.8 gives ``--contiguous -N1-4`` n[01,03-04] where n02 is busy. The last node is the smallest that has the
+    CPUs still missing. With n[1-5] of 4 CPUs and n6 of 8, ``-N2 -n6 -c2`` gets n[1,6], n[4,6] while a job has n[1-3],
+    and ``-N3 -n8 -c2`` n[1-2,6]. With equal nodes, 2 CPUs of n[1-2] in use, ``-N2 -n3 -c2`` gets n[1,3]. A job on fewer
+    nodes, after one was lost (--no-kill), keeps the others wherever they are.
+    """
     fixed = job.get("nodes_max", job.get("nodes", 0)) == job.get("nodes") == len(names)
-    if job.get("contiguous") and fixed and not _least_loaded(world, row["partition"]):
-        numbers = sorted(int(name[1:]) for name in names)
-        if numbers[-1] - numbers[0] != len(numbers) - 1:
-            yield f"{row['node_list']} are not side by side"
+    if not job.get("contiguous") or not fixed or _least_loaded(world, row["partition"]):
+        return
+    numbers = sorted(int(name[1:]) for name in names)
+    between = [f"n{number}" for number in range(numbers[0], numbers[-1]) if number not in numbers]
+    apart = len(numbers) > 1 and numbers[-2] - numbers[0] != len(numbers) - 2
+    preempts = any(line.startswith("PreemptType=") and "none" not in line for line in world.conf)
+    told = not preempts and not _in_turns(world, row["partition"])  # what was free when it started
+    if apart or (told and any(_left(row, held[name], nodes[name][0], FAR, -1) <= 0 for name in between)):
+        yield f"{row['node_list']} are not side by side"
 
 
 def _least_loaded(world: World, partition: str) -> bool:
