@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from slurmsim.input_file import MIB, VARIABLE, bound, open_input
+from slurmsim.parquet_footer import DELTA_BYTE_ARRAY, MAGIC, TAIL, FooterError, chunks
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MOST_TABLE = 16 * 1024 * MIB
 """Bytes of a table, unpacked."""
+MOST_FOOTER = 8 * MIB
+"""Bytes of a footer, which takes some 120 for each column of each row group."""
 _CELL = 8  # bytes of a number
 
 
@@ -30,7 +35,7 @@ def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
     with open_input(path, most=MOST_TABLE) as file:
         about = pq.read_metadata(file)
         most = bound(MOST_TABLE)
-        if unpacked_bytes(about) > most:
+        if unpacked_bytes(file, about) > most:
             raise OSError(
                 errno.EFBIG, f"unpacks to more than {most // MIB} MiB (set {VARIABLE} to allow more)", str(path)
             )
@@ -45,13 +50,30 @@ def _texts(schema: pq.ParquetSchema) -> list[str]:
     return [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
 
 
-def unpacked_bytes(about: pq.FileMetaData) -> int:
+def unpacked_bytes(file: IO[bytes], about: pq.FileMetaData) -> int:
     """Return a bound of the bytes of its table: what the file says, and a number a cell, as equal cells are hidden.
 
-    A text that is encoded as what differs from the text before (DELTA_BYTE_ARRAY) may be as long as all of them.
+    Raises OSError if the footer is damaged or too long.
+    """
+    file.seek(-TAIL, os.SEEK_END)
+    n, most = int.from_bytes(file.read(TAIL)[: -len(MAGIC)], "little"), bound(MOST_FOOTER)
+    if n > most:
+        raise OSError(errno.EFBIG, f"has a footer of more than {most // MIB} MiB (set {VARIABLE} to allow more)")
+    file.seek(-TAIL - n, os.SEEK_END)
+    try:
+        told = _unpacked(file.read(n))
+    except FooterError as error:
+        raise OSError(errno.EINVAL, str(error)) from error
+    return max(told, int(about.num_rows * about.num_columns * _CELL))
+
+
+@lru_cache(maxsize=4)
+def _unpacked(footer: bytes) -> int:
+    """Return what a footer says that its columns unpack to.
+
+    A text that is encoded as what differs from the text before may be as long as all of them.
     """
     told = 0
-    for group in map(about.row_group, range(about.num_row_groups)):
-        for chunk in map(group.column, range(group.num_columns)):
-            told += chunk.total_uncompressed_size * (chunk.num_values if "DELTA_BYTE_ARRAY" in chunk.encodings else 1)
-    return max(told, int(about.num_rows * about.num_columns * _CELL))
+    for chunk in chunks(footer):
+        told += chunk.uncompressed * (chunk.num_values if DELTA_BYTE_ARRAY in chunk.encodings else 1)
+    return told

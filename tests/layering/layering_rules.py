@@ -78,7 +78,10 @@ LAYERS: dict[str, Layer] = {
     # Files of users that policies and workloads name, and what installed packages offer.
     "user files": Layer(("slurmsim.toml_file", "slurmsim.installed", "slurmsim.input_file"), _set("vocabulary")),
     "parquet files": Layer(
-        ("slurmsim.parquet_file",), _set("vocabulary") | {"user files"}, _set("pyarrow"), _set("pyarrow")
+        ("slurmsim.parquet_file", "slurmsim.parquet_footer"),
+        _set("vocabulary") | {"user files"},
+        _set("pyarrow"),
+        _set("pyarrow"),
     ),
     "kernel": Layer(("slurmsim.kernel",), _set("vocabulary"), sealed=False),
     "capacity": Layer(("slurmsim.capacity",), _set("vocabulary bitmap"), _set("numpy"), sealed=True),

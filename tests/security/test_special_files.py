@@ -201,7 +201,7 @@ def test_a_table_that_unpacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     table = pa.table({name: pa.array([1], pa.int64()).take(pa.array([0] * n)) for name in ("submit", "run_time")})
     file = tmp_path / "log.parquet"
     pq.write_table(table, file, compression="zstd")
-    assert file.stat().st_size < 20_000 and parquet_file.unpacked_bytes(pq.read_metadata(file)) >= 16 * n
+    assert file.stat().st_size < 20_000 and _unpacked(file) >= 16 * n
     monkeypatch.setattr(parquet_file, "MOST_TABLE", 8 << 20)
     with pytest.raises(WorkloadError, match="unpacks to more than 8 MiB"):
         read_workload(file)
@@ -221,6 +221,11 @@ def test_a_text_that_many_rows_share_is_held_once(tmp_path: Path) -> None:
     assert len(found.codes) == n and {len(text) for text in found.values} <= {0, 1 << 20}
 
 
+def _unpacked(path: Path) -> int:
+    with path.open("rb") as file:
+        return parquet_file.unpacked_bytes(file, pq.read_metadata(path))
+
+
 def test_texts_that_differ_from_the_text_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With DELTA_BYTE_ARRAY a row that repeats a long text takes no bytes in the file, but its length in memory."""
     n = 1_000
@@ -229,7 +234,7 @@ def test_texts_that_differ_from_the_text_before(tmp_path: Path, monkeypatch: pyt
     table = pa.table({**numbers, "name": ["x" * 100_000] * n})
     pq.write_table(table, file, use_dictionary=False, column_encoding={
         "name": "DELTA_BYTE_ARRAY", **dict.fromkeys(numbers, "PLAIN")})  # fmt: skip
-    assert file.stat().st_size < 200_000 and parquet_file.unpacked_bytes(pq.read_metadata(file)) >= table.nbytes
+    assert file.stat().st_size < 200_000 and _unpacked(file) >= table.nbytes
     monkeypatch.setattr(parquet_file, "MOST_TABLE", 8 << 20)
     with pytest.raises(WorkloadError, match="unpacks to more than 8 MiB"):
         read_workload(file)
