@@ -6,9 +6,11 @@ real slurmctld sees to it up to a second later. Only what the recordings show is
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from unit.core.world import HEAD, World
 
-from slurmsim.core.records.messages import Cancel
+from slurmsim.core.records.messages import AlterPartition, Cancel
 from slurmsim.model.accounting import Accounting, Association, Qos
 
 
@@ -102,6 +104,21 @@ PartitionName=hi Nodes=ALL PriorityTier=10 MaxTime=INFINITE""",
     start = w.start("h2")
     assert start is not None
     assert w.planned("h3")[0] == start + 600 and w.planned("h4")[0] == 1200
+
+
+def test_the_mode_that_a_partition_has_now_counts() -> None:
+    """22.05.8: after ``scontrol update PartitionName=low PreemptMode=off`` H waits, after ``=cancel`` it starts."""
+    w = world(REQUEUE, TIERS)
+    w.sbatch("-J L -p low --exclusive -w n1 -t 20", 600, at=1)
+    w.until(3)
+    low = w.controller.state.cluster.by_name["low"].spec
+    w.tell(AlterPartition(replace(low, preempt_mode="OFF")))
+    w.sbatch("-J H -p mid --exclusive -w n1 -t 20", 600, at=5)
+    w.until(17)
+    assert states(w, "L H") == {"L": "RUNNING", "H": "PENDING"}
+    w.tell(AlterPartition(replace(low, preempt_mode="CANCEL")))
+    w.until(32)
+    assert states(w, "L H") == {"L": "PREEMPTED", "H": "RUNNING"}
 
 
 def test_exempt_and_grace_time() -> None:

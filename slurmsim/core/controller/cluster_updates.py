@@ -133,6 +133,8 @@ class ClusterUpdates:
             state.own_nodes()
         p.spec, p.tier, p.state = spec, spec.priority_tier, spec.state
         p.qos = self._qos_of(spec)
+        if self._modes is not None:
+            self._modes.learn(p)
         p.mask, p.total_nodes = mask, mask.bit_count()
         p.total_cpus = state.table.cpus_on(mask) if mask else 0
         state.usage.reshape(p.index, mask, [entry[2] for entry in state.running])

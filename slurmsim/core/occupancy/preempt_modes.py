@@ -32,9 +32,10 @@ class PreemptModes:
         self._cluster_mode = mode_of(frozenset(option("PreemptMode")))
         self._part_modes: list[str | None] = [None] * len(state.partitions)
         for p in state.partitions:
-            self._learn_mode(p)
+            self.learn(p)
 
-    def _learn_mode(self, p: Partition) -> None:
+    def learn(self, p: Partition) -> None:
+        """Take over the PreemptMode that partition `p` has now."""
         own = frozenset(word.strip() for word in p.spec.preempt_mode.split(",")) - {""}
         if not self.by_qos:
             self._part_modes[p.index] = None if not own else "GANG" if own == {"GANG"} else mode_of(own)
@@ -42,7 +43,7 @@ class PreemptModes:
     def partition_added(self, partition: Partition) -> None:
         """Take in a partition that was made while the cluster runs."""
         self._part_modes.append(None)
-        self._learn_mode(partition)
+        self.learn(partition)
 
     def mode(self, job: Job) -> str:
         """Return what is done to `job` when it has to go."""
