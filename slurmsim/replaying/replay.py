@@ -125,7 +125,7 @@ def execute(
             "wall_s": round(wall, 3),
             "jobs_per_s": round(recorder.n_finished / wall, 1) if wall > 0 else None,
             "passes": controller.main.passes + controller.host.passes,
-            "backfilled": controller.state.backfilled,
+            "backfilled": controller.life_cycle.backfilled,
             "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             "policy": prepared.policy_name,
             **predictor_named(prepared.policy),

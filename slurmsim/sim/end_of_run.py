@@ -112,7 +112,7 @@ class EndOfRun:
         """Note what may end otherwise than the runs that are undone."""
         c = self._controller
         going = {job.id for _, _, job in (*c.state.running, *c.state.suspended)}
-        going |= {job_id for _, job_id in c.state.begin_heap if job_id in c.state.jobs}
+        going |= {job_id for _, job_id in c.begin_times.heap if job_id in c.state.jobs}
         if going - self._worn or (now - self._last_end <= STUCK_S and self._to_come(now)):
             self._hoped, self._order_counts = now, False
         elif self._ages_s and not self._order_counts:
@@ -156,7 +156,7 @@ class EndOfRun:
         state = c.state
         if state.running or c.completing.nodes or self._outside():
             return True
-        if state.timers.heap or any(job_id in state.jobs for _, job_id in state.begin_heap):
+        if state.timers.heap or any(job_id in state.jobs for _, job_id in c.begin_times.heap):
             return True
         if c.deadlines.next_time() is not None or c.reservations.next_time() is not None:
             return True

@@ -80,4 +80,4 @@ def test_backfill_says_who_started_whom() -> None:
         "a": "Main", "b": "Main", "c": "Backfill", "d": "Backfill", "e": "Main", "f": "Backfill", "g": "Backfill",
         "h": "Main", "i": "Backfill", "k": "Main",
     }  # fmt: skip
-    assert w.controller.state.backfilled == 5
+    assert w.controller.life_cycle.backfilled == 5

@@ -1,7 +1,7 @@
 """Decisions say how we would know that they were wrong. What can be counted of it is counted here.
 
 Each test names its decision, docs/adr/NNNN. A number may fall; where it has to rise, the decision is asked again.
-`test_complexity` counts for 0015.
+`test_complexity` counts for 0015, too.
 """
 
 from __future__ import annotations
@@ -59,6 +59,17 @@ def test_0014_policies_reach_everything_by_its_type(words: str, most: int) -> No
         else:
             found += (ROOT / path).read_text(encoding="utf-8").count(words)
     assert found <= most
+
+
+def test_0015_the_state_does_not_grow() -> None:
+    """What one part alone decides by lies with that part."""
+    tree = dict(trees("slurmsim/core/state"))["slurmsim/core/state/controller_state.py"]
+    found = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self"
+    }
+    assert len(found) <= 35
 
 
 def test_0017_a_predictor_learns_of_jobs_when_they_end() -> None:

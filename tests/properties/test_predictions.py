@@ -36,10 +36,10 @@ def below(controller: Controller) -> None:
     state = controller.state
     for job in state.jobs.values():
         assert min(1, job.time_limit_s) <= job.expected_s <= job.time_limit_s
-    for end, _, job in state.releases():
+    for end, _, job in state.holders.releases():
         assert end == job.expected_end and job.end_limit is not None
         assert state.now < end <= job.end_limit or job.expected_s == job.time_limit_s
-    assert [entry[2] for entry in state.releases()] == sorted(
+    assert [entry[2] for entry in state.holders.releases()] == sorted(
         (entry[2] for entry in state.running), key=lambda job: (job.expected_end, job.id)
     )
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
     from slurmsim.core.state.interfaces import RunWay
 
-SCAN_S = 30  # running jobs are looked at that often
-
 
 class LimitEnforcement:
     """The scan.
@@ -38,7 +36,7 @@ class LimitEnforcement:
     ) -> None:
         self.state, self.runs = state, runs
         self.counters, self._waiting = counters, waiting
-        self._kills = state.enforce_limits and not state.enforce.safe
+        self._kills = state.time_limits.enforced and not state.enforce.safe
         self._watched = 0  # running jobs that may be ended
         self.next_scan: int | None = None  # when they are to be looked at, None for never
         half_life, reset = state.spec.option("PriorityDecayHalfLife"), state.spec.option("PriorityUsageResetPeriod")
@@ -73,9 +71,8 @@ class LimitEnforcement:
         self.state.period_wanted = bool(self._watched or recovering)
 
     def _look_from(self, time: int) -> None:
-        """At the first scan from `time` on; they come every 30 s from slurmctld's start."""
-        first = max(time, self.state.now)
-        due = first + (self.state.start_time - first) % SCAN_S
+        """Look at the first scan from `time` on."""
+        due = self.state.time_limits.scan_after(max(time, self.state.now))
         self.next_scan = due if self.next_scan is None else min(self.next_scan, due)
 
     def _wake_for(self, job: Job, held: Held) -> None:

@@ -8,9 +8,6 @@ it wants to be called next even if nothing happens.
 from __future__ import annotations
 
 from collections.abc import Callable
-from heapq import heappop
-from itertools import takewhile
-from operator import itemgetter
 from typing import Any, Final
 
 from slurmsim.core.accounting.accounts import Accounts
@@ -182,6 +179,7 @@ class Controller:
         self.eligibility = Eligibility(
             state, (waiting, runs), self.accounting, min_job_age=cluster.option("MinJobAge"), kill_invalid=kill_invalid
         )
+        self.begin_times = self.eligibility.begin_times
         self.found_cpus.record_of = self.eligibility.arrays.record_of
         self.licenses = Licenses(state, waiting)
         self.deadlines = Deadlines(state, runs)
@@ -307,7 +305,7 @@ class Controller:
             self.recalculation.catch_up(now)
         state.at(now)
         if not state.event_driven:
-            heap = state.begin_heap
+            heap = self.begin_times.heap
             recalculates = self.recalculation.between and self.recalculation.is_due(now)
             state.triggers.go_round(now, news=recalculates or (bool(heap) and heap[0][0] <= now))
         if len(facts) > 1:
@@ -349,10 +347,10 @@ class Controller:
         if state.event_driven and limits is None and self._is_quiet():
             return self._quiet_wake_at()
         soonest = NEVER
-        if state.running and state.enforce_limits:
-            soonest = state.next_limit_time()
-        if state.begin_heap:
-            soonest = min(soonest, state.begin_heap[0][0])
+        if state.running and state.time_limits.enforced:
+            soonest = state.time_limits.next_time(state.running)
+        if heap := self.begin_times.heap:
+            soonest = min(soonest, heap[0][0])
         if state.timers.heap:
             soonest = min(soonest, state.timers.heap[0][0])
         if (due := self.reservations.next_time()) is not None:
@@ -376,7 +374,7 @@ class Controller:
     def _is_quiet(self) -> bool:
         """Return True if only running jobs and the policy wait for a time."""
         state = self.state
-        waits = state.begin_heap or state.timers.heap or state.reserved.all or self.deadlines.jobs
+        waits = self.begin_times.heap or state.timers.heap or state.reserved.all or self.deadlines.jobs
         return not (waits or self.priority.period_s)
 
     def _quiet_wake_at(self) -> int | None:
@@ -384,7 +382,7 @@ class Controller:
         state, at = self.state, self.host.wake
         if at is not None and at < state.now:
             at = state.now
-        if state.running and state.enforce_limits:
+        if state.running and state.time_limits.enforced:
             end = state.running[0][0]
             return end if at is None or end < at else at
         return at
@@ -434,17 +432,16 @@ class Controller:
             self.deadlines.turn(now)
         if state.timers.heap:
             state.timers.ring(now)
-        if state.begin_heap and state.begin_heap[0][0] <= now:
+        if (heap := self.begin_times.heap) and heap[0][0] <= now:
             self._begin(now)
         if self.preemption is not None:
             self.preemption.timers(now)
         if self.gang is not None:
             self.gang.timers(now)
-        running = state.running
-        if state.enforce_limits and running and running[0][0] <= now:  # no job is over its limit before this end
-            while running and state.next_limit_time() <= now:
-                reached = takewhile(lambda entry: entry[0] <= now, running)
-                self.life_cycle.time_out([job for end, _, job in reached if state.limit_time(end, job) <= now])
+        running, time_limits = state.running, state.time_limits
+        if time_limits.enforced and running and running[0][0] <= now:  # no job is over its limit before this end
+            while over := time_limits.overdue(running, now):
+                self.life_cycle.time_out(over)
         if limits is not None:
             limits.enforcement.scan(now)
         if self.predictions is not None:
@@ -456,15 +453,8 @@ class Controller:
 
     def _begin(self, now: int) -> None:
         """Consider the jobs that may begin by now."""
-        state, heap = self.state, self.state.begin_heap
-        begun: list[tuple[int, int, int, Job]] = []
-        while heap and heap[0][0] <= now:
-            at, job_id = heappop(heap)
-            if (job := state.jobs.get(job_id)) is not None:
-                begun.append((at, job.array_key, job.rank, job))  # tasks by index, as one record in slurmctld
-        if len(begun) > 1:
-            begun.sort(key=itemgetter(0, 1, 2))
-        for *_, job in begun:
+        state = self.state
+        for job in self.begin_times.begun(now):
             if job.state == JobState.PENDING and not job.queued:
                 if state.event_driven:
                     state.triggers.changed = True

@@ -48,6 +48,8 @@ class LifeCycle(RunWay):
         What a job that starts, ends or waits again concerns beside the observers.
     suspension, completing, node_states, power, resizes, requeues
         What becomes of its nodes; set, as the others, once all parts are there.
+    backfilled
+        Jobs so far that started before others of their pool.
     """
 
     eligibility: Eligibility
@@ -64,6 +66,7 @@ class LifeCycle(RunWay):
 
     def __init__(self, state: ControllerState, waiting: Waiting) -> None:
         self.state, self._waiting = state, waiting
+        self.backfilled = 0
 
     def start(self, record: Record, alloc: Allocation, scheduler: str, limit: int | None = None) -> None:
         """Give `record`'s job its allocation and launch it; with `limit` that becomes its time limit, seconds."""
@@ -74,7 +77,7 @@ class LifeCycle(RunWay):
             job.depth = state.queue.pools[record.partition.pool].position(record)
             self._leave_other_pools(record)
             self._waiting.dequeue(job)
-        if job.claims or state.limited:
+        if job.claims or self._waiting.limited:
             self._waiting.forget(job)
         state.usage.pending(job, -1)
         if record.reservation is not None:
@@ -95,14 +98,14 @@ class LifeCycle(RunWay):
         job.scheduler, job.forced = scheduler, record.partition.spec.all_share
         newly = state.table.allocate(alloc)
         if state.suspended:
-            newly = state.alone(job)
+            newly = state.holders.alone(job)
         state.selector.forget_future()
         state.usage.change(job, +1, newly)
         entry = job.end_limit, job.id, job
         insort(state.running, entry)
         state.selector.shares.started(entry, state.selector)
         if job.depth and scheduler != "Main" and job.sub.het is None:
-            state.backfilled += 1
+            self.backfilled += 1
         state.events.append(
             (now, "START", job.id, job.state, job.reason, job.partition.name, state.cluster.node_list(alloc), job.depth,
              scheduler)
@@ -189,7 +192,7 @@ class LifeCycle(RunWay):
         job.end_time = self.state.now
         self.state.record("END", job)
         del self.state.jobs[job.id]
-        if job.claims or self.state.limited:
+        if job.claims or self._waiting.limited:
             self._waiting.forget(job)
         self.state.actions.append(Finished(job))
         for observer in self.state.observers:
@@ -205,7 +208,7 @@ class LifeCycle(RunWay):
             freed = self.suspension.leave(job)
         else:
             freed = self.state.table.release(job.alloc)
-            self.state.usage.change(job, -1, self.state.alone(job) if self.state.suspended else freed)
+            self.state.usage.change(job, -1, self.state.holders.alone(job) if self.state.suspended else freed)
             entry = (job.end_limit, job.id, job)
             del self.state.running[bisect_left(self.state.running, entry)]
             self.suspension.ended(job)

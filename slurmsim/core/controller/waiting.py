@@ -35,6 +35,8 @@ class Waiting(QueueWay):
         The predictor of run times, or None.
     buffers
         The limits on jobs in the queue; None lets every job in at once.
+    limited
+        Jobs an event-driven policy may not see in all their partitions, because of limits or states.
     eligibility, reserved_jobs, licenses, deadlines
         What jobs wait for outside the queue; set once all parts are there, as those take jobs in and out themselves.
     """
@@ -51,6 +53,7 @@ class Waiting(QueueWay):
         self, state: ControllerState, plugin: Basic | Multifactor, accounting: AccountingParts, found_cpus: FoundCpus
     ) -> None:
         self.state, self._plugin, self._accounting, self._found_cpus = state, plugin, accounting, found_cpus
+        self.limited: dict[int, Job] = {}
 
     def enqueue(self, job: Job, standing: Standing | None = None) -> None:
         """`job` is independent and not held: it may start from now on, with the `standing` it had or a new one.
@@ -103,9 +106,9 @@ class Waiting(QueueWay):
         """Return for each partition of `job` if it could start there; if it could in none, show why."""
         state, limits = self.state, self.partition_limits
         wanted = limits.may_start(job)
-        state.limited.pop(job.id, None)
+        self.limited.pop(job.id, None)
         if not all(wanted):
-            state.limited[job.id] = job
+            self.limited[job.id] = job
         if not any(wanted):
             reasons = [limits.keeps_out(job, p, r) for p, r in zip(job.partitions, job.requests, strict=True)]
             state.set_reason(job, next((r for r in reasons if r is not None), Reason.BAD_CONSTRAINTS))
@@ -129,7 +132,7 @@ class Waiting(QueueWay):
         if not self.state.event_driven:
             return
         queued = [records[0].job for records in self.state.queue.jobs.values()]
-        for job in [*queued, *[job for job in self.state.limited.values() if not job.queued]]:
+        for job in [*queued, *[job for job in self.limited.values() if not job.queued]]:
             partitions = [r.partition for r in self.state.queue.jobs.get(job.id, ())]
             if partitions != [
                 p for p, ok in zip(job.partitions, self.partition_limits.may_start(job), strict=True) if ok
@@ -199,7 +202,7 @@ class Waiting(QueueWay):
 
     def forget(self, job: Job) -> None:
         """Take note that `job` waits no more outside the queue."""
-        self.state.limited.pop(job.id, None)
+        self.limited.pop(job.id, None)
         self.reserved_jobs.forget(job)
         self.licenses.lacking.pop(job.id, None)
         self.deadlines.forget(job)

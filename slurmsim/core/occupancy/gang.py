@@ -321,7 +321,7 @@ class Gang(Observer):
         return [
             entry
             for entry in (*self.state.running, *self.state.suspended)
-            if entry[2].nodes & mask and self.state.held(entry[2]) is entry[2].alloc
+            if entry[2].nodes & mask and self.state.holders.held(entry[2]) is entry[2].alloc
         ]
 
     def _search(self, record: Record, within: Bitmap, gone: Collection[int]) -> tuple[Allocation, list[Job]] | None:

@@ -220,7 +220,7 @@ class NodeStates:
 
     def freed(self, mask: Bitmap) -> None:
         """Jobs left the nodes of `mask`: reboot those that wait for it."""
-        now = mask & self.to_reboot & self.state.table.idle & ~self.state.suspended_nodes
+        now = mask & self.to_reboot & self.state.table.idle & ~self.state.holders.suspended_nodes()
         if now:
             self.to_reboot &= ~now
             self.booting |= now

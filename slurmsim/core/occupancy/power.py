@@ -179,7 +179,7 @@ class PowerSaving:
         return min(times, default=None)
 
     def _idle(self) -> Bitmap:
-        states, busy = self.nodes, self._node_states.booting | self.state.suspended_nodes
+        states, busy = self.nodes, self._node_states.booting | self.state.holders.suspended_nodes()
         return self.state.table.idle & ~(states.off | states.going | states.coming | busy)
 
     def _scan(self, at: int) -> None:

@@ -236,7 +236,7 @@ class Preemption(Observer):
             for at, job in enumerate(order):
                 if job.id not in stoppable or not job.nodes & reach:
                     continue
-                held = self.state.held(job)
+                held = self.state.holders.held(job)
                 if held is not None:
                     state.release(held)
                 found = self._place(record, state, within)
@@ -291,7 +291,7 @@ class Preemption(Observer):
 
     def next_time(self, now: int) -> int | None:
         """Return when a grace time's end is found by the time-limit scan, or an exempt time lapses."""
-        times = [self.state.scan_after(job.end_limit) for job in self._alive() if job.end_limit is not None]
+        times = [self.state.time_limits.scan_after(job.end_limit) for job in self._alive() if job.end_limit is not None]
         if self._lapses and self.state.queue.jobs:
             times += self._lapses
         return min(times, default=None)
@@ -308,7 +308,7 @@ class Preemption(Observer):
         if self._doomed:
             for job in self._alive():
                 assert job.end_limit is not None
-                if self.state.scan_after(job.end_limit) <= now:
+                if self.state.time_limits.scan_after(job.end_limit) <= now:
                     self.modes.end(job)
         over = {at for at in self._lapses if at <= now}
         if over:
@@ -326,7 +326,7 @@ class Preemption(Observer):
         if state is None:
             state = Supposed(self.state.table)
             for job in jobs:
-                held, mode = self.state.held(job), self.modes.mode(job)
+                held, mode = self.state.holders.held(job), self.modes.mode(job)
                 if held is None or mode == OFF:
                     continue
                 if mode == SUSPEND:
@@ -366,7 +366,7 @@ class Preemption(Observer):
         request = record.request
         if not self.displaces(record):
             return self.state.selector.future(
-                request, self.state.occupants(), self.state.now, within, trim=trim, about=about
+                request, self.state.holders.occupants(), self.state.now, within, trim=trim, about=about
             )
         if trim is not None or about is not None:
             return self._future(record, within, trim or (lambda free, gone: free), about)
@@ -386,7 +386,7 @@ class Preemption(Observer):
     def _others(self, record: Record) -> list[tuple[int, int, Job]]:
         """Return who runs, by its end, but for the candidates."""
         gone = {job.id for job in self.candidates(record)}
-        return [entry for entry in self.state.occupants() if entry[1] not in gone]
+        return [entry for entry in self.state.holders.occupants() if entry[1] not in gone]
 
     def _future_of_share(self, record: Record, within: Bitmap) -> Forecast | None:
         """As `_future`, by the kernel, which is told once who else runs."""

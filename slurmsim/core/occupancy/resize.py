@@ -97,16 +97,16 @@ class Resizes:
         run = copy(job)
         run.state, run.reason, run.end_time, run.exit_code = RESIZING, Reason.NONE, state.now, "0:0"
         left, beside = state.table.release(old), bool(state.suspended)  # suspended jobs' nodes count as free
-        state.usage.change(job, -1, state.alone(job) if beside else left)
+        state.usage.change(job, -1, state.holders.alone(job) if beside else left)
         job.alloc, job.nodes, job.n_nodes, job.n_cpus = new, new.mask, new.n_nodes, new.n_cpus
         taken = state.table.allocate(new)
-        state.usage.change(job, +1, state.alone(job) if beside else taken)
+        state.usage.change(job, +1, state.holders.alone(job) if beside else taken)
         freed = old.mask & ~new.mask & state.table.idle
         for observer in state.observers:
             observer.resized(job, state.now)
         job.held_since = state.now
         if job.state == JobState.RUNNING:
-            state.runs_otherwise(job)
+            state.holders.runs_otherwise(job)
         state.record("RESIZE", job, nodes=state.cluster.node_list(new))
         state.actions.append(Resized(run, job))
         state.changed()

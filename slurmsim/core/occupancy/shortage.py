@@ -106,7 +106,7 @@ class Shortage:
         waiting = [job for _, _, job in self.state.suspended if watts.shapes[job.id].by_budget]
         for job in sorted(waiting, key=_weight, reverse=True):
             shape = watts.shapes[job.id]
-            if watts.room(shape.own_mw, self.state.alone(job).bit_count()):
+            if watts.room(shape.own_mw, self.state.holders.alone(job).bit_count()):
                 self._suspension.go_on(job, BUDGET)
         if not self._gives_back:
             return

@@ -56,7 +56,7 @@ class SuspendFacts:
             return
         if job.priority == 0:
             job.priority = min(self._plugin.submit(job, state.now))
-        if job.id in state.parked:
+        if job.id in state.holders.parked:
             self._suspension.unpark(job)
             if gang is not None:
                 gang.started(job, state.now)

@@ -29,7 +29,8 @@ from slurmsim.states import JobState
 if TYPE_CHECKING:
     from slurmsim.core.occupancy.power import PowerSaving
     from slurmsim.core.placement.compiled_request import CompiledRequest
-    from slurmsim.core.state.controller_state import ControllerState, Entry
+    from slurmsim.core.state.controller_state import ControllerState
+    from slurmsim.core.state.holders import Entry
 
 GANG = "Gang"
 
@@ -71,7 +72,7 @@ class Suspension:
     # -- bookkeeping ------------------------------------------------------------------------------------------------
 
     def _stop(self, job: Job, by: str) -> None:
-        self.state.usage.change(job, -1, self.state.alone(job), cpus_only=True)
+        self.state.usage.change(job, -1, self.state.holders.alone(job), cpus_only=True)
         entry = _remove(self.state.running, job)
         insort(self.state.suspended, entry)
         job.move(JobState.SUSPENDED)
@@ -92,7 +93,7 @@ class Suspension:
             job.end_limit += away
         job.move(JobState.RUNNING)
         insort(self.state.running, (job.end_limit, job.id, job))
-        self.state.usage.change(job, +1, self.state.alone(job), cpus_only=True)
+        self.state.usage.change(job, +1, self.state.holders.alone(job), cpus_only=True)
         self.state.record("RESUME", job, scheduler=by)
         if self.state.watts is not None:
             self.state.watts.go_on(job)
@@ -110,19 +111,19 @@ class Suspension:
         if a.gres or np.any(a.mem):
             rest = Allocation(a.mask, False, a.n_nodes, 0, 0, a.mem, a.gres, a.indices())
             table.allocate(rest)
-        self.state.parked[job.id] = rest
+        self.state.holders.parked[job.id] = rest
 
     def _unpark(self, job: Job) -> None:
         """Take the CPUs back, free or not."""
         a, table = job.alloc, self.state.table
         assert a is not None
-        rest = self.state.parked.pop(job.id)
+        rest = self.state.holders.parked.pop(job.id)
         if rest is not None:
             table.release(rest)
         if a.mask & ~table.idle:
             job.alloc = a = table.counted(a)
             for _, other_id, other in (*self.state.running, *self.state.suspended):
-                if other.nodes & a.mask and other_id not in self.state.parked:
+                if other.nodes & a.mask and other_id not in self.state.holders.parked:
                     self.share(other)
             self._unchecked.add(job.id)
         table.allocate(a, crowd=True)
@@ -143,10 +144,10 @@ class Suspension:
     def leave(self, job: Job) -> Bitmap:
         """Suspended `job` ends or is requeued: it gives back what it still holds. Which of its nodes are idle then."""
         _remove(self.state.suspended, job)
-        held = self.state.held(job)
+        held = self.state.holders.held(job)
         if held is not None:
             self.state.table.release(held)
-        self.state.parked.pop(job.id, None)
+        self.state.holders.parked.pop(job.id, None)
         self._unchecked.discard(job.id)
         job.suspended_s = job.stood_still_s(self.state.now)
         job.suspended_at = None
@@ -183,7 +184,7 @@ class Suspension:
 
     def keeps_from(self, request: CompiledRequest) -> bool:
         """Return True if `request` wants whole nodes and suspended jobs keep memory of some."""
-        return request.whole and any(self.state.parked.values())
+        return request.whole and any(self.state.holders.parked.values())
 
     def let_in(self, request: CompiledRequest, free: FreeState) -> FreeState:
         """Return `free` as `request`, for whole nodes, may use it beside those who are suspended."""
@@ -209,7 +210,7 @@ class Suspension:
             return 0
         mask = 0
         for _, _, job in self.state.suspended:
-            if job.id not in self.state.parked:
+            if job.id not in self.state.holders.parked:
                 mask |= job.nodes
         for _, _, job in self.state.running:
             if job.id in self._unchecked:
@@ -220,11 +221,11 @@ class Suspension:
         """Return what the suspended jobs hold in the node table. Raises InvariantError if their lists disagree."""
         ids = [entry[1] for entry in self.state.suspended]
         states = [job.id for job in self.state.jobs.values() if job.state == JobState.SUSPENDED]
-        if sorted(ids) != sorted(states) or not set(self.state.parked) <= set(ids):
+        if sorted(ids) != sorted(states) or not set(self.state.holders.parked) <= set(ids):
             raise InvariantError("suspended jobs differ from a recount")
         holders = []
         for _, _, job in self.state.suspended:
-            if (held := self.state.held(job)) is not None:
+            if (held := self.state.holders.held(job)) is not None:
                 holder = copy(job)
                 holder.alloc = held
                 holders.append(holder)

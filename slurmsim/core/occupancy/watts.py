@@ -19,7 +19,8 @@ from slurmsim.model.power import SCALE, PowerSpec
 if TYPE_CHECKING:
     from slurmsim.core.records.allocation import Allocation
     from slurmsim.core.records.job import Job
-    from slurmsim.core.state.controller_state import ControllerState, Entry
+    from slurmsim.core.state.controller_state import ControllerState
+    from slurmsim.core.state.holders import Entry
     from slurmsim.energy.profile import Profile
 
 Phase = tuple[int, int, int | None, int, int, int, int]

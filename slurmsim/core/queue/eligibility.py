@@ -9,6 +9,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, TypeVar
 
+from slurmsim.core.queue.begin_times import BeginTimes
 from slurmsim.core.queue.dependency import CIRCULAR, PROBLEM, Known, Outcome, Term, combine, judge, parse
 from slurmsim.core.queue.job_array import JobArrays
 from slurmsim.core.records.job import Job
@@ -47,6 +48,7 @@ class Eligibility:
         self.min_job_age = min_job_age
         self.kill_invalid = kill_invalid
         self.arrays = JobArrays(state, self._queue_way)
+        self.begin_times = BeginTimes(state)
         self._terms: dict[int, tuple[tuple[Term, ...], bool]] = {}
         self.left: dict[int, str] = {}  # what jobs that ended still waited for, in a live cluster
         self._never: set[int] = set()  # jobs with failed terms, which stay failed when the jobs they name are forgotten
@@ -222,7 +224,7 @@ class Eligibility:
             if throttled:
                 self.arrays.wait_for_begin(job)
             state.set_reason(job, Reason.BEGIN_TIME)
-            state.wait_until(job, job.begin)
+            self.begin_times.wait(job, job.begin)
             return
         if throttled:
             self.arrays.take_place(job)
@@ -290,7 +292,7 @@ class Eligibility:
             known = self._known(term, job)
             outcome = judge(term, known, self.state.now)
             if outcome is Outcome.WAITING and term.delay_s and known is not None and not known.unstarted:
-                self.state.wait_until(job, known.last_start + term.delay_s)
+                self.begin_times.wait(job, known.last_start + term.delay_s)
             outcomes.append(outcome)
         return combine(outcomes, any_one)
 

@@ -77,7 +77,7 @@ class Predictions(Observer):
 
     def correct(self, now: int) -> None:
         """Predictions that have proved too short by `now` become longer; plans are made anew then."""
-        overdue = self.state.expectations().overdue(now)
+        overdue = self.state.holders.expectations().overdue(now)
         for job in overdue:
             while (job.expected_end or now) <= now and job.expected_s < job.time_limit_s:
                 job.corrections += 1
@@ -86,7 +86,7 @@ class Predictions(Observer):
 
     def next_time(self) -> int | None:
         """Return the time at which the next prediction proves too short; None while no job waits."""
-        return self.state.expectations().first_correction if self.state.queue.jobs else None
+        return self.state.holders.expectations().first_correction if self.state.queue.jobs else None
 
     def _broken(self, error: Exception) -> SlurmSimError:
         if isinstance(error, SlurmSimError):

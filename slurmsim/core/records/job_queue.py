@@ -22,6 +22,9 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.partition import Partition
 from slurmsim.kernel import load
+from slurmsim.model.cluster import ClusterSpec
+from slurmsim.policy import Policy
+from slurmsim.states import NODES_REQUIRED_TEXT, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.placement.compiled_request import CompiledRequest
@@ -300,6 +303,15 @@ class JobQueue:
         if self.restated is not None:
             self.restated[job.id] = True
 
+    def has_reason(self, job: Job) -> None:
+        """Take note that `job`, if it is in the queue, shows another reason."""
+        if job.id not in self.jobs:
+            return
+        if job.reason in (Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT) or len(job.partitions) > 1:
+            self.fresh[job.id] = job
+        if self.restated is not None:
+            self.restated.setdefault(job.id, False)
+
     def remove(self, job: Job) -> int:
         """Take `job` out if it is in; returns how many were ahead of it in the last of its pools."""
         ahead = 0
@@ -349,3 +361,9 @@ class JobQueue:
         for pool, changed in zip(self.pools, pools, strict=True):
             if changed:
                 pool.resort()
+
+
+def walks_job_table(spec: ClusterSpec, policy: Policy) -> bool:
+    """Return True if slurmctld sorts no queue: sched/builtin, priority/basic and one tier (job_scheduler.c)."""
+    basic = spec.option("PriorityType") != "priority/multifactor"
+    return policy.name == "builtin" and basic and len({p.priority_tier for p in spec.partitions}) == 1

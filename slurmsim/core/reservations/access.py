@@ -163,7 +163,7 @@ class ReservationAccess:
     def _held(self, r: Reservation, gone: int) -> Mapping[int, int]:
         """CPUs its jobs hold, by node."""
         held: dict[int, int] = {}
-        for _, _, job in self.state.occupants()[gone:]:
+        for _, _, job in self.state.holders.occupants()[gone:]:
             if job.reservation is r and job.alloc is not None:
                 a = job.alloc
                 counts = [a.cpus] * a.n_nodes if isinstance(a.cpus, int) else a.cpus.tolist()

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from slurmsim.core.state.interfaces import QueueWay, RunWay
 
 LOOK_S = 5
-SCAN_S = 30
 IDLE_ROUNDS = 8  # a repeating reservation asks for no wake-up after so many repetitions without job activity
 IN_USE = "Requested reservation is in use"
 DUPLICATE = "Duplicate reservation name"
@@ -195,7 +194,7 @@ class Reservations:
         return at if self.state.event_driven else at + (self.state.start_time - at) % period
 
     def _scans(self, now: int) -> bool:
-        return (now - self.state.start_time) % SCAN_S == 0
+        return self.state.time_limits.scan_after(now) == now
 
     def next_time(self) -> int | None:
         """Return when `turn` must be called, None if nothing is to come that could matter."""
@@ -203,7 +202,7 @@ class Reservations:
             return None
         if not self._may_replace():
             return self._next
-        scan = self.state.now + 1 + (self.state.start_time - self.state.now - 1) % SCAN_S
+        scan = self.state.time_limits.scan_after(self.state.now + 1)
         return scan if self._next is None else min(scan, self._next)
 
     def _may_replace(self) -> bool:
@@ -255,7 +254,7 @@ class Reservations:
         if r.over and self.state.event_driven:
             yield r.end + self.over_run
         elif r.over or ("PURGE_COMP" in r.flags and r.opened):
-            yield now + 1 + (self.state.start_time - now - 1) % SCAN_S
+            yield self.state.time_limits.scan_after(now + 1)
 
     def _open(self, r: Reservation) -> None:
         """Open the reservation: its jobs may use it from this second on, and start in the next pass."""
@@ -350,7 +349,7 @@ class Reservations:
         flex = "FLEX" in r.flags
         running = [job for _, _, job in self.state.running if job.reservation is r]
         overrun = r.end + self.over_run + (0 if self.state.event_driven else 1) <= now
-        if running and not flex and self.state.enforce_limits and overrun:
+        if running and not flex and self.state.time_limits.enforced and overrun:
             self._runs.time_out(running)
             running = []
         if not running or flex:

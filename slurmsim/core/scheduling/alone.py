@@ -43,7 +43,7 @@ def _all_free(state: ControllerState) -> Supposed:
     """Return the nodes with no job on them."""
     free = Supposed(state.table)
     for _, _, job in (*state.running, *state.suspended):
-        held = state.held(job)
+        held = state.holders.held(job)
         if held is not None:
             free.release(held)
     return free

@@ -37,7 +37,7 @@ class WholeNodes:
         table = state.table
         self.n, self.up, self.idle, self.asleep = table.n, table.up, table.idle, state.selector.asleep
         self.window_linear = state.selector.window_linear
-        self.running = state.releases()
+        self.running = state.holders.releases()
 
     def runs_of(self, job: Job) -> Runs:
         """Return the nodes of a running job as runs (first, length); they are remembered."""
@@ -97,7 +97,7 @@ class SharedNodes:
         """`slurmsim.kernel.placement.Nodes` as things are now."""
         selector = self._state.selector
         nodes = selector.shares.up_to_date(selector)
-        return selector.shares.with_jobs(self._state.occupants(), selector) if nodes is None else nodes
+        return selector.shares.with_jobs(self._state.holders.occupants(), selector) if nodes is None else nodes
 
     def serves(self, request: CompiledRequest) -> bool:
         """Return True if it can say where a request goes."""

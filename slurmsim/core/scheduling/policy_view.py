@@ -84,7 +84,7 @@ class View:
     def earliest_start(self, job: Job) -> int | None:
         """Return when `job` could start if nothing else did: now, or as the expected ends of running jobs tell."""
         state = self.state
-        occupants = state.occupants()
+        occupants = state.holders.occupants()
         found = [
             max(forecast.start, state.now)
             for partition, request in zip(job.partitions, job.requests, strict=True)
@@ -140,12 +140,12 @@ class View:
     @property
     def kill_wait(self) -> int:
         """KillWait, seconds."""
-        return self.state.kill_wait_s
+        return self.state.time_limits.kill_wait_s
 
     @property
     def over_limit(self) -> int:
         """OverTimeLimit, seconds."""
-        return self.state.over_limit_s
+        return self.state.time_limits.over_limit_s
 
     def next_limit(self, now: int) -> int | None:
         """Return the next instant after `now` at which a running job reaches its limit, or None."""
@@ -219,7 +219,7 @@ class View:
     def open_from(self, record: Record, nodes: Bitmap, when: int) -> tuple[Bitmap, int]:
         """Return those of `nodes` others leave to the record's job from `when` on, and when one more is (0: never)."""
         users = self.state.exclusive_users
-        return (nodes, 0) if users is None else users.open_from(record, nodes, when, self.state.occupants())
+        return (nodes, 0) if users is None else users.open_from(record, nodes, when, self.state.holders.occupants())
 
     def time_limit(self, record: Record) -> int:
         """Seconds the record's job may take: its limit, no longer than MaxTime of the partition, or MaxTime itself."""
@@ -265,13 +265,13 @@ class View:
         """Return an instant before which no plan can let the record's job start, as far as counting nodes tells."""
         if self._test.preemption is not None or self._test.suspension.keeps_from(record.request):
             return self.state.now
-        return self.state.selector.earliest_by_count(record.request, self.state.occupants(), self.state.now)
+        return self.state.selector.earliest_by_count(record.request, self.state.holders.occupants(), self.state.now)
 
     def too_few_by(self, record: Record, within: Bitmap, time: int) -> bool:
         """Return True if counting suffices to tell that the future test on `within` would end after `time`."""
         if self._test.preemption is not None or self._test.suspension.keeps_from(record.request):
             return False
-        return self.state.selector.too_few_by(record.request, self.state.occupants(), within, time)
+        return self.state.selector.too_few_by(record.request, self.state.holders.occupants(), within, time)
 
     def could_start(self, record: Record, within: Bitmap) -> bool:
         """Return True if the record's job would fit now on the nodes of `within`."""
@@ -343,7 +343,9 @@ class View:
             return preemption.future(record, within, trim, about)
         if self._test.suspension.keeps_from(record.request):
             trim = self._beside_suspended(record.request, trim)
-        return state.selector.future(record.request, state.occupants(), state.now, within, trim=trim, about=about)
+        return state.selector.future(
+            record.request, state.holders.occupants(), state.now, within, trim=trim, about=about
+        )
 
     def _beside_suspended(self, request: CompiledRequest, trim: Trim | None) -> Trim:
         """Return a `trim` that also gives whole nodes on which suspended jobs keep memory."""
@@ -378,7 +380,7 @@ class View:
 
     def shared_nodes(self) -> SharedNodes | None:
         """Return the nodes if the kernel places shares of them and no suspended job keeps memory; else None."""
-        if self._suspends or any(self.state.parked.values()):
+        if self._suspends or any(self.state.holders.parked.values()):
             return None
         return shared_nodes(self.state)
 

@@ -138,7 +138,7 @@ class PoolView:
 
     def releases(self) -> Iterator[tuple[int, int, Job]]:
         """Yield running jobs of this pool as (end, id, job), earliest first."""
-        releases = self.state.releases()
+        releases = self.state.holders.releases()
         if len(self.state.queue.pools) == 1:
             return iter(releases)
         return (entry for entry in releases if entry[2].partition.pool == self.index)
@@ -166,7 +166,7 @@ class PoolView:
     def watts_left(self) -> CapacityProfile | None:
         """Return what the power budget leaves from now on, milliwatts; None without one."""
         watts = self.state.watts
-        return watts.outlook(self.state.releases()) if watts is not None and watts.limited else None
+        return watts.outlook(self.state.holders.releases()) if watts is not None and watts.limited else None
 
     def watts_of(self, record: Record) -> int:
         """Return the milliwatts that a start of the record's job takes of it."""
@@ -186,7 +186,7 @@ class PoolView:
         state = self.state
         if record.request.switches:
             self._test.switch_wait.look(record.job)
-        return state.selector.future(record.request, state.occupants(), state.now, within, exact=exact)
+        return state.selector.future(record.request, state.holders.occupants(), state.now, within, exact=exact)
 
     def need_of(self, job: Job) -> int:
         """Units a job takes in the partition it ran in, or the first it asked for."""

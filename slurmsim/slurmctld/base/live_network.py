@@ -105,7 +105,7 @@ class LiveNetwork(Network):
     def follow(self) -> None:
         """From now on only the journal says, by `act`, which jobs start and end."""
         self.followed = True
-        self.controller.state.enforce_limits = False
+        self.controller.state.time_limits.enforced = False
 
     def _step(self, now: int, facts: list[Fact]) -> list[Action]:
         if self.streams is not None:
@@ -132,7 +132,7 @@ class LiveNetwork(Network):
         self.advance(now)
         self.happened += 1
         self.followed = False
-        self.controller.state.enforce_limits = True
+        self.controller.state.time_limits.enforced = True
         for _, _, job in list(self.controller.state.running):
             self._start_timer(job, self._to_go(job) if self._watts is None else self._run_time(job))
         self.controller.state.triggers.request_now()

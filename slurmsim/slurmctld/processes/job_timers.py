@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.messages import JobEnded
-from slurmsim.core.state.controller_state import LIMIT_SCAN_S
+from slurmsim.core.state.time_limits import SCAN_S
 from slurmsim.releases import row
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.step import Step
@@ -61,7 +61,7 @@ class JobTimers:
     def _plan_warning(self, live: LiveJob, run: int) -> None:
         assert live.core.end_limit is not None
         earliest = max(live.core.end_limit - _ahead(live), self._cluster.now + 1)
-        self._at(self._cluster.controller.state.scan_after(earliest), self._warn, live, run)
+        self._at(self._cluster.controller.state.time_limits.scan_after(earliest), self._warn, live, run)
 
     def _warn(self, timer: Timer) -> None:
         live, run = timer.value
@@ -90,7 +90,7 @@ class JobTimers:
 
     def limit_step(self, live: LiveJob, step: Step, seconds: int) -> None:
         """Stop the step at the first scan after it has run for so long."""
-        due = self._cluster.controller.state.scan_after(self._cluster.now + seconds)
+        due = self._cluster.controller.state.time_limits.scan_after(self._cluster.now + seconds)
         self._at(due, self._step_is_over_limit, live, step)
 
     def _step_is_over_limit(self, timer: Timer) -> None:
@@ -133,4 +133,4 @@ class JobTimers:
 
 def _ahead(live: LiveJob) -> int:
     """Seconds before the limit at which a scan sends the warning."""
-    return int(live.asked.get("warn_time") or 60) + LIMIT_SCAN_S
+    return int(live.asked.get("warn_time") or 60) + SCAN_S

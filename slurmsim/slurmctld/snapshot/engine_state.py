@@ -67,9 +67,12 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     c = engine.controller
     state = c.state
     yield "controller", state, (
-        "now tree created jobs running suspended parked unusable generation edits backfilled limited period_wanted"
-        " begin_heap license_totals"
+        "now tree created jobs running suspended unusable generation edits period_wanted license_totals"
     )  # fmt: skip
+    yield "holders", state.holders, "parked"
+    yield "waiting", c.waiting, "limited"
+    yield "life cycle", c.life_cycle, "backfilled"
+    yield "begin times", c.begin_times, "heap"
     yield "accounting", c.accounting, "accounts book accrual"
     yield "triggers", state.triggers, (
         "now dirty came_since begun asked_at requested since at_once last_loop_pass _changed _changed_at"

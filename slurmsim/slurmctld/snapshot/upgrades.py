@@ -18,6 +18,7 @@ refers to other records is made when all of them are there.
 | 10 | before 0.7.0 | records of the queue keep the parts of their key |
 | 11 | before 0.7.0 | a fair tree knows all siblings together |
 | 12 | before 0.7.0 | which cores lower tiers cannot have; how many jobs each active row had; untracked memory |
+| 13 | before 0.7.0 | what one part alone decides by lies with that part |
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     10: {},
     11: {"fair tree": {"_siblings": LATER}},
     12: {"shared cores": {"by_tier": LATER}, "shape": {"least_memory": 0}},
+    13: {},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {
@@ -93,7 +95,14 @@ _MOVED = {
     "preemption": {"_part_modes": ("preempt modes", "_part_modes")},
     "cluster": {"known_shapes": ("cluster", "known_requests")},
 }  # fmt: skip
-"""Up to schema 4: by part and attribute, the part and attribute it is now."""
+"""Up to schema 4: by part and attribute, the part and attribute it was up to schema 13."""
+_MOVED_LATER = {
+    "controller": {
+        "parked": ("holders", "parked"), "limited": ("waiting", "limited"), "backfilled": ("life cycle", "backfilled"),
+        "begin_heap": ("begin times", "heap"),
+    },
+}  # fmt: skip
+"""The same up to schema 13."""
 
 
 def check(schema: object) -> int:
@@ -149,15 +158,24 @@ def lead_parts_over(parts: dict[str, dict[str, Any]], now: int, schema: int) -> 
             parts[name] = {}
         if "preemption" in parts:
             parts["preempt modes"] = {}
-        for part, names in _MOVED.items():
-            kept = parts.get(part, {})
-            for name, (other, new) in names.items():
-                if name in kept:
-                    parts[other][new] = kept.pop(name)
+        _move(parts, _MOVED)
         parts["triggers"]["now"] = now
         parts.setdefault("completing", {})
     if schema < 6:
         parts["completing"].pop("_left", None)  # always empty: no process took time to die
+    if schema < 14:
+        for name in ("holders", "waiting", "life cycle", "begin times"):
+            parts[name] = {}
+        _move(parts, _MOVED_LATER)
+
+
+def _move(parts: dict[str, dict[str, Any]], moved: dict[str, dict[str, tuple[str, str]]]) -> None:
+    """Move attributes of `parts` to the parts and names that `moved` gives them."""
+    for part, names in moved.items():
+        kept = parts.get(part, {})
+        for name, (other, new) in names.items():
+            if name in kept:
+                parts[other][new] = kept.pop(name)
 
 
 def complete(requests: list[CompiledRequest], trees: list[FairTree], schema: int) -> None:

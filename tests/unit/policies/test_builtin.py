@@ -26,7 +26,7 @@ def test_a_lone_submission_is_seen_at_once_the_next_three_seconds_later() -> Non
 
 def test_it_backfills_nothing_and_says_who_started_what() -> None:
     world = check("builtin", [Row("a", 0, 3, 600, 600, 3), Row("b", 1, 4, 600, 60, 603), Row("c", 2, 1, 60, 60, 663)])
-    assert world.controller.state.backfilled == 0
+    assert world.controller.life_cycle.backfilled == 0
     assert {world[name].scheduler for name in "abc"} == {"Main"}
 
 

@@ -101,5 +101,5 @@ def test_who_was_backfilled_is_told_apart() -> None:
         Row("head", 1, 4, 100, 100, 100),
         Row("c", 2, 1, 90, 90, 2),
     ])  # fmt: skip
-    assert world.controller.state.backfilled == 1
+    assert world.controller.life_cycle.backfilled == 1
     assert {name: world[name].depth for name in ("a", "head", "c")} == {"a": 0, "head": 0, "c": 1}

@@ -22,7 +22,7 @@ def test_a_job_that_delays_nobody_starts_at_the_next_cycle() -> None:
     assert {name: world[name].scheduler for name in ("a", "head", "c", "d")} == {
         "a": "Main", "head": "Main", "c": "Backfill", "d": "Main",
     }  # fmt: skip
-    assert world.controller.state.backfilled == 1
+    assert world.controller.life_cycle.backfilled == 1
 
 
 @pytest.mark.parametrize(

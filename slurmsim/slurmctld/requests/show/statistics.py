@@ -84,7 +84,7 @@ class Statistics:
             "completed": self.completed, "canceled": self.canceled, "failed": self.failed, "states_at": counted,
             "pending": 0 if first else states[JobState.PENDING], "running": 0 if first else states[JobState.RUNNING],
             "main_cycles": int(getattr(main, "passes", 0)), "queue_length": len(controller.state.queue.jobs),
-            "backfilled": int(controller.state.backfilled), "backfilled_het": self.het_started,
+            "backfilled": int(controller.life_cycle.backfilled), "backfilled_het": self.het_started,
             "bf_cycles": 0, "bf_last": 0,
             "dbd": cluster.database.exists, "rpcs": [list(one) for one in rpcs],
             "users": [[cluster.people.by_uid(uid).name, uid, count] for uid, count in self.users.items()],

@@ -36,7 +36,9 @@ def will_run(cluster: LiveCluster, sub: Submission, shown: int) -> dict[str, Any
         if not controller.state.selector.possible(request):
             continue
         mask = partition.mask & controller.state.table.up
-        found = controller.state.selector.future(request, controller.state.occupants(), cluster.now, mask, exact=True)
+        found = controller.state.selector.future(
+            request, controller.state.holders.occupants(), cluster.now, mask, exact=True
+        )
         if found is not None and (best is None or found.start < best[0]):
             best = found.start, found, (partition, request)
     if best is None:
