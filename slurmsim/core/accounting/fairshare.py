@@ -87,6 +87,7 @@ class Siblings:
             for row in below:
                 n_users[shares.parent[row]] += n_users[row]
         groups = [shares.children[row] for depth in depths for row in depth if shares.children[row]]
+        # users come first: an account that ties with one takes over its rank (fair_tree.c)
         rows = [row for group in groups for row in sorted(group, key=lambda row: not shares.is_user[row])]
         self.rows = np.array(rows, np.int64)
         self.above = np.array([shares.parent[row] for row in rows], np.int64)

@@ -173,6 +173,7 @@ class LimitCompiler:
                 add(rules.running(used.in_use, limits.grp_jobs, "AssocGrpJobsLimit"))
             if limits.grp_wall_s is not None and not hidden.hides("grp_wall"):
                 add(rules.wall(used.ledger, limits.grp_wall_s // 60, "AssocGrpWallLimit"))
+            # MaxJobs and MaxWall are inherited by the association, so its accounts are not asked for their own
             if level:
                 continue
             jobs = inherited(branches, "max_jobs")

@@ -349,14 +349,17 @@ class Gang(Observer):
             else:
                 lower.setdefault(theirs.index, []).append(job)
         below = [job for jobs in lower.values() for job in jobs]
+        # step 1, on idle CPUs, was the placer's: without jobs to share with there is nothing more to find
         if not below and not own and not same:
             return None
+        # step 2: if even this fails, jobs are in the way that the partition has to wait for
         if self._try(base, [*below, *own, *same], request, within) is None:
             return None
         found = self._try(base, below, request, within)
         if found is not None:
             return self._sparing(base, record, within, below, found)
         for row in range(_rows(partition)):
+            # step 4 avoids rows of this partition only, so jobs of others of its tier may run on the same CPUs at once
             free = [*below, *[job for job in own if self._row[job.id] != row], *same]
             found = self._try(base, free, request, within)
             if found is not None:

@@ -249,6 +249,7 @@ class Preemption(Observer):
             if final:
                 return [job for job in order[: last + 1] if job.id in stoppable and job.nodes & found.mask]
             passes += 1
+            # another try with the last victim first may spare the others: fewer jobs have to go (preempt_reorder_count)
             if self._strict:
                 order = [order[last], *order[:last], *order[last + 1 :]]
             else:
@@ -416,6 +417,7 @@ class Preemption(Observer):
             assert job.alloc is not None
             state.release(job.alloc)
         if found is None:
+            # victims need time to end, but a start now makes backfill try it, which preempts them (_will_run_test)
             found = place(request, trim(state, at), within, rough=True)
         if found is not None:
             return Forecast(self.state.now, found.mask)

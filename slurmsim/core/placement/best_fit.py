@@ -302,6 +302,7 @@ def choose_by_weight(
                     break
         if left <= 0 or most <= 0 or most == before:
             break
+        # slurmctld raises only a 0; below 0 each round still takes one node of every weight
         wanted = wanted or 1
     if left > 0 or len(taken) < ask.min_nodes:
         return None
@@ -407,6 +408,7 @@ def _sets(ask: Ask, left: dict[int, int], weight: dict[int, int], required: set[
         if node != last + 1 or not usable:
             following = _ANY_WEIGHT
         elif current.weight not in (_ANY_WEIGHT, weight[node]) and not ask.contiguous:
+            # slurmctld does not reset the weight of the set it opens here: the next weight closes that one, too
             following = _NO_WEIGHT if current.count else current.weight
         if following is not None:
             if current.count:
@@ -468,11 +470,13 @@ def _evaluate(ask: Ask, left: dict[int, int], weight: dict[int, int], required: 
                 best = candidate
         if best is None:
             break
+        # nodes of a second set would not be side by side with these
         if ask.contiguous and not _sufficient(best, taking):
             return None
         if _take_from(best, taking):
             return taking.taken
         sets.remove(best)
+    # -N a-b: the target may be missed where the minimum is not
     return taking.taken if taking.rem_cpus <= 0 and taking.enough(0) and taking.has_gres else None
 
 
@@ -502,6 +506,7 @@ def _take_from(chosen: _Set, taking: Taking) -> bool:
     nodes = chosen.nodes
     if chosen.required is not None:
         at = bisect_left(nodes, chosen.required)
+        # up, then down from the first required node, so that the others are its neighbours
         for node in nodes[at:] + nodes[:at][::-1]:
             if node not in taken and left[node] > 0:
                 taking.take(node)
@@ -520,6 +525,7 @@ def _take_from(chosen: _Set, taking: Taking) -> bool:
     for node in nodes:
         if node in taken or left[node] <= 0:
             continue
+        # the last node allowed has to bring all that is missing
         if taking.max_nodes == 1 and left[node] < taking.rem_cpus:
             continue
         taking.take(node)

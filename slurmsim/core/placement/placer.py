@@ -273,6 +273,7 @@ class Placer:
             awake = mask & ~self.asleep
             some = awake.bit_count()
             if some:
+                # nodes powered down outweigh all others (ASLEEP_BITS): they bring only what is missing
                 if some >= need:
                     return self._pick_runs(request, awake, need, least, later, idle)
                 rest = runs_mask(self._pick_runs(request, mask & self.asleep, need - some, least - some, later, idle))
@@ -288,6 +289,7 @@ class Placer:
             return bit_runs(lowest(mask, need))
         if self.serial_last and request.min_cpus == request.min_nodes == 1:
             return bit_runs(mask ^ lowest(mask, mask.bit_count() - need))
+        # backfill asks for the same plans cycle after cycle; a start changes the mask
         if not later:
             taken = pick_equal(mask, need, least)
             assert taken is not None
@@ -377,6 +379,7 @@ class Placer:
         if bias.heavier:
             weights = weights + to_bools(bias.heavier, self.table.n)[idx]
         if have is not None and near is not None:
+            # near GRES decides among nodes of equal weight, never against the weight
             weights = weights * (NEAR + 1) + near
             ask.gres = totals(request.gres, have, idx)
         required = set(to_indices(request.required).tolist()) if request.required else set()

@@ -106,6 +106,7 @@ class _Search:
         if chosen is None:
             return None
         sure, best = chosen
+        # all weights but the heaviest do not suffice: their nodes are taken like required ones
         for node in sure:
             if taking.max_nodes > 0:
                 taking.take(node)
@@ -116,6 +117,7 @@ class _Search:
             if taking.max_nodes <= 0:
                 return None
         self.reach = [nodes & (best | needed) for nodes in self.reach]
+        # leaves the job is on anyway are filled before another one is opened
         if self.required or sure:
             for leaf in self.tree.leaves:
                 if self.forced[leaf] and self._fill(leaf):

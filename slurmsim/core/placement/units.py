@@ -162,6 +162,7 @@ def _units(
     grain = int(table.grain[idx].max())
     least = request.least_cpus if per_node == 1 else request.cpus_per_task
     cpus = -(-max(tasks * request.cpus_per_task, least, brought) // grain) * grain
+    # a unit says what its tasks need: CPUs beyond that would be lost
     if count * cpus < request.min_cpus:
         return _refused(request, "asks for a number of CPUs beside its tasks and nodes")
     nodes = request.required or request.candidates

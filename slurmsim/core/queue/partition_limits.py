@@ -46,6 +46,7 @@ class PartitionLimits:
         reasons = [r if r in _ENFORCED else None for r in reasons]
         texts = [None if r is None else _ENFORCED[r] for r in reasons]
         for k, (p, s) in enumerate(pairs):
+            # _part_access_check asks for the named nodes after the sizes and before the time
             if texts[k] in (None, _ENFORCED[Reason.PARTITION_TIME_LIMIT]) and s.required & ~p.mask:
                 texts[k] = "Requested nodes not in this partition"
         found = [text for text in texts if text is not None]
@@ -98,6 +99,7 @@ class PartitionLimits:
             too_long = _exceeds(job, request)
             if too_long and not (shortened and job.time_min_s and job.time_min_s <= request.part_max_time_s):
                 return Reason.PARTITION_TIME_LIMIT
+        # accounts and QOS come last in _part_access_check, and only where limits are enforced; else select_nodes asks
         if bar is not None and self.state.spec.option("EnforcePartLimits") != "NO":
             return Reason.PARTITION_CONFIG
         if partition.state in _CLOSED:

@@ -177,6 +177,7 @@ class NodeTable(NodeColumns):
         if self._n_idle not in (-1, self.idle.bit_count()):
             raise InvariantError("the number of idle nodes differs from a recount")
         apart = ~to_bools(crowded, self.n)
+        # a suspended job keeps memory and GRES: those are never over-booked, on crowded nodes neither
         if (cpus[apart] < 0).any() or (mem < 0).any() or (gres < 0).any():
             raise InvariantError("a node is over-booked")
         ok = (cpus == self.free_cpus).all() and (mem == self.free_mem).all() and (gres == self.free_gres).all()

@@ -224,6 +224,7 @@ class Reservations:
         for r in list(self.state.reserved.all):
             if not r.opened and r.start <= now < r.end:
                 self._open(r)
+            # jobs may use it to the second, but the 5 s look alone marks its nodes and asks for a pass
             if r.opened and not (r.began or r.over) and self._grid(r.start, LOOK_S) <= now:
                 self._begin(r)
             if r.end <= now and not r.over:

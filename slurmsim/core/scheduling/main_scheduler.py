@@ -62,9 +62,11 @@ class MainScheduler:
             self._next_full(now) == now and not (triggers.ticks and triggers.last_loop_pass == now)
         )
         if now - self._last_pass < self.min_gap:
+            # put off by sched_min_interval: it is as full as it would have been
             self._full_due = full
             return
         loop = triggers.requested and now - triggers.last_loop_pass >= self.delay
+        # with ticks the loop went round before the fact of this second that asks for it
         loop = loop and not (triggers.ticks and now == triggers.since)
         if not (full or loop or triggers.at_once):
             return
@@ -75,6 +77,7 @@ class MainScheduler:
         self._last_pass = now
         self.passes += 1
         self.run(full)
+        # a begin time that passed is news to backfill only once a pass has noticed it
         if triggers.begun:
             triggers.begun = False
             triggers.changed = True

@@ -238,6 +238,7 @@ class StartTest:
         (`refusal`).
         """
         limits = self.accounting.limits
+        # of equal whole nodes any choice gets the same verdict: asked first, it saves the choice
         if limits is not None and layout is None and self._amount_known(record.request):
             held = limits.after_plan(record)
             if held is not None and self._are_enough(record, nodes):
@@ -261,6 +262,7 @@ class StartTest:
                 if alloc is not None:
                     self._note_found(record, by, alloc.n_nodes, alloc.n_cpus)
                 return None, held
+        # after the limits, so that no job is stopped for one that a limit holds
         if alloc is None and makes_room:
             assert self.preemption is not None
             alloc = self.preemption.make_room(record, self.reach(record, nodes, seconds))

@@ -304,6 +304,7 @@ class PolicyHost:
             self._check_time(decision, decision.start, self.state.now)
             before, job.planned_start, job.planned_nodes = job.planned_start, decision.start, decision.nodes
             if before != decision.start:
+                # mere estimates move at every pass, and would fill the trace
                 if not (before is None or decision.promise):
                     return None
                 nodes = self.state.cluster.namer.runs(runs(decision.nodes)) if decision.nodes else ""
