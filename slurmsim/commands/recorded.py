@@ -219,6 +219,7 @@ class Tee:
 
 def _pass_on(streams: dict[int, tuple[int, int]], done: int, told: int) -> None:
     """Pass streams on until all their writers have closed them; tell what came until `done` closed or shortly after."""
+    # signals for the command reach this process, too, which has to outlive it
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGUSR1):
         signal.signal(number, signal.SIG_IGN)
     kept = {fd: io.BytesIO() for fd, _ in streams.values()}

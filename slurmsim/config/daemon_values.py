@@ -69,6 +69,7 @@ class Takes:
         if earlier(release, self.since or OLDEST) or (self.until and not earlier(release, self.until)):
             return ""
         if not self.words and not self.pattern:
+            # UNLIMITED is a number as well, of 16 or 32 bits, and may be out of range
             number = typed if isinstance(typed, int) else _UNLIMITED if self.high != _SHORT else _SHORT
             beyond = number < self.low or (self.high is not None and number > self.high)
             return f"slurmctld {release} does not start with it: {text} is out of range" if beyond else ""

@@ -62,6 +62,7 @@ def _merge(
                 report.note(mine[0].place, "Count", value,
                             f"gres.conf gives node {spec.name} {have} {gres.name}, slurm.conf {gres.count}: "
                             "the rest is ignored, as in real Slurm")  # fmt: skip
+        # types must not change the count, which is slurm.conf's: only where both add up are they taken over
         if not gres.type and have == gres.count and mine and all(device.type for device in mine):
             merged.extend(Gres(gres.name, device.type, device.count) for device in mine)
         else:

@@ -233,6 +233,7 @@ def _check_counts(
             rows = np.flatnonzero(judged & (said != count))
             check.flag(len(rows), (f"job {ids[runs.row[k]]} has {name} {said[k]}, but {count[k]} {what}" for k in rows))
     asked_for = {"req_nodes": "nodes", "req_cpus": "cpus", "req_gpus": "gpus", "req_mem_mib": "mem_mib"}
+    # where memory is no resource the cluster gives none to any job
     if not cluster.memory_tracked:
         del asked_for["req_mem_mib"]
     if not any(jobs.has(name) for name in asked_for):

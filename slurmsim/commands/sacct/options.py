@@ -272,6 +272,7 @@ class Reader:
             self.fatal("Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and retry.")
         self.window()
         if self.completion or self.log:
+            # the completion log is read without the database, so what follows is not asked of it
             asked.log = self.log or self.completions()
             self.choose_fields()
             asked.style = Style(self.parsable, self.delimiter, self.header)
@@ -414,6 +415,7 @@ class Reader:
                 found = [match]
             for one in found:
                 if width is not None:
+                    # sacct keeps the width with the field: the last one holds for every column of that field
                     widths[one.name] = width
                 chosen.append(one)
         self.asked.columns = [(one, widths.get(one.name, one.width)) for one in chosen]

@@ -263,6 +263,7 @@ def _new_associations(
             users.append(name)
         for account in arguments["accounts"]:
             if account not in known_accounts:
+                # an unknown account is told with the first user only (acct_first)
                 if at == 0:
                     _no_account(session, account, cluster)
                 continue

@@ -148,6 +148,7 @@ def read(argv: Sequence[str], io: Io, release: str) -> Asked:
     parser = Parser(_options(release), permute=True)
     try:
         for key, value in parser.parse(argv):
+            # an option that brings a format of its own keeps the environment's out (override_format_env)
             own_format |= key in "loOs" or key == "start"
             if key in "jstu" and value is not None:
                 asked.given[key] = value

@@ -154,6 +154,7 @@ def _by_state(table: Table, rows: list[int], states: Collection[str] | None) -> 
     asked_flags = {"REQUEUE" if name == "REQUEUED" else name for name in states if name in FLAGS} | {
         name for name in states if name in FLAGS
     }
+    # UPDATE_DB is cleared before states are compared (_filter_job)
     return [
         row
         for row in rows

@@ -99,6 +99,7 @@ class _Call(AllocatingCall):
                 self.say.error(f"Unable to clean up job allocation {job_id}: {wrong}")
         if os.WIFEXITED(status):
             return os.WEXITSTATUS(status)
+        # these signals most likely came from the user, which is no failure (salloc.c)
         return 0 if os.WTERMSIG(status) in _NOTHING_WRONG else 1
 
     def _pending(self, job_id: int) -> None:

@@ -97,6 +97,7 @@ def shown(base: str, flags: tuple[str, ...], mixed_fails: bool = False) -> tuple
     completing = "COMPLETING" in flags
     if "DRAIN" in flags:
         return ("DRAINING" if completing or busy else "DRAINED"), suffix
+    # of all signs Slurm gives a failing node only that of silence
     if "FAIL" in flags:
         return ("FAILING" if completing or base == "ALLOCATED" or (mixed_fails and busy) else "FAIL"), silent
     if completing and base not in ("ALLOCATED", "DOWN"):

@@ -34,6 +34,7 @@ def read_dump(text: str, file: str, draft: Draft) -> None:
         kind, (name, options) = match[1].lower(), _options(match[2], place)
         if kind == "qos":
             qos = draft.qos.get(name.lower()) or draft.add_qos(name.lower(), place)
+            # a dump that has QOS (26.05) has all of them
             draft.implicit_qos = False
             for key, value in options:
                 draft.set_qos(qos, key, value, place)

@@ -177,6 +177,7 @@ class Storage:
         own_only = "jobs" in words(self.cluster.spec.options.get("PrivateData")) or bool(cond.get("script"))
         wanted = conditions(cond)
         late = cond.get("late")
+        # seen `late` a row has older values: only what never changes may narrow the search
         narrowed = sql(cond if not late else {name: cond[name] for name in _LASTING if name in cond})
         if own_only and not self.cluster.database.is_admin(person):
             wanted.append(lambda r: r.uid == person.uid)
@@ -195,6 +196,7 @@ class Storage:
                 record = known
             if not all(test(record) for test in wanted):
                 continue
+            # of a job's runs the last alone is told, but each piece of a resized one (_cluster_get_jobs)
             if record.job_id == told and not cond.get("duplicates") and record.state != RESIZING:
                 continue
             told = record.job_id

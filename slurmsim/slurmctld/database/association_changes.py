@@ -226,6 +226,7 @@ class Change(ABC):
         if kind == "cluster" and arguments["cond"].get("clusters"):
             keys = keys if self.db.cluster in arguments["cond"]["clusters"] else []
         if self._for_himself(arguments["cond"]):
+            # slurmdbd drops the other settings without a word, and refuses only where nothing is left
             settings = [setting for setting in settings if setting[0] == "DefaultQOS"]
             if not settings:
                 return {"objects": [], "error": "nothing_left"}
@@ -318,6 +319,7 @@ class Change(ABC):
         names = sorted({key[1] for key in self.chosen(cond, "user")})
         level, account = arguments.get("admin_level"), arguments.get("default_account")
         new_name = arguments.get("new_name")
+        # users choose their own default account themselves (slurmdbd's _modify_users)
         own = names == [self.person.name] and account and not level and not new_name
         if not own:
             self.need_operator()

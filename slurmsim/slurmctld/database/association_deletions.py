@@ -74,6 +74,7 @@ class AnyChange(Change):
                 gone |= self.below(key[0])
         if not keys:
             return []
+        # a whole user may go, default account included (_check_is_def_acct_before_remove)
         in_default = self.defaults_in(gone) if kind == "account" or not whole else []
         if in_default:
             return {"objects": in_default, "error": DEFAULT_ACCOUNT}

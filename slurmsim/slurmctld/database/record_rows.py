@@ -82,6 +82,7 @@ def to_row(record: JobRecord, script: int | None, place: int | None, shown: Sequ
     plain[0] = signed(plain[0])
     for at, (name, value) in enumerate(zip(_PLAIN, plain, strict=True)):
         if type(value) is int and not -_HALF <= value < _HALF:
+            # SQLite has 64 bits and no halves of characters: the column gets the nearest value, `rest` the true one
             plain[at], rest[name] = max(-_HALF, min(value, _HALF - 1)), value
         elif isinstance(value, str) and (held := encodable(value)) != value:
             plain[at], rest[name] = held, value

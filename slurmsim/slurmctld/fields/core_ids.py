@@ -57,6 +57,7 @@ def cores_kept(r: Reservation, cluster: LiveCluster) -> dict[str, list[int]]:
     found = {}
     for node, n_cpus in (r.cores or {}).items():
         machine = spec(node, cluster)
+        # cores of jobs that no client has looked at have no numbers yet, and would seem free
         _give_out(running, node, cluster)
         kept = {core for cores in others for core in cores.get(str(node), ())}
         n_cores = n_cpus // machine.threads_per_core

@@ -123,6 +123,7 @@ def gres_used(node: int, cluster: LiveCluster) -> str | None:
             if not of_type:
                 parts.append(f"{name}:{used}")
                 continue
+            # this walks over all running jobs, so only nodes with typed devices pay for it
             held = _held(cluster) if held is None else held
             devices = tuple(d for key, mine in held.items() if key[1:] == (node, kind) for d in mine)
             numbers = _indices(cluster, node, kind, tuple(sorted(devices))) or "N/A"

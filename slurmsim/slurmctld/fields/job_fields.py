@@ -446,6 +446,7 @@ def _priority(row: Row, cluster: LiveCluster) -> int:
     """
     core, plugin = row.core, cluster.controller.priority
     if core.state == JobState.PENDING and core.priority and row.job.requeued_at == cluster.now:
+        # worked out anew only when the last node is clean (batch_requeue_fini)
         return row.job.ran_with_priority
     if core.queued and len(core.partitions) > 1:
         records = cluster.controller.state.queue.jobs[core.id]

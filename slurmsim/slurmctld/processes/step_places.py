@@ -86,6 +86,7 @@ def _usable(asked: Mapping[str, Any], rooms: Sequence[Room]) -> tuple[list[int],
         per_cpu, per_node = int(asked.get("mem_per_cpu") or 0), int(asked.get("mem_per_node") or 0)
         if cpus and room.memory and per_cpu:
             fits = max(free, 0) // per_cpu
+            # memory that steps have comes back: the step waits instead of being refused
             blocked = blocked or (fits < cpus and room.memory_used > 0)
             cpus = min(cpus, fits)
         elif cpus and room.memory and per_node and free < per_node:
@@ -106,6 +107,7 @@ def _nodes(asked: Mapping[str, Any], rooms: Sequence[Room], usable: Sequence[int
         raise Refusal(BUSY if blocked else BAD_MEMORY)
     skip = int(asked.get("relative") or 0)
     free = [i for i in open_to if usable[i] and i >= skip]
+    # of more named nodes than the step needs only some are taken (_pick_step_nodes)
     if len(named) > least:
         free, named = named, []
     if len({*free, *named}) < least:

@@ -49,6 +49,7 @@ def _tasks_per_gpu(chosen: Chosen, say: Messages) -> None:
         return
     per_gpu, per_tres = chosen.get("ntasks_per_gpu"), chosen.get("ntasks_per_tres")
     differ = per_gpu != per_tres
+    # both are names of one thing: written ones beat variables, and two of one rank must agree
     if chosen.written(gpu) and chosen.written(tres):
         if differ:
             say.fatal(f"Inconsistent values set to --ntasks-per-gpu={per_gpu} and --ntasks-per-tres={per_tres} ")

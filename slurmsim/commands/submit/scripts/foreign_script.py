@@ -196,6 +196,7 @@ def _resources(text: str) -> Wanted:
             bytes_of = name in ("file", "mem") and value[-1:] in ("b", "B")
             wanted.append((_PBS_LIMITS[name], value[:-1] if bytes_of else value))
         elif name not in _PBS_DROPPED:
+            # one letter on: sbatch tries every letter as the begin of a resource, so noise before a name is passed over
             at = begin - len(name)
     if len(chunk) == 3 and all(is_number(chunk[key]) for key in ("ncpus", "mpiprocs")):
         cpus, tasks = int(chunk["ncpus"]), int(chunk["mpiprocs"])

@@ -221,7 +221,7 @@ class _Nodes:
                 if down or drained:
                     self._require_registration(name)
                 return [NodesResume(only)]
-            case "IDLE" if not future and (down or not (table.idle & bit) ^ bit):
+            case "IDLE" if not future and (down or table.idle & bit):
                 return [NodesResume(only)] if down or drained or failing else []
             case "CANCEL_REBOOT" if waits:
                 return [NodesRebootCancel(only)]

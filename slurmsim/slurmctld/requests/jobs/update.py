@@ -104,6 +104,7 @@ def _authority(u: Update) -> None:
     if burst is not None and not (u.live.over and u.operator and not burst):
         raise Refusal(NOT_SUPPORTED)
     array = u.live.array
+    # the limit is the array's: it changes for the other tasks even where this one has ended
     if u.get("array_inx") is not None and array is not None and (u.live.own_id in (None, array.id)):
         limit = int(str(u.get("array_inx")) or 0)
         for live in array.tasks.values():
@@ -269,6 +270,7 @@ def _small_things(u: Update) -> None:
 def _time_limit(u: Update) -> None:
     minutes = u.get("time_limit")
     if minutes is not None:
+        # a job in its grace time counts as finished here (_update_job)
         if u.core.preempt_time:
             raise Refusal(FINISHED)
         seconds = ONE_YEAR_S if minutes >= INFINITE else minutes * 60
@@ -278,6 +280,7 @@ def _time_limit(u: Update) -> None:
             least = u.get("time_min")
             if seconds < (least * 60 if least is not None else u.core.time_min_s or 0):
                 raise Refusal(BAD_TIME_MIN)
+        # users may raise the limit of a waiting job, which costs only itself, up to MaxTime
         elif seconds > present and not (u.pending and (most is None or seconds <= most)):
             raise Refusal(DENIED, 2002)
         u.new["time_limit"] = minutes

@@ -73,6 +73,7 @@ class _Queries:
             there = [p for p in state.partitions if p.index not in state.cluster.gone]
             hidden = [p.mask for p in there if not cluster.visible(p, person)]
             seen = [p.mask for p in there if cluster.visible(p, person)]
+            # a node of no partition is hidden by none
             rows = [i for i in rows if any(mask >> i & 1 for mask in seen) or not any(m >> i & 1 for m in hidden)]
         return self._table(NODE_FIELDS, rows, arguments)
 

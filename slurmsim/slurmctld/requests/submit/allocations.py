@@ -239,6 +239,7 @@ def wait_mail(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person
     after, step = int(arguments["after"]), arguments.get("step_id")
     mine = [m for m in live.mail[after:] if m["step"] is None or m["step"] == step]
     looked_at = [live] if step is not None else het_jobs.whole(cluster, [live])
+    # a job that is pending again was requeued, which is an end to its sruns, too
     first = next((part for part in looked_at if part.over or part.core.state == JobState.PENDING), None)
     gone = first is not None
     lost = step is not None and not gone and all(s.number != step for s in live.running_steps)
