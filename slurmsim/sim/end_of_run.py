@@ -4,12 +4,13 @@ A run ends when every job has ended. It also ends when the rest can never start,
 knows when that is. The rule has two parts:
 
 1. Nothing goes on (`_goes_on`). No job runs or is completing. No arrival, cancel, node event, boot, solver or stream
-   is due. No begin time, deadline, core timer or reservation is to come. No job waits for usage to decay that could
-   start without usage.
+   is due. No begin time, deadline or core timer is to come, and no reservation that does not repeat. No job waits for
+   usage to decay that could start without usage.
 2. It has been so for long enough that each periodic work has been done twice: full passes, cycles of backfill, turns
-   of a gang, runs of the priority thread. Ages must also have reached PriorityMaxAge, if any job could start now if it
-   were the first: ages decide the order, and no order starts a job that has no place alone. Then the controller is
-   where it was a period before, and stays there.
+   of a gang, runs of the priority thread. Reservations that repeat have had `IDLE_ROUNDS` of the longest cycle, for a
+   month at most. Ages must also have reached PriorityMaxAge, if any job could have started meanwhile if it were the
+   first: ages decide the order, and no order starts a job that has no place alone. Then the controller is where it was
+   a period before, and stays there.
 
 Two things never come to rest by themselves, so they get a month (`STUCK_S`). One is failures that are drawn without an
 end, unless all nodes are up and have been so for the time above. The other is a policy that asks for calls at times of
@@ -66,15 +67,19 @@ class EndOfRun:
         self._order_counts = False  # whether since then a waiting job that was not could have started if nothing ran
         self._since: int | None = None  # when what went on was over
         self._up_since: int | None = None  # the same, with all nodes up
+        self._placed = False  # whether since then a waiting job could have started if it were the first
         self._period_s, self._ages_s = _period_s(controller), _ages_s(controller)
 
     def turned(self, now: int) -> None:
         """Take note that the controller has had its turn."""
         if self._goes_on(now):
             self._since = self._up_since = None
+            self._placed = False
             return
         if self._since is None:
             self._since = now
+        if self._ages_s and not self._placed:
+            self._placed = self._controller.host.any_has_place()
         if self._controller.node_states.down:
             self._up_since = None
         elif self._up_since is None:
@@ -123,12 +128,18 @@ class EndOfRun:
         c = self._controller
         if c.deadlines.next_time() is not None:
             return True
-        for reservation in c.state.reserved.all:
-            following = reservation.next_period(reservation.end)
-            rounds_s = STUCK_S if following is None else IDLE_ROUNDS * (following[0] - reservation.start)
-            if now - self._last_end <= rounds_s:
-                return True
-        return False
+        if self._once_reserved():
+            return now - self._last_end <= STUCK_S
+        return now - self._last_end < self._rounds_s()
+
+    def _once_reserved(self) -> bool:
+        """Return True if there is a reservation that does not repeat."""
+        return any(not reservation.repeats for reservation in self._controller.state.reserved.all)
+
+    def _rounds_s(self) -> int:
+        """Seconds in which reservations that repeat have done so often enough, 0 without any."""
+        cycles = [reservation.cycle_s for reservation in self._controller.state.reserved.all]
+        return min(IDLE_ROUNDS * max(cycles, default=0), STUCK_S)
 
     def reached(self, now: int) -> bool:
         """Return True if the end is there when the controller's turn comes at `now`, before anything happens in it."""
@@ -139,11 +150,9 @@ class EndOfRun:
         if now - self._since > STUCK_S:
             return True
         since = self._since if self.drawn is None else self._up_since
-        if since is None or now - since <= self._period_s:
+        if since is None:
             return False
-        settled_s = self._period_s
-        if self._ages_s and self._controller.host.any_has_place():
-            settled_s += self._ages_s
+        settled_s = max(self._period_s, self._rounds_s()) + (self._ages_s if self._placed else 0)
         return now - since > settled_s and not self._calls_itself(now, settled_s)
 
     def _calls_itself(self, now: int, settled_s: int) -> bool:
@@ -158,9 +167,7 @@ class EndOfRun:
             return True
         if state.timers.heap or any(job_id in state.jobs for _, job_id in c.begin_times.heap):
             return True
-        if c.deadlines.next_time() is not None or c.reservations.next_time() is not None:
-            return True
-        return self._frees()
+        return c.deadlines.next_time() is not None or self._once_reserved() or self._frees()
 
     def _outside(self, but_for: tuple[Callable[[Any], None], ...] = ()) -> bool:
         """Return True if anything is due but the controller's own wake-up, a drawn failure, or `but_for`."""

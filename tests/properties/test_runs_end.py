@@ -244,6 +244,38 @@ def test_cycles_that_find_nothing_new_are_not_made_again(tmp_path: Path, policy:
     assert simulation.env.now > 7 * DAY
 
 
+LATE = """
+[[reservation]]
+name = "late"
+start = 1296000
+duration = 3600
+nodes = "n2"
+users = ["ann"]
+"""
+
+
+@pytest.mark.parametrize("policy", ["backfill", "easy"])
+@pytest.mark.parametrize(("columns", "job", "late", "start"), [
+    ("reservation", "late", LATE, 15 * DAY),
+    ("begin", f"{15 * DAY + 1045}", "", 15 * DAY + 1060),  # in the middle of a period on all nodes
+    ("begin,reservation", f"{15 * DAY + 1045},r", "", 15 * DAY + 1045),
+], ids=["another reservation", "a begin time", "a begin time in a reservation"])  # fmt: skip
+def test_what_comes_late_is_waited_for_beside_a_reservation_that_repeats(
+    tmp_path: Path, policy: str, columns: str, job: str, late: str, start: int
+) -> None:
+    """After eight repetitions no reservation was waited for any more, whichever it was: the run ended after 9 hours.
+
+    Nothing changes for two weeks, so the repetitions of these are not waited for one by one.
+    """
+    minute = HOURLY.replace("duration = 60", 'duration = "00:01:00"')
+    hourly = minute.replace("n4", "n1" if late else "n[1-2]").replace("cy", "ann" if job.endswith("r") else "cy")
+    files = {"slurm.conf": ENDLESS, "jobs.csv": f"{JOBS.strip()},{columns}\n1,5,10,1,600,ann,a,{job}\n",
+             "resv.toml": hourly + late}  # fmt: skip
+    simulation, counted = EndingWorld(files, {"policy": policy, "reservations": "resv.toml"}).play(tmp_path, 1000)
+    found = starts(simulation, counted)[1]
+    assert found is not None and start <= found <= start + 60
+
+
 MONTHS = "PriorityMaxAge=60-0\nPriorityCalcPeriod=60\nSchedulerParameters=bf_max_job_test=1\n"
 DRAINED = "time,action,nodes,until,reason,command\n5,drain,n[1-2],,x,\n"
 

@@ -67,6 +67,13 @@ class Reservation:
         """True if it comes again after its end."""
         return not REPEATING.isdisjoint(self.flags)
 
+    @property
+    def cycle_s(self) -> int:
+        """Seconds after which its periods come again alike, 0 for one that does not repeat."""
+        if not self.repeats:
+            return 0
+        return HOUR if "HOURLY" in self.flags else DAY if "DAILY" in self.flags else WEEK_DAYS * DAY
+
     def covers(self, begin: int, end: int) -> bool:
         """Return True if its period meets [begin, end)."""
         return self.start < end and self.end > begin

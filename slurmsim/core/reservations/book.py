@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from slurmsim.core.state.interfaces import QueueWay, RunWay
 
 LOOK_S = 5
-IDLE_ROUNDS = 8  # a repeating reservation asks for no wake-up after so many repetitions without job activity
+IDLE_ROUNDS = 8  # repeating reservations ask for no wake-up after so many of their longest cycle without any change
 IN_USE = "Requested reservation is in use"
 DUPLICATE = "Duplicate reservation name"
 
@@ -59,8 +59,8 @@ class Reservations:
         self.over_run = ONE_YEAR_S if over is None else over
         self._created = 0
         self._next: int | None = None
-        self._seen: tuple[int, int] = (0, 0)  # jobs created and alive at the last repetition
-        self._rounds = 0
+        self._seen: tuple[int, ...] = ()  # the `_sign` at the last repetition
+        self._quiet_since = state.now
         self._revise = False  # nodes of a reservation were lost
         self._missed: object = None  # what there was when others were looked for in vain; no snapshot needs it
         self._lingering = False  # an ended one waits for its last job
@@ -197,13 +197,28 @@ class Reservations:
         return self.state.time_limits.scan_after(now) == now
 
     def next_time(self) -> int | None:
-        """Return when `turn` must be called, None if nothing is to come that could matter."""
-        if self._rounds >= IDLE_ROUNDS and self._seen == self._sign() and not self.state.running:
-            return None
+        """Return when `turn` must be called, None if nothing is to come that could matter.
+
+        Repetitions do not matter where nothing else has changed for `IDLE_ROUNDS` of them; `turn` makes up for them.
+        """
+        now, following = self.state.now, self._next
+        if now - self._quiet_since > self._rounds_s() and self._seen == self._sign() and not self.state.running:
+            times = [t for r in self.state.reserved.all if not r.repeats for t in self._times(r, now) if t > now]
+            following = min(times, default=None)
         if not self._may_replace():
-            return self._next
-        scan = self.state.time_limits.scan_after(self.state.now + 1)
-        return scan if self._next is None else min(scan, self._next)
+            return following
+        scan = self.state.time_limits.scan_after(now + 1)
+        return scan if following is None else min(scan, following)
+
+    def _rounds_s(self) -> int:
+        """Seconds of `IDLE_ROUNDS` of the longest cycle."""
+        return IDLE_ROUNDS * max((r.cycle_s for r in self.state.reserved.all), default=0)
+
+    def _sign(self) -> tuple[int, ...]:
+        """What decides if a repetition matters: jobs, nodes, and how far the reservations are that do not repeat."""
+        state = self.state
+        once = [r.opened + r.over for r in state.reserved.all if not r.repeats]
+        return state.created, len(state.jobs), len(state.queue), state.unusable, len(once), sum(once)
 
     def _may_replace(self) -> bool:
         """Return True if the next scan may replace lost nodes: not if nothing has changed since the last one."""
@@ -212,9 +227,6 @@ class Reservations:
     def _there(self) -> tuple[Bitmap, tuple[tuple[int, int, Bitmap], ...]]:
         """Return what a search for nodes sees while no job runs."""
         return self.state.unusable, tuple((r.start, r.end, r.nodes) for r in self.state.reserved.all)
-
-    def _sign(self) -> tuple[int, int]:
-        return self.state.created, len(self.state.jobs)
 
     def turn(self, now: int, always: bool = False) -> None:
         """Begins and ends that are due at `now`."""
@@ -325,9 +337,10 @@ class Reservations:
                 following = r.next_period(now) or following
             r.start, r.end = following
             r.opened = r.began = False
-            sign = self._sign()
-            self._rounds = self._rounds + 1 if sign == self._seen and not self.state.running else 0
-            self._seen = sign
+            if (sign := self._sign()) != self._seen or self.state.running:
+                self._seen, self._quiet_since = sign, now
+            if r.start < now:  # its begin has been slept through
+                self._open(r)
         self.jobs.turn_out(r)
         self._stir()
 

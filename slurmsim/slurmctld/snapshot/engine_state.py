@@ -102,7 +102,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     )  # fmt: skip
     yield "arrays", c.eligibility.arrays, "by_id"
     yield "reservations", c.reservations, (
-        "_created _next _seen _rounds _revise _lingering"
+        "_created _next _seen _quiet_since _revise _lingering"
     )  # fmt: skip
     yield "reserved jobs", c.reservations.jobs, "waiting inside serve_due"
     yield "licenses", c.licenses, "used earmarked lacking"

@@ -167,6 +167,7 @@ def lead_parts_over(parts: dict[str, dict[str, Any]], now: int, schema: int) -> 
         for name in ("holders", "waiting", "life cycle", "begin times"):
             parts[name] = {}
         _move(parts, _MOVED_LATER)
+    parts["reservations"].pop("_rounds", None)  # repetitions without job activity: begin to count them anew
 
 
 def _move(parts: dict[str, dict[str, Any]], moved: dict[str, dict[str, tuple[str, str]]]) -> None:
