@@ -29,7 +29,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.core.accounting.usage_waits import any_waits
+from slurmsim.core.accounting.usage_waits import relief_at
 from slurmsim.core.reservations.book import IDLE_ROUNDS
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class EndOfRun:
     def _frees(self) -> bool:
         """Return True if usage that holds a job goes down."""
         jobs, parts = self._controller.state.jobs.values(), self._controller.accounting
-        return parts.book is not None and any_waits(jobs, parts.limits, parts.book)
+        return parts.book is not None and relief_at(jobs, parts.limits, parts.book) is not None
 
 
 def _period_s(controller: Controller) -> int:

@@ -155,6 +155,29 @@ YEARS = "PriorityDecayHalfLife=60-0\nPriorityCalcPeriod=60\nPriorityMaxAge=0-1\n
 """In two years of hours with a decay each, 50 CPU-minutes are less than one."""
 
 
+@pytest.mark.parametrize("policy", ["backfill", "easy"])
+@pytest.mark.parametrize(("keys", "asks", "days"), [
+    ("PriorityDecayHalfLife=60-0", "1800,ann,a,normal", 57.1),  # it asks for 30 of 60 CPU-minutes, all used
+    ("PriorityDecayHalfLife=0\nPriorityUsageResetPeriod=YEARLY", "1800,ann,a,normal", 365),
+    ("PriorityDecayHalfLife=0\nPriorityUsageResetPeriod=YEARLY", "600,ann,a,fair", 365),
+], ids=["half-life", "reset", "threshold"])  # fmt: skip
+def test_quiet_years_of_decay_are_jumped_over(tmp_path: Path, policy: str, keys: str, asks: str, days: float) -> None:
+    """Nothing runs until the used minutes let job 2 start. The priority thread made a turn a minute until then."""
+    conf = ENDLESS.replace("PriorityWeightAge=1000\n", "") + (
+        f"AccountingStorageEnforce=associations,limits,safe,qos\n{keys}\nPriorityCalcPeriod=1\n"
+    )
+    accounts = (
+        "add qos fair UsageThreshold=0.6 Flags=EnforceUsageThreshold\nadd qos normal\n"
+        "add account a GrpTRESMins=cpu=60 QOS=normal,fair\n"
+        "add user ann Account=a Fairshare=1\nadd user bob Account=a Fairshare=1\n"
+    )
+    jobs = f"{JOBS.strip()},qos\n1,5,3600,1,3600,ann,a,normal\n2,4000,10,1,{asks}\n"
+    files = {"slurm.conf": conf, "jobs.csv": jobs, "acc.txt": accounts}
+    simulation, counted = EndingWorld(files, {"policy": policy, "accounting": "acc.txt"}).play(tmp_path, 500)
+    found = starts(simulation, counted)[2]
+    assert found is not None and abs(found - days * DAY) < 0.2 * DAY
+
+
 @pytest.mark.parametrize("policy", ["backfill", "easy", "spf"])
 @pytest.mark.parametrize(("limits", "waits"), [
     ("GrpTRESMins=cpu=60", "MaxTRESPerJob=cpu=1"),  # what holds job 2 has nothing to do with what is used

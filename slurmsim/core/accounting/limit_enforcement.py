@@ -47,7 +47,6 @@ class LimitEnforcement:
         if self._kills and held.claim.over:
             self._watched += 1
             self._wake_for(job, held)
-        self.ask_for_periods()
 
     def released(self, held: Held) -> None:
         """Take note that a job has given its allocation back."""
@@ -59,16 +58,16 @@ class LimitEnforcement:
         """Test the running jobs at the next scan after now, as usage has grown or decayed."""
         if self._watched:
             self._look_from(self.state.now + 1)
-        self.ask_for_periods()
 
-    def ask_for_periods(self) -> None:
-        """Have the priority thread run while its runs can end a job, or let one start as what is used decays."""
-        spendable = self.counters.spendable
-        waits = self._recovers and spendable and (self.state.queue.jobs or self._waiting)
-        recovering = waits and any(
-            ledger.used_wall_s >= 60 or any(used >= 60 for used in ledger.used_tres_s.values()) for ledger in spendable
+    @property
+    def wants_periods(self) -> bool:
+        """True if runs of the priority thread can end a job, or let one start as what is used decays."""
+        if self._watched or not (self._recovers and (self.state.queue.jobs or self._waiting)):
+            return self._watched > 0
+        ledgers = self.counters.spendable
+        return any(
+            ledger.used_wall_s >= 60 or any(used >= 60 for used in ledger.used_tres_s.values()) for ledger in ledgers
         )
-        self.state.period_wanted = bool(self._watched or recovering)
 
     def _look_from(self, time: int) -> None:
         """Look at the first scan from `time` on."""

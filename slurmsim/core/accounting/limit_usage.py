@@ -33,6 +33,10 @@ class Gauge:
         """Return what of it is there with no job running."""
         return 0
 
+    def used_s(self) -> float:
+        """Return the seconds of it that have been used."""
+        return 0.0
+
     def decays(self) -> bool:
         """Return True if time alone makes it less."""
         return self.ledger is not None and self.ledger.decays
@@ -87,8 +91,11 @@ class WallUsed(Gauge):
         return self.spent()
 
     def spent(self) -> int:
+        return int(self.used_s()) // 60
+
+    def used_s(self) -> float:
         assert self.ledger is not None
-        return int(self.ledger.used_wall_s) // 60
+        return self.ledger.used_wall_s
 
 
 class MinutesSpent(Gauge):
@@ -104,8 +111,11 @@ class MinutesSpent(Gauge):
         return self.spent() + (0 if self.in_use is None else _owed(self.in_use, self.at))
 
     def spent(self) -> int:
+        return int(self.used_s() / 60)
+
+    def used_s(self) -> float:
         assert self.ledger is not None
-        return int(self.ledger.used_tres_s.get(self.tres, 0.0) / 60)
+        return self.ledger.used_tres_s.get(self.tres, 0.0)
 
 
 def _owed(in_use: UsageCounters, at: int) -> int:

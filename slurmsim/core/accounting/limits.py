@@ -200,8 +200,6 @@ class Limits(Observer):
 
     def submitted(self, job: Job) -> None:
         self.counters.submitted(job)
-        if not self.counters.held:
-            self.enforcement.ask_for_periods()
 
     def show(self, job: Job) -> None:
         """`job` was submitted: sbatch's own test already names a limit that bars it, whatever else it waits for."""

@@ -1,4 +1,4 @@
-"""Which pending jobs wait for used minutes to decay, or to be reset.
+"""When the usage that holds pending jobs has decayed, or is reset.
 
 GrpTRESMins, GrpWall and UsageThreshold are the only limits that time alone lifts. A job waits for that if one of them
 holds it, if it could start with nothing used, and if what is used does go down.
@@ -6,7 +6,8 @@ holds it, if it could start with nothing used, and if what is used does go down.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from math import inf, log
 from typing import TYPE_CHECKING
 
 from slurmsim.core.accounting.limit_rules import Demand, Rule
@@ -18,38 +19,55 @@ if TYPE_CHECKING:
     from slurmsim.core.accounting.usage_decay import UsageBook
 
 
-def any_waits(jobs: Iterable[Job], limits: Limits | None, book: UsageBook) -> bool:
-    """Return True if any of `jobs`, none of which runs, waits for usage to go down.
+def relief_at(jobs: Iterable[Job], limits: Limits | None, book: UsageBook) -> int | None:
+    """Return before when usage lets none of `jobs` start, seconds; None if it never lets any of them start.
 
     Notes
     -----
-    O(jobs × limits of a job). It assumes that no job runs: minutes that running jobs may still use count as used.
+    O(jobs × limits of a job). It assumes that no job runs: minutes that running jobs may still use count as used. It
+    is exact for what a job asks for. A job that a limit forbids an allocation may have to wait for longer.
     """
-    resets = book.resets_at is not None
+    soonest = min(_reliefs(jobs, limits, book), default=inf)
+    return None if soonest == inf else int(soonest)
+
+
+def _reliefs(jobs: Iterable[Job], limits: Limits | None, book: UsageBook) -> Iterator[float]:
     for job in jobs:
         if job.reason == Reason.QOS_USAGE_THRESHOLD:
-            if resets and bool(book.used.any()):  # decay leaves the shares of all as they are
-                return True
-        elif limits is not None and (job.queued or job.id in limits.waiting) and _waits(job, limits, resets=resets):
-            return True
-    return False
+            if book.resets_at is not None and bool(book.used.any()):  # decay leaves the shares of all as they are
+                yield book.resets_at
+        elif limits is not None and (job.queued or job.id in limits.waiting):
+            yield from _of_partitions(job, limits, book)
 
 
-def _waits(job: Job, limits: Limits, *, resets: bool) -> bool:
-    """Return True if used minutes hold `job` in one of its partitions, and will not hold it for ever."""
+def _of_partitions(job: Job, limits: Limits, book: UsageBook) -> Iterator[float]:
+    """Yield when usage lets `job` start in each of its partitions where it holds the job, and not for ever."""
     for partition, request in zip(job.partitions, job.requests, strict=True):
         claim = limits.counters.claim(job, partition)
         if claim is None:
             continue
         rules = [*claim.before, *claim.after]
-        used = [rule for rule in rules if _is_used(rule)]
-        if not (resets or any(rule.gauge is not None and rule.gauge.decays() for rule in used)):
-            continue
         demand = limits.demand(job, partition, request)
-        holds = any(rule.broken(demand) or rule.reason == job.reason for rule in used)
-        if holds and not any(_always_breaks(rule, demand) for rule in rules):
-            return True
-    return False
+        used = [rule for rule in rules if _is_used(rule)]
+        broken = [_lifted(rule, rule.most - rule.amount(demand), book) for rule in used if rule.broken(demand)]
+        # an allocation may break what the request does not: nothing changes before the limit counts a minute less
+        shown = [_lifted(rule, _read(rule) - 1, book) for rule in used if rule.reason == job.reason]
+        if (broken or shown) and not any(_always_breaks(rule, demand) for rule in rules):
+            yield max(broken) if broken else min(shown)
+
+
+def _lifted(rule: Rule, room: int, book: UsageBook) -> float:
+    """Return when no more than `room` minutes count for `rule`, by decay or by the reset."""
+    assert rule.gauge is not None
+    reset = inf if book.resets_at is None else book.resets_at
+    if room < 0 or not rule.gauge.decays():
+        return reset
+    left = min(60 * (room + 1) / rule.gauge.used_s(), 1.0)
+    return min(book.last + log(left) / log(book.factor), reset)
+
+
+def _read(rule: Rule) -> int:
+    return 0 if rule.gauge is None else rule.gauge.read()
 
 
 def _is_used(rule: Rule) -> bool:

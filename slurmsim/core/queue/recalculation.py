@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from slurmsim.core.accounting.accrual import Accrual
 from slurmsim.core.accounting.fairshare import Classic, FairTree, ShareTree
 from slurmsim.core.accounting.usage_decay import UsageBook
+from slurmsim.core.accounting.usage_waits import relief_at
 from slurmsim.core.queue.columns import QueueColumns
 from slurmsim.core.queue.priority import Multifactor
 from slurmsim.errors import InvariantError
@@ -69,6 +70,7 @@ class Recalculation:
         self.columns: QueueColumns | None = None
         self.on_period: list[Callable[[int, int], None]] = []
         self.on_shares: list[Callable[[], None]] = []
+        self._left: float | None = None  # all amounts of the book after the last run
         self._thresholds = False  # fair shares decide who may start
         if isinstance(self.plugin, Multifactor) and self.period_s is not None:
             self.open(self.plugin)
@@ -126,13 +128,27 @@ class Recalculation:
         """Return when the controller must be woken for a run, None when it makes no difference before the next fact.
 
         `any_has_place` says whether a job could start now if it were the first: without one, with nothing running and
-        nothing new to look at, another order of the queue starts nothing either.
+        nothing new to look at, another order of the queue starts nothing either. Then only usage that goes down can let
+        a job start, and the runs before that make no difference.
         """
-        state = self.state
+        state, limits = self.state, self._accounting.limits
         moves = state.queue.jobs and (state.running or state.suspended or state.triggers.dirty or any_has_place())
-        if state.period_wanted or (self.period_s and (moves or (self.on_shares and state.jobs))):
-            return max(self.next_at, state.now + 1)
-        return None
+        if self.period_s is None or not state.jobs:
+            return None
+        if moves or not self._only_decays():
+            wanted = moves or self.on_shares or (limits is not None and limits.enforcement.wants_periods)
+            return max(self.next_at, state.now + 1) if wanted else None
+        assert self._accounting.book is not None
+        relief = relief_at(state.jobs.values(), limits, self._accounting.book)
+        if relief is None:
+            return None
+        ahead = max(relief - self.next_at, 0) // self.period_s * self.period_s
+        return max(self.next_at + ahead, state.now + 1)
+
+    def _only_decays(self) -> bool:
+        """Return True if usage has only gone down since the last run."""
+        book = self._accounting.book
+        return book is not None and not book.busy and self._left == book.amounts.sum()
 
     # -- one run ----------------------------------------------------------------------------------------------------
 
@@ -144,6 +160,7 @@ class Recalculation:
         if self._accounting.book is not None and self.shares is not None:
             self.shares.settle(self._accounting.book.used)
             self._accounting.book.period(now)
+            self._left = float(self._accounting.book.amounts.sum())
         for listener in self.on_period:
             listener(before, now)
         if again:

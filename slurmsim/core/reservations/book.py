@@ -215,7 +215,7 @@ class Reservations:
         return IDLE_ROUNDS * max((r.cycle_s for r in self.state.reserved.all), default=0)
 
     def _sign(self) -> tuple[int, ...]:
-        """What decides if a repetition matters: jobs, nodes, and how far the reservations are that do not repeat."""
+        """Return what decides if a repetition matters: jobs, usable nodes, and how far the other reservations are."""
         state = self.state
         once = [r.opened + r.over for r in state.reserved.all if not r.repeats]
         return state.created, len(state.jobs), len(state.queue), state.unusable, len(once), sum(once)

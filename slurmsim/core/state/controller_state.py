@@ -62,8 +62,6 @@ class ControllerState:
         Counts every change but an arrival; `edits` those what is known of jobs does not survive: node events and edits.
     observers
         Who hears of starts and ends, in this order.
-    period_wanted
-        The next run of the priority thread is needed, even while no job is pending.
     watts
         What jobs draw and how far they are; None where nothing is known of that.
     time_limits
@@ -103,7 +101,6 @@ class ControllerState:
         self.generation = self.edits = 0
         self.events: list[Event] = []
         self.actions: list[Action] = []
-        self.period_wanted = False
         self.watts: WattsWay | None = None
         self.event_driven: bool = policy.event_driven
         self.time_limits = TimeLimits(spec, start_time, enforced=enforce_limits, event_driven=self.event_driven)

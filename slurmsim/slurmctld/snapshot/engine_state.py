@@ -67,7 +67,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     c = engine.controller
     state = c.state
     yield "controller", state, (
-        "now tree created jobs running suspended unusable generation edits period_wanted license_totals"
+        "now tree created jobs running suspended unusable generation edits license_totals"
     )  # fmt: skip
     yield "holders", state.holders, "parked"
     yield "waiting", c.waiting, "limited"
@@ -120,7 +120,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
         "since suspend_time _suspended _resumed _last_scan _asked _to_boot _booting_for _scan_at"
     )  # fmt: skip
     yield "recalculation", c.recalculation, (
-        "next_at shares columns on_period on_shares _thresholds"
+        "next_at shares columns on_period on_shares _thresholds _left"
     )  # fmt: skip
     yield "main scheduler", c.main, (
         "passes last_pass _last_pass _full_due"

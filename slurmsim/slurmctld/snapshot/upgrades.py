@@ -88,7 +88,6 @@ _MOVED = {
         "accounts": ("accounting", "accounts"), "book": ("accounting", "book"), "accrual": ("accounting", "accrual"),
         "_begin_heap": ("controller", "begin_heap"),
     },
-    "recalculation": {"wanted": ("controller", "period_wanted")},
     "reservations": {name: ("reservation lists", name) for name in ("all", "partial", "magnetic")},
     "reserved jobs": {"_serve_due": ("reserved jobs", "serve_due")},
     "power": {name: ("power states", name) for name in ("off", "going", "coming")},
@@ -167,7 +166,8 @@ def lead_parts_over(parts: dict[str, dict[str, Any]], now: int, schema: int) -> 
         for name in ("holders", "waiting", "life cycle", "begin times"):
             parts[name] = {}
         _move(parts, _MOVED_LATER)
-    parts["reservations"].pop("_rounds", None)  # repetitions without job activity: begin to count them anew
+    for part, name in (("reservations", "_rounds"), ("controller", "period_wanted"), ("recalculation", "wanted")):
+        parts[part].pop(name, None)  # worked out anew
 
 
 def _move(parts: dict[str, dict[str, Any]], moved: dict[str, dict[str, tuple[str, str]]]) -> None:
