@@ -193,6 +193,22 @@ FOUND = {
         ),
         accounts=("add qos low MaxTRESPerJob=cpu=4", "add account b", "add user bob Account=b"),
     ),
+    # the slice let a job go on whose grace time was over: it was TIMEOUT, in slurmctld a preempted job never is
+    "a slice after the grace time": World(
+        1020383,
+        (
+            "SelectType=select/cons_tres", "SelectTypeParameters=CR_Socket", "PreemptType=preempt/partition_prio",
+            "PreemptMode=SUSPEND,GANG", "SuspendProgram=/bin/true", "ResumeProgram=/bin/true", "SuspendTime=300",
+            "NodeName=n[1-3] State=CLOUD",
+            "PartitionName=p Nodes=ALL Default=YES OverSubscribe=FORCE:3 PreemptMode=CANCEL GraceTime=20",
+            "PartitionName=z Nodes=ALL PriorityTier=10",
+        ),
+        (
+            {"job_id": 1, "submit": 1}, {"job_id": 2, "submit": 121},
+            {"job_id": 12, "submit": 165, "tasks": 2, "partition": "z"},
+        ),
+        options={"mtbf": 20_000, "mttr": 2000, "seed": 69, "boot_time": 100},
+    ),
 }  # fmt: skip
 
 
