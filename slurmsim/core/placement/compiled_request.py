@@ -126,7 +126,8 @@ class CompiledRequest:
         self._count_nodes()
         self._shown_totals(request, default_memory)
         self._counted_in(table, members)
-        self._columns: array[int] | None = None
+        # kernels choose as cons_tres does: no columns for nodes that are not alike under select/linear
+        self._columns: array[int] | None = array("q") if table.unit == "node" and not self.uniform else None
         self.possible: bool | None = None
         self.job_units: JobUnits | None = None  # once a policy has asked for them (`units`)
         self.limits_met: set[int] = set()  # time limits found inside the limits of the partition while it was UP

@@ -23,6 +23,7 @@ from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import FreeState, Supposed
 from slurmsim.core.placement.gres import NEAR, all_of, gpu_cpus, grant, offer, preference, totals, untouched
 from slurmsim.core.placement.gres import usable as usable_gres
+from slurmsim.core.placement.linear_fit import choose_linear
 from slurmsim.core.placement.sharing import trials
 from slurmsim.core.records.allocation import Allocation, IntArray, Share
 from slurmsim.core.records.node_table import NodeTable
@@ -449,13 +450,16 @@ class Placer:
             lists = idx.tolist(), cpus.tolist(), weights.tolist()
             return choose_by_weight(ask, *lists, required, request.cpus_per_task)
         order = self._order(request, idx, cpus, weights, later)
-        plain = not (ask.exclusive or ask.contiguous or ask.gres or ask.gpu_cpus)
-        counted = plain and ask.min_nodes == ask.target_nodes == 1
+        plain = not (ask.contiguous or ask.gres or ask.gpu_cpus)
+        counted = plain and not ask.exclusive and ask.min_nodes == ask.target_nodes == 1
         if counted and order is None and not required and request.tree is None:
             taken = choose_spread(ask, idx, cpus, weights)
             if taken is not None:
                 return taken
-        return choose(ask, idx.tolist(), cpus.tolist(), weights.tolist(), required, order, request.tree)
+        offered = ask, idx.tolist(), cpus.tolist(), weights.tolist(), required
+        if self.table.unit == "node" and order is None and plain and request.tree is None:
+            return choose_linear(*offered)
+        return choose(*offered, order, request.tree)
 
     def _pick_counted(
         self, request: CompiledRequest, ask: Ask, idx: IntArray, cpus: IntArray, weights: IntArray, required: set[int]
