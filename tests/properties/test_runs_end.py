@@ -248,9 +248,11 @@ DOWN = "time,action,nodes,until,reason,command\n5,down,n2,,x,\n"
 DAILY = '[[reservation]]\nname = "r"\nstart = 1000\nduration = 60\nnodes = "n1"\nusers = ["cy"]\nflags = ["DAILY"]\n'
 
 
-@pytest.mark.parametrize("policy", ["builtin", "backfill"])
+@pytest.mark.parametrize("policy", ["builtin", "backfill", "easy", "cpu_hours"])
 def test_cycles_that_find_nothing_new_are_not_made_again(tmp_path: Path, policy: str) -> None:
     """A daily reservation keeps the run going for eight days; builtin and backfill were called every 30 s of them.
+
+    Under policies that are their own scheduler the priority thread ran in each of its periods.
 
     Jobs 1 to 4 wait for a dead node. They ask for whole nodes of two kinds, so the CPUs they would get depend on the
     nodes. Jobs 2 to 4 are more than bf_max_job_test looks at.

@@ -132,7 +132,8 @@ class Recalculation:
         a job start, and the runs before that make no difference.
         """
         state, limits = self.state, self._accounting.limits
-        moves = state.queue.jobs and (state.running or state.suspended or state.triggers.dirty or any_has_place())
+        news = state.triggers.dirty and not state.event_driven  # such a policy is called at once
+        moves = state.queue.jobs and (state.running or state.suspended or news or any_has_place())
         if self.period_s is None or not state.jobs:
             return None
         if moves or not self._only_decays():
