@@ -72,6 +72,12 @@ def test_0015_the_state_does_not_grow() -> None:
     assert len(found) <= 35
 
 
+def test_0015_the_live_cluster_has_records_only() -> None:
+    tree = dict(trees("slurmsim/slurmctld/base"))["slurmsim/slurmctld/base/live_cluster.py"]
+    cluster = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "LiveCluster")
+    assert [node.name for node in cluster.body if isinstance(node, ast.FunctionDef)] == ["__init__", "now"]
+
+
 def test_0017_a_predictor_learns_of_jobs_when_they_end() -> None:
     assert public(predictor.Predictor) == {"predict", "ended"}
 

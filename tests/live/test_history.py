@@ -124,7 +124,7 @@ def test_a_folder_of_release_0_1_0_answers_as_before(old: Path) -> None:
 
 def test_no_id_of_a_migrated_cluster_is_given_twice(old: Path) -> None:
     engine = opened(old)
-    known = {live.id for live in engine.jobs.values()} | set(engine.arrays)
+    known = {live.id for live in engine.jobs.values()} | set(engine.job_table.arrays)
     job = {"name": "new", "script": "#!/bin/sh\n", "work_dir": "/", "environment": {"HOME": "/"}}
     assert engine.execute(engine.now, "submit", {"job": job}, ROOT)["job_id"] > max(known)
 
@@ -134,7 +134,7 @@ def test_what_ended_under_format_1_never_runs_again(old: Path) -> None:
     text = (old / "nodes.conf").read_text()
     (old / "nodes.conf").write_text(text + "DownNodes=n[1-3] State=DOWN\n")
     engine = opened(old)
-    rows = {row.job.id: row.core for row in engine.rows()}
+    rows = {row.job.id: row.core for row in engine.job_table.rows()}
     assert (rows[1].state, rows[1].exit_code) == ("FAILED", "5:0")
     assert (rows[2].state, rows[2].exit_code) == ("COMPLETED", "0:0")
     assert rows[3].exit_code == "0:9"
@@ -272,7 +272,7 @@ def test_starts_that_our_rules_would_not_make_are_followed(tmp_path: Path) -> No
 
     rewrite(folder, change)
     engine = opened(folder)
-    core = next(iter(engine.rows())).core
+    core = next(iter(engine.job_table.rows())).core
     assert (core.start_time, core.end_time) == (engine.network.start_time + 33, engine.network.start_time + 40)
     assert (core.state, core.exit_code, engine.controller.state.cluster.node_list(core.alloc)) == (
         "FAILED",

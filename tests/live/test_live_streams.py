@@ -23,6 +23,7 @@ from slurmsim.live.settings import Settings
 from slurmsim.protocol import Client
 from slurmsim.sim.sources import load_streams
 from slurmsim.sim.submissions import Submissions
+from slurmsim.slurmctld.base.simulated import behaviour_of
 from slurmsim.slurmctld.base.submit_request import resources
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history.header import new_header
@@ -209,7 +210,7 @@ def test_what_a_user_would_have_sent(tmp_path: Path) -> None:
         sub, behaviour = drawn[live.core.name]
         assert resources(live.asked) == sub.request == live.core.sub.request
         assert (live.core.user, live.core.sub.time_limit_s) == (sub.user, sub.time_limit_s)
-        assert engine.behaviour_of(live.asked) == behaviour
+        assert behaviour_of(engine, live.asked) == behaviour
 
 
 def made(folder: Path) -> Engine:

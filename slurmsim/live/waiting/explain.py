@@ -49,7 +49,7 @@ def explain(folder: Path, job: str, now: int | None = None, *, offers: bool = Tr
         if now is not None:
             onlooker.advance(now)
         engine = onlooker.engine
-        found = engine.find(job.strip())
+        found = engine.job_table.find(job.strip())
         if not found:
             raise ConfigError(f"no such job: {job!r}", field="job", expected="the id of a job that squeue knows")
         live = next((one for one in found if one.core.state == JobState.PENDING), found[0])  # of an array who waits

@@ -183,6 +183,6 @@ def _submit(fork: Engine, job: Known, draws: Draws) -> None:
         number = int(fork.execute(fork.now, "submit", {"job": asked}, fork.people.by_name(job.user))["job_id"])
     except Refusal:
         return
-    live = fork.shown(number)
+    live = fork.job_table.shown(number)
     if live is not None:
         _let_run(fork, live, draws)

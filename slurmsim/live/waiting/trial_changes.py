@@ -81,7 +81,7 @@ class Offers:
         except Refusal:
             return None
         fork.network.advance(now + look_s(fork))
-        live = fork.shown(number)
+        live = fork.job_table.shown(number)
         start = None if live is None else _started(fork, live.core.id)
         return None if start is None else start - now
 

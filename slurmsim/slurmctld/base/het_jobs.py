@@ -20,7 +20,7 @@ NOT_LEADER = ("Job not heterogeneous job leader", 2107)
 """What is refused of one component: Slurm's text and number."""
 
 
-class JobTable(Protocol):
+class ShownJobs(Protocol):
     """Who has the jobs by the ids that are shown."""
 
     def shown(self, number: int) -> LiveJob | None:
@@ -39,26 +39,26 @@ def id_set(core: Job) -> str | None:
     return None if het is None else f"{het[0]}-{het[0] + het[1] - 1}"
 
 
-def component(cluster: JobTable, text: str) -> LiveJob | None:
+def component(jobs: ShownJobs, text: str) -> LiveJob | None:
     """Return the component ``N+K`` of the job that N leads, or N itself if it is component K; None if it is gone."""
     base, plus, text = text.partition("+")
     number, offset = job_number(base), job_number(text)
     if not plus or not text.isascii() or not text.isdecimal():
         return None
-    named = cluster.shown(number)
+    named = jobs.shown(number)
     if named is None or (at := place(named.core)) is None:
         return None
     if at[1] == offset:
         return named
-    live = cluster.shown(number + offset) if not at[1] else None
+    live = jobs.shown(number + offset) if not at[1] else None
     return live if live is not None and live.core.sub.het == named.core.sub.het else None
 
 
-def whole(cluster: JobTable, found: Sequence[LiveJob]) -> list[LiveJob]:
+def whole(jobs: ShownJobs, found: Sequence[LiveJob]) -> list[LiveJob]:
     """`found`, and behind a leader the other components of its job that slurmctld still has."""
     if len(found) != 1 or (at := place(found[0].core)) is None or at[1]:
         return list(found)
-    others = (cluster.shown(at[0] + offset) for offset in range(1, at[2]))
+    others = (jobs.shown(at[0] + offset) for offset in range(1, at[2]))
     return [found[0], *(live for live in others if live is not None and live.core.sub.het == found[0].core.sub.het)]
 
 

@@ -91,6 +91,10 @@ class LiveNetwork(Network):
         self.n_told += 1
         super().tell(now, facts)
 
+    def asked_for_jobs(self) -> None:
+        """Note that a request looked at jobs to change them; even without a change that is news to backfill."""
+        self.act(int(self.env.now), self.controller.state.triggers.happened)
+
     def tell_later(self, fact: Fact) -> None:
         """Tell the controller `fact` in a turn of its own, behind all else of this instant."""
         self._tell(fact)

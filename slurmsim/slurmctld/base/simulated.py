@@ -11,13 +11,16 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slurmsim.duration import parse_time_limit
 from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal
 from slurmsim.sim.network import Behaviour
 from slurmsim.states import JobState
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 DEFAULT_S = 60
 NEVER_S = 1 << 30
@@ -50,6 +53,13 @@ def is_real(asked: Mapping[str, Any]) -> bool:
     script = asked.get("script")
     environment = asked.get("environment") or {}
     return bool(script) and not _DIRECTIVE.search(str(script)) and "SLURMSIM_RUNTIME" not in environment
+
+
+def behaviour_of(cluster: LiveCluster, asked: Mapping[str, Any], task: int | None = None) -> Behaviour:
+    """Return what a job of this request does once it runs in `cluster`, which may run it really."""
+    if asked.get("allocate") or asked.get("het_offset") or (cluster.runs_jobs and is_real(asked)):
+        return Behaviour(-1, JobState.COMPLETED, "0:0", -1)
+    return cluster.run_time(asked if task is None else {**asked, "array_task_id": task})
 
 
 def behaviour(asked: Mapping[str, Any], otherwise: int = DEFAULT_S) -> Behaviour:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from slurmsim.hostlist import compress
 from slurmsim.states import JobState
 
 BATCH, EXTERN, INTERACTIVE = 0xFFFFFFFB, 0xFFFFFFFC, 0xFFFFFFFA
@@ -69,6 +70,10 @@ class Step:
         """Which component it is, if it is one of several of a step in an ordinary job."""
         found = self.asked.get("het_comp")
         return None if found is None else int(found)
+
+    def node_list(self, names: Sequence[str]) -> str:
+        """Return its nodes as Slurm prints them; `names`: of all nodes in table order."""
+        return compress([names[i] for i in self.nodes])
 
     def finish(self, now: int, status: int) -> None:
         """End the step with the wait status `status`, unless it is known to be over."""

@@ -202,7 +202,7 @@ def step_row(cluster: LiveCluster, record: JobRecord, step: Step) -> dict[str, A
         "step_id": step.number - (1 << 32) if named else step.number, "shown_id": step.text, "name": step.name,
         "start": step.start, "end": step.end if over else record.end, "over": over, "state": state,
         "exit_code": step.exit_code,
-        "killed_by": step.cancelled_by, "nodes": cluster.node_list(step.nodes),
+        "killed_by": step.cancelled_by, "nodes": step.node_list(cluster.controller.state.table.names),
         "killed_by_name": None if step.cancelled_by is None else cluster.people.by_uid(step.cancelled_by).name,
         "node_names": [cluster.controller.state.table.names[at] for at in step.nodes], "n_nodes": len(step.nodes),
         "n_tasks": sum(step.tasks), "layout": "Unknown" if named else _layout(step), "tres": step_tres(cluster, record,

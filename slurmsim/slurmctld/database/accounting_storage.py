@@ -179,7 +179,7 @@ class Storage:
         late = cond.get("late")
         # seen `late` a row has older values: only what never changes may narrow the search
         narrowed = sql(cond if not late else {name: cond[name] for name in _LASTING if name in cond})
-        if own_only and not self.cluster.database.is_admin(person):
+        if own_only and not self.cluster.database.is_operator(person):
             wanted.append(lambda r: r.uid == person.uid)
             narrowed.add("id_user = ?", person.uid)
         rows: list[JobRecord] = []
@@ -227,7 +227,7 @@ class Storage:
         if cond.get("jobs"):
             whole, tasks = chosen_ids(cond["jobs"])
             ids = whole | {array for array, _ in tasks}
-        rows = self.cluster.rows() if ids is None or 0 in ids else self.cluster.rows_of(ids)
+        rows = self.cluster.job_table.rows() if ids is None or 0 in ids else self.cluster.job_table.rows_of(ids)
         for row in sorted((row for row in rows if row.job.id > after), key=lambda row: row.job.id):
             yield from sorted(self.runs(row), key=_newest_first)
 
@@ -291,7 +291,7 @@ class Storage:
         """Leader, place and number of components of the heterogeneous job the job with that id is part of."""
         if not 0 <= number < 1 << 32:
             return None
-        live = self.cluster.shown(number)
+        live = self.cluster.job_table.shown(number)
         if live is not None:
             return het_jobs.place(live.core)
         found = next(self.store.select("id_job = ?", [number], walk=False), None)

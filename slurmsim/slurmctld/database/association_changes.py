@@ -87,12 +87,12 @@ class Change(ABC):
 
     def need_operator(self) -> None:
         """Raise Refusal unless the user is an administrator."""
-        if not self.db.is_admin(self.person):
+        if not self.db.is_operator(self.person):
             raise Refusal(DENIED, 2002)
 
     def need_coordinator(self, accounts: Iterable[str]) -> None:
         """Refuse a user who is no operator and does not coordinate all these accounts, or accounts above them."""
-        if self.db.is_admin(self.person):
+        if self.db.is_operator(self.person):
             return
         for account in accounts:
             at: Key | None = (account, "", "")
@@ -110,7 +110,7 @@ class Change(ABC):
 
     def add_account(self, arguments: Mapping[str, Any]) -> list[str]:
         parent = str(arguments.get("parent") or "root")
-        if not self.db.is_admin(self.person):
+        if not self.db.is_operator(self.person):
             self.need_coordinator([parent])
         found = []
         for name in arguments["names"]:
@@ -230,7 +230,7 @@ class Change(ABC):
             settings = [setting for setting in settings if setting[0] == "DefaultQOS"]
             if not settings:
                 return {"objects": [], "error": "nothing_left"}
-        elif not self.db.is_admin(self.person):
+        elif not self.db.is_operator(self.person):
             self.need_coordinator(key[0] for key in keys)
             if kind == "cluster" or not keys:
                 raise Refusal(DENIED, 2002)
@@ -271,7 +271,7 @@ class Change(ABC):
 
     def _for_himself(self, cond: Mapping[str, Any]) -> bool:
         """Return True if a user without rights names only himself: he may set his default QOS (as_mysql_assoc.c)."""
-        if self.db.is_admin(self.person) or cond.get("users") != [self.person.name]:
+        if self.db.is_operator(self.person) or cond.get("users") != [self.person.name]:
             return False
         return not any(self.person.name in facts.coordinators for facts in self.accounts.values())
 

@@ -177,8 +177,12 @@ class Database:
         level = known.admin_level if known is not None else "None"
         return "Operator" if person.name in self.operators and level != "Administrator" else level
 
-    def is_admin(self, person: Person) -> bool:
-        """Whether `person` may change what belongs to others."""
+    def is_administrator(self, person: Person) -> bool:
+        """Whether `person` may change nodes, partitions and the cluster itself (validate_super_user)."""
+        return self.admin_level(person) == "Administrator"
+
+    def is_operator(self, person: Person) -> bool:
+        """Whether `person` may do to others' jobs and to reservations what their owners may (validate_operator)."""
         return self.admin_level(person) in ("Operator", "Administrator")
 
     def note(self, now: int, action: str, person: Person, where: str, info: str = "") -> None:

@@ -66,7 +66,7 @@ class AnyChange(Change):
         kind, cond = str(arguments["kind"]), arguments["cond"]
         whole = bool(arguments.get("whole"))
         keys = self.chosen(cond, kind)
-        if not self.db.is_admin(self.person):
+        if not self.db.is_operator(self.person):
             self.need_coordinator(key[0] for key in keys)
         gone = set(keys)
         if kind == "account":
@@ -134,7 +134,7 @@ class AnyChange(Change):
     def active(self, wanted: Callable[[Job], bool], *, with_qos: bool = False) -> list[str]:
         """Return the wanted ones of the jobs that are not over, as the database tells of them."""
         found = []
-        for row in self.cluster.rows():
+        for row in self.cluster.job_table.rows():
             core = row.job.core
             if core.end_time is None and core.branch is not None and wanted(core):
                 found.append((row.job.id, *_key(core), core.qos if with_qos else ""))

@@ -30,7 +30,7 @@ def listed(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -
 def _private(cluster: LiveCluster, word: str, person: Person) -> bool:
     value = cluster.spec.options.get("PrivateData") or ()
     words = {w.strip().lower() for w in (value.split(",") if isinstance(value, str) else value)}
-    return word in words and not cluster.database.is_admin(person)
+    return word in words and not cluster.database.is_operator(person)
 
 
 def _associations(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
@@ -92,7 +92,7 @@ def _events(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) 
     ]  # fmt: skip
     for i, name in enumerate(cluster.controller.state.table.names):
         state, flags = NODE_FIELDS["state"](i, cluster), NODE_FIELDS["state_flags"](i, cluster)
-        reason, since, uid = cluster.node_reason(i)
+        reason, since, uid = cluster.node_reasons.of(i)
         if state != "DOWN" and "DRAIN" not in flags:
             continue
         found.append(
@@ -124,7 +124,7 @@ def _reservations(cluster: LiveCluster, arguments: Mapping[str, Any], person: Pe
 
 
 def _problems(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
-    if not cluster.database.is_admin(person):
+    if not cluster.database.is_operator(person):
         raise Refusal(DENIED)
     return _associations(cluster, arguments, person)
 
@@ -132,7 +132,7 @@ def _problems(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person
 def _wckeys(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
     """Return the WCKeys by user and name. Raises Refusal for users who are no administrators."""
     db = cluster.database
-    if not db.is_admin(person):
+    if not db.is_operator(person):
         raise Refusal(DENIED)
     return [
         {"wckey": name, "user": user, "cluster": db.cluster, "id": number}

@@ -130,7 +130,7 @@ class Engine(LiveCluster):
         usage = self.controller.recalculation
         if usage.next_at < now:  # it decays while nothing else happens
             usage.catch_up(now)
-        self._planned = None
+        self.planned = None
         handler = self.calls.get(call)
         self.statistics.asked(call, person)
         if handler is None:
@@ -169,7 +169,7 @@ class Engine(LiveCluster):
             array_cancel.take_out(self, live.array.unsplit(), whole=True)  # the array's own record misses its deadline
             if self.jobs.get(live.core.id) is not live:
                 return
-        self.split(live)
+        self.job_table.split(live)
         if what == "launched":
             self.storage.launched(live)
             self.statistics.started += 1
@@ -188,13 +188,22 @@ class Engine(LiveCluster):
             self.last_end = int(live.core.end_time or self.now)
             self.forgetting.over(live.core.id, self.last_end)
             self.statistics.ended(live)
-            self.note_idle(live.core)
+            self._note_idle(live.core)
             self.storage.ended(live)
         self.changed(live)
 
+    def _note_idle(self, core: Job) -> None:
+        """Note now as the last busy time of nodes that are idle without this job (node_ptr->last_busy)."""
+        if core.alloc is not None:
+            idle = self.controller.state.table.idle
+            for i in core.alloc.indices().tolist():
+                if idle & (1 << i):
+                    self.node_texts.setdefault(i, {})["last_busy"] = self.now
+
     def _boots(self, nodes: Sequence[str]) -> int:
         """Note that these nodes boot; return how much longer than others they take."""
-        self.note_reboots(nodes)
+        slurm_user = self.people.by_name(self.conf.scalar("SlurmUser") or "root")
+        self.node_reasons.note_reboots(nodes, self.now, slurm_user.uid)
         return self.faults.nodes.boot_s(nodes)
 
     def _killed(self, job: Job) -> None:
@@ -237,12 +246,12 @@ class Engine(LiveCluster):
         if passes == self._seen_pass:
             return
         self._seen_pass = passes
-        for array in self.arrays.values():
+        for array in self.job_table.arrays.values():
             first = next(iter(array.left().values()), None)
             waits = first is not None and "aftercorr" in (first.asked.get("dependency") or "")
             if first is not None and waits and first.core.submit_time < now:
                 for task in array.unsplit():
-                    self.split(task)
+                    self.job_table.split(task)
 
     def _forget(self, gone: Sequence[LiveJob]) -> None:
         """Forget these jobs in slurmctld; accounting keeps them."""
@@ -253,11 +262,11 @@ class Engine(LiveCluster):
             self.controller.forgotten(live.core, self.now, last=last)
             del self.jobs[core_id]
             self.network.live.pop(core_id, None)
-            self._shown.pop(live.id, None)
+            self.job_table.forget(live.id)
             if live.array is not None:
                 if last:
-                    self.arrays.pop(live.array.id, None)
-                self._shown.pop(live.own_id or 0, None)
+                    self.job_table.arrays.pop(live.array.id, None)
+                self.job_table.forget(live.own_id or 0)
         if len(self.controller.state.cluster.requests) > KEPT_REQUESTS + 4 * len(self.jobs):
             self.controller.keep_requests()  # most are of jobs that are gone
 

@@ -76,7 +76,7 @@ class NodeTroubles:
         """Set what ``sinfo -R`` says of nodes; None: nothing any more."""
         cluster = self._cluster
         for name in names:
-            cluster.set_reason(cluster.controller.state.table.index[name], reason, cluster.owner)
+            cluster.node_reasons.note(cluster.controller.state.table.index[name], reason, cluster.now, cluster.owner)
 
     def take_down(self, names: tuple[str, ...]) -> None:
         """Nodes stop responding now."""

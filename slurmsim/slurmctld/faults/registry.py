@@ -129,7 +129,8 @@ class Faults:
         if arguments.get("job") is not None:
             return [arguments["job"]]
         if arguments.get("job_id") is not None:
-            return [str(live.asked.get("name") or "") for live in self._cluster.find(str(arguments["job_id"]))]
+            found = self._cluster.job_table.find(str(arguments["job_id"]))
+            return [str(live.asked.get("name") or "") for live in found]
         return []
 
     def _effect(self, rule: FaultRule) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import re
 
 from slurmsim.slurmctld.base.live_cluster import LiveCluster
 from slurmsim.slurmctld.base.live_job import LiveJob
+from slurmsim.slurmctld.fields.last_sched_eval import looks
 from slurmsim.states import JobState
 
 
@@ -13,14 +14,14 @@ def dependency_text(cluster: LiveCluster, live: LiveJob) -> str:
     """``afterok:12(unfulfilled)``."""
     eligibility = cluster.controller.eligibility
     pending = live.core.state == JobState.PENDING
-    unasked = live.array is not None and live.entered_after == cluster.looks
+    unasked = live.array is not None and live.entered_after == looks(cluster.controller)
     text = (
         eligibility.describe(live.core, unasked=unasked) if pending
         else _as_last_seen(cluster, live, eligibility.left.get(live.core.id, ""))
     )  # fmt: skip
     # a task that was named by an id of its own is shown by it
     for own in re.findall(r"(?<=:)\d+(?![\d_])", str(live.asked.get("dependency") or "")) if text else ():
-        core = cluster.core_ids(f":{own}")
+        core = cluster.job_table.core_ids(f":{own}")
         text = re.sub(rf"{core}(?=[+(])", f":{own}", text)
     return text
 

@@ -47,7 +47,7 @@ def every_job(cluster: LiveCluster, arguments: dict[str, Any]) -> dict[str, Any]
     fields = [str(name) for name in arguments["fields"]]
     after = int(arguments["after"]) if arguments.get("after") is not None else -1
     if arguments.get("newest") is not None:
-        after = max(after, cluster.place - int(arguments["newest"]) - 1)
+        after = max(after, cluster.job_table.place - int(arguments["newest"]) - 1)
     wanted = None if arguments.get("job_id") is None else int(arguments["job_id"])
     most = None if arguments.get("most") is None else max(1, int(arguments["most"]))
     found = _rows(cluster, fields, after, wanted)
@@ -76,7 +76,7 @@ def _rows(cluster: LiveCluster, fields: list[str], after: int, wanted: int | Non
     else:
         number = max(min(wanted, (1 << 63) - 1), -1)
         written = store.shown(after, "(id_job = ? OR id_array_job = ?)", (number, number))
-        lives = [live for live in cluster.lives_of({wanted}) if live.core.id in cluster.network.live]
+        lives = [live for live in cluster.job_table.lives_of({wanted}) if live.core.id in cluster.network.live]
     waiting = [of_shown(place, shown) for place, record, shown in store.waiting_shown()
                if place > after and wanted in (None, record.job_id, record.array_job_id)]  # fmt: skip
     lives = sorted((live for live in lives if live.order > after), key=attrgetter("order"))

@@ -13,6 +13,7 @@ from slurmsim.hostlist import compress
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.fields.core_ids import cpu_ids
 from slurmsim.slurmctld.fields.gres_ids import gres_of, gres_totals
+from slurmsim.slurmctld.fields.last_sched_eval import looks
 from slurmsim.slurmctld.fields.output_files import shown_file
 from slurmsim.states import JobState
 
@@ -74,7 +75,14 @@ def _nodes_there(core: Job) -> int:
 
 
 def _most_cpus(core: Job, cluster: LiveCluster) -> int:
-    return max(cluster.most_cpus(core.partition.spec), 1)
+    """Return the CPUs of the largest node of its partition, at least 1."""
+    spec = core.partition.spec
+    known = cluster.most_cpus.get(spec.name)
+    if known is None or known[0] is not spec.nodes:
+        table = cluster.controller.state.table
+        most = max((int(table.cpus[table.index[name]]) for name in spec.nodes), default=1)
+        known = cluster.most_cpus[spec.name] = (spec.nodes, most)
+    return max(known[1], 1)
 
 
 def _of_whole_tasks(core: Job, most: int) -> int:
@@ -127,7 +135,7 @@ def untried(row: Row, cluster: LiveCluster) -> bool:
     held = core.sub.hold and not core.priority
     shut_out = core.reason.startswith(NOT_IN_GROUP)
     early = bool(core.reservations) and all(one.start > cluster.now for one in core.reservations)
-    came_barred = core.bars is not None and row.job.entered_after == cluster.looks and all(
+    came_barred = core.bars is not None and row.job.entered_after == looks(cluster.controller) and all(
         p.index in core.bars and core.bars[p.index].text for p in core.partitions
     )  # fmt: skip
     untold = held or shut_out or early or came_barred or "Jobs" in core.reason or core.reason in _WALLS

@@ -29,7 +29,7 @@ from slurmsim.slurmctld.fields.dependencies import dependency_text
 from slurmsim.slurmctld.fields.gpu_fields import FIELDS as GPU_FIELDS
 from slurmsim.slurmctld.fields.gres_ids import gres_details
 from slurmsim.slurmctld.fields.job_details import DETAILS, allocated_at_once, never_ran, node_count, tasks_unknown
-from slurmsim.slurmctld.fields.last_sched_eval import begins_to_accrue, last_evaluated, looked_last
+from slurmsim.slurmctld.fields.last_sched_eval import begins_to_accrue, last_evaluated, looked_last, looks
 from slurmsim.slurmctld.fields.output_files import shown_file
 from slurmsim.states import JobState, Reason, is_held
 from slurmsim.tres import format_tres
@@ -116,7 +116,7 @@ def _eligible(r: Row, cluster: LiveCluster) -> int:
     """Since when it may start; a pass has to have asked, but for a job that could when it came."""
     if r.core.id in cluster.controller.state.queue.unasked and r.core.never_asked:
         return 0
-    if r.job.entered_after == cluster.looks and (r.core.eligible_time or 0) > r.core.submit_time:
+    if r.job.entered_after == looks(cluster.controller) and (r.core.eligible_time or 0) > r.core.submit_time:
         return 0  # what kept it out is over, and no pass has asked yet
     if r.core.reason == Reason.DEPENDENCY and (r.core.begin or 0) < cluster.now and r.core.eligible_time is None:
         return 0  # its begin time passed while it waited for others (job_independent)
@@ -228,7 +228,8 @@ def _shown_reason(row: Row, cluster: LiveCluster) -> str:
         unseen = False  # passes over an empty queue are not made, but slurmctld makes them
     if unseen and core.state == JobState.PENDING:
         return str(core.reason) if is_held(core.reason) else str(Reason.NONE)
-    unasked = row.job.array is not None and row.job.entered_after == cluster.looks  # job_allocate asks no array
+    # job_allocate asks no array
+    unasked = row.job.array is not None and row.job.entered_after == looks(cluster.controller)
     if unasked and core.reason in _OF_ITS_OWN and core.state == JobState.PENDING:
         return str(Reason.NONE)
     return waits_for(row.job, cluster)
@@ -451,7 +452,7 @@ def _priority(row: Row, cluster: LiveCluster) -> int:
     if core.queued and len(core.partitions) > 1:
         records = cluster.controller.state.queue.jobs[core.id]
         first = _partitions_in_order(core, cluster)[0]
-        if row.job.entered_after == cluster.looks:
+        if row.job.entered_after == looks(cluster.controller):
             return int(next((record.priority for record in records if record.partition is first), core.priority))
         kept_out = cluster.controller.partition_limits.limit_reason
         walked = [one for one in records if kept_out(core, one.partition, one.request) is None]

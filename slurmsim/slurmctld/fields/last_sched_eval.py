@@ -7,14 +7,25 @@ from typing import TYPE_CHECKING
 from slurmsim.states import is_held
 
 if TYPE_CHECKING:
+    from slurmsim.core.controller.controller import Controller
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
     from slurmsim.slurmctld.base.live_job import LiveJob, Row
 
 
+def last_cycle(controller: Controller) -> int:
+    """Return when backfill last walked over the queue; 0: never."""
+    return int(getattr(controller.host.policy, "last_cycle", 0))
+
+
+def looks(controller: Controller) -> tuple[int, int]:
+    """Return the passes of the main scheduler so far, and when backfill came last: who has seen the jobs there are."""
+    return controller.main.passes, last_cycle(controller)
+
+
 def looked_last(live: LiveJob, cluster: LiveCluster) -> str:
     """Which scheduler was the last to look at the job, which waits."""
-    core, cycle, controller = live.core, cluster.last_cycle, cluster.controller
-    seen = _seen_by_backfill(live, cycle) and live.entered_after != cluster.looks
+    core, cycle, controller = live.core, last_cycle(cluster.controller), cluster.controller
+    seen = _seen_by_backfill(live, cycle) and live.entered_after != looks(cluster.controller)
     seen = seen and max(controller.main.last_pass, core.submit_time) < cycle
     limits = controller.partition_limits
     if seen and limits.limit_reason(core, core.partition, core.request, shortened=True) is not None:
@@ -24,7 +35,7 @@ def looked_last(live: LiveJob, cluster: LiveCluster) -> str:
 
 def last_evaluated(live: LiveJob, cluster: LiveCluster) -> int:
     """When a scheduler last looked at the job, which waits, as far as is kept."""
-    cycle = cluster.last_cycle
+    cycle = last_cycle(cluster.controller)
     by_backfill = cycle if _seen_by_backfill(live, cycle) else 0
     return max(cluster.controller.main.last_pass, live.core.submit_time, by_backfill)
 
@@ -34,9 +45,9 @@ def begins_to_accrue(row: Row, cluster: LiveCluster) -> bool:
     core, live = row.core, row.job
     if cluster.controller.accounting.accrual is None and core.accrue_time is not None:
         return False  # it goes on as before
-    if live.entered_after == cluster.looks:
+    if live.entered_after == looks(cluster.controller):
         return True
-    looked = max(cluster.controller.main.last_pass, cluster.last_cycle)
+    looked = max(cluster.controller.main.last_pass, last_cycle(cluster.controller))
     return core.eligible_time == live.edited_at > max(core.submit_time, looked)
 
 

@@ -32,6 +32,21 @@ COUNTED_WEIGHTS = "counted_weights"
 """A partition's TRESBillingWeights when its TRES were last counted, if it has others now."""
 
 
+def _planned_nodes(cluster: LiveCluster) -> Bitmap:
+    """Return the nodes that backfill's last cycle planned for pending jobs and that no job has taken since.
+
+    Only idle nodes are marked; since 24.11 nodes with idle CPUs, too.
+    """
+    if cluster.planned is None:  # once a request, not once a node
+        host, table = cluster.controller.host, cluster.controller.state.table
+        if not hasattr(host.policy, "last_cycle"):  # a policy without cycles
+            host.mark_planned()
+        cluster.planned = host.planned & table.idle
+        if since(cluster.release, "busy_nodes_planned"):
+            cluster.planned |= host.planned_busy & (table.idle | table.mixed & table.with_free_cpus())
+    return cluster.planned
+
+
 def spec(i: int, cluster: LiveCluster) -> NodeSpec:
     """Return the node as configured."""
     return cluster.controller.state.table.specs[i]
@@ -92,7 +107,7 @@ def flags(i: int, cluster: LiveCluster) -> list[str]:
         ("NOT_RESPONDING", states.silent | states.mute | (bit if _registers(i, cluster) else 0)),
         ("REBOOT_REQUESTED", states.to_reboot), ("REBOOT_ISSUED", states.booting),
         ("MAINTENANCE", maintained), ("RESERVED", reserved),
-        ("PLANNED", cluster.planned_nodes()), ("COMPLETING", controller.completing.nodes),
+        ("PLANNED", _planned_nodes(cluster)), ("COMPLETING", controller.completing.nodes),
     ]  # fmt: skip
     if power is not None:
         found += [
@@ -202,7 +217,7 @@ def _spec_cpus(i: int, cluster: LiveCluster) -> str | None:
 
 def _resume_after(i: int, cluster: LiveCluster) -> int | None:
     seconds = kept(i, cluster, "resume_after")
-    since = cluster.node_reason(i)[1]
+    since = cluster.node_reasons.of(i)[1]
     return since + int(seconds) if seconds and seconds < 0xFFFFFFF0 else None
 
 
@@ -257,10 +272,10 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "features_act": lambda i, c: kept(i, c, "features_act") or ",".join(spec(i, c).features) or None,
     "gres": _gres,
     "gres_used": gres_used,
-    "reason": lambda i, c: c.node_reason(i)[0],
-    "reason_time": lambda i, c: c.node_reason(i)[1],
-    "reason_uid": lambda i, c: c.node_reason(i)[2],
-    "reason_user": lambda i, c: c.people.by_uid(c.node_reason(i)[2]).name if c.node_reason(i)[0] else None,
+    "reason": lambda i, c: c.node_reasons.of(i)[0],
+    "reason_time": lambda i, c: c.node_reasons.of(i)[1],
+    "reason_uid": lambda i, c: c.node_reasons.of(i)[2],
+    "reason_user": lambda i, c: c.people.by_uid(c.node_reasons.of(i)[2]).name if c.node_reasons.of(i)[0] else None,
     "owner": _owner,
     "mcs_label": lambda i, c: None,
     "partitions": _partitions,

@@ -122,7 +122,7 @@ def replay(
         elif call == MET:
             engine.exchange(engine.people.met(str(entry[3]), int(entry[2])))
         elif call == SALVAGED:
-            engine.last_id = max(engine.last_id, int(arguments["last_id"]))
+            engine.job_table.last_id = max(engine.job_table.last_id, int(arguments["last_id"]))
         else:
             _request(where, engine, entry, followed is not None)
     if followed is not None:
@@ -136,10 +136,10 @@ def carry_out(engine: Engine, entry: Entry) -> dict[str, Any]:
     now, call, uid, name, arguments = entry[:5]
     person = engine.people.bound(str(name), int(uid))
     engine.network.advance(int(now))
-    before, answer = engine.last_id, None
+    before, answer = engine.job_table.last_id, None
     with suppress(Refusal):  # as it was refused then, having taken an id
         answer = engine.execute(int(now), str(call), arguments, person)
-    return outcome(before, engine.last_id, answer)
+    return outcome(before, engine.job_table.last_id, answer)
 
 
 def _request(where: str, engine: Engine, entry: Entry, following: bool) -> None:
@@ -148,7 +148,7 @@ def _request(where: str, engine: Engine, entry: Entry, following: bool) -> None:
     if following and told:
         engine.network.advance(int(entry[0]))
         if entry[1] == "submit" and "last_id" in told:  # the id that was given is the job's, whatever we would give
-            engine.last_id = int(told.get("job_id", told["last_id"])) - 1
+            engine.job_table.last_id = int(told.get("job_id", told["last_id"])) - 1
     found = carry_out(engine, entry)
     if told is None or found == told:
         return
@@ -158,7 +158,7 @@ def _request(where: str, engine: Engine, entry: Entry, following: bool) -> None:
     if found.get("refused") != told.get("refused"):
         now = "refused" if "refused" in found else "accepted"
         raise _not_followed(f"{what} would be {now} by this version's rules")
-    engine.last_id = int(told.get("last_id", engine.last_id))
+    engine.job_table.last_id = int(told.get("last_id", engine.job_table.last_id))
 
 
 def _compare(where: str, engine: Engine, recorded: Sequence[Decision], following: bool) -> None:

@@ -72,12 +72,12 @@ class Holders:
                 self._look_after(live.id, RETURN_S)
 
     def _look_after(self, job_id: int, seconds: float) -> None:
-        live = self.cluster.shown(job_id)
+        live = self.cluster.job_table.shown(job_id)
         if live is not None and live.core.state == JobState.PENDING:
             asyncio.get_running_loop().call_later(seconds, self._check, job_id)
 
     def _check(self, job_id: int) -> None:
-        live = self.cluster.shown(job_id)
+        live = self.cluster.job_table.shown(job_id)
         if job_id not in self._held and live is not None and not live.over:
             self._missed(job_id)
 

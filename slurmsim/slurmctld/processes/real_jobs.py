@@ -45,6 +45,8 @@ Pending = tuple[list[LiveJob], list[Callable[[], None]], list[Run]]
 _PACK_TOO = {"22.05": True, "24.11": False}
 """Whether variables of components have their old names, too."""
 _NAMED_BY_NODE = {"22.05": False, "26.05": True}
+_PROTOCOL = {"22.05": 9728, "24.11": 10752, "26.05": 11520}
+"""By release: the version of its protocol."""
 
 
 class RealJobs:
@@ -303,7 +305,7 @@ class RealJobs:
             "submit_dir": None if recurs else asked.get("submit_dir") or asked.get("work_dir"),
             "submit_host": None if recurs else asked.get("alloc_node") or "localhost",
             "cluster": self.cluster.spec.name, "conf": self.cluster.conf_path, "restarts": core.restarts,
-            "working_cluster": self.cluster.working_cluster, "start": core.start_time, "end": core.end_limit,
+            "working_cluster": working_cluster(self.cluster), "start": core.start_time, "end": core.end_limit,
             "licenses": asked.get("licenses"), "shared": asked.get("shared"), **self._gpus(core),
             "spool": str(self.executor.spool), "folder": str(self.executor.folder.parent),
             "oom_kill_step": int(asked.get("oom_kill_step") or 0),
@@ -322,7 +324,7 @@ class RealJobs:
 
     def _of_components(self, live: LiveJob, found: dict[str, str]) -> dict[str, str]:
         """Return what the script of a heterogeneous job is told of each component, under names of its own."""
-        components = het_jobs.whole(self.cluster, [live])
+        components = het_jobs.whole(self.cluster.job_table, [live])
         if live.core.sub.het is None or not het_jobs.leads(live):
             return {}
         state, more = self.cluster.controller.state.cluster, {"SLURM_HET_SIZE": str(live.core.sub.het[1])}
@@ -395,3 +397,9 @@ def ended(core: Job, restarts: int, status: int) -> tuple[JobEnded, bool]:
     number, code = status & 0x7F, status >> 8 & 0xFF
     state = JobState.COMPLETED if not number and not code else JobState.FAILED
     return JobEnded(core.id, state, f"{code}:{number}", restarts), False
+
+
+def working_cluster(cluster: LiveCluster) -> str:
+    """Return SLURM_WORKING_CLUSTER: name, address, port and protocol of the controller."""
+    port = str(cluster.spec.options.get("SlurmctldPort") or 6817).partition("-")[0]
+    return f"{cluster.spec.name}:{cluster.host}:{port}:{row(_PROTOCOL, cluster.release)}:109"

@@ -50,7 +50,7 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], 
 
 def one(cluster: LiveCluster, job_id: Any) -> LiveJob:
     """Return the job with that id of its own. Raises Refusal."""
-    live = cluster.shown(int(job_id))
+    live = cluster.job_table.shown(int(job_id))
     if live is None:
         raise Refusal(INVALID_JOB, 2017)
     return live
@@ -88,7 +88,7 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
         ids = [[k for k, i in enumerate(wanted["arbitrary"]) if i == node] for node in place.nodes]
     return {
         "step_id": step.number, "nodes": [names[i] for i in place.nodes], "tasks": place.tasks, "task_ids": ids,
-        "cpus": place.cpus, "node_list": cluster.node_list(step.nodes),
+        "cpus": place.cpus, "node_list": step.node_list(cluster.controller.state.table.names),
         "after": len(live.mail),
     }  # fmt: skip
 
@@ -112,7 +112,7 @@ def _members(cluster: LiveCluster, live: LiveJob, person: Person) -> list[int]:
 def _counter(cluster: LiveCluster, live: LiveJob) -> LiveJob:
     """Who counts its steps: itself, or the leader of its heterogeneous job."""
     het = live.core.sub.het
-    return live if het is None else cluster.shown(het[0]) or live
+    return live if het is None else cluster.job_table.shown(het[0]) or live
 
 
 def _number(cluster: LiveCluster, live: LiveJob, asked: Mapping[str, Any]) -> int:
@@ -120,7 +120,7 @@ def _number(cluster: LiveCluster, live: LiveJob, asked: Mapping[str, Any]) -> in
     number, het = asked.get("step_id"), live.core.sub.het
     if number is None:
         return _counter(cluster, live).next_step
-    others = [live] if het is None else [cluster.shown(het[0] + k) for k in range(het[1])]
+    others = [live] if het is None else [cluster.job_table.shown(het[0] + k) for k in range(het[1])]
     known = any(step.number == number for other in others if other is not None for step in other.running_steps)
     if not known or any(step.number == number and step.het_comp == asked.get("het_comp") for step in live.steps):
         raise Refusal("Invalid argument")
@@ -278,7 +278,7 @@ def layout(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]
             names = cluster.controller.state.table.names
             distribution, plane = str(step.asked.get("distribution") or "block"), int(step.asked.get("plane_size") or 0)
             return {
-                "nodes": [names[i] for i in step.nodes], "node_list": cluster.node_list(step.nodes),
+                "nodes": [names[i] for i in step.nodes], "node_list": step.node_list(names),
                 "task_ids": task_ids(step.tasks, distribution, plane),
             }  # fmt: skip
     raise Refusal(INVALID_JOB, 2017)
@@ -325,7 +325,7 @@ FIELDS: dict[str, Callable[[LiveCluster, LiveJob, Step], Any]] = {
     "user_name": lambda c, j, s: j.person.name,
     "sluid": lambda c, j, s: sluid.text(c.storage.first(j).db_index),
     "partition": lambda c, j, s: j.core.partition.name,
-    "nodes": lambda c, j, s: c.node_list(s.nodes),
+    "nodes": lambda c, j, s: s.node_list(c.controller.state.table.names),
     "num_nodes": lambda c, j, s: len(s.nodes),
     "num_tasks": lambda c, j, s: sum(s.tasks),
     "num_cpus": lambda c, j, s: sum(s.cpus),
@@ -365,7 +365,7 @@ def listed(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]
     """
     jobs: Sequence[LiveJob] = list(cluster.jobs.values())
     if arguments.get("job_id") is not None:
-        jobs = cluster.find(str(arguments["job_id"]))
+        jobs = cluster.job_table.find(str(arguments["job_id"]))
         if not jobs:
             raise Refusal(INVALID_JOB, 2017)
     jobs = sorted(jobs, key=lambda live: live.order)

@@ -119,7 +119,7 @@ class Server:
         self.lasting = True  # it may be started again
         self.trouble, self._fault_mark = TroubleLog(), FaultMark(folder)
         self._fault_mark.show(engine.faults.for_commands)
-        self._book = CommandBook(folder, clock, history, lambda: self.engine.last_id)
+        self._book = CommandBook(folder, clock, history, lambda: self.engine.job_table.last_id)
         self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls,
                      "status": self._status, "snapshot": self._snapshot,
                      "news": self._tell_news, "record": self._record, "record_begin": self._record_begin}  # fmt: skip
@@ -510,7 +510,7 @@ class Server:
         own = self._own.get(call)
         now = max(self.clock.now(), self.engine.now)
         self._note_people()
-        request, last_id = [now, call, person.uid, person.name, arguments], self.engine.last_id
+        request, last_id = [now, call, person.uid, person.name, arguments], self.engine.job_table.last_id
         line, told = b"", self.engine.network.n_told
         try:
             if own is not None:
@@ -521,12 +521,12 @@ class Server:
                 line = self.journal.text(request)
                 self.journal.reserve(len(line) + OUTCOME + (0 if call in ENDS else self._kept()))
                 self.engine.network.advance(now)
-                last_id = self.engine.last_id
+                last_id = self.engine.job_table.last_id
                 note_decisions(self.engine, self.journal)  # what was decided before it stands before it
             found = self.engine.execute(now, call, arguments, person)
         except Refusal as refusal:
-            if self.engine.last_id != last_id and line:  # it used an id up, and may have left a record of it
-                self._append(line, outcome(last_id, self.engine.last_id, None))
+            if self.engine.job_table.last_id != last_id and line:  # it used an id up, and may have left a record of it
+                self._append(line, outcome(last_id, self.engine.job_table.last_id, None))
                 self._noted = now
             if call == "ended" and person.uid == self.engine.owner:  # that job is forgotten
                 self._over(arguments)
@@ -539,7 +539,7 @@ class Server:
                 self._rebuild()
             return {"refused": list(UNSPECIFIED)}
         if line and "wait" not in found:
-            self._append(line, outcome(last_id, self.engine.last_id, found))
+            self._append(line, outcome(last_id, self.engine.job_table.last_id, found))
             self._noted = now
         if call == "ended":
             self._over(arguments)

@@ -30,9 +30,10 @@ def parts(engine: Engine) -> list[Part]:
 
 def _daemon(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "engine", engine, (
-        "jobs arrays last_id node_texts partition_texts reservation_texts given_cpus given_gres _node_reasons _shown"
-        " last_end _order _seen_pass crontabs"
+        "jobs node_texts partition_texts reservation_texts given_cpus given_gres last_end _seen_pass crontabs"
     )  # fmt: skip
+    yield "job table", engine.job_table, "arrays last_id _shown _order"
+    yield "node reasons", engine.node_reasons, "reasons"
     yield "people", engine.people, "_by_name _by_uid"
     yield (
         "database",

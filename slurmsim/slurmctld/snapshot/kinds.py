@@ -55,7 +55,7 @@ from slurmsim.slurmctld.database.association_database import AccountFacts, Trans
 from slurmsim.slurmctld.database.job_record import First, JobRecord
 from slurmsim.slurmctld.snapshot.graph import Kind
 
-SCHEMA = 14
+SCHEMA = 15
 """Of kinds and parts together."""
 
 

@@ -19,6 +19,7 @@ refers to other records is made when all of them are there.
 | 11 | before 0.7.0 | a fair tree knows all siblings together |
 | 12 | before 0.7.0 | which cores lower tiers cannot have; how many jobs each active row had; untracked memory |
 | 13 | before 0.7.0 | what one part alone decides by lies with that part |
+| 14 | before 0.7.0 | the job table and the reasons of nodes are parts of their own |
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     11: {"fair tree": {"_siblings": LATER}},
     12: {"shared cores": {"by_tier": LATER}, "shape": {"least_memory": 0}},
     13: {},
+    14: {},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {
@@ -100,8 +102,12 @@ _MOVED_LATER = {
         "parked": ("holders", "parked"), "limited": ("waiting", "limited"), "backfilled": ("life cycle", "backfilled"),
         "begin_heap": ("begin times", "heap"),
     },
+    "engine": {
+        **{name: ("job table", name) for name in ("arrays", "last_id", "_shown", "_order")},
+        "_node_reasons": ("node reasons", "reasons"),
+    },
 }  # fmt: skip
-"""The same up to schema 13."""
+"""The same up to schema 14: what is there is moved."""
 
 
 def check(schema: object) -> int:
@@ -162,9 +168,9 @@ def lead_parts_over(parts: dict[str, dict[str, Any]], now: int, schema: int) -> 
         parts.setdefault("completing", {})
     if schema < 6:
         parts["completing"].pop("_left", None)  # always empty: no process took time to die
-    if schema < 14:
-        for name in ("holders", "waiting", "life cycle", "begin times"):
-            parts[name] = {}
+    if schema < 15:
+        for name in ("holders", "waiting", "life cycle", "begin times", "job table", "node reasons"):
+            parts.setdefault(name, {})
         _move(parts, _MOVED_LATER)
     for part, name in (("reservations", "_rounds"), ("controller", "period_wanted"), ("recalculation", "wanted")):
         parts[part].pop(name, None)  # worked out anew

@@ -115,6 +115,6 @@ class _Client:
                 "user": self.person.name,
                 "cluster": "tux",
                 "slurm_version": self.cluster.release,
-                "operator": self.cluster.engine.is_operator(self.person),
+                "operator": self.cluster.engine.database.is_operator(self.person),
             }
         return self.cluster.call(name, self.person, arguments)

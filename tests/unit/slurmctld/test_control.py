@@ -411,7 +411,7 @@ def test_a_partition_refuses_before_anything_else_is_looked_at(cluster: Engine) 
     asked = {"name": "j", "script": "#!/bin/sh\ntrue\n", "work_dir": "/tmp", "time_limit": 5, "time_min": 9}
     assert refused(cluster, "submit", ROOT, job=asked).startswith("Invalid time-min")
     name = cluster.controller.state.cluster.partitions[0].name
-    last = cluster.last_id
+    last = cluster.job_table.last_id
     do(cluster, "update_partition", partition={"name": name, "state_up": "DRAIN"})
     assert refused(cluster, "submit", ALICE, job=asked) == "Required partition not available (inactive or drain)"
-    assert cluster.last_id == last
+    assert cluster.job_table.last_id == last

@@ -11,6 +11,7 @@ from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.base.live_job import task_list
 from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.fields.last_sched_eval import last_cycle
 from slurmsim.slurmctld.history.journal import Journal
 from slurmsim.slurmctld.server.start import make_engine, new_header, replay
 
@@ -108,7 +109,7 @@ def test_the_journal_gives_everything_back(tmp_path: Path) -> None:
             e.execute(START + at, call, arguments, ALICE)
         except Refusal:
             who = (ROOT.uid, ROOT.name)
-            call, arguments = "last_id", {"id": e.last_id}  # the id it took is gone for ever
+            call, arguments = "last_id", {"id": e.job_table.last_id}  # the id it took is gone for ever
         journal.append([START + at, call, *who, arguments])
     journal.close()
     again = engine()
@@ -153,7 +154,7 @@ def test_tasks_cancelled_before_they_were_split_off_leave_neither_records_nor_id
     e.execute(START + 5, "kill", {"job_id": "1_[2,4]"}, ALICE)
     (row,) = table(e, 6)
     assert (row["job_id"], row["array_task_str"], row["job_state"]) == (1, "1,3,5-6", "PENDING")
-    assert e.last_id == 1
+    assert e.job_table.last_id == 1
     with pytest.raises(Refusal):
         e.execute(START + 7, "kill", {"job_id": "1_2"}, ALICE)
 
@@ -194,7 +195,7 @@ def test_a_rejected_job_is_there_again_after_a_restart() -> None:
     again = engine()
     replay(again, [(1, [START, "submit", ALICE.uid, ALICE.name, asked])])
     assert table(again, 1) == table(e, 1)
-    assert again.last_id == e.last_id
+    assert again.job_table.last_id == e.job_table.last_id
 
 
 def test_what_is_left_of_an_array_counts_the_nodes_of_the_task_that_started() -> None:
@@ -210,7 +211,7 @@ def test_backfill_has_its_first_cycle_though_nobody_came() -> None:
     """Nodes register while slurmctld comes up, which is a change: cycles count from its start on."""
     e = engine()
     e.execute(START + 37, "submit", job(), ALICE)
-    assert e.last_cycle == START + 30
+    assert last_cycle(e.controller) == START + 30
 
 
 def test_a_refusal_that_used_an_id_up_is_news_to_backfill() -> None:
@@ -218,9 +219,9 @@ def test_a_refusal_that_used_an_id_up_is_news_to_backfill() -> None:
     e = engine()
     with pytest.raises(Refusal):
         e.execute(START + 45, "submit", job(exc_nodes="n[1-2]"), ALICE)
-    assert e.last_id == 1
+    assert e.job_table.last_id == 1
     e.execute(START + 77, "submit", job(), ALICE)
-    assert e.last_cycle == START + 60
+    assert last_cycle(e.controller) == START + 60
 
 
 def test_an_array_is_not_eligible_before_a_pass_has_asked() -> None:

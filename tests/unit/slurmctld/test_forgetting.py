@@ -56,15 +56,15 @@ def test_tasks_are_forgotten_each_for_itself_and_that_with_the_id_of_the_array_l
     assert {live.array.id for live in e.jobs.values() if live.array is not None} == {slow}
     e.network.advance(START + 1400)
     assert [(live.task, live.over) for live in e.jobs.values()] == [(9, False)]  # the first ended long ago
-    array = e.arrays[slow]
+    array = e.job_table.arrays[slow]
     assert (list(array.tasks), array.gone) == ([9], 2)
     assert told(e, "jobs", job_id=str(slow), fields=["array_task_id"])["columns"] == {"array_task_id": [9]}
     with pytest.raises(Refusal):
         told(e, "jobs", job_id=f"{slow}_7", fields=["array_task_id"])
     e.network.advance(START + 2400)  # at one go
     assert not e.jobs
-    assert not e.arrays
-    assert not e._shown
+    assert not e.job_table.arrays
+    assert not e.job_table._shown
 
 
 def test_who_has_the_id_of_the_array_stays_while_another_task_is_there() -> None:
@@ -76,7 +76,7 @@ def test_who_has_the_id_of_the_array_stays_while_another_task_is_there() -> None
     kept = [(live.task, live.own_id == array, live.over) for live in e.jobs.values()]
     assert kept == [(0, False, False), (1, True, True)]  # the last to start has the array's id
     e.network.advance(START + 2400)
-    assert not e.jobs and not e.arrays
+    assert not e.jobs and not e.job_table.arrays
 
 
 def test_tasks_that_were_cancelled_before_they_ever_ran_go_as_well() -> None:
@@ -88,7 +88,7 @@ def test_tasks_that_were_cancelled_before_they_ever_ran_go_as_well() -> None:
     assert {live.task for live in e.jobs.values()} >= {0, 1, 5, 6, 8, 9}
     e.execute(e.now, "kill", {"job_id": str(array)}, ALICE)
     e.network.advance(START + 1000)
-    assert not e.jobs and not e.arrays and not e._shown
+    assert not e.jobs and not e.job_table.arrays and not e.job_table._shown
 
 
 def test_a_job_that_is_requeued_after_its_end_stays() -> None:
@@ -177,7 +177,8 @@ def test_nothing_of_jobs_that_are_over_stays() -> None:
     e.network.advance(e.now + 3600)
     kept = core.eligibility
     left = {
-        "jobs": e.jobs, "arrays": e.arrays, "shown": e._shown, "live": e.network.live, "first": e.storage._first,
+        "jobs": e.jobs, "arrays": e.job_table.arrays, "shown": e.job_table._shown, "live": e.network.live,
+        "first": e.storage._first,
         "ended": kept._ended, "dependents": kept.dependents, "singletons": kept._singletons, "terms": kept._terms,
         "arrays of the core": kept.arrays.by_id, "events": core.state.events, "behaviour": e.network.behaviour,
         "earlier": e.storage.earlier,

@@ -46,6 +46,6 @@ def node_action(cluster: LiveCluster, arguments: dict[str, Any], person: Person)
     else:
         raise Refusal(f"no such action: {action}")
     for name in names:
-        cluster._node_reasons[table.index[name]] = told
+        cluster.node_reasons.reasons[table.index[name]] = told
     cluster.network.tell(cluster.now, [fact])
     return {}

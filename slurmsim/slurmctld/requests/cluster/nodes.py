@@ -54,13 +54,13 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argum
 
 def administrators_only(cluster: LiveCluster, person: Person) -> None:
     """Refuse all other users."""
-    if not cluster.is_administrator(person):
+    if not cluster.database.is_administrator(person):
         raise Refusal(BAD_USER)
 
 
 def operators_only(cluster: LiveCluster, person: Person) -> None:
     """Refuse all other users but administrators."""
-    if not cluster.is_operator(person):
+    if not cluster.database.is_operator(person):
         raise Refusal(BAD_USER)
 
 
@@ -122,7 +122,7 @@ class _Nodes:
         """Keep what is told of a node and no decision depends on."""
         i = self.cluster.controller.state.table.index[name]
         if arguments.get("reason") is not None:
-            self.cluster.set_reason(i, str(arguments["reason"]) or None, person.uid)
+            self.cluster.node_reasons.note(i, str(arguments["reason"]) or None, self.cluster.now, person.uid)
         kept = self.cluster.node_texts.setdefault(i, {})
         for field in _TEXTS:
             if field in hosts:
@@ -162,7 +162,7 @@ class _Nodes:
     def _forget_reason(self, i: int) -> None:
         states, bit = self.cluster.controller.node_states, 1 << i
         if not (states.down | states.drained | states.failing) & bit:
-            self.cluster.set_reason(i, None, 0)
+            self.cluster.node_reasons.note(i, None, self.cluster.now, 0)
 
     def _alter(self, arguments: Arguments, names: tuple[str, ...]) -> AlterNodes | None:
         weight, features, gres = arguments.get("weight"), arguments.get("features"), arguments.get("gres")
@@ -248,9 +248,9 @@ class _Nodes:
         for name in names:
             i = index[name]
             if reason:
-                self.cluster.set_reason(i, str(reason), person.uid)
-            elif asap and not self.cluster.node_reason(i)[0]:
-                self.cluster.set_reason(i, "Reboot ASAP", person.uid)
+                self.cluster.node_reasons.note(i, str(reason), self.cluster.now, person.uid)
+            elif asap and not self.cluster.node_reasons.of(i)[0]:
+                self.cluster.node_reasons.note(i, "Reboot ASAP", self.cluster.now, person.uid)
             self.cluster.node_texts.setdefault(i, {})["next_state"] = arguments.get("next_state")
         self.cluster.network.tell(self.cluster.now, [NodesReboot(names, asap, str(reason or ""))])
         return {}

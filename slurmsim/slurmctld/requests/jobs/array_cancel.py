@@ -33,16 +33,16 @@ def take_out(cluster: LiveCluster, named: Sequence[LiveJob], whole: bool) -> Non
             live.take_id(array.id)
             if live is not kept:
                 del array.tasks[live.task]
-                cluster.drop(live)
+                _drop(cluster, live)
         if kept is None:
             continue
         kept.order = array.order
         if len(going) == 1:  # the record of one task is the task's once it ends
-            cluster.keep(kept)
+            cluster.job_table.keep(kept)
             continue
         kept.record_of = tuple(going)
         kept.core.planned_nodes = last_planned(live.core for live in going)
-        cluster.keep(kept)
+        cluster.job_table.keep(kept)
         if whole:
             array.tasks |= {live.task: kept for live in going if live.task is not None}
         else:
@@ -65,6 +65,13 @@ def is_of_another(cluster: LiveCluster, text: str, person: Person) -> bool:
     Who may cancel is asked of the record with that id; that it is no array's own is found out later.
     """
     base, underscore, _ = text.partition("_")
-    named = cluster.find(base) if underscore else []
+    named = cluster.job_table.find(base) if underscore else []
     theirs = any(live.array is not None and live.person.uid != person.uid for live in named)
-    return theirs and not cluster.is_operator(person)
+    return theirs and not cluster.database.is_operator(person)
+
+
+def _drop(cluster: LiveCluster, live: LiveJob) -> None:
+    """Drop a task that never had a record of its own; no client will see it again."""
+    del cluster.jobs[live.core.id]
+    cluster.network.live.pop(live.core.id, None)
+    cluster.storage.dropped(live)

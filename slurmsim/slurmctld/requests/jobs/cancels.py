@@ -40,7 +40,7 @@ def _kill(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> di
         return _cancel(cluster, arguments, person)
     except Refusal:
         if arguments.get("step") is None:
-            cluster.asked_for_jobs()
+            cluster.network.asked_for_jobs()
         raise
 
 
@@ -50,7 +50,7 @@ def _cancel(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> 
     What waits hears none: for slurmctld it is on its way to a state in which it could.
     """
     name, step = str(arguments["job_id"]), arguments.get("step")
-    found = het_jobs.whole(cluster, cluster.find(name))
+    found = het_jobs.whole(cluster.job_table, cluster.job_table.find(name))
     number = arguments.get("signal")
     signalled = number not in (None, signal.SIGKILL) or bool(arguments.get("batch"))
     alive = _check(cluster, arguments, person, found, signalled)
@@ -87,7 +87,7 @@ def _check(
         raise Refusal(INVALID_JOB, 2017)
     if not alive and arguments.get("ctld"):
         raise Refusal(OVER, 2021)  # of any user: slurmctld filters before it checks rights
-    if any(person.uid != live.person.uid for live in found) and not cluster.is_operator(person):
+    if any(person.uid != live.person.uid for live in found) and not cluster.database.is_operator(person):
         raise Refusal(DENIED, 2002) if step is None else Refusal("Invalid user id", 2010)
     if step is None and array_cancel.is_unheard(cluster, name, found[0]):
         raise Refusal(INVALID_JOB, 2017)

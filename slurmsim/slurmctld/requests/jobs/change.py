@@ -56,7 +56,7 @@ class Update:
         self.live = record.first
         self.core: Job = record.first.core
         self.asked = {key: value for key, value in job.items() if value is not None}
-        self.operator = cluster.is_operator(person)
+        self.operator = cluster.database.is_operator(person)
         self.pending, self.runs = self.core.state == JobState.PENDING, self.core.state in _RAN
         self.new: dict[str, Any] = {}
         self.facts: list[Callable[[int], Fact]] = []

@@ -12,6 +12,7 @@ from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.live_job import LiveJob, Row
+from slurmsim.slurmctld.base.simulated import behaviour_of
 from slurmsim.slurmctld.fields.job_fields import tres_given
 from slurmsim.slurmctld.requests.jobs.change import NOT_SUPPORTED
 from slurmsim.slurmctld.requests.jobs.holds import hold_record
@@ -50,7 +51,7 @@ class _Jobs:
         self.cluster = cluster
 
     def _operator(self, person: Person) -> bool:
-        return self.cluster.is_operator(person)
+        return self.cluster.database.is_operator(person)
 
     def _tell(self, *facts: Any) -> None:
         self.cluster.network.tell(self.cluster.now, facts)
@@ -85,7 +86,7 @@ class _Jobs:
 
     def update_step(self, arguments: Arguments, person: Person) -> Arguments:
         """Refuse ``scontrol update stepid``: steps' limits are not kept."""
-        found = self.cluster.find(str(arguments.get("job_id")))
+        found = self.cluster.job_table.find(str(arguments.get("job_id")))
         if not found:
             raise Refusal(INVALID_JOB, 2017)
         if person.uid != found[0].person.uid and not self._operator(person):
@@ -99,7 +100,7 @@ class _Jobs:
         job_id, stop = str(arguments["job_id"]), arguments["op"] == "suspend"
         unreadable = Refusal("Unexpected message received")  # the command cannot read what slurmctld says
         if since(self.cluster.release, "owners_suspend"):
-            found = self.cluster.find(job_id.partition("_")[0])
+            found = self.cluster.job_table.find(job_id.partition("_")[0])
             if not found:
                 raise unreadable
             if person.uid != found[0].person.uid and not self._operator(person):
@@ -112,7 +113,7 @@ class _Jobs:
                 raise unreadable from None
             if not self._operator(person):
                 raise Refusal(DENIED, 2002)
-        if not named.records and not self.cluster.find(job_id.partition("_")[0]):
+        if not named.records and not self.cluster.job_table.find(job_id.partition("_")[0]):
             raise unreadable
         if named.part_of_het_job:
             raise Refusal(*het_jobs.NOT_WHOLE)
@@ -170,7 +171,7 @@ class _Jobs:
         left = tres_given(Row(live), self.cluster)  # only epilogs take it away, and there is none
         sub = replace(before.sub, begin=self.cluster.now + AGAIN_S, hold=False, account=before.account, qos=before.qos)
         network.entering[before.id] = live
-        network.behaviour[before.id] = copy(self.cluster.behaviour_of(live.asked, live.task))
+        network.behaviour[before.id] = copy(behaviour_of(self.cluster, live.asked, live.task))
         already = len(network.refused)
         self._tell(Submit(sub, again=True, had=live.core.priority))
         network.entering.pop(before.id, None)
@@ -202,7 +203,7 @@ class _Jobs:
 
     def notify(self, arguments: Arguments, person: Person) -> Arguments:
         """Send a message to the job's terminal; a batch job has only its error file."""
-        found = self.cluster.find(str(arguments["job_id"]))
+        found = self.cluster.job_table.find(str(arguments["job_id"]))
         if not found:
             raise Refusal(INVALID_JOB, 2017)
         live = found[0]
@@ -216,7 +217,7 @@ class _Jobs:
 
     def ready(self, arguments: Arguments, person: Person) -> Arguments:
         """Whether a job's nodes are up."""
-        found = self.cluster.find(str(arguments["job_id"]))
+        found = self.cluster.job_table.find(str(arguments["job_id"]))
         if not found:
             raise Refusal(INVALID_JOB, 2017)
         if found[0].over:
@@ -229,7 +230,7 @@ class _Jobs:
 
     def script(self, arguments: Arguments, person: Person) -> Arguments:
         """Return the script of a batch job, for its owner and operators."""
-        found = self.cluster.find(str(arguments["job_id"]))
+        found = self.cluster.job_table.find(str(arguments["job_id"]))
         if not found:
             raise Refusal(INVALID_JOB, 2017)
         live = found[0]

@@ -80,7 +80,7 @@ class Crontabs:
                 self._undo(made)
                 *notes, text = refusal.text.split("\n")
                 return {"refused": text, "notes": "\n".join(notes) or None, "lines": lines}
-            live = cluster.shown(job_id)
+            live = cluster.job_table.shown(job_id)
             assert live is not None
             made.append(live)
         cluster.crontabs[owner.uid] = str(arguments["crontab"])

@@ -7,6 +7,7 @@ from slurmsim.protocol import DENIED, Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.live_cluster import LiveCluster
 from slurmsim.slurmctld.base.people import Person
+from slurmsim.slurmctld.fields.last_sched_eval import looks
 from slurmsim.slurmctld.requests.jobs.change import BAD_USER
 from slurmsim.slurmctld.requests.jobs.ids import Record
 from slurmsim.slurmctld.requests.jobs.limits import reasons_go
@@ -18,7 +19,7 @@ def hold_record(cluster: LiveCluster, record: Record, kind: str, person: Person)
     """Hold or release one record by a priority of 0 or infinity (_update_job, 22.05). Raises Refusal."""
     live = record.first
     check_changeable(live)
-    operator = cluster.is_operator(person)
+    operator = cluster.database.is_operator(person)
     stranger = person.uid != live.person.uid and not operator
     if stranger and since(cluster.release, "owner_asked_first"):
         raise Refusal(BAD_USER)
@@ -35,7 +36,7 @@ def hold_record(cluster: LiveCluster, record: Record, kind: str, person: Person)
         fact = Release if operator or is_held(core.reason) else RankAnew
         for one in record.jobs:
             if is_held(one.core.reason):
-                one.entered_after = cluster.looks
+                one.entered_after = looks(cluster.controller)
         cluster.network.tell(cluster.now, [fact(one.core.id) for one in record.jobs])
         reasons_go(cluster, record.jobs)
         return

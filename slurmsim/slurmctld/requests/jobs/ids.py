@@ -55,19 +55,19 @@ def records_of(cluster: LiveCluster, text: str, *, split: bool) -> Named:
     With `split` tasks that are named apart from others leave the array's record; without, that record is meant.
     """
     if "+" in text:
-        live = het_jobs.component(cluster, text)
+        live = het_jobs.component(cluster.job_table, text)
         if live is None:
             raise Refusal(INVALID_JOB, 2017)
         return Named([Record([live])])
     base, underscore, tasks = text.partition("_")
     number = job_number(base)
-    array = cluster.arrays.get(number)
+    array = cluster.job_table.arrays.get(number)
     if not underscore or tasks == "*":
         if array is None:
-            found = cluster.find(base)
+            found = cluster.job_table.find(base)
             if not found or underscore:
                 raise Refusal(INVALID_JOB, 2017)
-            return Named([Record([live]) for live in het_jobs.whole(cluster, found)])
+            return Named([Record([live]) for live in het_jobs.whole(cluster.job_table, found)])
         unsplit = array.unsplit()
         apart = sorted({t for t in array.tasks.values() if t.own_id is not None}, key=lambda t: t.order)
         return Named(([Record(unsplit)] if unsplit else []) + [Record([task]) for task in apart], number)
@@ -83,7 +83,7 @@ def records_of(cluster: LiveCluster, text: str, *, split: bool) -> Named:
 
 
 def _tasks(cluster: LiveCluster, number: int, wanted: Sequence[int], split: bool) -> Named:
-    array = cluster.arrays[number]
+    array = cluster.job_table.arrays[number]
     unsplit = array.unsplit()
     asked = set(wanted)
     mine = [task for task in unsplit if task.task in asked]
@@ -93,7 +93,7 @@ def _tasks(cluster: LiveCluster, number: int, wanted: Sequence[int], split: bool
         wanted = sorted(asked - {task.task for task in unsplit})
     else:
         for task in mine:  # also where what is asked will be refused
-            cluster.split(task)
+            cluster.job_table.split(task)
             cluster.controller.eligibility.arrays.split(task.core)
         if mine:
             cluster.network.tell(cluster.now, [])  # a new record is news to backfill

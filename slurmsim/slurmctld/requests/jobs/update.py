@@ -397,7 +397,7 @@ def _dependency(u: Update) -> None:
     wanted = u.get("dependency")
     if wanted is not None:
         u.need_pending()
-        text = "" if wanted in ("", "0") else u.cluster.core_ids(wanted)
+        text = "" if wanted in ("", "0") else u.cluster.job_table.core_ids(wanted)
         u.facts.append(lambda core_id: SetDependency(core_id, text))
     begin = u.get("begin_time")
     if begin:
@@ -413,7 +413,7 @@ def _partition_takes(u: Update) -> None:
 
 def _the_rest(u: Update) -> None:
     if u.get("reboot") is not None:
-        if not u.cluster.is_administrator(u.person):
+        if not u.cluster.database.is_administrator(u.person):
             raise Refusal(DENIED, 2002)
         u.need_pending()
         u.set("reboot")

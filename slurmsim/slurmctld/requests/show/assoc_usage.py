@@ -109,7 +109,7 @@ def assoc_mgr(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person
     answer: Answer = {"users": [], "assoc": [], "qos": []}
     if not db.exists:
         return answer
-    private = _private(cluster) if not db.is_admin(person) else frozenset()
+    private = _private(cluster) if not db.is_operator(person) else frozenset()
     if "users" in flags:
         answer["users"] = [
             {**records.user(db, name), "uid": cluster.people.by_name(name).uid} for name in sorted(db.users)

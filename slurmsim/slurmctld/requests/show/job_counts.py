@@ -34,7 +34,7 @@ def count(cluster: LiveCluster) -> Arguments:
     masks: dict[tuple[str, str], int] = {}
     sizes: dict[str, list[int]] = {}
     gpus = any(name.startswith("gres/gpu") for name in cluster.controller.state.billing.names)
-    for row in cluster.rows():
+    for row in cluster.job_table.rows():
         core = row.core
         state = core.state
         waiting = state == JobState.PENDING

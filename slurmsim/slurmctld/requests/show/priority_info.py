@@ -49,10 +49,10 @@ def factors(cluster: LiveCluster, person: Person) -> Answer:
         return answer
     answer["weights"] = {name: int(option(_CONFIGURED[name]) or 0) for name in _WEIGHTS}
     answer["tres_weights"] = cluster.spec.options.get("PriorityWeightTRES") or None
-    own_only = "jobs" in _private(cluster) and not cluster.database.is_admin(person)
+    own_only = "jobs" in _private(cluster) and not cluster.database.is_operator(person)
     start, period = cluster.network.start_time, plugin.period_s
     calculated = cluster.now - (cluster.now - start) % period if period else start  # shown as of the last calculation
-    for row in cluster.rows():
+    for row in cluster.job_table.rows():
         live = row.job
         core = live.core
         running = plugin.running_too and core.state == JobState.RUNNING
@@ -114,7 +114,7 @@ def shares(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -
     if tree is None:
         return answer
     users, accounts = (_folded(arguments.get(key)) for key in ("users", "accounts"))
-    own_only = "usage" in _private(cluster) and not cluster.database.is_admin(person)
+    own_only = "usage" in _private(cluster) and not cluster.database.is_operator(person)
     owed = _owed(cluster, tree)
     names = [*TRES_ORDER, *(n for n in controller.state.billing.names if n not in TRES_ORDER)]
     answer["tres"] = names

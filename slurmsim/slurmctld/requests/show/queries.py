@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.core.records.partition import Partition
 from slurmsim.numerals import is_number
 from slurmsim.protocol import INVALID_JOB, Refusal, alike
 from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.fields.job_fields import FIELDS as JOB_FIELDS
+from slurmsim.slurmctld.fields.last_sched_eval import last_cycle
 from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS, is_future, is_hidden_cloud
 from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS
 
@@ -39,23 +41,23 @@ class _Queries:
 
     def jobs(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """Columns of the asked fields; with ``job_id`` one job (all rows of its array)."""
-        rows = list(self.cluster.rows())
+        rows = list(self.cluster.job_table.rows())
         if arguments.get("job_id") is not None:
-            found = het_jobs.whole(self.cluster, self.cluster.find(str(arguments["job_id"])))
+            found = het_jobs.whole(self.cluster.job_table, self.cluster.job_table.find(str(arguments["job_id"])))
             wanted = {id(live) for live in found}
             rows = [row for row in rows if id(row.job) in wanted]
             if not rows:
                 raise Refusal(INVALID_JOB)
             if rows[0].core.sub.het is None:
                 rows.sort(key=lambda row: (not row.tasks, -row.job.order))  # an array's own record, the newest task …
-        elif not arguments.get("show_all", True) and not self.cluster.is_operator(person):
-            seen = {p.index for p in self.cluster.controller.state.partitions if self.cluster.visible(p, person)}
+        elif not arguments.get("show_all", True) and not self.cluster.database.is_operator(person):
+            seen = {p.index for p in self.cluster.controller.state.partitions if _visible(self.cluster, p, person)}
             rows = [row for row in rows if any(p.index in seen for p in row.core.partitions)]
         if arguments.get("late"):
             rows = self._told(rows, arguments)
         if arguments.get("user_id") is not None:
             rows = [row for row in rows if row.job.person.uid == arguments["user_id"]]
-        return self._table(JOB_FIELDS, rows, arguments) | {"last_backfill": self.cluster.last_cycle}
+        return self._table(JOB_FIELDS, rows, arguments) | {"last_backfill": last_cycle(self.cluster.controller)}
 
     def _told(self, rows: list[Row], arguments: dict[str, Any]) -> list[Row]:
         """Those submitted a while ago: who is behind knows no others. Raises Refusal where one was named."""
@@ -69,19 +71,19 @@ class _Queries:
         """All nodes but those that are put away or hidden; without ``show_all`` none of hidden partitions either."""
         cluster, state = self.cluster, self.cluster.controller.state
         rows = [i for i in range(state.table.n) if not is_future(cluster, i) and not is_hidden_cloud(cluster, i)]
-        if not arguments.get("show_all", True) and not cluster.is_operator(person):
+        if not arguments.get("show_all", True) and not cluster.database.is_operator(person):
             there = [p for p in state.partitions if p.index not in state.cluster.gone]
-            hidden = [p.mask for p in there if not cluster.visible(p, person)]
-            seen = [p.mask for p in there if cluster.visible(p, person)]
+            hidden = [p.mask for p in there if not _visible(cluster, p, person)]
+            seen = [p.mask for p in there if _visible(cluster, p, person)]
             # a node of no partition is hidden by none
             rows = [i for i in rows if any(mask >> i & 1 for mask in seen) or not any(m >> i & 1 for m in hidden)]
         return self._table(NODE_FIELDS, rows, arguments)
 
     def partitions(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         cluster, state = self.cluster, self.cluster.controller.state
-        free = bool(arguments.get("show_all")) or cluster.is_operator(person)
+        free = bool(arguments.get("show_all")) or cluster.database.is_operator(person)
         there = [p for p in state.partitions if p.index not in state.cluster.gone]
-        return self._table(PARTITION_FIELDS, [p for p in there if free or cluster.visible(p, person)], arguments)
+        return self._table(PARTITION_FIELDS, [p for p in there if free or _visible(cluster, p, person)], arguments)
 
     def users(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """Return the ids of users by name, and their homes; None for unknown users."""
@@ -112,7 +114,7 @@ class _Queries:
         return {
             "now": self.cluster.now, "cluster": self.cluster.spec.name, "user": person.name, "uid": person.uid,
             "slurm_version": self.cluster.release, "version": self.cluster.version, "host": self.cluster.conf.host,
-            "operator": self.cluster.is_operator(person), "accounting": self.cluster.database.exists,
+            "operator": self.cluster.database.is_operator(person), "accounting": self.cluster.database.exists,
         }  # fmt: skip
 
     def _table(
@@ -135,3 +137,12 @@ def _taken_out(columns: dict[str, list[Any]]) -> dict[str, Any]:
     for name in found:
         del columns[name]
     return found
+
+
+def _visible(cluster: LiveCluster, partition: Partition, person: Person) -> bool:
+    """Return True if `person` sees the partition without asking for all."""
+    allowed = partition.spec.allow_groups
+    hidden = cluster.partition_texts.get(partition.name, {}).get("hidden")
+    if hidden is None:
+        hidden = cluster.conf.partition(partition.name, "hidden").upper() == "YES"
+    return not hidden and (not allowed or person.group in allowed)

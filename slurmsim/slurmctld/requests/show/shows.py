@@ -61,7 +61,7 @@ class _Shows:
         cluster, conf = self.cluster, self.cluster.conf
         folder = conf.scalar("ClusterName") and "/etc/slurm/slurm.conf"
         facts: dict[str, Any] = {
-            "BOOT_TIME": cluster.network.start_time, "NEXT_JOB_ID": cluster.last_id + 1,
+            "BOOT_TIME": cluster.network.start_time, "NEXT_JOB_ID": cluster.job_table.last_id + 1,
             "MaxNodeCount": cluster.controller.state.table.n, "ClusterName": cluster.spec.name,
             "SLURM_CONF": folder or "/etc/slurm/slurm.conf", "SLURM_VERSION": cluster.version,
             "SlurmctldHost[0]": conf.hosts[0] if conf.hosts else "localhost",
@@ -77,7 +77,7 @@ class _Shows:
 
     def set_debug(self, arguments: Arguments, person: Person) -> Arguments:
         """There are no logs of levels."""
-        if not self.cluster.is_administrator(person):
+        if not self.cluster.database.is_administrator(person):
             raise Refusal("Permission denied")
         if arguments.get("sched_log") is not None and not self.cluster.conf.scalar("SlurmSchedLogFile"):
             raise Refusal("Requested operation is presently disabled")

@@ -43,7 +43,7 @@ class Statistics:
         return {"statistics": lambda arguments, person: self._answer(), "reset_statistics": self._asked_to_reset}
 
     def _asked_to_reset(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        if not self.cluster.database.is_admin(person):
+        if not self.cluster.database.is_operator(person):
             raise Refusal(DENIED, 2002)
         self.reset()
         return {}

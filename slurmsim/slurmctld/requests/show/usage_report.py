@@ -78,7 +78,7 @@ def _sums(cluster: LiveCluster, start: int, end: int) -> Iterator[Sum]:
     )
     for account, user, tres, seconds, waiting in alike:
         yield account, user, _held(loads(tres)), seconds, waiting
-    living = (record for row in cluster.rows() for record in cluster.storage.runs(row))
+    living = (record for row in cluster.job_table.rows() for record in cluster.storage.runs(row))
     for row in chain(store.waiting(), living):
         seconds = _overlap(row.start, row.end or cluster.now, start, end) if row.start else 0
         waits = _overlap(row.eligible, row.start or row.end or cluster.now, start, end) if row.eligible else 0

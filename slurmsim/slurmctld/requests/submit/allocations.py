@@ -17,6 +17,7 @@ from slurmsim.releases import row
 from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.people import Person
+from slurmsim.slurmctld.processes.real_jobs import working_cluster
 from slurmsim.slurmctld.processes.script_ends import name_signal
 from slurmsim.slurmctld.processes.steps import ALREADY_DONE, PENDING, one
 from slurmsim.states import JobState, Reason
@@ -144,7 +145,7 @@ def cancel(cluster: LiveCluster, live: LiveJob, by: int) -> None:
     """Cancel one job; a pending one keeps the reason it waited for."""
     core = live.core
     reason, waited = core.reason, core.state == JobState.PENDING
-    whole = [part for part in het_jobs.whole(cluster, [live]) if not part.over]
+    whole = [part for part in het_jobs.whole(cluster.job_table, [live]) if not part.over]
     for part in whole:
         part.cancelled_by = by
     cluster.network.tell(cluster.now, [Cancel(part.core.id) for part in whole])
@@ -165,7 +166,7 @@ def allocation(cluster: LiveCluster, arguments: Mapping[str, Any], person: Perso
 def _own(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> LiveJob:
     """Return the job a request is about, if it is that user's or one of an operator's wards. Raises Refusal."""
     live = one(cluster, arguments["job_id"])
-    if person.uid != live.person.uid and not cluster.is_operator(person):
+    if person.uid != live.person.uid and not cluster.database.is_operator(person):
         raise Refusal(DENIED, 2002)
     return live
 
@@ -181,7 +182,7 @@ def facts(cluster: LiveCluster, live: LiveJob) -> dict[str, Any]:
 
 def _component(cluster: LiveCluster, leader: int, offset: int) -> dict[str, Any]:
     """One component's allocation, or that it has none any more."""
-    part = cluster.shown(leader + offset)
+    part = cluster.job_table.shown(leader + offset)
     if part is None or part.over or part.core.alloc is None:
         return {"job_id": leader + offset, "offset": offset, "over": True}
     return {**_of_one(cluster, part), "offset": offset}
@@ -202,7 +203,7 @@ def _of_one(cluster: LiveCluster, live: LiveJob) -> dict[str, Any]:
         "num_tasks": core.sub.request.n_tasks or None, "cpus_per_task": live.asked.get("cpus_per_task"),
         "ntasks_per_node": core.sub.request.tasks_per_node or None, "user": live.person.name, "uid": live.person.uid,
         "gid": live.person.gid, "group": live.person.group, "cluster": cluster.spec.name,
-        "conf": cluster.conf_path, "working_cluster": cluster.working_cluster, "restarts": core.restarts,
+        "conf": cluster.conf_path, "working_cluster": working_cluster(cluster), "restarts": core.restarts,
         "start_time": core.start_time, "end_time": core.end_limit, "licenses": live.asked.get("licenses"),
         "gpus": state.gres_per_node(alloc) or None, "batch": bool(live.asked.get("script")),
         "kill_wait": int(cluster.spec.option("KillWait")), "release": cluster.release,
@@ -226,7 +227,7 @@ def wait_allocation(cluster: LiveCluster, arguments: Mapping[str, Any], person: 
 
 def wait_over(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Wait until a job, or every task of an array, is over. Raises Refusal for an unknown job."""
-    found = cluster.find(str(arguments["job_id"]))
+    found = cluster.job_table.find(str(arguments["job_id"]))
     if not found:
         raise Refusal(INVALID_JOB, 2017)
     left = [live.core.id for live in found if not live.over]
@@ -238,7 +239,7 @@ def wait_mail(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person
     live = _own(cluster, arguments, person)
     after, step = int(arguments["after"]), arguments.get("step_id")
     mine = [m for m in live.mail[after:] if m["step"] is None or m["step"] == step]
-    looked_at = [live] if step is not None else het_jobs.whole(cluster, [live])
+    looked_at = [live] if step is not None else het_jobs.whole(cluster.job_table, [live])
     # a job that is pending again was requeued, which is an end to its sruns, too
     first = next((part for part in looked_at if part.over or part.core.state == JobState.PENDING), None)
     gone = first is not None

@@ -68,9 +68,9 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
     if not get("allocate"):
         check_gres(cluster, asked)  # sbatch looks at them before it asks
     nice = int(get("nice") or 0)
-    if nice < 0 and not cluster.is_operator(person):
+    if nice < 0 and not cluster.database.is_operator(person):
         raise SubmitError(BAD_NICE)
-    if get("reboot") and not cluster.is_administrator(person):
+    if get("reboot") and not cluster.database.is_administrator(person):
         raise SubmitError(DENIED)
     if get("expedited_requeue") and "enable_expedited_requeue" not in cluster.spec.scheduler_parameters:
         raise SubmitError(NOT_SUPPORTED)

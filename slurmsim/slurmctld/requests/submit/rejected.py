@@ -24,7 +24,7 @@ def keep_rejected(
     controller = cluster.controller
     try:
         sub = submission(shown, asked, person.name, cluster.now, bool(cluster.spec.option("JobRequeue")))
-        dependency, sub.dependency = cluster.core_ids(sub.dependency), ""
+        dependency, sub.dependency = cluster.job_table.core_ids(sub.dependency), ""
         sub.request = replace(sub.request, exclude=(), node_list=(), constraint="")
         try:
             partitions, requests = controller.state.cluster.compiled(sub)

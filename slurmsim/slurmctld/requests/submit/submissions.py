@@ -16,9 +16,11 @@ from slurmsim.slurmctld.base.live_cluster import LiveCluster
 from slurmsim.slurmctld.base.live_job import TASK_BITS, Array, LiveJob
 from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.request_interning import Same
+from slurmsim.slurmctld.base.simulated import behaviour_of
 from slurmsim.slurmctld.base.submit_request import array_tasks, submission
 from slurmsim.slurmctld.database.accounting_storage import Storage
 from slurmsim.slurmctld.fields import likely_nodes
+from slurmsim.slurmctld.fields.last_sched_eval import looks
 from slurmsim.slurmctld.requests.show.statistics import Statistics
 from slurmsim.slurmctld.requests.submit import allocations, het_submission, size_limits
 from slurmsim.slurmctld.requests.submit.applications import add_profile, check_cap
@@ -75,13 +77,13 @@ class Submissions:
         """Submit the components of a heterogeneous job, one by one; a refusal cancels those before it."""
         cluster, size = self._cluster, len(asked)
         het_submission.check(cluster, asked, will_run=bool(arguments.get("will_run")))
-        leader = cluster.next_id()
+        leader = cluster.job_table.next_id()
         for offset, one in enumerate(het_submission.requests(asked)):
             try:
-                if cluster.next_id() != leader + offset:
+                if cluster.job_table.next_id() != leader + offset:
                     raise Refusal("Unable to create job record, try again")
                 self._submit(one, person, het=(leader, size))
-                live = cluster.shown(leader + offset)
+                live = cluster.job_table.shown(leader + offset)
                 if live is not None and one.get("allocate") and allocations.too_large(cluster, live.core):
                     self._give_up(leader + offset, 1)
                     raise Refusal(NOT_AVAILABLE)
@@ -97,7 +99,7 @@ class Submissions:
         cluster = self._cluster
         cluster.network.tell(cluster.now, [Cancel(leader + offset) for offset in range(count)])
         for offset in range(count):
-            live = cluster.shown(leader + offset)
+            live = cluster.job_table.shown(leader + offset)
             if live is not None:
                 live.core.exit_code = "1:0"
 
@@ -117,13 +119,13 @@ class Submissions:
         if cron is not None:
             asked = {**asked, **cron}
         check_cap(cluster, asked)
-        shown = cluster.next_id()
+        shown = cluster.job_table.next_id()
         try:
             size_limits.check(cluster, asked)
             check(cluster, asked, person)
             if will:
                 found = will_run(cluster, self._make(shown, asked, person)[0], shown)
-                cluster.use_up(shown)
+                _use_up(cluster, shown)
                 return found
             made: list[Made]
             if asked.get("array_inx"):
@@ -134,13 +136,13 @@ class Submissions:
             self._enter(shown, asked, person, made)
         except SubmitError as error:
             if takes_id(cluster, error, asked) and (cron is None or error.text == NOT_AVAILABLE):
-                cluster.use_up(shown)
+                _use_up(cluster, shown)
             if error.text == NOT_AVAILABLE and not will and not asked.get("allocate") and cron is None:
                 self._keep_rejected(shown, asked, person)
             raise Refusal("\n".join(lines(cluster, error, asked))) from None
         if het is not None or not asked.get("allocate"):
             return {"job_id": shown}
-        live = cluster.shown(shown)
+        live = cluster.job_table.shown(shown)
         assert live is not None
         return allocations.answer(cluster, live)
 
@@ -148,18 +150,18 @@ class Submissions:
         """From the journal: a refusal used an id up."""
         if person.uid != self._cluster.owner:
             raise Refusal(DENIED, 2002)
-        self._cluster.use_up(int(arguments["id"]))
+        _use_up(self._cluster, int(arguments["id"]))
         return {}
 
     def _keep_rejected(self, shown: int, asked: Mapping[str, Any], person: Person) -> None:
         cluster = self._cluster
-        live = keep_rejected(cluster, shown, asked, person, cluster.place)
+        live = keep_rejected(cluster, shown, asked, person, cluster.job_table.place)
         if live is not None:
-            cluster.take_place()
+            cluster.job_table.take_place()
             cluster.jobs[shown] = live
-            cluster.keep(live)
+            cluster.job_table.keep(live)
             if live.array is not None:
-                cluster.arrays[shown] = live.array
+                cluster.job_table.arrays[shown] = live.array
             cluster.controller.eligibility.rejected(live.core)
             cluster.last_end = cluster.now
             self._forgetting.over(shown, cluster.now)
@@ -170,13 +172,13 @@ class Submissions:
         sub = submission(core_id, asked, person.name, cluster.now, requeue)
         sub.request = cluster.controller.state.cluster.known_request(serving(cluster, sub.request, asked))
         add_profile(cluster, sub, asked)
-        if sub.priority and not cluster.is_operator(person):
+        if sub.priority and not cluster.database.is_operator(person):
             sub.priority = None  # it may be 0; others are not heard (validate_job_create_req)
         if not sub.partitions and default is not None:
             sub.partitions = (default.name,)  # whatever the default becomes later
         if sub.dependency:
-            sub.dependency = cluster.core_ids(sub.dependency)
-        return sub, cluster.behaviour_of(asked, core_id & (1 << TASK_BITS) - 1 if core_id >> 2 * TASK_BITS else None)
+            sub.dependency = cluster.job_table.core_ids(sub.dependency)
+        return sub, behaviour_of(cluster, asked, core_id & (1 << TASK_BITS) - 1 if core_id >> 2 * TASK_BITS else None)
 
     def _array(self, shown: int, asked: Mapping[str, Any], person: Person) -> list[Made]:
         tasks, throttle = array_tasks(asked["array_inx"], int(self._cluster.spec.option("MaxArraySize")))
@@ -191,19 +193,20 @@ class Submissions:
         """Tell the controller and keep the records; a refusal leaves nothing behind. Raises SubmitError."""
         cluster, network = self._cluster, self._cluster.network
         already = len(network.refused)
-        array = Array(shown, str(asked["array_inx"]), order=cluster.place) if made[0][2] is not None else None
+        array = Array(shown, str(asked["array_inx"]), order=cluster.job_table.place) if made[0][2] is not None else None
         for sub, behaviour, task in made:
-            live = LiveJob(asked, None if array is not None else shown, person, cluster.take_place(), array, task)
-            live.entered_after = cluster.looks
+            order = cluster.job_table.take_place()
+            live = LiveJob(asked, None if array is not None else shown, person, order, array, task)
+            live.entered_after = looks(cluster.controller)
             network.entering[sub.job_id] = live
             network.behaviour[sub.job_id] = behaviour
             if array is not None and task is not None:
                 array.tasks[task] = live
-        before, cluster.last_id = cluster.last_id, shown
+        before, cluster.job_table.last_id = cluster.job_table.last_id, shown
         network.tell(cluster.now, [Submit(sub) for sub, _, _ in made])
         if len(network.refused) > already:
-            if cluster.last_id == shown:  # else the job of a stream that came meanwhile has a later one
-                cluster.last_id = before
+            if cluster.job_table.last_id == shown:  # else the job of a stream that came meanwhile has a later one
+                cluster.job_table.last_id = before
             _, text = network.refused[already]
             del network.refused[already:]
             for sub, _, _ in made:
@@ -213,7 +216,7 @@ class Submissions:
             self._entered(sub.job_id)
         likely_nodes.guess(cluster.controller, [network.live[sub.job_id].core for sub, _, _ in made])
         if array is not None:
-            cluster.arrays[shown] = array
+            cluster.job_table.arrays[shown] = array
 
     def _entered(self, core_id: int) -> None:
         """Keep the record of a job that the controller has taken."""
@@ -222,7 +225,7 @@ class Submissions:
         live.core = network.core_of(core_id)
         cluster.jobs[core_id] = live
         if live.own_id is not None:
-            cluster.keep(live)
+            cluster.job_table.keep(live)
         network.live[core_id] = live
         self._storage.entered(live)
         self._statistics.submitted += 1
@@ -236,17 +239,23 @@ class Submissions:
         Its limit and run time are whole seconds, its request is as `submit` has it.
         """
         cluster, network = self._cluster, self._cluster.network
-        shown = cluster.next_id()
+        shown = cluster.job_table.next_id()
         asked = normalised_request(cluster, self._same.share(asked))
         sub, behaviour = self._make(shown, asked, person)
         sub.time_limit_s, behaviour.run_time = time_limit_s, run_time
-        live = LiveJob(asked, shown, person, cluster.take_place())
-        live.entered_after = cluster.looks
+        live = LiveJob(asked, shown, person, cluster.job_table.take_place())
+        live.entered_after = looks(cluster.controller)
         network.entering[shown], network.behaviour[shown] = live, behaviour
-        cluster.last_id = shown
+        cluster.job_table.last_id = shown
         return sub
 
     def finish(self, core_id: int) -> None:
         """Note that the controller took a job that `begin` made."""
         self._entered(core_id)
         likely_nodes.guess(self._cluster.controller, [self._cluster.jobs[core_id].core])
+
+
+def _use_up(cluster: LiveCluster, number: int) -> None:
+    """Use up an id for a job that does not stay; that its record was made is news to backfill all the same."""
+    cluster.job_table.last_id = number
+    cluster.network.asked_for_jobs()
