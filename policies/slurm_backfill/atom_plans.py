@@ -7,7 +7,7 @@ Of all others (`AtomPlans.knows`) `Search` does, beside the same plans.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from slurmsim.bitmap import Bitmap, runs
@@ -25,7 +25,7 @@ from slurmsim.policy import (
 )
 from slurmsim_policies.slurm_backfill.atom_space import AtomSpace, Nodes
 from slurmsim_policies.slurm_backfill.search import Found, Search
-from slurmsim_policies.slurm_backfill.walked_queue import Array, WalkedQueue, Watched
+from slurmsim_policies.slurm_backfill.walked_queue import WalkedQueue, Watched
 from slurmsim_policies.slurm_backfill.who_runs import WhoRuns
 
 Runs = Sequence[tuple[int, int]]
@@ -36,10 +36,6 @@ FEW_NODES = 500  # up to so many, each is an atom from the start where plans tak
 COMPILED = compiled("cycle")
 kernel = load("cycle")
 limits_kernel = load("limits")
-NO_COLUMN = array("q")
-ASKS, UNSEEN, SEEN, BARRED = kernel.ASKS, kernel.UNSEEN, kernel.SEEN, kernel.BARRED
-ALONE, REFUSED, FOREIGN = kernel.ALONE, kernel.REFUSED, kernel.FOREIGN
-UNLIMITED, UNKNOWN = kernel.UNLIMITED, kernel.UNKNOWN
 
 
 class Known:
@@ -135,7 +131,7 @@ class Known:
         """Return the number of a record's limits if it gets equal whole nodes without a choice; else that of none."""
         tests = limits.tests(record)
         if tests is None:
-            return int(UNLIMITED)
+            return int(kernel.UNLIMITED)
         number = self.tests.get(tests)
         if number is None:
             number = self.tests[tests] = len(self.tests)
@@ -237,9 +233,6 @@ class AtomPlans:
             cycle.asleep = self.nodes.make(whole.asleep)
         if reserved is not None:
             self._reserve(reserved)
-        self._queue: WalkedQueue | None = None
-        self._groups, self._planned = array("q"), array("q")
-        self._arrays: dict[Array, int] = {}
         self._searched: SlurmRecord | None = None  # the record the kernel has just searched for
         self._chosen: Bitmap = 0  # what the kernel has just chosen for a plan
 
@@ -254,6 +247,16 @@ class AtomPlans:
         for start, end, nodes in reserved.periods:
             periods.extend((start, end, self.nodes.make(nodes)))
         self.cycle.reserve(periods, reserved.effects, reserved.ends)
+
+    def walk(self, at: int, last: int) -> int:
+        """Let the kernel walk on; return where it ends."""
+        self._catch_up()  # what the kernel knows of who runs holds until something starts
+        self._chosen, self._searched = 0, None
+        return int(self.cycle.walk(at, last))
+
+    def searched(self, record: SlurmRecord) -> None:
+        """Take note that the kernel's walk ended with a search for `record`, which needs no second one."""
+        self._searched = record
 
     def _catch_up(self) -> None:
         """Tell the kernel the running jobs if they changed: by preemption, nodes that boot, or started components."""
@@ -332,88 +335,3 @@ class AtomPlans:
             return self.view.could_start(record, self.nodes.of(self.cycle.free_for(limit)))
         self._catch_up()
         return bool(self.cycle.could_start(self.known.shape(record), limit))
-
-    def watch(self, queue: WalkedQueue, n: int, planned: MutableMapping[int, int]) -> None:
-        """Walk the first `n` records of `queue` from now on; `planned` counts the plans of tasks by array."""
-        for (key, _, _), group in self._arrays.items():
-            planned[key] = self._planned[group]
-        self._arrays.clear()
-        self._queue, self._groups, more_flags = queue, NO_COLUMN, NO_COLUMN
-        if queue.tasks:
-            more_flags = self._group(queue, n)
-        self._planned = NO_COLUMN
-        if self._arrays:
-            self._planned = array("q", [planned.get(key, 0) for key, _, _ in self._arrays])
-        expected = queue.records[0].job.planned_start if n else None
-        self.cycle.watch(queue.columns, self._groups, more_flags, self._planned, -1 if expected is None else expected)
-
-    def _group(self, queue: WalkedQueue, n: int) -> array[int]:
-        """Give numbers to the arrays of the first `n` records; return the further flags of each record."""
-        known, arrays = queue.ones[:n], self._arrays
-        groups = [-1 if one.array is None else arrays.setdefault(one.array, len(arrays)) for one in known]
-        more = [0] * n
-        if len({key for key, _, _ in arrays}) < len(arrays):  # one is in several partitions
-            more = [ASKS if group >= 0 else 0 for group in groups]
-            groups = [-1] * n
-            arrays.clear()
-        for at, group in enumerate(groups if arrays else ()):
-            last = group >= 0 and (at + 1 == n or groups[at + 1] != group)
-            if last and self.view.throttled(queue.records[at]):
-                more[at] = ASKS  # with it those are planned that ``%N`` keeps out of the queue
-        self._groups = array("q", groups)
-        return array("q", more)
-
-    def at_task(self, at: int, planned: MutableMapping[int, int], rejected: Array | None) -> Array | None:
-        """Count the plans of the array in `planned`, as the walk ended at its task; return the array rejected last."""
-        group = self._group_of(at)
-        for key, number in self._arrays.items():
-            if number == group:
-                planned[key[0]] = self._planned[group]
-            if number == self.cycle.rejected:
-                rejected = key
-        return rejected
-
-    def task_done(self, at: int, planned: Mapping[int, int], rejected: Array | None) -> None:
-        """Tell the kernel how many plans the array of the task at `at` has now, and the array rejected last."""
-        group = self._group_of(at)
-        if group >= 0:
-            self._planned[group] = planned.get(self._record(at).job.array_key, 0)
-        self.cycle.rejected = -1 if rejected is None else self._arrays.get(rejected, -1)
-
-    def _group_of(self, at: int) -> int:
-        return self._groups[at] if self._groups else -1
-
-    def _record(self, at: int) -> SlurmRecord:
-        assert self._queue is not None
-        return self._queue.records[at]
-
-    def walk(
-        self, at: int, last: int, tests: int, look_at: Callable[[SlurmRecord], Watched],
-        last_startable: Callable[[Sequence[SlurmRecord], int, int], int],
-    ) -> tuple[int, int, int]:  # fmt: skip
-        """Plan on from record `at`, with so many tests made: where it ends, the last to look at, and the tests made.
-
-        `look_at` tells of records that say or ask for something else meanwhile, `last_startable` which is the last to
-        look at where the kernel does not know. Neither is kept: their owner holds these plans, and a circle of the two
-        would outlive their cycle.
-        """
-        cycle = self.cycle
-        self._catch_up()  # what the kernel knows of who runs holds until something starts
-        if self.view.limits is not None and self._queue is not None:
-            self.known.renew(self._queue, self.view, look_at)
-            cycle.rules = self.known.read(self.view.limits)
-        cycle.tests = tests
-        self._chosen = 0
-        at = int(cycle.walk(at, last))
-        while cycle.unsure and self._queue is not None:
-            cycle.end_of_walk = last_startable(self._queue.records, at - 1, int(cycle.end_of_walk))
-            at = int(cycle.walk(at, cycle.end_of_walk))
-        if at <= cycle.end_of_walk and self._queue is not None:
-            self._queue.looked_at(at)
-        self._searched = self._record(at) if cycle.searched else None
-        return at, int(cycle.end_of_walk), int(cycle.tests)
-
-    def refused(self, at: int) -> None:
-        """Take note that a start of record `at` was tried, and a limit forbade it."""
-        if self._queue is not None:
-            self._queue.refused(at, REFUSED)

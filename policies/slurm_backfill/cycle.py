@@ -10,8 +10,8 @@ what differs in 24.11 is in `search` (`view.tests_from_try`).
 
 Two deviations change no start. A cycle plans only as deep as the last job that fits into what is free now, since deeper
 plans can start nothing (`last_fitting`). A cycle in an unchanged cluster is left out until a running job is overdue
-(`next_time`); its place in the cadence is kept. Where the kernel knows the nodes it makes the plans
-(`atom_plans`), and tells of the plans that are shown: that of the first in line, and the first of each job.
+(`next_time`); its place in the cadence is kept. What the kernel knows of a cycle it does itself (`kernel_part`), and
+tells of the plans that are shown: that of the first in line, and the first of each job.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.policy import (
     Decision,
     Decisions,
-    LimitsView,
     Outcome,
     Plan,
     Policy,
@@ -37,24 +36,14 @@ from slurmsim.policy import (
     StartTogether,
     Tested,
 )
-from slurmsim_policies.slurm_backfill.atom_plans import (
-    ALONE,
-    ASKS,
-    BARRED,
-    COMPILED,
-    FOREIGN,
-    SEEN,
-    UNKNOWN,
-    UNLIMITED,
-    UNSEEN,
-    AtomPlans,
-    Known,
-)
+from slurmsim_policies.slurm_backfill.atom_plans import COMPILED, AtomPlans, Known
 from slurmsim_policies.slurm_backfill.het_jobs import Component, HetJobs
+from slurmsim_policies.slurm_backfill.kernel_part import KernelPart
+from slurmsim_policies.slurm_backfill.kernel_walk import KernelWalk
 from slurmsim_policies.slurm_backfill.licenses import PlannedLicenses
 from slurmsim_policies.slurm_backfill.node_plans import NodePlans
 from slurmsim_policies.slurm_backfill.search import Found, Search
-from slurmsim_policies.slurm_backfill.walked_queue import Array, Watched
+from slurmsim_policies.slurm_backfill.walk import Array, Walk, array_of, limit_of, show_limits
 
 _OWN_LIMITS = ("PartitionNodeLimit", "PartitionTimeLimit")  # found where the job is looked at
 _BLOCKED_S = 500  # assoc_limit_stop: a job a limit holds is planned that much later when no boundary is known
@@ -109,8 +98,7 @@ class SlurmBackfill(Policy):
         counted = self.max_start or self.max_user or self.max_assoc or self.max_part or self.max_user_part
         tests_only = self.part_reserve or self.min_age or self.min_prio or self.one_resv
         self.plans_go_on = self.watched  # every plan is made, and counts in `_left_idle`
-        self.walks = not (counted or tests_only)  # a walk of the kernel's may pass over records
-        self.counted = bool(counted)
+        self.counted, self.counts = bool(counted), bool(counted or tests_only)
         self.every_cycle = self.options["every_cycle"]
         self.het_at_once = "bf_hetjob_immediate" in p
         self.known = Known(self.resolution, self.window, self.space_size, self.max_test, self.max_array)
@@ -181,71 +169,44 @@ class SlurmBackfill(Policy):
         if view.limits is not None:
             self.known.restated(view)
         parts = self._independent(view, everything)
-        shows = self._kernel_shows(view)
+        part: KernelPart | None = None
         cycle: _Cycle | None = None
         for number, records in enumerate(parts):
             last = len(records) - 1 if everything else view.last_fitting(records)
-            reached = 0
-            if cycle is None and records and (last >= 0 or shows):
-                cycle = _Cycle(self, view, now, parts, everything)
+            if cycle is None and records and (last >= 0 or view.limits is not None):
+                part = part or self._kernel_part(view, parts, everything)
+                if last >= 0 or part.walks:  # the kernel tells which jobs limits hold, even if no job fits
+                    cycle = _Cycle(self, view, now, part, parts, everything)
             if cycle is not None and last >= 0:
                 yield from cycle.plan(number, last)
                 if cycle.het:
                     yield from cycle.start_het_jobs()
-                reached = cycle.reached
             if view.limits is not None:
-                if cycle is not None and cycle.walks:
-                    yield from self._show_news(cycle, view.limits, number, reached)
+                if cycle is not None:
+                    yield from cycle.walk.show(number, cycle.reached if last >= 0 else 0, view.limits)
                 else:
-                    yield from self._show_limits(view, view.limits, records[reached:])
+                    yield from show_limits(view, view.limits, records)
         yield Tested()
         self._left_waiting = view.n_queued > 0
         # a reservation in force touches its nodes every 5 s, which is a change as well
         self._left_idle = view.reserved_now()
         if self.plans_go_on:
             marks = cycle is not None and view.marks(cycle.kept)
-            behind = cycle is not None and cycle.put_behind
+            behind = cycle is not None and cycle.plans.put_behind
             self._left_idle |= marks or behind or self._left_marks  # the marks of the last cycle have been taken away
             self._left_marks = marks
         else:
             self._left_idle |= view.free_nodes > 0
 
-    def _kernel_shows(self, view: SlurmView) -> bool:
-        """Return True if the kernel tells which jobs limits hold; it then has to know the queue even if no job fits."""
-        limits = view.limits
-        known = self.walks and self.options["atoms"] and view.only_whole and not view.preempts
-        return limits is not None and known and not limits.stop
-
-    @staticmethod
-    def _show_limits(view: SlurmView, limits: LimitsView, records: Sequence[SlurmRecord]) -> Decisions:
-        """Return the limits that slurmctld's walk finds for `records`: those that hold them now, or none.
-
-        It does not look at those their partition keeps out.
-        """
-        for record in records:
-            kept_out = view.limit_reason(record) is not None or view.qos_bar(record) is not None
-            if record.job.queued and not kept_out:
-                held = limits.verdict(record)
-                if held is None and record.alone and not record.request.elastic:
-                    held = limits.after_plan(record)
-                if held is not None or (limits.shown(record.job) and not limits.stop):
-                    yield Reject(record, held or "None")
-
-    def _show_news(self, cycle: _Cycle, limits: LimitsView, number: int, reached: int) -> Decisions:
-        """Return the same of the records from `reached` on of a part that the kernel has walked."""
-        queue, records, at = self.known.queues[number], cycle.parts[number], reached
-        columns, rules = queue.columns, self.known.read(limits)
-        while True:
-            self.known.renew(queue, cycle.view, cycle.look_at)
-            at = int(columns.next_news(at, rules))
-            if at >= len(records):
-                return
-            record, held = records[at], int(columns.held)
-            if held == UNKNOWN:
-                yield from self._show_limits(cycle.view, limits, (record,))
-            elif record.job.queued and (held or limits.shown(record.job)):
-                yield Reject(record, limits.named(held) if held else "None")
-            at += 1
+    def _kernel_part(self, view: SlurmView, parts: Sequence[Sequence[SlurmRecord]], everything: bool) -> KernelPart:
+        """Return what the kernel does of this cycle; where it does not walk, its queues hear of no plan."""
+        self.known.tidy((view.pools[0].edits, everything, view.reserved), parts)
+        part = KernelPart(view, self.known, parts, wanted=self.options["atoms"], counts=self.counts)
+        if part.plans:
+            self.known.tell_in(part.whole is not None)
+        if not part.walks:
+            self.known.leave_queues()
+        return part
 
     def _independent(self, view: SlurmView, everything: bool) -> list[Sequence[SlurmRecord]]:
         """Return the queue in order, split by pool if neither a counter of the cycle nor a job can couple the pools.
@@ -274,8 +235,9 @@ class _Cycle:
     """
 
     def __init__(
-        self, policy: SlurmBackfill, view: SlurmView, now: int, parts: Sequence[Sequence[SlurmRecord]], everything: bool
-    ) -> None:
+        self, policy: SlurmBackfill, view: SlurmView, now: int, part: KernelPart,
+        parts: Sequence[Sequence[SlurmRecord]], everything: bool,
+    ) -> None:  # fmt: skip
         self.p, self.view, self.now, self.parts, self.everything = policy, view, now, parts, everything
         self.preempts = view.preempts
         res = policy.resolution
@@ -283,16 +245,18 @@ class _Cycle:
         self.search = Search(view, now, res, policy.window, self.licenses)
         self.het = HetJobs(now)
         self.begin = now // res * res
-        self.end = (now + policy.window) // res * res
-        self.atoms = self._on_atoms(parts)
-        # the kernel's own walk serves, and its columns know the records
-        self.walks = self.atoms is not None and self._kernel_walks(self.atoms)
-        if self.walks:
-            for number, records in enumerate(parts):
-                policy.known.queue(number, len(parts)).follow(records, self.look_at)
-        self.plans: AtomPlans | NodePlans = self.atoms or NodePlans(
-            view, self.search, self.begin, self.end, policy.space_size
-        )
+        end = (now + policy.window) // res * res
+        self.plans: AtomPlans | NodePlans
+        if part.plans:
+            self.plans = atoms = AtomPlans(
+                view, self.search, policy.known, part.whole, part.shares, part.reserved, self.begin, end
+            )
+        else:
+            self.plans = NodePlans(view, self.search, self.begin, end, policy.space_size)
+        if part.walks:
+            self.walk: Walk = KernelWalk(view, atoms, parts, policy.max_array, policy.known, everything)
+        else:
+            self.walk = Walk(view, self.plans, parts, policy.max_array)
         self.tests = self.started = self.reached = 0
         self.kept: Bitmap = 0  # nodes some plan is for
         self.per_user: dict[str, int] = {}
@@ -300,7 +264,6 @@ class _Cycle:
         self.per_part: dict[int, int] = {}
         self.per_user_part: dict[tuple[str, int], int] = {}
         self.reserved_part: dict[int, int] = {}
-        self.per_array: dict[int, int] = {}
         self.estimates: dict[int, int] = {}
         self.blocked: dict[str, int] = {}  # assoc_limit_stop: QOS with used-up group limits, and until when
         if policy.running_reserve:
@@ -308,169 +271,75 @@ class _Cycle:
                 if job.end_limit is not None and view.keeps_nodes(job):
                     self.plans.take(self.begin, self._held_until(job.end_limit), job.nodes)
 
-    @property
-    def put_behind(self) -> bool:
-        """True if a plan had to begin later than the future test says, because of another plan."""
-        return self.plans.put_behind
-
-    def _on_atoms(self, parts: Sequence[Sequence[SlurmRecord]]) -> AtomPlans | None:
-        """Return the plans on atoms if the kernel knows the nodes: all are taken whole, or shares of them are plain."""
-        p, view = self.p, self.view
-        if not p.options["atoms"] or view.tests_from_try:
-            return None
-        reserved = view.reserved_nodes() if view.reserved else None
-        if view.reserved and reserved is None:
-            return None
-        p.known.tidy((view.pools[0].edits, self.everything, view.reserved), parts)
-        whole, shares = view.whole_nodes(), None
-        if whole is None or not (view.only_whole or p.known.all_whole(parts)):
-            whole, shares = None, view.shared_nodes()
-            if shares is None or not any(shares.serves(record.request) for records in parts for record in records):
-                return None
-        p.known.tell_in(whole is not None)
-        return AtomPlans(view, self.search, p.known, whole, shares, reserved, self.begin, self.end)
-
-    def _kernel_walks(self, atoms: AtomPlans) -> bool:
-        """Return True if the kernel may pass over records: without test counts, preemption, or limits on shares."""
-        limits = self.view.limits
-        if not self.p.walks or self.preempts:
-            return False
-        return limits is None or (not limits.stop and atoms.shares is None)
-
     def plan(self, number: int, last: int) -> Decisions:
         """Plan the records of that part in order, up to record `last`, which fits into what is free now."""
-        records = self.parts[number][: last + 1]
+        records, walk, at = self.parts[number][: last + 1], self.walk, -1
         self.reached = 0
-        p, atoms = self.p, self.atoms
-        rejected: Array | None = None
-        limits = self.view.limits
-        walks = self.walks
-        if walks and atoms is not None:
-            atoms.watch(p.known.queue(number, len(self.parts)), last + 1, self.per_array)
-        else:
-            p.known.leave_queues()
-        at = -1
+        walk.begin(number, last)
         while at < last:
-            at += 1
-            if walks and atoms is not None:  # most records need no look
-                at, last, self.tests = atoms.walk(at, last, self.tests, self.look_at, self._last_startable)
-                if at > last:
-                    self.reached = last + 1
-                    return
-            record = records[at]
-            self.reached = at + 1
-            job = record.job
-            if self.tests >= p.max_test or self.plans.full:
-                p._cut = True
+            at, last, self.tests = walk.next(at + 1, last, self.tests)
+            self.reached = min(at, last) + 1
+            if at > last:
                 return
-            if not job.queued or (self.preempts and self.view.preempting(record)):
+            if self.tests >= self.p.max_test or self.plans.full:
+                self.p._cut = True
+                return
+            array = array_of(records[at])
+            outcome = None if walk.spent(array) else (yield from self._decide(records[at], at))
+            if outcome is None:
                 continue
-            array = None
-            if job.array_task_id is not None:
-                array = (job.array_key, record.partition.index, record.reservation)
-                if walks and atoms is not None:
-                    rejected = atoms.at_task(at, self.per_array, rejected)
-            if array is not None and (array == rejected or self.per_array.get(array[0], 0) >= p.max_array):
-                continue
-            if (limit := self.view.limit_reason(record)) is not None:
-                if job.planned_start is not None and job.id not in self.estimates:
-                    # if its partition is closed it is not tried: it shows where, but not when
-                    yield Plan(record, None, 0 if limit in _OWN_LIMITS else job.planned_nodes)
-                continue
-            if (bar := self.view.qos_bar(record)) is not None:
-                yield Reject(record, bar)
-                continue
-            if limits is not None and not limits.stop and (held := limits.before(record)) is not None:
-                yield Plan(record, None)
-                yield Reject(record, held)
-                continue
-            if p.counted and not self._count(record):
-                continue
-            if job.licenses and self.licenses is None and not self.view.licensed(record):
-                continue
-            outcome = yield from self._place(record)
-            if outcome == "refused":
-                if walks and atoms is not None and job.deadline is None:
-                    atoms.refused(at)
-                outcome = ""
-            elif outcome == "limited":
-                outcome = ""
-            elif limits is not None and not limits.stop and job.queued and limits.shown(job):
-                yield Reject(record, "None")  # no limit has been found to hold it this time
-            if outcome == "started":
-                self.started += 1
-                p._started = True
-                if p.max_start and self.started >= p.max_start:
-                    return
-            elif outcome == "planned" and not self.everything:
-                last = self._last_startable(records, at, last)
-            if outcome != "started" and array is not None:
-                if outcome == "planned":
-                    self.per_array[array[0]] = self.per_array.get(array[0], 0) + 1
-                    following = records[at + 1] if at + 1 < len(records) else None
-                    if following is None or following.job.array_key != array[0]:
-                        yield from self._plan_throttled(record)
-                else:
-                    rejected = array
-            if walks and atoms is not None and array is not None:
-                atoms.task_done(at, self.per_array, rejected)
+            if outcome == "started" and 0 < self.p.max_start <= self.started:
+                return
+            if outcome == "planned" and not self.everything:
+                last = walk.last_startable(records, at, last)
+            if array is not None:
+                yield from self._decided_task(records, at, array, outcome)
 
-    def look_at(self, record: SlurmRecord) -> Watched:
-        """Return what the kernel's walk must know of a record: whether to stop there, and for which news.
+    def _decide(self, record: SlurmRecord, at: int) -> Generator[Decision, Outcome, str | None]:
+        """Start or plan record `at`: "started", "planned" or "" (neither); None if it is not tried at all."""
+        job, limits = record.job, self.view.limits
+        if not job.queued or (self.preempts and self.view.preempting(record)):
+            return None
+        if (limit := self.view.limit_reason(record)) is not None:
+            if job.planned_start is not None and job.id not in self.estimates:
+                # if its partition is closed it is not tried: it shows where, but not when
+                yield Plan(record, None, 0 if limit in _OWN_LIMITS else job.planned_nodes)
+            return None
+        if (bar := self.view.qos_bar(record)) is not None:
+            yield Reject(record, bar)
+            return None
+        if limits is not None and limits.stop:
+            limits = None  # none is shown
+        if limits is not None and (held := limits.before(record)) is not None:
+            yield Plan(record, None)
+            yield Reject(record, held)
+            return None
+        if self.p.counted and not self._count(record):
+            return None
+        if job.licenses and self.licenses is None and not self.view.licensed(record):
+            return None
+        outcome = yield from self._place(record)
+        if outcome == "refused":
+            self.walk.refused(at)
+        if outcome in ("refused", "limited"):
+            return ""
+        if limits is not None and job.queued and limits.shown(job):
+            yield Reject(record, "None")  # no limit has been found to hold it this time
+        if outcome == "started":
+            self.started += 1
+            self.p._started = True
+        return outcome
 
-        It stops at all that shares its fate with others or asks for more than nodes, and where a plan is seen: with
-        `everything` each one, else that of the first in line, and the first of each job.
-        """
-        unseen, seen = UNSEEN, SEEN
-        assert self.atoms is not None
-        knows = self.atoms.knows(record)
-        limited_there, barred = self.view.limit_reason(record) is not None, self.view.qos_bar(record) is not None
-        if not (knows and record.single):  # nor whether it is in the queue any more
-            unseen = seen = ASKS | FOREIGN
-        elif self.everything:
-            unseen = seen = ASKS
-        elif limited_there:
-            unseen, seen = BARRED, ASKS
-        elif barred:
-            unseen = seen = ASKS
-        if limited_there or barred:
-            unseen, seen = unseen | BARRED, seen | BARRED
-        limits, limited, shown = self.view.limits, UNLIMITED, 0
-        if limits is not None:
-            request, shown = record.request, limits.number_shown(record.job)
-            limited = self.p.known.limited(record, limits) if knows else UNKNOWN
-            if not request.known_amount or limits.min_prio(record):
-                unseen = seen = unseen | ASKS
-            if record.alone and not request.elastic:
-                unseen, seen = unseen | ALONE, seen | ALONE
-        array: Array | None = None
-        if record.job.array_task_id is not None:
-            array = (record.job.array_key, record.partition.index, record.reservation)
-        return Watched(
-            self.p.known.shape(record), self._limit(record), unseen, seen, array, limited=limited, shown=shown
-        )
-
-    def _last_startable(self, records: Sequence[SlurmRecord], at: int, last: int) -> int:
-        """Return the last record after `at` that could still start now beside what is planned so far.
-
-        Plans only take nodes away, so what cannot start now cannot later in this cycle: the walk may end there.
-        """
-        limits = self.view.limits
-        while last > at:
-            record = records[last]
-            barred = limits is not None and limits.bars(record) is not None
-            if record.job.queued and not barred and self.plans.could_start(record, self._limit(record)):
-                return last
-            last -= 1
-        return last
-
-    def _limit(self, record: SlurmRecord) -> int:
-        """Seconds to plan with: the limit, or the minimum where one is given (and no deadline)."""
-        job = record.job
-        if record.unreserved and self.preempts:
-            return 60  # NoReserve: a minute will do, as others may preempt it
-        limit = int(self.view.time_limit(record))
-        return job.time_min_s if job.time_min_s and job.deadline is None and job.time_min_s < limit else limit
+    def _decided_task(self, records: Sequence[SlurmRecord], at: int, array: Array, outcome: str) -> Decisions:
+        """Count the plan of a task of `array`; plan those behind the last one, or reject the array without a plan."""
+        walk = self.walk
+        if outcome == "planned":
+            walk.per_array[array[0]] = walk.per_array.get(array[0], 0) + 1
+            if at + 1 == len(records) or records[at + 1].job.array_key != array[0]:
+                yield from self._plan_throttled(records[at])
+        elif outcome != "started":
+            walk.rejected = array
+        walk.task_done(at)
 
     def _granted(self, record: SlurmRecord, limit: int) -> int | None:
         """Return the time limit of a job started now; None: its own."""
@@ -523,7 +392,7 @@ class _Cycle:
         """
         job, limits = record.job, self.view.limits
         now_only = self._test_now_only(record)
-        limit = self._limit(record)
+        limit = limit_of(self.view, record)
         self.tests += 1
         if limits is not None and (held := limits.too_many_nodes(record)) is not None:
             yield Plan(record, None)
@@ -536,19 +405,8 @@ class _Cycle:
             return (yield from self._plan_component(record, limit, begin, now_only))
         found = self.plans.find(record, limit, begin=begin, now_only=now_only)
         if found is not None and found.start <= self.now:
-            extended = job.time_min_s and job.deadline is None and self.view.minimum_extended
-            longer = partial(self._as_long_as, record) if extended else None
-            started = yield Start(record, found.within, time_limit_s=self._granted(record, limit), longer=longer)
+            started = yield from self._start(record, found, limit)
             if started:
-                until = self._held_until(self.now + limit)
-                if extended and job.end_limit is not None:
-                    until = self._held_until(job.end_limit)
-                if self.licenses is not None:
-                    self.licenses.take(record, self.begin, until)
-                if self.atoms is not None:
-                    self.atoms.started(job)
-                if self.view.keeps_nodes(job):
-                    self.plans.take(self.begin, until, job.nodes)
                 return "started"
             if started is None and (limits is None or not limits.stop):
                 yield Plan(record, None)
@@ -570,6 +428,23 @@ class _Cycle:
             return "limited"
         yield from self._keep(record, found)
         return "planned"
+
+    def _start(self, record: SlurmRecord, found: Found, limit: int) -> Generator[Decision, Outcome, Outcome]:
+        """Start a record where it was found, and hold its nodes and licenses; return what became of the start."""
+        job = record.job
+        extended = job.time_min_s and job.deadline is None and self.view.minimum_extended
+        longer = partial(self._as_long_as, record) if extended else None
+        started = yield Start(record, found.within, time_limit_s=self._granted(record, limit), longer=longer)
+        if started:
+            until = self._held_until(self.now + limit)
+            if extended and job.end_limit is not None:
+                until = self._held_until(job.end_limit)
+            if self.licenses is not None:
+                self.licenses.take(record, self.begin, until)
+            self.plans.started(job)
+            if self.view.keeps_nodes(job):
+                self.plans.take(self.begin, until, job.nodes)
+        return started
 
     def _keep(self, record: SlurmRecord, found: Found) -> Decisions:
         """Keep the nodes of a plan for its job, and show it."""
@@ -621,7 +496,7 @@ class _Cycle:
                 p._started = True
 
     def _start_of(self, one: Component) -> Start:
-        return Start(one.record, one.nodes, time_limit_s=self._granted(one.record, self._limit(one.record)))
+        return Start(one.record, one.nodes, time_limit_s=self._granted(one.record, limit_of(self.view, one.record)))
 
     def _plan_throttled(self, record: SlurmRecord) -> Decisions:
         """Plan the tasks of an array that ``%N`` keeps out of the queue, like `record`, the last of those in it.
@@ -630,15 +505,15 @@ class _Cycle:
         shows where the last of them goes, and when.
         """
         view, limits, key = self.view, self.view.limits, record.job.array_key
-        limit = self._limit(record)
-        for _ in range(min(view.throttled(record), self.p.max_array - self.per_array[key])):
+        limit = limit_of(self.view, record)
+        for _ in range(min(view.throttled(record), self.p.max_array - self.walk.per_array[key])):
             self.tests += 1
             found = self.plans.find(record, limit, put_off=0)
             if found is None or not found.nodes or self.plans.full:
                 return
             if limits is not None and not limits.stop and limits.after(record, None, found.nodes) is not None:
                 return
-            self.per_array[key] += 1
+            self.walk.per_array[key] += 1
             self.kept |= found.nodes
             self.plans.take(found.first, found.last, found.nodes)
             if self.licenses is not None:

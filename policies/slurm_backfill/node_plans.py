@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import NodeSpace
-from slurmsim.policy import SlurmRecord, SlurmView
+from slurmsim.policy import SlurmJob, SlurmRecord, SlurmView
 from slurmsim_policies.slurm_backfill.search import Found, Search
 
 
@@ -55,6 +55,9 @@ class NodePlans:
             for limit, free in windows.items():
                 if begin <= now + limit:
                     windows[limit] = free ^ (free & nodes)
+
+    def started(self, job: SlurmJob) -> None:
+        """Do nothing: who runs is asked anew at each search."""
 
     def free_for(self, nodes: Bitmap, most: int) -> int | None:
         """After how many seconds, fewer than `most`, the first plan is for one of `nodes`; None for none."""

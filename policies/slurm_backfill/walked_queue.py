@@ -8,8 +8,8 @@ from typing import Any
 
 from slurmsim.kernel import load
 from slurmsim.policy import SlurmRecord
+from slurmsim_policies.slurm_backfill.walk import Array
 
-Array = tuple[int, int, Any]
 kernel = load("cycle")
 
 

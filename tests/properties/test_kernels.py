@@ -170,7 +170,7 @@ def test_the_kernels_are_asked() -> None:
     def noting_walk(self: atom_plans.AtomPlans, at: int, *rest: Any) -> Any:
         outcome = walk(self, at, *rest)
         kind = "shares" if self.shares is not None else "whole" if self.view.limits is None else "limits"
-        passed_over[kind] += outcome[0] - at
+        passed_over[kind] += outcome - at
         return outcome
 
     def noting_find(self: atom_plans.AtomPlans, record: Any, *rest: Any, **more: Any) -> Any:
