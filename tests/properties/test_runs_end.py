@@ -336,3 +336,17 @@ def test_the_age_that_lets_a_job_start_is_waited_for(tmp_path: Path, policy: str
     found = starts(*world.play(tmp_path, BUDGET))
     assert found[1] is None
     assert found[2] is not None and 7 * DAY < found[2] < 8 * DAY
+
+
+def test_ages_are_waited_for_beside_a_reservation_that_repeats(tmp_path: Path) -> None:
+    """The run ended on the tenth day before a period, as job 2 would not have ended by then; ages were not over.
+
+    Job 2 overtakes job 1, the larger and older one, when the ages of both are at their most.
+    """
+    conf = ENDLESS + "PriorityWeightJobSize=200\nPriorityFavorSmall=YES\nPriorityCalcPeriod=1\nPriorityMaxAge=12-0\n"
+    files = {"slurm.conf": conf, "jobs.csv": f"{JOBS}1,5,10,2,600,ann,a\n2,{DAY},10,1,600,ann,a\n", "resv.toml": DAILY,
+             "events.csv": DOWN}  # fmt: skip
+    world = EndingWorld(files, {"policy": "builtin", "reservations": "resv.toml", "node_events": "events.csv"})
+    found = starts(*world.play(tmp_path, BUDGET))
+    assert found[1] is None
+    assert found[2] is not None and 12 * DAY < found[2] < 13 * DAY

@@ -199,20 +199,24 @@ class Reservations:
     def next_time(self) -> int | None:
         """Return when `turn` must be called, None if nothing is to come that could matter.
 
-        Repetitions do not matter where nothing else has changed for `IDLE_ROUNDS` of them; `turn` makes up for them.
+        Repetitions to come do not matter where nothing else has changed for `IDLE_ROUNDS` of them; `turn` makes up for
+        them. The end of a period in force matters: what has no place before it may have one then.
         """
         now, following = self.state.now, self._next
         if now - self._quiet_since > self._rounds_s() and self._seen == self._sign() and not self.state.running:
-            times = [t for r in self.state.reserved.all if not r.repeats for t in self._times(r, now) if t > now]
-            following = min(times, default=None)
+            awaited = [r for r in self.state.reserved.all if not r.repeats or r.start <= now]
+            following = min((t for r in awaited for t in self._times(r, now) if t > now), default=None)
         if not self._may_replace():
             return following
         scan = self.state.time_limits.scan_after(now + 1)
         return scan if following is None else min(scan, following)
 
     def _rounds_s(self) -> int:
-        """Seconds of `IDLE_ROUNDS` of the longest cycle."""
-        return IDLE_ROUNDS * max((r.cycle_s for r in self.state.reserved.all), default=0)
+        """Seconds of `IDLE_ROUNDS` of the longest cycle, and those in which ages change the order of the queue."""
+        option = self.state.spec.option
+        ages = option("PriorityType") == "priority/multifactor" and option("PriorityWeightAge")
+        rounds_s = IDLE_ROUNDS * max((r.cycle_s for r in self.state.reserved.all), default=0)
+        return rounds_s + (int(option("PriorityMaxAge")) if ages else 0)
 
     def _sign(self) -> tuple[int, ...]:
         """Return what decides if a repetition matters: jobs, usable nodes, and how far the other reservations are."""
