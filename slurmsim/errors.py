@@ -11,6 +11,15 @@ def clipped(text: str, most: int = MOST_MESSAGE) -> str:
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 
+def _in_a_line(text: str) -> str:
+    """Return `text`, of which parts may come from a damaged file, with escapes for line breaks and the like."""
+    if text.isprintable():
+        return text
+    from slurmsim.shown import cell  # commands that meet no error do not load it
+
+    return cell(text)
+
+
 class SlurmSimError(Exception):
     """Base of every error slurmsim raises on purpose; its text is one line fit for a user."""
 
@@ -41,7 +50,7 @@ class InputError(SlurmSimError):
         field = None if field is None else clipped(field, MOST_FIELD)
         expected = None if expected is None else clipped(expected, MOST_EXPECTED)
         self.message, self.file, self.line, self.field, self.expected = message, file, line, field, expected
-        where = file or ""
+        where = _in_a_line(file or "")
         if line is not None:
             where += f":{line}" if where else f"line {line}"
         text = f"{where}: " if where else ""
@@ -49,7 +58,7 @@ class InputError(SlurmSimError):
             text += f"{field if field.isprintable() else repr(field)}: "  # a damaged file's may hold a line break
         text += message
         if expected is not None:
-            text += f" (expected {expected})"
+            text += f" (expected {_in_a_line(expected)})"
         super().__init__(text)
 
 

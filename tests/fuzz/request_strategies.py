@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from slurmsim.slurmctld.requests.shapes.requests import REQUESTS
 from slurmsim.slurmctld.requests.shapes.values import (
+    Absent,
     AnyObject,
     Digits,
     Either,
@@ -114,7 +115,7 @@ def _fields(shape: Fields) -> st.SearchStrategy[dict[str, Any]]:
             )
         )
     needed = {name: _field(name, shape.known[name]) for name in sorted(shape.needed)}
-    free = sorted(set(shape.known) - shape.needed)
+    free = sorted(name for name in set(shape.known) - shape.needed if not isinstance(shape.known[name], Absent))
     some = st.lists(st.sampled_from(free), max_size=6, unique=True) if free else st.just([])
     return some.flatmap(
         lambda names: st.fixed_dictionaries({**needed, **{name: _field(name, shape.known[name]) for name in names}})

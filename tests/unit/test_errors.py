@@ -12,3 +12,8 @@ def test_where_and_what() -> None:
 
 def test_a_name_from_a_damaged_file_stays_in_its_line() -> None:
     assert str(WorkloadError("unknown column", field="m\nm")) == r"'m\nm': unknown column"
+
+
+def test_what_was_expected_and_where_stay_in_the_line_too() -> None:
+    error = WorkloadError("no table", file="a\nb.toml", expected="[accounts.\n] with keys")
+    assert str(error) == r"a\nb.toml: no table (expected [accounts.\n] with keys)"
