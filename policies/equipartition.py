@@ -55,6 +55,7 @@ class Equipartition(Policy):
         again = max(dealt) + self.options["every"] if dealt else now
         grow = now >= again
         shares = deal([*running, *let_in], free)
+        # shrinking makes room for starts, so it never waits for `every`
         changes = [
             Change(job, nodes, None) for job, _, _ in running
             if (nodes := shares[job.id]) < job.n_nodes or (nodes > job.n_nodes and grow)
@@ -70,6 +71,7 @@ class Equipartition(Policy):
             profile = view.profile(job)
             if profile is None:
                 yield Start(job)
+            # nodes of jobs that shrank are free at once, their watts later: the fewest nodes may do until then
             elif not (yield Start(job, nodes=shares[job.id])) and shares[job.id] > profile.min_nodes:
                 yield Start(job, nodes=profile.min_nodes)
 

@@ -112,6 +112,7 @@ def _bounded(
     within = [plan for plan in in_hand if all(task.value(other, plan) <= limit for other, limit in most.items())]
     hint = task.best(name, within or in_hand)
     lower = task.lower_bound(name)
+    # nothing can be below the lower bound: there is nothing left to search for
     if within and task.value(name, hint) <= lower:
         return Stage(hint, Status.OPTIMAL, lower), shown
     effort = efforts[0] if within and task.options["hint"] else efforts[1]
@@ -124,6 +125,7 @@ def _bounded(
     if task.options["hint"]:
         model.hint(hint)
     found = task.search(model, effort)
+    # a hint that breaks the bounds is no answer, so what was found is not compared with it
     if found.solver is None or not within:
         plan = task.best(name, in_hand) if found.solver is None else model.read(found.solver)
         status = Status.FALLBACK if found.solver is None else Status.FEASIBLE

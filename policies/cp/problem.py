@@ -93,6 +93,7 @@ class Instance(InstanceData):
             job = self.jobs[i]
             for node in job.nodes:
                 end = self.end(job)
+                # in order of time: a job kept until one reservation ends may then last into the next one
                 for begin, until in merged.get(node, ()):
                     end = max(end, until) if end > begin else end
                 load = Load(node, self.now, end, job.demand, i)

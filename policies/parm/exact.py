@@ -76,12 +76,14 @@ def _core(
     """CP-SAT over the options that can be in a choice as good as the known one."""
     from ortools.sat.python import cp_model
 
+    # the small part keeps rounding errors from ruling out the known choice itself
     gap = np.inf if known is None else relaxed.bound - worth + 1e-9 * max(abs(relaxed.bound), 1.0)
     open_ = np.flatnonzero(relaxed.loss <= gap)
     model = cp_model.CpModel()
     x = {int(k): model.new_bool_var("") for k in open_}
     for index, job in enumerate(decision.jobs):
         mine = [x[k] for k in range(columns.first[index], columns.first[index + 1]) if k in x]
+        # to leave such a job out loses more than the gap, so each better choice has an option of it
         if job.running is not None or (mine and relaxed.idle_loss[index] > gap):
             model.add_exactly_one(mine)
         elif len(mine) > 1:

@@ -87,6 +87,7 @@ def read_profile(text: str, min_nodes: int, max_nodes: int, malleable: bool) -> 
     if not (points == 0 or 1 <= points < 1e9):
         raise _wrong(text, f"scheduling points after each {points:g} s", "1 second of work or more")
     try:
+        # the run time of a profile is 1 on all its nodes: of one node it is the inverse of their share
         share = float(share_of_t1(max_nodes, max(numbers["parallelism"], 1.0), numbers["sigma"]))
         application = Application(t1_s=1 / share, **numbers) if share > 0 else Application(t1_s=1, **numbers)
     except ConfigError as error:

@@ -135,6 +135,7 @@ def _event(row: dict[str, str], line: int, path: Path, known: set[str], workload
         until = _time(row, "until", workload, wrong)
         if until <= time:
             raise wrong("until", f"{until} is not after {time}", "the end of the maintenance")
+        # announced before the first job, so that jobs which would last into it wait
         return Timed(int(workload.ints["submit"].min()), Maintain(nodes, time, until, reason))
     raise wrong("action", f"{action!r}", ", ".join((*ACTIONS, SACCTMGR)))
 

@@ -189,6 +189,7 @@ class _Reader:
             if keys.get(theirs):
                 row[ours] = keys[theirs]
         if "PART_NODES" in flags:
+            # shown are the nodes it has; to be made with this flag it must ask for all (create_resv)
             row["nodes"] = "ALL"
         elif row.get("nodes") and "ALL_NODES" not in flags:
             count = keys.get("CoreCnt") or "0"
@@ -196,6 +197,7 @@ class _Reader:
                 raise self.wrong("CoreCnt", f"{count[:40]!r}", "a number of cores")
             cores, names = int(count), set(self.nodes({"nodes": keys["Nodes"]}))
             have = [node.sockets * node.cores_per_socket for node in self.cluster.nodes if node.name in names]
+            # whole nodes are shown with a core count, too: that of all their cores
             if cores and cores < sum(have):
                 if cores % len(have):
                     raise self.wrong("CoreCnt", f"{cores} cores on {len(have)} nodes", "as many on each node, or TOML")

@@ -131,6 +131,7 @@ class Watch:
         whole = await self._small(line)
         over = [one for key, row in self._tables["jobs"].items() if key not in found["jobs"]
                 if (one := tables.gone(row)) is not None]  # fmt: skip
+        # so long after the last look jobs may have come, ended and been forgotten unseen
         if first or clock["now"] - before > _FORGOTTEN_S:
             told = await line.call("every_job", fields=list(tables.HISTORY_FIELDS), newest=_PAST)
             known = [*found["jobs"], *(row[0] for row in self._past)]
@@ -148,6 +149,7 @@ class Watch:
         if first:
             text = self._everything()
             for page in self._pages:
+                # all there is contains the news that a page has not read yet
                 while not page.empty():
                     page.get_nowait()
                 page.put_nowait(text)

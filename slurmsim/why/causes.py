@@ -100,6 +100,7 @@ def _boots(trace: Trace, mine: Sequence[dict[str, Any]]) -> Iterator[Cause]:
 
 def _reservations(trace: Trace, job: dict[str, Any], timeline: Sequence[Span]) -> Iterator[Cause]:
     """Those that met its wait, or what its limit would have reached into, on nodes of its partitions."""
+    # not every ReqNodeNotAvail: UnavailableNodes are down, which no reservation explains
     barred = [
         span for span in timeline
         if span.reason.startswith((Reason.REQ_NODE_NOT_AVAIL + ", Ma", Reason.REQ_NODE_NOT_AVAIL + ", Reserved"))
