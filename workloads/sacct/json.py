@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 _JOBS = re.compile(rb'"jobs"\s*:\s*\[')
 _OF_SACCT = re.compile(rb'"(?:submission|allocation_nodes|derived_exit_code)"\s*:')
 _OF_SQUEUE = re.compile(rb'"(?:submit_time|batch_host|eligible_time)"\s*:')
-_NOT_SET = {0xFFFFFFFE, 0xFFFFFFFFFFFFFFFE, 0xFFFE}
-_INFINITE = {0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 0xFFFF}
+# NO_VAL and INFINITE of 32 and 64 bits; no number read here has 16, of which they are numbers of jobs, too
+_NOT_SET = {0xFFFFFFFE, 0xFFFFFFFFFFFFFFFE}
+_INFINITE = {0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF}
 # States that say more than the one beside them in a list: sacct -P prints these.
 _SAYS_MORE = ("REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESIZING", "REVOKED")
 _PLAIN = {

@@ -81,6 +81,15 @@ def test_numbers_of_every_release(tmp_path: Path, limit: Any, seconds: int) -> N
     assert ints(read(tmp_path, job(time=times)), "time_limit") == [seconds]
 
 
+@pytest.mark.parametrize("number", [0xFFFE, 0xFFFF])
+def test_numbers_that_mean_nothing_only_in_16_bits(tmp_path: Path, number: int) -> None:
+    """A job may have such an id, run so many seconds, and have so many MiB; Slurm keeps all of these in 32 or more."""
+    times = job()["time"] | {"end": 1010 + number, "elapsed": number, "limit": 1440}
+    memory = {"memory_per_node": {"set": True, "infinite": False, "number": number}}
+    w = read(tmp_path, job(job_id=number, time=times, required={"CPUs": 2} | memory))
+    assert (ints(w, "job_id"), ints(w, "run_time"), ints(w, "mem_per_node")) == ([number], [number], [number])
+
+
 @pytest.mark.parametrize(
     ("current", "state"),
     [
