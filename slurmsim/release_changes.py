@@ -210,6 +210,11 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "default_qos_named_twice": Change(
         "26.05", "sacctmgr", "`add user` gives the reason of a refusal for the default QOS twice."
     ),
+    "default_account_of_coordinators": Change(
+        "24.11",
+        "sacctmgr",
+        "`add user` of a coordinator takes DefaultAccount, for new users alone; it was refused (up to 23.02).",
+    ),
     "who_may_add_told": Change("26.05", "sacctmgr", "A refused `add user` says who may add."),
     "nothing_modified_is_an_error": Change(
         "24.11",

@@ -167,6 +167,8 @@ class _UserWords:
         elif matches(word.name, "AdminLevel:2"):
             self.level = level_of(word.value)
         elif matches(word.name, "DefaultAccount:8"):
+            if not _may_choose_default(session):
+                return
             if self.default:
                 session.wrong(f" Already listed DefaultAccount {self.default}")
                 return
@@ -178,6 +180,21 @@ class _UserWords:
             self.limit_set = True
         else:
             session.wrong(f" Unknown option: {word.text}")
+
+
+def _may_choose_default(session: Session) -> bool:
+    """Return False, and say so, for a user without rights: 22.05 does not send a default account of such a user.
+
+    It looks for the level in the database, so a user who is not there may go on.
+    """
+    if since(session.release, "default_account_of_coordinators"):
+        return True
+    asker = session.io.client.call("hello")
+    if asker["operator"] or all(one["user"] != asker["user"] for one in session.list("user")):
+        return True
+    session.wrong(f" Your user/uid ({asker['user']}/{asker['uid']}) is not AdminLevel >= Operator, "
+                  "you cannot set DefaultAccount.")  # fmt: skip
+    return False
 
 
 def _add_user(session: Session, words: list[str]) -> None:

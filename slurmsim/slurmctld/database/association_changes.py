@@ -153,9 +153,16 @@ class Change(ABC):
             if level:
                 self.users[name].admin_level = str(level)
             default = arguments.get("default_account")
-            if default or name not in self.draft.defaults:
-                self.draft.set_default(name, str(default or accounts[0]), HERE)
+            self.choose_default(name, str(default or accounts[0]), asked=bool(default))
         return found
+
+    def choose_default(self, user: str, account: str, *, asked: bool) -> None:
+        """Make `account` the default one of `user`, if that is `asked` for or there is none.
+
+        A coordinator may ask for it for new users only; else it is left out without a word (as_mysql_add_assocs).
+        """
+        if (asked and self.db.is_admin(self.person)) or user not in self.draft.defaults:
+            self.draft.set_default(user, account, HERE)
 
     def _need_default_qos(self, key: Key) -> None:
         """Its default QOS, be it inherited, must be one it may use. Raises Refusal."""

@@ -63,8 +63,8 @@ def put_association(change: Change, arguments: Arguments) -> list[str]:
         change.draft.add(key, HERE)
         change.notes.append(("Add Associations", "", f"acct='{account}', user='{user}'"))
     change.set_association(change.draft.associations[key], settings)
-    if user and (arguments.get("is_default") or user not in change.draft.defaults):
-        change.draft.set_default(user, account, HERE)
+    if user:
+        change.choose_default(user, account, asked=bool(arguments.get("is_default")))
     return [account]
 
 

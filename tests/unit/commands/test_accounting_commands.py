@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from engine_client import CONF, START, Cluster
+from engine_client import CONF, PEOPLE, START, Cluster
 
 from slurmsim.protocol import Refusal
 
@@ -205,6 +205,41 @@ def test_coordinators_of_accounts_below(cluster: Cluster, release: str, twice: s
     if release != "22.05":
         (optics,) = json.loads(cluster.text("sacctmgr show account optics --json withcoord"))["accounts"]
         assert optics["coordinators"] == [{"name": "alice", "direct": False}]
+
+
+def defaults(cluster: Cluster) -> str:
+    return cluster.text("sacctmgr -nP show user where name=alice,bob,dave format=user,defaultaccount")
+
+
+def test_a_coordinator_chooses_no_default_account_but_for_new_users(cluster: Cluster) -> None:
+    """As 24.11.5 answered: dave is new, bob has an account of his own."""
+    cluster.release = cluster.engine.release = "24.11"
+    cluster.text("sacctmgr -i add coordinator account=physics names=alice")
+    code, out, error = cluster.run("sacctmgr -i add user bob account=physics defaultaccount=physics", "alice")
+    assert (code, error) == (0, "") and "Default Account" not in out
+    assert cluster.text("sacctmgr -nP show assoc user=bob format=account").split() == ["chem", "physics"]
+    assert cluster.run("sacctmgr -i add user dave account=physics defaultaccount=physics", "alice")[0] == 0
+    assert defaults(cluster).split() == ["alice|physics", "bob|chem", "dave|physics"]
+    new = {"action": "put_association", "account": "physics", "user": "bob", "is_default": True}
+    cluster.call("account_change", PEOPLE["alice"], new)
+    assert "bob|chem" in defaults(cluster)
+    cluster.call("account_change", PEOPLE["root"], new)
+    assert "bob|physics" in defaults(cluster), "of an operator"
+
+
+def test_a_default_account_of_a_coordinator_is_not_sent(cluster: Cluster) -> None:
+    """As 22.05.8 answered; a user the database does not know is not asked for a level."""
+    cluster.text("sacctmgr -i add coordinator account=physics names=alice")
+    words = "sacctmgr -i add user bob account=physics defaultaccount=physics"
+    uid = PEOPLE["alice"].uid
+    why = f" Your user/uid (alice/{uid}) is not AdminLevel >= Operator, you cannot set DefaultAccount.\n"
+    assert cluster.run(words, "alice") == (1, "", why)
+    assert cluster.text("sacctmgr -nP show assoc user=bob format=account") == "chem\n"
+    assert cluster.run(words)[0] == 0
+    assert "bob|physics" in defaults(cluster)
+    cluster.text("sacctmgr -i delete user bob")
+    code, _, error = cluster.run(words, "bob")
+    assert code == 1 and error and "you cannot set" not in error, "slurmdbd refuses, not sacctmgr"
 
 
 @pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
