@@ -70,3 +70,31 @@ def test_what_users_of_a_file_get(tmp_path: Path, release: str) -> None:
     ]  # fmt: skip
     defaults = cluster.text("sacctmgr -nP show user format=user,defaultaccount").split()
     assert defaults == ["alice|chem", "bob|physics", "carol|physics", "dave|physics", "root|root"]
+
+
+# What a user's list of QOS is after `modify user set ...` and a load of a file with the other list, and what is told
+# to be added: 22.05.8, 24.11.5 and 26.05.5 alike.
+QOS_LOADED = [
+    ("qos=high,low", "low,limited", "limited", "limited"),  # what is there already is lost
+    ("qos=high,low", "low", None, "high,low"),
+    ("qos=", "low,high", "high,low", "high,low"),
+    ("qos+=high,low", "low,limited", "limited,low", "limited,low"),
+    ("qos+=high,low", "+low,+limited", "+limited", "high,limited,low,normal"),
+    ("qos=high,low", "+low,+limited", "+limited,+low", "high,limited,low"),
+    ("qos=high,low", "-low,-high", "-high,-low", "normal"),
+]
+
+
+@pytest.mark.parametrize(("before", "loaded", "told", "after"), QOS_LOADED)
+def test_qos_of_a_user_who_has_some(tmp_path: Path, before: str, loaded: str, told: str | None, after: str) -> None:
+    cluster = Cluster(tmp_path)
+    for words in ("qos high,low,limited", "account bio", "user dave account=bio"):
+        cluster.text(f"sacctmgr -i add {words}")
+    assert cluster.run(f"sacctmgr -i modify user dave set {before}")[2] == ""
+    (tmp_path / "users.cfg").write_text(
+        "Cluster - 'tux'\nParent - 'root'\nAccount - 'bio'\nParent - 'bio'\n"
+        f"User - 'dave':DefaultAccount='bio':QOS='{loaded}'\n"
+    )
+    out = cluster.run(f"sacctmgr -i load {tmp_path}/users.cfg")[1]
+    assert [line.split()[-1] for line in out.splitlines() if line.startswith(" Added QOS")] == ([told] if told else [])
+    assert cluster.text("sacctmgr -nP show assoc user=dave format=qos") == f"{after}\n"
