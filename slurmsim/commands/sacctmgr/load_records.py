@@ -207,8 +207,8 @@ class Changes:
         added = sorted(set(row["qos"]) - set(record["qos_raw"]))
         if added:
             self._tell("Added QOS", kind, name, f"{','.join(added):>8}", quiet=quiet)
-            # a list without signs is sent without what is there already, which is lost with it (_mod_assoc)
-            found += [["QOS", sign, names] for sign in ("", "+", "-") if (names := _signed(added, sign))]
+            # what is there already is not sent, and lost where the list replaces it (_mod_assoc)
+            found.append(["QOS", "", ",".join(added)])
         return found
 
     def _row(self, line: Line) -> Record:
@@ -271,11 +271,6 @@ class Changes:
     def _table(self, rows: list[Record], *first: str) -> None:
         getters = {**ASSOCIATION, "fairshare": lambda r: r["shares"]}
         table(self.session, columns(self.session, [*first, *_COLUMNS]), rows, getters)
-
-
-def _signed(names: Sequence[str], sign: str) -> str:
-    """Return those of `names` with `sign` before them ("": with none), without it."""
-    return ",".join(name.lstrip("+-") for name in names if sign == name[: -len(name.lstrip("+-"))])
 
 
 def _fields_of(limit: Limit) -> tuple[str, ...]:

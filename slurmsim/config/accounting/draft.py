@@ -121,8 +121,13 @@ def _assign(item: Item, row: Field, value: Any, operator: str) -> None:
                 kept[name] = amount
         values[target] = kept
     elif row.kind in ("names", "flags"):
+        old = values.get(target) or ()
         if operator:
-            value = edit_names(values.get(target) or (), operator, value, signed=target == "qos")
+            value = edit_names(old, operator, value, signed=target == "qos")
+        elif target == "qos" and value and all(name[:1] in ("+", "-") for name in value):
+            for name in value:  # with signs it is no new list: the names come to the old one, or leave it
+                old = edit_names(old, name[0], (name[1:],), signed=True)
+            value = old
         values[target] = value
     else:
         values[target] = value

@@ -161,7 +161,7 @@ class Change(ABC):
 
         A coordinator may ask for it for new users only; else it is left out without a word (as_mysql_add_assocs).
         """
-        if (asked and self.db.is_admin(self.person)) or user not in self.draft.defaults:
+        if (asked and self.db.is_operator(self.person)) or user not in self.draft.defaults:
             self.draft.set_default(user, account, HERE)
 
     def _need_default_qos(self, key: Key) -> None:
@@ -189,7 +189,8 @@ class Change(ABC):
             self.draft.set_association(item, name, value, HERE, operator)
             lost = item.aside.get("lost_qos")
             if lost and name.upper() == "QOS":
-                again = set(str(value).split(",")) if operator else set(lost.split(","))
+                edits = operator or value[:1] in ("+", "-")
+                again = {one.lstrip("+-") for one in value.split(",")} if edits else set(lost.split(","))
                 item.aside["lost_qos"] = ",".join(one for one in lost.split(",") if one not in again)
 
     def set_qos(self, item: Item, settings: Sequence[Setting]) -> None:

@@ -207,6 +207,21 @@ def test_coordinators_of_accounts_below(cluster: Cluster, release: str, twice: s
         assert optics["coordinators"] == [{"name": "alice", "direct": False}]
 
 
+@pytest.mark.parametrize(
+    ("before", "words", "after"),
+    [
+        ("qos=high,low", "qos=+limited", "high,limited,low"), ("qos=high,low", "qos=-high", "low"),
+        ("qos=", "qos=+limited", "limited,normal"), ("qos=high,low", "qos=+limited,-high", "limited,low"),
+    ],
+)  # fmt: skip
+def test_a_list_of_qos_with_signs_edits_the_present_one(cluster: Cluster, before: str, words: str, after: str) -> None:
+    """As 22.05.8 answered."""
+    cluster.text("sacctmgr -i add qos low,limited")
+    cluster.run(f"sacctmgr -i modify user bob set {before}")
+    assert cluster.run(f"sacctmgr -i modify user bob set {words}")[0] == 0
+    assert cluster.text("sacctmgr -nP show assoc user=bob format=qos") == f"{after}\n"
+
+
 def defaults(cluster: Cluster) -> str:
     return cluster.text("sacctmgr -nP show user where name=alice,bob,dave format=user,defaultaccount")
 
