@@ -263,9 +263,5 @@ UPWARD: dict[str, set[tuple[str, str]]] = {
         ("accounting > state", "slurmsim.core.state.controller_state"),
         ("accounting > state", "slurmsim.core.state.interfaces"),
     },
-    # The cluster holds the database of accounts and rows.
-    "slurmsim.slurmctld": {
-        ("base > database", f"slurmsim.slurmctld.database.{name}")
-        for name in ("association_database", "job_record", "record_store")
-    },
+    "slurmsim.slurmctld": set(),
 }

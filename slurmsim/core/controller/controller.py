@@ -439,7 +439,7 @@ class Controller:
         if self.gang is not None:
             self.gang.timers(now)
             if self.preemption is not None:
-                self.preemption.timers(now)  # a slice may let a job go on whose grace time is over
+                self.preemption.timers(now)  # a slice may let a job go on after its grace time
         running, time_limits = state.running, state.time_limits
         if time_limits.enforced and running and running[0][0] <= now:  # no job is over its limit before this end
             while over := time_limits.overdue(running, now):

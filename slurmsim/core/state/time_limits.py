@@ -13,7 +13,7 @@ Entry = tuple[int, int, Job]
 
 
 class TimeLimits:
-    """The scans, and the jobs they find.
+    """The scans for jobs over their limit.
 
     Attributes
     ----------

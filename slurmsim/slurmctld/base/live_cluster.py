@@ -6,7 +6,7 @@ What holds the cluster itself (accounting, timers, processes) is declared here b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from slurmsim.bitmap import Bitmap
@@ -15,6 +15,8 @@ from slurmsim.core.records.job import Job
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.releases import VERSIONS
 from slurmsim.sim.network import Behaviour
+from slurmsim.slurmctld.base.association_database import Database
+from slurmsim.slurmctld.base.job_record import First, JobRecord
 from slurmsim.slurmctld.base.job_table import JobTable
 from slurmsim.slurmctld.base.live_job import LiveJob, Row
 from slurmsim.slurmctld.base.live_network import LiveNetwork
@@ -22,17 +24,33 @@ from slurmsim.slurmctld.base.node_reasons import NodeReasons
 from slurmsim.slurmctld.base.people import People
 from slurmsim.slurmctld.base.raw_configuration import ConfFacts
 from slurmsim.slurmctld.base.step import Step
-from slurmsim.slurmctld.database.association_database import Database
-from slurmsim.slurmctld.database.job_record import First, JobRecord
-from slurmsim.slurmctld.database.record_store import RecordStore
 from slurmsim.slurmd.script_runner import Executor
+
+
+class EndedRuns(Protocol):
+    """What others read of the runs that slurmctld has forgotten (`slurmsim.slurmctld.database.record_store`)."""
+
+    def waiting(self) -> list[JobRecord]:
+        """Return the runs that are not written yet."""
+
+    def shown(self, after: int, condition: str = "TRUE", values: Sequence[Any] = ()) -> Iterator[tuple[int, str]]:
+        """Yield the place of each written run behind `after` in the job table, and what it shows."""
+
+    def waiting_shown(self) -> list[tuple[int, JobRecord, Sequence[Any]]]:
+        """Return the same of the runs that are not written yet."""
+
+    def execute(self, statement: str, values: Sequence[Any] | dict[str, Any] = ()) -> Iterator[Any]:
+        """Yield the rows that a statement of SQL finds."""
 
 
 class Accounting(Protocol):
     """What others need of the rows of jobs (`slurmsim.slurmctld.database.accounting_storage.Storage`)."""
 
     enabled: bool
-    store: RecordStore
+
+    @property
+    def store(self) -> EndedRuns:
+        """The runs that slurmctld has forgotten."""
 
     def first(self, live: LiveJob) -> First:
         """Return what was noted of a job at first."""
@@ -80,7 +98,7 @@ def _ignore(live: LiveJob) -> None:
 
 
 class LiveCluster:
-    """The records of one cluster. What is asked of them stands where it is asked.
+    """The records of one cluster, without behaviour.
 
     Parameters
     ----------

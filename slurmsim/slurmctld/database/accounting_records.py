@@ -12,9 +12,9 @@ from slurmsim.core.records.job import ONE_YEAR_S
 from slurmsim.release_changes import since
 from slurmsim.releases import row as of_release
 from slurmsim.slurmctld.base import het_jobs
+from slurmsim.slurmctld.base.job_record import JobRecord
 from slurmsim.slurmctld.base.live_job import task_list
 from slurmsim.slurmctld.base.step import BATCH, ENDED, EXTERN, NAMES, Step, derived_code
-from slurmsim.slurmctld.database.job_record import JobRecord
 from slurmsim.states import FINAL_STATES, JobState, Reason, is_held
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from slurmsim import releases, sluid
 from slurmsim.hostlist import expand
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.base import het_jobs
+from slurmsim.slurmctld.base.job_record import First, JobRecord
 from slurmsim.slurmctld.base.live_job import LiveJob, Row
 from slurmsim.slurmctld.base.step import NAMES, Step
 from slurmsim.slurmctld.database.accounting_records import exit_code, record_of, step_row
 from slurmsim.slurmctld.database.behind import as_of
-from slurmsim.slurmctld.database.job_record import First, JobRecord
 from slurmsim.slurmctld.database.record_query import Sql, chosen_ids, conditions, nodes_of, sql, words
 from slurmsim.slurmctld.database.record_store import RecordStore
 from slurmsim.slurmctld.fields.every_job import shown_of

@@ -16,8 +16,8 @@ from slurmsim.config.findings import Place
 from slurmsim.errors import ConfigError, SlurmSimError
 from slurmsim.protocol import DENIED, NO_DEFAULT_QOS, Refusal
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.base.association_database import AccountFacts, Database, UserFacts
 from slurmsim.slurmctld.database import association_records as records
-from slurmsim.slurmctld.database.association_database import AccountFacts, Database, UserFacts
 from slurmsim.slurmctld.database.inheritors import inheritors
 
 if TYPE_CHECKING:

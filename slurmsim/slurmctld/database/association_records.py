@@ -10,7 +10,7 @@ from slurmsim.model.accounting import PARENT_SHARES
 from slurmsim.tres import parse_tres
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.database.association_database import Database
+    from slurmsim.slurmctld.base.association_database import Database
 
 Record = dict[str, Any]
 _TRES = ("grp_tres", "grp_tres_mins", "grp_tres_run_mins", "max_tres", "max_tres_per_node", "max_tres_mins")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from slurmsim.slurmctld.base.job_record import JobRecord
 from slurmsim.slurmctld.base.step import Step
-from slurmsim.slurmctld.database.job_record import JobRecord
 from slurmsim.states import JobState
 
 

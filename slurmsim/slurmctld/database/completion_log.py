@@ -17,8 +17,8 @@ from slurmsim.states import JobState
 from slurmsim.tres import format_tres
 
 if TYPE_CHECKING:
+    from slurmsim.slurmctld.base.job_record import JobRecord
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
-    from slurmsim.slurmctld.database.job_record import JobRecord
 
 _NO_CODE = (JobState.CANCELLED, JobState.PREEMPTED, JobState.TIMEOUT, JobState.NODE_FAIL)
 """Ends that are written down before the processes have said theirs."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.slurmctld.base.association_database import AccountFacts, UserFacts
 from slurmsim.slurmctld.database.association_changes import HERE, Change
-from slurmsim.slurmctld.database.association_database import AccountFacts, UserFacts
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.database.association_changes import Action

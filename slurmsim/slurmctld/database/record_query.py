@@ -11,8 +11,8 @@ from typing import Any
 
 from slurmsim.hostlist import expand
 from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.base.job_record import JobRecord
 from slurmsim.slurmctld.base.submit_request import MOST_NAMES
-from slurmsim.slurmctld.database.job_record import JobRecord
 from slurmsim.slurmctld.database.record_rows import encodable
 from slurmsim.states import JobState
 

@@ -13,8 +13,8 @@ from hashlib import sha256
 from typing import Any
 
 from slurmsim.json_text import loads
+from slurmsim.slurmctld.base.job_record import JobRecord
 from slurmsim.slurmctld.base.step import Step
-from slurmsim.slurmctld.database.job_record import JobRecord
 
 FROM_REQUEST = ("work_dir", "submit_line", "container", "wckey", "std_in", "std_out", "std_err", "licenses", "extra",
                 "script", "shared", "qos")  # fmt: skip

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import OutputError
+from slurmsim.slurmctld.base.job_record import JobRecord
 from slurmsim.slurmctld.database import record_checks
-from slurmsim.slurmctld.database.job_record import JobRecord
 from slurmsim.slurmctld.database.record_checks import FITS, Aside, sum_of
 from slurmsim.slurmctld.database.record_rows import COLUMNS, script_of, to_record, to_row
 

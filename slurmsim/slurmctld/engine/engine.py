@@ -17,6 +17,7 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy
 from slurmsim.protocol import Refusal
 from slurmsim.sim.network import Behaviour
+from slurmsim.slurmctld.base.association_database import Database, engine_database
 from slurmsim.slurmctld.base.forgetting import Forgetting
 from slurmsim.slurmctld.base.live_cluster import LiveCluster
 from slurmsim.slurmctld.base.live_job import LiveJob
@@ -25,7 +26,6 @@ from slurmsim.slurmctld.base.people import People, Person
 from slurmsim.slurmctld.base.request_interning import Same
 from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.database.accounting_storage import Storage
-from slurmsim.slurmctld.database.association_database import Database, engine_database
 from slurmsim.slurmctld.engine.kept_answers import KEPT, KeptAnswers, question
 from slurmsim.slurmctld.faults.registry import Faults
 from slurmsim.slurmctld.fields import every_job

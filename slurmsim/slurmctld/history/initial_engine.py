@@ -17,9 +17,9 @@ from slurmsim.numerals import is_number
 from slurmsim.policy import Policy, configured_policy
 from slurmsim.sim.power_options import option, read_budget, read_power, read_series
 from slurmsim.sim.sources import load_streams
+from slurmsim.slurmctld.base.association_database import engine_database
 from slurmsim.slurmctld.base.people import People
 from slurmsim.slurmctld.base.simulated import behaviour
-from slurmsim.slurmctld.database.association_database import engine_database
 from slurmsim.slurmctld.database.completion_log import completion_log
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history.reconfiguration import Configuration, read_configuration, texts_of

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmsim.errors import OutputError
+from slurmsim.slurmctld.base.job_record import JobRecord
 from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.step import Step
-from slurmsim.slurmctld.database.job_record import JobRecord
 from slurmsim.slurmctld.database.record_query import conditions
 from slurmsim.slurmctld.database.record_store import SCHEMA, RecordStore
 from slurmsim.slurmctld.engine.engine import Engine
