@@ -247,7 +247,7 @@ def _check_counts(
             asked, given = jobs.ints[name][runs.row], jobs.ints[got][runs.row]
             rows = np.flatnonzero(judged & (asked != NULL) & (given < asked))
             if name == "req_cpus":
-                each = zip(*(column[rows].tolist() for column in (asked, given, task)), strict=True)
+                each = zip(asked[rows].tolist(), task[rows].tolist(), strict=True)
                 short = [not _rounded(runs, cluster, int(k), *one) for k, one in zip(rows, each, strict=True)]
                 rows = rows[np.array(short, bool)]
             check.flag(
@@ -255,12 +255,14 @@ def _check_counts(
             )
 
 
-def _rounded(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, given: int, task: int) -> bool:
+def _rounded(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, task: int) -> bool:
     """Return True if tasks of several CPUs explain that there are fewer CPUs than asked for.
 
     slurmctld counts what is free of a node, as far as it still needs CPUs, and hands out whole tasks of that. So 4
     tasks of 3 CPUs have 8 and 3 CPUs of two nodes of 8. And 7 tasks of 2 CPUs have 2, 4, 4 and 2 where 2, 5, 4 and 8
-    are free. Where the trace does not tell the CPUs of a `task` (NULL), as before schema 5, any size will do.
+    are free. One node, the last that it counts, may have a part of a task beside free CPUs: 6 tasks of 2 CPUs have 5
+    and 6 where 6 and 7 are free, which makes 5 and 7. Where the trace does not tell the CPUs of a `task` (NULL), as
+    before schema 5, any size will do.
     """
     pieces = runs.pieces
     mine, spare = [], []  # of each node, CPUs the run has and CPUs that are free beside them
@@ -271,9 +273,16 @@ def _rounded(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, given: 
     has, left = np.concatenate(mine), np.concatenate(spare)
     least = int(has.min())  # each node has a whole task
     sizes = [size for size in range(2, least + 1) if (asked % size == 0 if task == NULL else size == task)]
-    return any(
-        not (has[left > 0] % size).any() and given + int(np.minimum(left, size - 1).sum()) >= asked for size in sizes
-    )
+    return any(_explains(size, has, left, asked) for size in sizes)
+
+
+def _explains(size: int, has: IntArray, left: IntArray, asked: int) -> bool:
+    """Return True if tasks of `size` CPUs explain what a run has of its nodes, beside what is left of each."""
+    parts = np.flatnonzero((left > 0) & (has % size > 0))
+    if not len(parts):
+        return int((has + np.minimum(left, size - 1)).sum()) >= asked
+    full = np.delete(has + left, parts[0])
+    return len(parts) == 1 and bool((np.delete(left, parts[0]) < size).all()) and full.sum() + has[parts[0]] == asked
 
 
 def _free(runs: JobRuns, cluster: ClusterFacts, run: int, nodes: slice) -> IntArray:

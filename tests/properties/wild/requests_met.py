@@ -82,20 +82,20 @@ def _rounded(
 
     It counts all that is free of a node, and gives it all or whole tasks. Of a node that jobs share the trace does not
     tell what is free: there a node may lack a part of a task. 22.05.8, nodes of 8 CPUs, MaxCPUsPerNode=4, a job has one
-    CPU of n1: ``sbatch -n5 -c2`` gets 3, 4 and 2 CPUs.
+    CPU of n1: ``sbatch -n5 -c2`` gets 3, 4 and 2 CPUs. The last node that it counts may have a part of a task beside
+    free CPUs: ``-n6 -c2`` gets 5 and 6 CPUs where 6 and 7 are free.
     """
     if _in_turns(world, row["partition"]):
         return missing <= len(cpus) * (each - 1)
     partition = _partition(world, row["partition"])
     names, most = expand(row["node_list"]), int(partition.get("MaxCPUsPerNode", FAR))
-    counted = 0
+    counted = parts = 0
     for name, n in zip(names, cpus, strict=False):
         # others of the same second came before it, or after
         least, left = (_left(row, held[name], nodes[name][0], most, last) - n for last in (0, -1))
-        if n % each and least > 0:
-            return False
+        parts += bool(n % each and least > 0)
         counted += 0 if n % each else max(0, min(left, each - 1))
-    return counted >= missing
+    return parts <= 1 and counted >= missing
 
 
 def _partition(world: World, name: str) -> dict[str, str]:

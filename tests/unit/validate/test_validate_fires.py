@@ -577,6 +577,22 @@ def test_all_that_is_free_of_a_node_and_whole_tasks_meet_a_request(start: int, r
 
 
 @pytest.mark.parametrize(
+    ("cpus", "asked", "right"),
+    [("5,6", 12, True), ("3,6", 10, True), ("5,5", 12, False), ("3,6", 12, False), ("5,4", 12, False)],
+)
+def test_the_last_node_that_is_counted_may_have_a_part_of_a_task(cpus: str, asked: int, right: bool) -> None:
+    """22.05.8, tasks of 2 CPUs on nodes with 6 and 7 free: ``-n6`` gets 5 and 6 CPUs, ``-n5`` 3 and 6."""
+    counts = expand_counts(cpus)
+    columns = {
+        "job_id": [1, 2], "submit": [0, 0], "start": [0, 1], "end": [9, 9], "node_list": ["n[1-2]"] * 2,
+        "nodes": [2, 2], "cpus_per_node": ["2,1", cpus], "cpus": [3, sum(counts)], "req_cpus": [3, asked],
+        "cpus_per_task": [1, 2],
+    }  # fmt: skip
+    report = validate_schedule(columns, cluster={"nodes": [["n[1-2]", 8, 8000, {}]], "partitions": {}})
+    assert ("request_met" not in report.failed) is right
+
+
+@pytest.mark.parametrize(
     ("most", "others", "right"),
     [(4, "p", True), (5, "p", False), (None, "p", False), (3, "q", True), (4, "q", False)],
 )
