@@ -457,7 +457,7 @@ class Placer:
             if taken is not None:
                 return taken
         offered = ask, idx.tolist(), cpus.tolist(), weights.tolist(), required
-        if self.table.unit == "node" and order is None and plain and request.tree is None:
+        if self.table.unit == "node" and not request.uniform and order is None and plain and request.tree is None:
             return choose_linear(*offered)
         return choose(*offered, order, request.tree)
 
