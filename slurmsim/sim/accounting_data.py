@@ -11,7 +11,7 @@ from slurmsim.config.accounting.build import build
 from slurmsim.config.accounting.draft import Draft
 from slurmsim.config.accounting.load import check_partitions, read_draft
 from slurmsim.config.findings import Finding, Report
-from slurmsim.core.accounting.accounts import Enforcement
+from slurmsim.core.records.enforcement import Enforcement
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from slurmsim.core.accounting.accounts import Enforcement
-from slurmsim.core.accounting.associations import AssociationTree
+from slurmsim.core.records.associations import AssociationTree
+from slurmsim.core.records.enforcement import Enforcement
 from slurmsim.errors import WorkloadError
 from slurmsim.model.accounting import Accounting, Association, Qos
 from slurmsim.workload import Workload

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from unit.core.world import World, simple
 
 from slurmsim.core.accounting import fairshare
-from slurmsim.core.accounting.associations import AssociationTree, Branch
 from slurmsim.core.accounting.fairshare import Classic, FairTree, ShareTree
 from slurmsim.core.queue.priority import Multifactor
+from slurmsim.core.records.associations import AssociationTree, Branch
 from slurmsim.kernel import load, priorities
 from slurmsim.model.accounting import PARENT_SHARES, Accounting, Association, Qos
 

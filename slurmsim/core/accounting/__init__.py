@@ -1,5 +1,5 @@
-"""Who may use how much: associations and QOS, billing, usage and its decay, limits and their reasons.
+"""Who may use how much: usage of associations and QOS and its decay, fair shares, limits and their reasons.
 
 From outside: `limits.Limits` (may this job be submitted, may it start), `accounts.Accounts` (who is who),
-`billing.Billing`, `usage_decay.UsageBook`. Mirrors assoc_mgr.c, acct_policy.c and priority_multifactor.c.
+`usage_decay.UsageBook`. Mirrors assoc_mgr.c, acct_policy.c and priority_multifactor.c.
 """

@@ -12,7 +12,7 @@ from math import exp2, log
 import numpy as np
 import numpy.typing as npt
 
-from slurmsim.core.accounting.associations import AssociationTree, Branch
+from slurmsim.core.records.associations import AssociationTree, Branch
 from slurmsim.kernel import load
 from slurmsim.model.accounting import PARENT_SHARES
 

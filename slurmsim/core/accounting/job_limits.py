@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from slurmsim.core.accounting.associations import Branch
 from slurmsim.core.accounting.limit_rules import Rule, Used
 from slurmsim.core.accounting.usage_counters import UsageCounters
+from slurmsim.core.records.associations import Branch
 from slurmsim.model.accounting import Limits, Qos, Tres
 
 

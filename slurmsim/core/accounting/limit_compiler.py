@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from slurmsim.core.accounting.associations import Branch
 from slurmsim.core.accounting.job_limits import Hidden, JobLimits, QosUsed, flags_of, inherited, inherited_tres
 from slurmsim.core.accounting.limit_reasons import tres_reason
 from slurmsim.core.accounting.limit_rules import Rules, Used
 from slurmsim.core.accounting.usage_counters import UsageCounters
+from slurmsim.core.records.associations import Branch
 from slurmsim.model.accounting import Qos, Tres
 
 Path = list[tuple[Branch, Used]]  # an association and the accounts above it, with what counts for each

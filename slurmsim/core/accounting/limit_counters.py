@@ -22,8 +22,8 @@ from slurmsim.core.records.job import Job
 from slurmsim.errors import InvariantError
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.associations import AssociationTree, Branch, Ledger
-    from slurmsim.core.accounting.billing import Billing
+    from slurmsim.core.records.associations import AssociationTree, Branch, Ledger
+    from slurmsim.core.records.billing import Billing
     from slurmsim.core.records.partition import Partition
     from slurmsim.model.accounting import Limits as LimitSet
     from slurmsim.model.accounting import Qos

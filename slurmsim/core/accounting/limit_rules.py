@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from slurmsim.bitmap import Bitmap
-from slurmsim.core.accounting.associations import Ledger
 from slurmsim.core.accounting.limit_reasons import tres_reason
 from slurmsim.core.accounting.limit_usage import (
     Gauge,
@@ -21,6 +20,7 @@ from slurmsim.core.accounting.limit_usage import (
     WallUsed,
 )
 from slurmsim.core.accounting.usage_counters import TrackedTres, UsageCounters
+from slurmsim.core.records.associations import Ledger
 
 UNLIMITED_MIN = 2**32  # minutes of a job without any limit
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.associations import Ledger
     from slurmsim.core.accounting.usage_counters import UsageCounters
+    from slurmsim.core.records.associations import Ledger
 
 
 class Gauge:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from slurmsim.core.accounting.associations import UsageRows
+from slurmsim.core.records.associations import UsageRows
 from slurmsim.errors import InvariantError
 from slurmsim.kernel import load
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.associations import AssociationTree
-    from slurmsim.core.accounting.billing import Billing
+    from slurmsim.core.records.associations import AssociationTree
+    from slurmsim.core.records.billing import Billing
     from slurmsim.core.records.job import Job
 
 Rows = npt.NDArray[np.int64]

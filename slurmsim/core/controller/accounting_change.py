@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slurmsim.core.accounting.accounts import Accounts
-from slurmsim.core.accounting.associations import AssociationTree, Branch
 from slurmsim.core.accounting.fairshare import FairTree
 from slurmsim.core.accounting.limits import Limits
 from slurmsim.core.queue.priority import Multifactor
+from slurmsim.core.records.associations import AssociationTree, Branch
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
 

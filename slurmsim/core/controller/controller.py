@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from slurmsim.core.accounting.accounts import Accounts
-from slurmsim.core.accounting.associations import AssociationTree
 from slurmsim.core.accounting.controller_accounting import AccountingParts, UsageObserver
 from slurmsim.core.accounting.limits import Limits
 from slurmsim.core.accounting.partition_access import PartitionAccess
@@ -46,6 +45,7 @@ from slurmsim.core.queue.priority import make_priority
 from slurmsim.core.queue.qos_flags import QosFlags
 from slurmsim.core.queue.recalculation import Recalculation
 from slurmsim.core.queue.switch_wait import SwitchWait
+from slurmsim.core.records.associations import AssociationTree
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import (
     ORDER,

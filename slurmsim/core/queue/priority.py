@@ -13,8 +13,8 @@ from slurmsim.core.accounting.fairshare import Classic, FairTree
 from slurmsim.core.records.job import ONE_YEAR_S, Job
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.billing import Billing
     from slurmsim.core.accounting.usage_decay import UsageBook
+    from slurmsim.core.records.billing import Billing
     from slurmsim.core.records.partition import Partition
     from slurmsim.model.cluster import ClusterSpec
 

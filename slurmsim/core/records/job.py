@@ -10,9 +10,9 @@ from slurmsim.model.submission import Submission
 from slurmsim.states import TRANSITIONS, JobState, Reason
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.associations import Branch
     from slurmsim.core.placement.compiled_request import CompiledRequest
     from slurmsim.core.records.allocation import Allocation
+    from slurmsim.core.records.associations import Branch
     from slurmsim.core.records.barred_partitions import Bars
     from slurmsim.core.records.partition import Partition
     from slurmsim.core.records.reservation import Reservation

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from slurmsim.bitmap import Bitmap, from_indices
-from slurmsim.core.accounting.accounts import Enforcement
-from slurmsim.core.accounting.associations import AssociationTree
-from slurmsim.core.accounting.billing import Billing
 from slurmsim.core.placement.cluster_state import ClusterState
 from slurmsim.core.placement.exclusive_user import ExclusiveUsers
+from slurmsim.core.records.associations import AssociationTree
+from slurmsim.core.records.billing import Billing
+from slurmsim.core.records.enforcement import Enforcement
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import JobQueue, Record, walks_job_table
 from slurmsim.core.records.messages import Action

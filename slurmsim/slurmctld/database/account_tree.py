@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.associations import AssociationTree, Branch
+    from slurmsim.core.records.associations import AssociationTree, Branch
 
 TRES_ORDER = ("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages")
 """TRES every cluster has, in the order of their numbers."""

@@ -13,9 +13,8 @@ from typing import Any
 
 from slurmsim.config.accounting.draft import Draft, Item
 from slurmsim.config.findings import Place, Report
-from slurmsim.core.accounting.accounts import Accounts, Enforcement
+from slurmsim.core.accounting.accounts import Accounts
 from slurmsim.core.accounting.accrual import Accrual
-from slurmsim.core.accounting.associations import AssociationTree, Branch, Ledger
 from slurmsim.core.accounting.fairshare import Classic, FairTree, ShareTree, Siblings
 from slurmsim.core.accounting.limit_compiler import LimitCompiler
 from slurmsim.core.accounting.limit_counters import Held
@@ -29,7 +28,9 @@ from slurmsim.core.queue.columns import QueueColumns
 from slurmsim.core.queue.dependency import Term
 from slurmsim.core.queue.job_array import JobArray
 from slurmsim.core.records.allocation import Allocation, Share
+from slurmsim.core.records.associations import AssociationTree, Branch, Ledger
 from slurmsim.core.records.barred_partitions import Bar
+from slurmsim.core.records.enforcement import Enforcement
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import PoolQueue, Record
 from slurmsim.core.records.partition import Partition

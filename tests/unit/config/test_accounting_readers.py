@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from slurmsim.config.accounting.load import load_accounting
 from slurmsim.config.findings import Report
-from slurmsim.core.accounting.associations import AssociationTree, Branch
+from slurmsim.core.records.associations import AssociationTree, Branch
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import PARENT_SHARES, Accounting, Association, Limits, Qos
 

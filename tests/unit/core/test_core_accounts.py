@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 from unit.core.world import World, simple
 
-from slurmsim.core.accounting.accounts import INVALID_ACCOUNT, INVALID_QOS, PARTITION_ASSOCIATION, Enforcement
+from slurmsim.core.accounting.accounts import INVALID_ACCOUNT, INVALID_QOS, PARTITION_ASSOCIATION
 from slurmsim.core.accounting.partition_access import NO_ROOT
+from slurmsim.core.records.enforcement import Enforcement
 from slurmsim.core.records.messages import AlterPartition
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting, Association, Qos

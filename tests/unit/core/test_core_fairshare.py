@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from unit.core.world import HEAD, World, simple
 
-from slurmsim.core.accounting.associations import AssociationTree
 from slurmsim.core.accounting.fairshare import Classic, FairTree, ShareTree
 from slurmsim.core.accounting.usage_decay import decay_factor, next_reset
 from slurmsim.core.queue.priority import Multifactor
+from slurmsim.core.records.associations import AssociationTree
 from slurmsim.core.records.messages import AlterPartition, Hold, Release
 from slurmsim.model.accounting import PARENT_SHARES, Accounting, Association, Limits, Qos
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slurmsim.core.accounting.accounts import Enforcement
-from slurmsim.core.accounting.associations import AssociationTree
+from slurmsim.core.records.associations import AssociationTree
+from slurmsim.core.records.enforcement import Enforcement
 from slurmsim.errors import WorkloadError
 from slurmsim.model.accounting import Accounting, Association, Qos
 from slurmsim.sim.unknown_accounts import settle_unknown

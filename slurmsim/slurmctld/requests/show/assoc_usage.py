@@ -18,7 +18,7 @@ from slurmsim.slurmctld.requests.show.priority_info import share_of
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.associations import Ledger
+    from slurmsim.core.records.associations import Ledger
     from slurmsim.model.accounting import Qos
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
     from slurmsim.slurmctld.base.people import Person

@@ -17,7 +17,7 @@ from slurmsim.slurmctld.fields.job_fields import billed, eligible_behind
 from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.associations import AssociationTree, Branch
+    from slurmsim.core.records.associations import AssociationTree, Branch
     from slurmsim.core.records.job import Job
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
     from slurmsim.slurmctld.base.people import Person
