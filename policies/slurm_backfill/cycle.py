@@ -348,11 +348,13 @@ class _Cycle:
         return limit if record.job.time_min_s else None
 
     def _as_long_as(self, record: SlurmRecord, nodes: Bitmap) -> int:
-        """Return the limit of a job with a minimum time on `nodes`: the seconds until a plan needs one of them."""
+        """Return the limit of a job with a minimum time on `nodes`: until a plan or a reservation needs one of them."""
         assert isinstance(self.plans, NodePlans)
         most = int(self.view.time_limit(record))
         left = self.plans.free_for(nodes, most)
-        return max(record.job.time_min_s or 0, most if left is None else left // 60 * 60)
+        begin = self.view.next_reservation_begin(record, nodes)
+        ends = [left, None if begin is None else begin - self.now]
+        return max(record.job.time_min_s or 0, min([end // 60 * 60 for end in ends if end is not None] + [most]))
 
     def _count(self, record: SlurmRecord) -> bool:
         """bf_max_job_user_part, _part, _assoc, _user: count this candidate; False when one of them is used up."""

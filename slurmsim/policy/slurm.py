@@ -231,6 +231,9 @@ class SlurmView(PlansView, LayoutsView, PowerView, Protocol):
     def access(self, record: RecordView, when: int, limit: int) -> Access:
         """Return what reservations leave the record's job from `when` on, or from a later start."""
 
+    def next_reservation_begin(self, record: RecordView, nodes: Bitmap) -> int | None:
+        """Return the first begin to come of a reservation of others that the record's job on `nodes` would meet."""
+
     def next_reservation_end(self, when: int) -> int:
         """Return the first end of a reservation at or after `when`, 0 for none."""
 

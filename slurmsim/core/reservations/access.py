@@ -91,6 +91,19 @@ class ReservationAccess:
                 overlap = True
         return Access(OPEN, start, nodes, overlap), 0
 
+    def next_begin(self, record: Record, nodes: Bitmap) -> int | None:
+        """Return the first begin to come of a reservation of others with some of `nodes`, or of the job's licenses.
+
+        Flags and cores do not matter (job_time_adj_resv).
+        """
+        names = {name for name, _ in record.job.licenses}
+        begins = [
+            r.start for r in self.state.reserved.all
+            if r is not record.reservation and r.start > self.state.now
+            and (r.nodes & nodes or any(name in names for name, _ in r.licenses))
+        ]  # fmt: skip
+        return min(begins, default=None)
+
     def _wait_for_licenses(self, record: Record, found: Access, limit: int) -> tuple[Access, int]:
         """Licenses reservations keep: not before the first of those reservations ends."""
         job, state = record.job, self.state

@@ -172,6 +172,10 @@ class View:
         """Return what reservations leave the record's job from `when` on, or from a later start."""
         return self._test.reservations.access.examine(record, when, limit, move=True)
 
+    def next_reservation_begin(self, record: Record, nodes: Bitmap) -> int | None:
+        """Return the first begin to come of a reservation of others that the record's job on `nodes` would meet."""
+        return self._test.reservations.access.next_begin(record, nodes)
+
     def next_reservation_end(self, when: int) -> int:
         """Return the first end of a reservation at or after `when`, 0 for none."""
         return self._test.reservations.next_end(when)

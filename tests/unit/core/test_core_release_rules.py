@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from world import World, simple
@@ -226,6 +228,30 @@ def test_how_long_a_job_with_a_minimum_time_may_run() -> None:
         assert w.start("c") is not None
         found.append(w["c"].time_limit_s // 60)
     assert found == [2, 2, 7]
+
+
+@pytest.mark.parametrize(
+    ("more", "reservation", "seconds"),
+    [
+        ("", {"nodes": ("n2",)}, 540),
+        ("", {"nodes": ("n2",), "flags": frozenset({"FLEX", "MAINT", "IGNORE_JOBS"})}, 540),
+        ("", {"nodes": ("n2",), "core_counts": (1,)}, 540),  # of reserved cores all of the node counts
+        ("", {"nodes": ("n3",)}, 1800),
+        ("", {"nodes": ("n2",), "start": 195}, 120),  # whole minutes
+        ("-L a:1", {"nodes": ("n3",), "licenses": (("a", 1),)}, 540),
+        ("-L b:1", {"nodes": ("n3",), "licenses": (("a", 1),)}, 1800),
+    ],
+)  # fmt: skip
+def test_a_minimum_time_is_extended_up_to_a_reservation(more: str, reservation: dict[str, Any], seconds: int) -> None:
+    """Flags do not matter, nor how many cores or licenses are kept (job_time_adj_resv, read in 26.05)."""
+    w = World(simple(3, 2, more="Licenses=a:2,b:2\nSchedulerParameters=bf_interval=30"), "backfill", release="26.05")
+    w.sbatch("-J head -w n1 -N1 -t 60 --exclusive", 3600, at=0)
+    wish = {"start": 590, "end": 1200, "users": ("bob",), "flags": frozenset({"IGNORE_JOBS"}), **reservation}
+    w.tell(CreateReservation(ReservationSpec("r", **wish)), at=1)
+    w.sbatch("-J waits -N2 -w n[1-2] -t 60 --exclusive", 3600, at=2)
+    w.sbatch(f"-J short -w n2 -N1 -n1 -c2 -t 30 --time-min=2 {more}", 3600, at=3)
+    w.until(120)
+    assert w["short"].time_limit_s == seconds
 
 
 def test_a_plan_that_begins_as_before_may_have_other_nodes() -> None:
