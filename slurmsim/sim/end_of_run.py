@@ -3,18 +3,20 @@
 A run ends when every job has ended. It also ends when the rest can never start, and this module is the one place that
 knows when that is. The rule has two parts:
 
-1. Nothing goes on (`_goes_on`). No job runs or is completing. No arrival, cancel, node event, boot, solver or stream
-   is due. No begin time, deadline or core timer is to come, and no reservation that does not repeat. No job waits for
-   usage to decay that could start without usage.
+1. Nothing goes on (`_goes_on`). No job runs or is completing. No arrival, cancel, node event, boot or stream is due. No
+   begin time, deadline or core timer is to come, and no reservation that does not repeat. No job waits for usage to
+   decay that could start without usage.
 2. It has been so for long enough that each periodic work has been done twice: full passes, cycles of backfill, turns
    of a gang, runs of the priority thread. Reservations that repeat have had `IDLE_ROUNDS` of the longest cycle, for a
    month at most. Ages must also have reached PriorityMaxAge, if any job could have started meanwhile if it were the
    first: ages decide the order, and no order starts a job that has no place alone. Then the controller is where it was
    a period before, and stays there.
 
+A solver's answer is awaited, but it is nothing that goes on: if it starts no job, the time above is not begun anew.
+
 Two things never come to rest by themselves, so they get a month (`STUCK_S`). One is failures that are drawn without an
 end, unless all nodes are up and have been so for the time above. The other is a policy that asks for calls at times of
-its own.
+its own, or asks a solver again as soon as it has an answer.
 Runs that are undone again and again go on for ever, too: failures hit a long job, or nodes boot for longer than
 ResumeTimeout, or a job makes others go for nodes that a limit then forbids it. Such a run ends when all jobs that ran
 or were to begin for the time above have been requeued `TRIES` times since a job ended last, or something came from
@@ -49,12 +51,12 @@ class EndOfRun:
     due
         SimPy's queue: (when, priority, number, event).
     own, follow
-        Callbacks that do not count as something outside: the controller's wake-up; what follows from its decisions, as
-        ends of jobs and boots.
+        Callbacks that do not count as something outside: the controller's wake-up and a solver's answer to it; what
+        follows from its decisions, as ends of jobs and boots.
     """
 
     def __init__(
-        self, controller: Controller, due: list[Any], own: Callable[[Any], None],
+        self, controller: Controller, due: list[Any], own: tuple[Callable[[Any], None], ...],
         follow: tuple[Callable[[Any], None], ...],
     ) -> None:  # fmt: skip
         self._controller, self._due, self._own, self._follow = controller, due, own, follow
@@ -156,9 +158,10 @@ class EndOfRun:
         return now - since > settled_s and not self._calls_itself(now, settled_s)
 
     def _calls_itself(self, now: int, settled_s: int) -> bool:
-        """Return True if the policy asks to be called later than in `settled_s` seconds."""
-        at = self._controller.host.next_time(now)
-        return at is not None and at > now + settled_s
+        """Return True if the policy awaits an answer, or asks to be called later than in `settled_s` seconds."""
+        host = self._controller.host
+        at = host.next_time(now)
+        return host.solves.request is not None or (at is not None and at > now + settled_s)
 
     def _goes_on(self, now: int) -> bool:
         c = self._controller
@@ -174,7 +177,7 @@ class EndOfRun:
         drawn = self.drawn
         for _, _, _, event in self._due:
             for call in event.callbacks or ():
-                if call == self._own or call in but_for:
+                if call in self._own or call in but_for:
                     continue
                 if drawn is None or getattr(call, "__self__", None) is not drawn:
                     return True

@@ -274,10 +274,7 @@ class Network:
     def _ask_solver(self, asked: AskSolver) -> None:
         """Solve at once; the answer is there `solver_s` seconds later, modelled and never measured."""
         answer = self.solve(asked.solver, asked.request)
-        if self._solver_s:
-            self.at(self.timers.now + self._solver_s, self._answered, asked.number, answer)
-        else:
-            self._tell(Solved(asked.number, answer))
+        self.at(self.timers.now + self._solver_s, self._answered, asked.number, answer)
 
     def _answered(self, timer: Timer) -> None:
         value: Any = timer.value

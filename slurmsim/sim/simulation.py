@@ -102,8 +102,8 @@ class Simulation(Network):
         self._rows = Submissions(workload, cluster.power).rows()
         self._sources = self._sources_of(workload, len(cluster.nodes), seed)
         self._over = self.env.event()
-        follow = (self._job_over, self._ended, self._booted, self._answered)
-        self._end = EndOfRun(self.controller, self.env._queue, self._ring, follow)
+        follow = (self._job_over, self._ended, self._booted)
+        self._end = EndOfRun(self.controller, self.env._queue, (self._ring, self._answered), follow)
         self._submits: Any = np.ascontiguousarray(workload.ints["submit"]).data
         self._arrive_calls: list[Callable[[Any], None]] = [self._arrive]
         self.timers.tell(0, self._arrive_calls, next(self._rows, None))

@@ -163,7 +163,8 @@ def _events(draw: random.Random) -> str:
 
 
 def _reservation(draw: random.Random) -> str:
-    flags = draw.choice(("[]", '["DAILY"]', '["MAINT"]', '["DAILY", "IGNORE_JOBS"]'))
+    flags = draw.choice(("[]", '["DAILY"]', '["HOURLY"]', '["MAINT"]', '["DAILY", "IGNORE_JOBS"]'))
     nodes = draw.choice(('nodes = "n1"', 'nodes = "n[1-4]"', "node_count = 3"))
-    return (f'[[reservation]]\nname = "r"\nstart = {draw.choice((100, 5000))}\nduration = {draw.choice((3600, 7200))}\n'
+    duration = draw.choice(("00:01:00", "01:00:00", "02:00:00", "2-12:00:00"))  # also for longer than its cycle
+    return (f'[[reservation]]\nname = "r"\nstart = {draw.choice((100, 5000))}\nduration = "{duration}"\n'
             f'{nodes}\nusers = ["carol"]\nflags = {flags}\n')  # fmt: skip

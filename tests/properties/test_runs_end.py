@@ -93,11 +93,21 @@ STRONG_JOBS = "job_id,submit,run_time,tasks,nodes,time_limit,user,account,qos,de
 """Job 2 makes job 1 go; then nodes are found, of which a limit forbids it the third. Two minutes later job 1 starts."""
 LOST = "time,action,nodes,until,reason,command\n5,down,n4,,x,\n"
 HELD = "3,20,10,1,,600,bob,b,normal,4000,1\n"
-HOURLY = '[[reservation]]\nname = "r"\nstart = 1000\nduration = 60\nnodes = "n4"\nusers = ["cy"]\nflags = ["HOURLY"]\n'
+HOURLY = """
+[[reservation]]
+name = "r"
+start = 1000
+duration = "00:01:00"
+nodes = "n4"
+users = ["cy"]
+flags = ["HOURLY"]
+"""
+ALWAYS = HOURLY.replace("00:01:00", "01:00:00")
 
 
-@pytest.mark.parametrize(("age", "job", "reserved"), [("60-0", "", ""), ("0-1", HELD, ""), ("0-1", "", HOURLY)],
-                         ids=["ages", "the deadline of a held job", "a reservation"])  # fmt: skip
+@pytest.mark.parametrize(("age", "job", "reserved"), [
+    ("60-0", "", ""), ("0-1", HELD, ""), ("0-1", "", HOURLY), ("0-1", "", ALWAYS),
+], ids=["ages", "the deadline of a held job", "a reservation", "a reservation that is always in force"])  # fmt: skip
 def test_a_job_that_another_always_makes_go_in_vain(tmp_path: Path, age: str, job: str, reserved: str) -> None:
     """It went on for 60 days of ages that no job could use; or for a month, as a deadline of the past was waited for.
 
@@ -245,7 +255,7 @@ def test_a_run_waits_for_the_reset_that_lifts_a_fair_share_over_its_threshold(
 
 
 DOWN = "time,action,nodes,until,reason,command\n5,down,n2,,x,\n"
-DAILY = '[[reservation]]\nname = "r"\nstart = 1000\nduration = 60\nnodes = "n1"\nusers = ["cy"]\nflags = ["DAILY"]\n'
+DAILY = HOURLY.replace("HOURLY", "DAILY").replace("n4", "n1")
 
 
 @pytest.mark.parametrize("policy", ["builtin", "backfill", "easy", "cpu_hours"])
@@ -273,7 +283,7 @@ LATE = """
 [[reservation]]
 name = "late"
 start = 1296000
-duration = 3600
+duration = "01:00:00"
 nodes = "n2"
 users = ["ann"]
 """
@@ -292,13 +302,29 @@ def test_what_comes_late_is_waited_for_beside_a_reservation_that_repeats(
 
     Nothing changes for two weeks, so the repetitions of these are not waited for one by one.
     """
-    minute = HOURLY.replace("duration = 60", 'duration = "00:01:00"')
-    hourly = minute.replace("n4", "n1" if late else "n[1-2]").replace("cy", "ann" if job.endswith("r") else "cy")
+    hourly = HOURLY.replace("n4", "n1" if late else "n[1-2]").replace("cy", "ann" if job.endswith("r") else "cy")
     files = {"slurm.conf": ENDLESS, "jobs.csv": f"{JOBS.strip()},{columns}\n1,5,10,1,600,ann,a,{job}\n",
              "resv.toml": hourly + late}  # fmt: skip
     simulation, counted = EndingWorld(files, {"policy": policy, "reservations": "resv.toml"}).play(tmp_path, 1000)
     found = starts(simulation, counted)[1]
     assert found is not None and start <= found <= start + 60
+
+
+@pytest.mark.parametrize("failures", [{}, {"mtbf": 20_000, "mttr": 600}], ids=["no failures", "failures"])
+@pytest.mark.parametrize("latency", [0, 60])
+def test_answers_of_a_solver_do_not_keep_a_run_going(tmp_path: Path, latency: int, failures: dict[str, int]) -> None:
+    """Each began the time anew in which nothing may happen: with drawn failures the run never ended.
+
+    Job 1 asks for ten hours on all nodes, of which one is reserved in each hour. parm asks its solver whenever the free
+    nodes change. Job 2 starts by such an answer.
+    """
+    conf = ENDLESS.replace("n[1-2]", "n[1-3]") + f"SchedulerParameters=solver_latency={latency}\n"
+    jobs = f"{JOBS.strip()},app,min_nodes\n1,0,10,3,36000,ann,a,LeanMD:parallelism=4:sigma=1,3\n2,0,10,1,600,ann,a,,\n"
+    files = {"slurm.conf": conf, "jobs.csv": jobs, "resv.toml": HOURLY.replace("n4", "n3")}
+    world = EndingWorld(files, {"policy": "parm:budget_w=900", "reservations": "resv.toml", **failures})
+    found = starts(*world.play(tmp_path, 2000))
+    assert found[1] is None
+    assert found[2] is not None and latency < found[2] < 2000
 
 
 MONTHS = "PriorityMaxAge=60-0\nPriorityCalcPeriod=60\nSchedulerParameters=bf_max_job_test=1\n"
