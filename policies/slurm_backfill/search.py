@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from slurmsim.bitmap import Bitmap
-from slurmsim.policy import SlurmRecord, SlurmView
+from slurmsim.policy import Forecast, SlurmRecord, SlurmView
 from slurmsim_policies.slurm_backfill.licenses import PlannedLicenses
 
 
@@ -94,7 +94,7 @@ class Search:
             A start now was tried and did not come about. 0: plan it as from now; else a limit forbade it: plan it for
             the next opening, or that many seconds from now.
         """
-        now, resolution, request = self.now, self.resolution, record.request
+        now = self.now
         self.first = 0
         alone = record.job.het is None
         bound = self.view.earliest_possible(record) if alone and not now_only else now  # no start is before this
@@ -103,51 +103,66 @@ class Search:
             base = self._free_to(record, base)
         trying = max(now, begin)  # from here on; a plan that collides with another is tried again from its own start
         while trying:
-            if self.reserved or self.owned or (self.licenses is not None and record.job.licenses):
-                tries = self._tries_reserved(record, space, base, trying, limit)
-            else:
-                tries = space.openings(base, trying, limit, request.min_nodes, bound, goes_on=self.from_try)
-            trying = 0
+            tries, trying = self._tries(record, space, base, trying, limit, bound), 0
             for tried, following, within in tries:
                 if following and alone and not now_only and self.view.too_few_by(record, within, following):
                     continue  # whatever the future test says, it cannot say as early as the next opening
                 if now_only and tried > now:
                     return None
-                forecast = None
-                if not request.required & ~within:
-                    if self.reserved or self.from_try:
-                        forecast = self.view.future(record, within, tried, limit, following)
-                    else:
-                        forecast = self.view.future(record, within)
+                forecast = self._forecast(record, within, tried, limit, following)
                 if forecast is None:
                     if following and not now_only:
                         continue
                     return None
-                expected = self._overdue(forecast.start)
-                start = max(tried, expected)
-                self.first = self.first or start
-                self.put_behind |= tried > max(expected, now)
-                if self.from_try and start > now and not self._is_open(space, start, limit, forecast.nodes):
-                    trying = start if start > tried else start + resolution
+                ended = self._end(space, tried, following, within, forecast, limit, now_only, put_off)
+                if isinstance(ended, Found):
+                    return ended
+                if ended:
+                    trying = ended
                     break
-                if start <= now:
-                    if put_off is None:
-                        return Found(start, within)
-                    if put_off:
-                        start = following or now + put_off
-                    following = 0
-                elif now_only:
-                    return Found(start, within)
-                if following and start > following:
-                    continue
-                if start > now + self.window:
-                    return Found(start, within)
-                nodes = forecast.nodes
-                if start > now and not self._is_open(space, start, limit, nodes):
-                    trying = start
-                    break
-                return Found(start, within, *self._slot(start, limit), nodes)
         return None
+
+    def _end(
+        self, space: Space, tried: int, following: int, within: Bitmap, forecast: Forecast, limit: int, now_only: bool,
+        put_off: int | None,
+    ) -> Found | int:  # fmt: skip
+        """Return what a try ends the search with; an instant to try again from; or 0: the next try comes."""
+        now, nodes = self.now, forecast.nodes
+        expected = self._overdue(forecast.start)
+        start = max(tried, expected)
+        self.first = self.first or start
+        self.put_behind |= tried > max(expected, now)
+        if self.from_try and start > now and not self._is_open(space, start, limit, nodes):
+            return start if start > tried else start + self.resolution
+        if start <= now and put_off is not None:
+            if put_off:
+                start = following or now + put_off
+            following = 0
+        elif start <= now or now_only:
+            return Found(start, within)
+        if following and start > following:
+            return 0
+        if start > now + self.window:
+            return Found(start, within)
+        if start > now and not self._is_open(space, start, limit, nodes):
+            return start
+        return Found(start, within, *self._slot(start, limit), nodes)
+
+    def _tries(
+        self, record: SlurmRecord, space: Space, base: Bitmap, at: int, limit: int, bound: int
+    ) -> Iterator[tuple[int, int, Bitmap]]:
+        """Return what `space` has to try from `at` on: an instant, the next one, and the nodes free from the first."""
+        if self.reserved or self.owned or (self.licenses is not None and record.job.licenses):
+            return self._tries_reserved(record, space, base, at, limit)
+        return space.openings(base, at, limit, record.request.min_nodes, bound, goes_on=self.from_try)
+
+    def _forecast(self, record: SlurmRecord, within: Bitmap, at: int, limit: int, following: int) -> Forecast | None:
+        """Return what the future test says of the nodes of `within`; None if the job never fits."""
+        if record.request.required & ~within:
+            return None
+        if self.reserved or self.from_try:
+            return self.view.future(record, within, at, limit, following)
+        return self.view.future(record, within)
 
     def _slot(self, start: int, limit: int) -> tuple[int, int]:
         """Return begin and end of what a plan from `start` on takes out of the node space."""
