@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from slurmsim.bitmap import Bitmap, runs
-from slurmsim.kernel import compiled, load
+from slurmsim.kernel import compiled, constants, load
 from slurmsim.policy import (
     LimitsView,
     LimitTests,
@@ -34,7 +34,7 @@ MOST_REQUESTS = 8192
 SPARE_RECORDS = 1000  # ended ones may be so many before they are forgotten
 FEW_NODES = 500  # up to so many, each is an atom from the start where plans take nodes one by one
 COMPILED = compiled("cycle")
-kernel = load("cycle")
+kernel, atoms_kernel, queue_kernel = load("cycle"), load("atoms"), load("queue")
 limits_kernel = load("limits")
 
 
@@ -65,8 +65,9 @@ class Known:
 
     def __init__(self, resolution: int, window: int, space_size: int, max_test: int, max_array: int) -> None:
         self._options = resolution, window, space_size, max_test, max_array
-        self.atoms = kernel.Atoms()
-        self.cycle = kernel.Cycle(self.atoms, resolution, window, space_size, max_test, max_array)
+        self.atoms = atoms_kernel.Atoms()
+        queue = queue_kernel.Queue()
+        self.cycle = kernel.Cycle(self.atoms, queue, resolution, window, space_size, max_test, max_array)
         self.runs = WhoRuns()
         self.queues: list[WalkedQueue] = []
         self.whole: set[SlurmRecord] = set()
@@ -131,7 +132,7 @@ class Known:
         """Return the number of a record's limits if it gets equal whole nodes without a choice; else that of none."""
         tests = limits.tests(record)
         if tests is None:
-            return int(kernel.UNLIMITED)
+            return constants.UNLIMITED
         number = self.tests.get(tests)
         if number is None:
             number = self.tests[tests] = len(self.tests)
@@ -157,7 +158,7 @@ class Known:
     def queue(self, number: int, n: int) -> WalkedQueue:
         """Return what is known of part `number` of the queue, which has `n` parts."""
         if n != len(self.queues):
-            self.queues = [WalkedQueue(kernel.Queue()) for _ in range(n)]
+            self.queues = [WalkedQueue(queue_kernel.Queue()) for _ in range(n)]
         return self.queues[number]
 
     def leave_queues(self) -> None:
@@ -305,12 +306,12 @@ class AtomPlans:
             self._catch_up()
             kind = cycle.find(self.known.shape(record), limit, begin, now_only, -1 if put_off is None else put_off)
         self._searched = None
-        if kind == kernel.NOTHING:
+        if kind == constants.NOTHING:
             return None
         start = int(cycle.start)
-        if kind == kernel.START:
+        if kind == constants.START:
             return Found(start, self.nodes.of(cycle.here))
-        if kind == kernel.ESTIMATE:
+        if kind == constants.ESTIMATE:
             return Found(start, 0)
         self._chosen = self.nodes.of(cycle.chosen)
         return Found(start, 0, int(cycle.first), int(cycle.last), self._chosen)

@@ -5,17 +5,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-from slurmsim.kernel import load
+from slurmsim.kernel import constants as c
 from slurmsim.policy import Decisions, LimitsView, Reject, SlurmRecord, SlurmView
 from slurmsim_policies.slurm_backfill.atom_plans import AtomPlans, Known
 from slurmsim_policies.slurm_backfill.walk import Array, Walk, array_of, limit_of, show_limits
 from slurmsim_policies.slurm_backfill.walked_queue import WalkedQueue, Watched
 
 NO_COLUMN = array("q")
-kernel = load("cycle")
-ASKS, UNSEEN, SEEN, BARRED = kernel.ASKS, kernel.UNSEEN, kernel.SEEN, kernel.BARRED
-ALONE, REFUSED, FOREIGN = kernel.ALONE, kernel.REFUSED, kernel.FOREIGN
-UNLIMITED, UNKNOWN = kernel.UNLIMITED, kernel.UNKNOWN
 
 
 class KernelWalk(Walk):
@@ -61,13 +57,13 @@ class KernelWalk(Walk):
         groups = [-1 if one.array is None else arrays.setdefault(one.array, len(arrays)) for one in known]
         more = [0] * n
         if len({key for key, _, _ in arrays}) < len(arrays):  # one is in several partitions
-            more = [ASKS if group >= 0 else 0 for group in groups]
+            more = [c.ASKS if group >= 0 else 0 for group in groups]
             groups = [-1] * n
             arrays.clear()
         for at, group in enumerate(groups if arrays else ()):
             last = group >= 0 and (at + 1 == n or groups[at + 1] != group)
             if last and self.view.throttled(queue.records[at]):
-                more[at] = ASKS  # with it those are planned that ``%N`` keeps out of the queue
+                more[at] = c.ASKS  # with it those are planned that ``%N`` keeps out of the queue
         self._groups = array("q", groups)
         return array("q", more)
 
@@ -106,7 +102,7 @@ class KernelWalk(Walk):
     def refused(self, at: int) -> None:
         """Take note that a start of record `at` was tried, and a limit forbade it."""
         if self._queue.records[at].job.deadline is None:
-            self._queue.refused(at, REFUSED)
+            self._queue.refused(at, c.REFUSED)
 
     def task_done(self, at: int) -> None:
         """Tell the kernel how many plans the array of the task at `at` has now, and the array rejected last."""
@@ -125,7 +121,7 @@ class KernelWalk(Walk):
             if at >= len(records):
                 return
             record, held = records[at], int(columns.held)
-            if held == UNKNOWN:
+            if held == c.UNKNOWN:
                 yield from show_limits(self.view, limits, (record,))
             elif record.job.queued and (held or limits.shown(record.job)):
                 yield Reject(record, limits.named(held) if held else "None")
@@ -137,26 +133,26 @@ class KernelWalk(Walk):
         It stops at all that shares its fate with others or asks for more than nodes, and where a plan is seen: with
         `everything` each one, else that of the first in line, and the first of each job.
         """
-        view, unseen, seen = self.view, UNSEEN, SEEN
+        view, unseen, seen = self.view, c.UNSEEN, c.SEEN
         knows = self.atoms.knows(record)
         limited_there, barred = view.limit_reason(record) is not None, view.qos_bar(record) is not None
         if not (knows and record.single):  # nor whether it is in the queue any more
-            unseen = seen = ASKS | FOREIGN
+            unseen = seen = c.ASKS | c.FOREIGN
         elif self.everything:
-            unseen = seen = ASKS
+            unseen = seen = c.ASKS
         elif limited_there:
-            unseen, seen = BARRED, ASKS
+            unseen, seen = c.BARRED, c.ASKS
         elif barred:
-            unseen = seen = ASKS
+            unseen = seen = c.ASKS
         if limited_there or barred:
-            unseen, seen = unseen | BARRED, seen | BARRED
-        limits, limited, shown = view.limits, UNLIMITED, 0
+            unseen, seen = unseen | c.BARRED, seen | c.BARRED
+        limits, limited, shown = view.limits, c.UNLIMITED, 0
         if limits is not None:
             request, shown = record.request, limits.number_shown(record.job)
-            limited = self.known.limited(record, limits) if knows else UNKNOWN
+            limited = self.known.limited(record, limits) if knows else c.UNKNOWN
             if not request.known_amount or limits.min_prio(record):
-                unseen = seen = unseen | ASKS
+                unseen = seen = unseen | c.ASKS
             if record.alone and not request.elastic:
-                unseen, seen = unseen | ALONE, seen | ALONE
+                unseen, seen = unseen | c.ALONE, seen | c.ALONE
         shape, limit = self.known.shape(record), limit_of(view, record)
         return Watched(shape, limit, unseen, seen, array_of(record), limited=limited, shown=shown)

@@ -10,7 +10,7 @@ from slurmsim.kernel import load
 from slurmsim.policy import SlurmRecord
 from slurmsim_policies.slurm_backfill.walk import Array
 
-kernel = load("cycle")
+alike = load("arrays").alike
 
 
 class Watched:
@@ -29,7 +29,7 @@ class Watched:
     array
         The array of its job, in the partition and the reservation of the record; None for a job of none.
     limited, shown
-        The number of the limits that hold it, and that of the one it shows (`slurmsim.kernel.cycle.Queue`).
+        The number of the limits that hold it, and that of the one it shows (`slurmsim.kernel.queue.Queue`).
     refused
         Flags to add once a start of it has been tried, which a limit forbade.
     slot
@@ -67,7 +67,7 @@ class WalkedQueue:
     Parameters
     ----------
     columns
-        `slurmsim.kernel.cycle.Queue`.
+        `slurmsim.kernel.queue.Queue`.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class WalkedQueue:
         before, now = self.records, list(records)
         first: int
         rest: int
-        first, rest = kernel.alike(before, now)
+        first, rest = alike(before, now)
         n, n_before = len(now) - rest, len(before) - rest
         there, new = self._find(now, first, n, n_before)
         if n_before - n + len(new):  # so many are gone

@@ -8,7 +8,8 @@ from typing import Any
 from slurmsim.kernel import load
 from slurmsim.policy import WholeNodes
 
-kernel = load("cycle")
+kernel = load("running")
+alike = load("arrays").alike
 
 
 class WhoRuns:
@@ -17,7 +18,7 @@ class WhoRuns:
     Attributes
     ----------
     columns
-        `slurmsim.kernel.cycle.Running`.
+        `slurmsim.kernel.running.Running`.
     """
 
     def __init__(self) -> None:
@@ -32,7 +33,7 @@ class WhoRuns:
         now: list[Any] = list(nodes.running)
         first: int
         rest: int
-        first, rest = kernel.alike(self._known, now)
+        first, rest = alike(self._known, now)
         n, n_before = len(now) - rest, len(self._known) - rest
         if first < max(n, n_before):
             told: list[int] = []

@@ -16,13 +16,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-MODULES = ("amounts", "cycle", "limits", "picking", "placement", "priorities", "rows")
+MODULES = (
+    "amounts", "arrays", "atoms", "cycle", "limits", "picking", "placement", "priorities", "queue", "rows", "running",
+)  # fmt: skip
 
 
 def source_hash() -> str:
     """Return what an extension made from the sources in this folder carries."""
     folder = Path(__file__).parent
-    files = [folder / f"{name}.{kind}" for name in MODULES for kind in ("py", "pxd")]
+    files = [folder / "constants.py", *(folder / f"{name}.{kind}" for name in MODULES for kind in ("py", "pxd"))]
     return sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 

@@ -3,77 +3,20 @@
 cimport cython
 from libc.stdint cimport int64_t
 
+from _slurmsim_arrays cimport zeros
+from _slurmsim_atoms cimport Atoms
 from _slurmsim_limits cimport Limits
 from _slurmsim_placement cimport Nodes
+from _slurmsim_queue cimport Queue
+from _slurmsim_running cimport Running
 
-cdef int64_t NEVER, CHUNK, CHUNKS, SIZE, ONE, BITS
-cdef int NOTHING_, START_, ESTIMATE_, PLANNED_, ASKS_, UNSEEN_, SEEN_, BARRED_, ALONE_, REFUSED_, FOREIGN_, UNKNOWN_
-cdef int UNTOUCHED_, TOUCHED_, CLOSED_, MOST_MOVES
+cdef int64_t NEVER
+cdef int ASKS, BARRED, CLOSED, ESTIMATE, FOREIGN, NOTHING, PLANNED, REFUSED, SEEN, START, UNKNOWN, UNSEEN, UNTOUCHED
+cdef int MOST_MOVES
 
-cpdef object zeros(int64_t n)
 cdef int64_t first_from(int64_t[::1] values, int64_t low, int64_t n, int64_t x) noexcept
 cdef int64_t first_beyond(int64_t[::1] values, int64_t low, int64_t n, int64_t x) noexcept
-@cython.locals(n=int64_t, n_before=int64_t, least=int64_t, first=int64_t, rest=int64_t)
-cpdef tuple alike(list before, list now)
 cdef int64_t width_of(int64_t x) noexcept
-
-@cython.final
-cdef class Atoms:
-    cdef public int64_t n, words, used, room, n_sets
-    cdef public int64_t[::1] begins, sizes, order, word, bit, table, bits, run_begins, run_sizes, run_at
-    cdef void _make_room(self) except *
-    cpdef void restart(self, int64_t[::1] cuts, int64_t n) except *
-    cdef void _number(self) noexcept
-    cdef void _weigh(self, int64_t chunk) noexcept
-    cdef void _grow(self) except *
-    cdef void _use_more(self) except *
-    cpdef int64_t new_set(self) except -1
-    cpdef void clear(self, int64_t s) noexcept
-    cpdef void copy(self, int64_t s, int64_t of) noexcept
-    cpdef void keep(self, int64_t s, int64_t of) noexcept
-    cpdef void add(self, int64_t s, int64_t of) noexcept
-    cpdef void remove(self, int64_t s, int64_t of) noexcept
-    cpdef void both(self, int64_t s, int64_t a, int64_t b) noexcept
-    cpdef bint meets(self, int64_t a, int64_t b) noexcept
-    cpdef bint within(self, int64_t a, int64_t b) noexcept
-    cpdef bint gains(self, int64_t base, int64_t s, int64_t before) noexcept
-    cpdef bint equal(self, int64_t a, int64_t b) noexcept
-    cdef int64_t _nodes_of(self, int64_t word, int64_t at) noexcept
-    cpdef int64_t count(self, int64_t s) noexcept
-    cpdef int64_t common(self, int64_t a, int64_t b) noexcept
-    cdef void _put(self, int64_t s, int64_t a) noexcept
-    cdef int64_t _place_of(self, int64_t node) noexcept
-    cpdef void split(self, int64_t place, int64_t size) except *
-    cpdef void put_run(self, int64_t s, int64_t begin, int64_t size) except *
-    cdef void _put_from(self, int64_t s, int64_t place, int64_t size) except *
-    cpdef int64_t make(self, object runs) except -1
-    cpdef int64_t full(self) except -1
-    cdef int64_t find_runs(self, int64_t s) noexcept
-    cpdef void pick(self, int64_t s, int64_t of, int64_t need, int64_t least) except *
-
-@cython.final
-cdef class Queue:
-    cdef public int64_t n, room, places, held
-    cdef public int64_t[::1] order, shapes, lasting, flags, limited, shown
-    cpdef void tell(self, int64_t slot, int64_t shape, int64_t limit, int64_t flags, int64_t limited,
-                    int64_t shown) except *
-    cpdef void replace(self, int64_t first, int64_t last, int64_t[::1] slots) except *
-    cdef void _more_places(self, int64_t n) except *
-    cdef void _grow(self, int64_t slot) except *
-    cpdef int64_t next_news(self, int64_t at, Limits rules) noexcept
-
-@cython.final
-cdef class Running:
-    cdef public int64_t n, room, runs_room, n_cuts, cuts_room
-    cdef public int64_t[::1] ends, ids, sizes, first, begins, lengths, cuts, uses
-    @cython.locals(i=int64_t, n_new=int64_t, runs_new=int64_t, run=int64_t)
-    cpdef void replace(self, int64_t first, int64_t last, int64_t[::1] told) except *
-    @cython.locals(at=int64_t)
-    cdef void _shift(self, int64_t last, int64_t shift, int64_t run_last, int64_t run_shift) noexcept
-    cdef void _move(self, int64_t k, int64_t to) noexcept
-    cdef void _make_room(self, int64_t n, int64_t runs) except *
-    cdef void _cut(self, int64_t at) except *
-    cdef void _uncut(self, int64_t at) noexcept
 
 @cython.final
 cdef class Cycle:

@@ -1,11 +1,7 @@
 """A backfill cycle over atoms: where plans go when whole, equal nodes decide, in integers a C compiler understands.
 
-Within one cycle, nodes that no partition, no allocation and no plan tells apart are one *atom*: a set of 18,688 nodes
-is a few machine words, and how many nodes it has is a weighted count. A plan that takes part of an atom splits it,
-once, in every set of the cycle.
-
+Sets of nodes are sets of `atoms`, the records that wait are columns of a `queue`, and those that run are `running`.
 This is plain Python and runs as such (the tests do); `cycle.pxd` gives it the types with which Cython compiles it.
-A word holds `BITS` atoms, so that no operation leaves the non-negative range of a signed 64-bit integer.
 
 Source: Slurm src/plugins/sched/backfill/backfill.c (_attempt_backfill) and its future test in select/cons_tres
 (_will_run_test), 22.05.8; `slurmsim.capacity.NodeSpace`, `NodeReleaseTimes` and `Search` say the same of sets of nodes.
@@ -15,40 +11,31 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from slurmsim.kernel.arrays import zeros
+from slurmsim.kernel.constants import (
+    ASKS,
+    BARRED,
+    CLOSED,
+    ESTIMATE,
+    FOREIGN,
+    NOTHING,
+    PLANNED,
+    REFUSED,
+    SEEN,
+    START,
+    UNKNOWN,
+    UNSEEN,
+    UNTOUCHED,
+)
 
 if TYPE_CHECKING:
-    from slurmsim.kernel import limits, placement
+    from slurmsim.kernel import atoms, limits, placement, queue, running
 
 NEVER = 1 << 60
-BITS = 60  # atoms a word
-CHUNK = 6  # bits that are counted at once
-CHUNKS = 10  # of a word
-SIZE = 64  # of the table of a chunk
-ONE = 1
 
-NOTHING, START, ESTIMATE, PLANNED = 0, 1, 2, 3  # how a search ends
-ASKS = 1  # flag of a record: the caller decides about it
-UNSEEN = 2  # a plan of it is to be seen
-SEEN = 4  # so is that there is none
-BARRED = 8  # it is passed over
-ALONE = 16  # what a plan of it would break is shown, looked at or not
-REFUSED = 32  # that a limit forbids its start has been said
-FOREIGN = 64  # beside ASKS: the kernel cannot tell where it goes
-UNLIMITED, UNKNOWN = -1, -2  # in place of the number of its limits: there are none, or the caller tests them
-# what a reservation does to jobs of a partition that are not in it: nothing, keep its nodes, or keep them all out
-UNTOUCHED, TOUCHED, CLOSED = 0, 1, 2
 MOST_MOVES = 11  # starts that reservations are asked about, one behind the other (`ReservationAccess`)
-# the same as C has them
-NOTHING_, START_, ESTIMATE_, PLANNED_ = 0, 1, 2, 3
-ASKS_, UNSEEN_, SEEN_, BARRED_, ALONE_, REFUSED_, FOREIGN_ = 1, 2, 4, 8, 16, 32, 64
-UNKNOWN_ = -2
-UNTOUCHED_, TOUCHED_, CLOSED_ = 0, 1, 2
-
-
-def zeros(n: int) -> array[int]:
-    """Return `n` integers of 64 bits, and no room beyond them: whatever looks for an index beyond an array sees it."""
-    return array("q", (0,)) * n
 
 
 def first_from(values: array[int], low: int, n: int, x: int) -> int:
@@ -75,20 +62,6 @@ def first_beyond(values: array[int], low: int, n: int, x: int) -> int:
     return low
 
 
-def alike(before: list[Any], now: list[Any]) -> tuple[int, int]:
-    """How many are the same objects at the beginning of both lists, and how many of the others at the end of both."""
-    n, n_before = len(now), len(before)
-    least = min(n, n_before)
-    first = 0
-    while first < least and before[first] is now[first]:
-        first += 1
-    least -= first
-    rest = 0
-    while rest < least and before[n_before - 1 - rest] is now[n - 1 - rest]:
-        rest += 1
-    return first, rest
-
-
 def width_of(x: int) -> int:
     """Return how many bits `x` has."""
     n = 0
@@ -96,546 +69,6 @@ def width_of(x: int) -> int:
         x >>= 1
         n += 1
     return n
-
-
-class Atoms:
-    """Nodes cut into atoms, and sets of them; one object serves one cycle after another.
-
-    Attributes
-    ----------
-    n
-        Atoms there are. Atom a has the nodes ``begins[a]`` to ``begins[a] + sizes[a]``; ``order`` has them by position.
-    bits, n_sets
-        The sets, `words` words each. The first `used` words have the atoms there are; the others are not read. ``word``
-        and ``bit`` are the place of an atom in them.
-    """
-
-    def __init__(self) -> None:
-        self.n = self.n_sets = 0
-        self.words = 2
-        self.used = 1
-        self.room = 64
-        self.bits = zeros(self.room * self.words)
-        self._make_room()
-
-    def _make_room(self) -> None:
-        """Columns for as many atoms as fit into the words."""
-        most = self.words * BITS
-        self.begins, self.sizes, self.order = zeros(most), zeros(most), zeros(most)
-        self.word, self.bit = zeros(most), zeros(most)
-        self._number()
-        self.table = zeros(self.words * CHUNKS * SIZE)
-        self.run_begins, self.run_sizes, self.run_at = zeros(most), zeros(most), zeros(most)
-
-    def restart(self, cuts: array[int], n: int) -> None:
-        """There are `n` atoms, which begin at `cuts`, ascending from 0; after them comes the number of nodes.
-
-        There are no sets.
-        """
-        while self.words * BITS < n + n // 2:
-            self.words *= 2
-            self.bits = zeros(self.room * self.words)
-            self._make_room()
-        self.n, self.n_sets = n, 0
-        self.used = (n + BITS - 1) // BITS
-        for a in range(n):
-            self.begins[a] = cuts[a]
-            self.sizes[a] = cuts[a + 1] - cuts[a]
-            self.order[a] = a
-        for chunk in range((n + CHUNK - 1) // CHUNK):
-            self._weigh(chunk)
-
-    def _number(self) -> None:
-        """Which bit of which word stands for each atom."""
-        a = 0
-        for w in range(self.words):
-            bit = ONE
-            for _ in range(BITS):
-                self.word[a], self.bit[a] = w, bit
-                bit <<= 1
-                a += 1
-
-    def _weigh(self, chunk: int) -> None:
-        """Fill the table of a chunk: how many nodes each of its sets has."""
-        base = chunk * SIZE
-        first = chunk * CHUNK
-        self.table[base] = 0
-        for k in range(CHUNK):
-            step = ONE << k
-            size = self.sizes[first + k] if first + k < self.n else 0
-            for j in range(step):
-                self.table[base + step + j] = self.table[base + j] + size
-
-    def _grow(self) -> None:
-        """Twice the words."""
-        old = self.words
-        bits, begins, sizes, order = self.bits, self.begins, self.sizes, self.order
-        run_begins, run_sizes, run_at = self.run_begins, self.run_sizes, self.run_at
-        self.words = 2 * old
-        self._make_room()
-        for a in range(self.n):
-            self.begins[a], self.sizes[a], self.order[a] = begins[a], sizes[a], order[a]
-            self.run_begins[a], self.run_sizes[a], self.run_at[a] = run_begins[a], run_sizes[a], run_at[a]
-        for chunk in range((self.n + CHUNK - 1) // CHUNK):
-            self._weigh(chunk)
-        self.bits = zeros(self.room * self.words)
-        for s in range(self.n_sets):
-            for w in range(self.used):
-                self.bits[s * self.words + w] = bits[s * old + w]
-
-    def _use_more(self) -> None:
-        """One more word, of which no set has an atom."""
-        if self.used == self.words:
-            self._grow()
-        for s in range(self.n_sets):
-            self.bits[s * self.words + self.used] = 0
-        self.used += 1
-
-    def new_set(self) -> int:
-        """Return an empty set."""
-        if self.n_sets == self.room:
-            bits = self.bits
-            self.room *= 2
-            self.bits = zeros(self.room * self.words)
-            for i in range(self.n_sets * self.words):
-                self.bits[i] = bits[i]
-        self.n_sets += 1
-        self.clear(self.n_sets - 1)
-        return self.n_sets - 1
-
-    def clear(self, s: int) -> None:
-        """Make set `s` empty."""
-        base = s * self.words
-        for w in range(self.used):
-            self.bits[base + w] = 0
-
-    def copy(self, s: int, of: int) -> None:
-        """Make set `s` what set `of` is."""
-        a, b = s * self.words, of * self.words
-        for w in range(self.used):
-            self.bits[a + w] = self.bits[b + w]
-
-    def keep(self, s: int, of: int) -> None:
-        """Leave in set `s` what is in set `of`."""
-        a, b = s * self.words, of * self.words
-        for w in range(self.used):
-            self.bits[a + w] &= self.bits[b + w]
-
-    def add(self, s: int, of: int) -> None:
-        """Put into set `s` what is in set `of`."""
-        a, b = s * self.words, of * self.words
-        for w in range(self.used):
-            self.bits[a + w] |= self.bits[b + w]
-
-    def remove(self, s: int, of: int) -> None:
-        """Take out of set `s` what is in set `of`."""
-        a, b = s * self.words, of * self.words
-        for w in range(self.used):
-            self.bits[a + w] ^= self.bits[a + w] & self.bits[b + w]
-
-    def both(self, s: int, a: int, b: int) -> None:
-        """Make set `s` what is in `a` and in `b`."""
-        at, x, y = s * self.words, a * self.words, b * self.words
-        for w in range(self.used):
-            self.bits[at + w] = self.bits[x + w] & self.bits[y + w]
-
-    def meets(self, a: int, b: int) -> bool:
-        """Return True if two sets have a node in common."""
-        x, y = a * self.words, b * self.words
-        for w in range(self.used):
-            if self.bits[x + w] & self.bits[y + w]:
-                return True
-        return False
-
-    def within(self, a: int, b: int) -> bool:
-        """Return True if set `b` has all that set `a` has."""
-        x, y = a * self.words, b * self.words
-        for w in range(self.used):
-            if self.bits[x + w] & (self.bits[x + w] ^ self.bits[y + w]):
-                return False
-        return True
-
-    def gains(self, base: int, s: int, before: int) -> bool:
-        """Return True if set `s` has nodes of `base` that `before` has not."""
-        x, y, z = base * self.words, s * self.words, before * self.words
-        for w in range(self.used):
-            here = self.bits[x + w] & self.bits[y + w]
-            if here & (here ^ self.bits[z + w]):
-                return True
-        return False
-
-    def equal(self, a: int, b: int) -> bool:
-        """Return True if two sets are the same."""
-        x, y = a * self.words, b * self.words
-        for w in range(self.used):
-            if self.bits[x + w] != self.bits[y + w]:
-                return False
-        return True
-
-    def _nodes_of(self, word: int, at: int) -> int:
-        """Return nodes of `word`, which is word `at` of its set."""
-        found = 0
-        base = at * (CHUNKS * SIZE)
-        while word:
-            found += self.table[base + (word & (SIZE - 1))]
-            word >>= CHUNK
-            base += SIZE
-        return found
-
-    def count(self, s: int) -> int:
-        """Return nodes of set `s`."""
-        found = 0
-        base = s * self.words
-        for w in range(self.used):
-            if self.bits[base + w]:
-                found += self._nodes_of(self.bits[base + w], w)
-        return found
-
-    def common(self, a: int, b: int) -> int:
-        """Return nodes two sets have in common."""
-        found = 0
-        x, y = a * self.words, b * self.words
-        for w in range(self.used):
-            word = self.bits[x + w] & self.bits[y + w]
-            if word:
-                found += self._nodes_of(word, w)
-        return found
-
-    def _put(self, s: int, a: int) -> None:
-        self.bits[s * self.words + self.word[a]] |= self.bit[a]
-
-    def _place_of(self, node: int) -> int:
-        """Return where in the order the atom of `node` stands."""
-        low, high = 0, self.n
-        while low < high:
-            middle = (low + high) >> 1
-            if self.begins[self.order[middle]] <= node:
-                low = middle + 1
-            else:
-                high = middle
-        return low - 1
-
-    def split(self, place: int, size: int) -> None:
-        """Leave the atom at that place of the order its first `size` nodes; the others are one of their own."""
-        if self.n == self.used * BITS:
-            self._use_more()
-        a, b = self.order[place], self.n
-        self.n += 1
-        self.begins[b] = self.begins[a] + size
-        self.sizes[b] = self.sizes[a] - size
-        self.sizes[a] = size
-        i = b
-        while i > place + 1:
-            self.order[i] = self.order[i - 1]
-            i -= 1
-        self.order[place + 1] = b
-        self._weigh(a // CHUNK)
-        if b // CHUNK != a // CHUNK:
-            self._weigh(b // CHUNK)
-        w, bit, v, more = self.word[a], self.bit[a], self.word[b], self.bit[b]
-        base = 0
-        for _ in range(self.n_sets):
-            if self.bits[base + w] & bit:
-                self.bits[base + v] |= more
-            base += self.words
-
-    def put_run(self, s: int, begin: int, size: int) -> None:
-        """Put `size` nodes from `begin` on into set `s`."""
-        place = self._place_of(begin)
-        skipped = begin - self.begins[self.order[place]]
-        if skipped:
-            self.split(place, skipped)
-            place += 1
-        self._put_from(s, place, size)
-
-    def _put_from(self, s: int, place: int, size: int) -> None:
-        """Put `size` nodes into set `s` from where the atom at that place of the order begins."""
-        while size > 0:
-            a = self.order[place]
-            if self.sizes[a] > size:
-                self.split(place, size)
-            self._put(s, a)
-            size -= self.sizes[a]
-            place += 1
-
-    def make(self, runs: Sequence[tuple[int, int]]) -> int:
-        """Return a set of these runs (first, length)."""
-        s = self.new_set()
-        for begin, size in runs:
-            self.put_run(s, begin, size)
-        return s
-
-    def full(self) -> int:
-        """Return a set of all nodes."""
-        s = self.new_set()
-        for a in range(self.n):
-            self._put(s, a)
-        return s
-
-    def find_runs(self, s: int) -> int:
-        """Write the runs of set `s` to `run_begins`, `run_sizes`, `run_at` (place in order); return how many."""
-        n, base, inside = 0, s * self.words, False
-        for place in range(self.n):
-            a = self.order[place]
-            if (self.bits[base + self.word[a]] & self.bit[a] != 0) != inside:  # a run begins, or has ended
-                if inside:
-                    self.run_sizes[n] = self.begins[a] - self.run_begins[n]
-                    n += 1
-                else:
-                    self.run_begins[n], self.run_at[n] = self.begins[a], place
-                inside = not inside
-        if inside:
-            last = self.order[self.n - 1]
-            self.run_sizes[n] = self.begins[last] + self.sizes[last] - self.run_begins[n]
-            n += 1
-        return n
-
-    def runs(self, s: int) -> list[tuple[int, int]]:
-        """Return runs of consecutive nodes of set `s` as (first, length)."""
-        return [(self.run_begins[i], self.run_sizes[i]) for i in range(self.find_runs(s))]
-
-    def pick(self, s: int, of: int, need: int, least: int) -> None:
-        """Put into set `s` the `need` nodes of set `of` that a job gets of equal ones (`pick_equal`).
-
-        The tightest run that holds all that is missing of `least`, the first of such; while none does, the longest
-        whole.
-        """
-        n = self.find_runs(of)
-        while need > 0:
-            best = longest = -1
-            for i in range(n):
-                size = self.run_sizes[i]
-                if size > 0:
-                    if size >= least and (best < 0 or size < self.run_sizes[best]):
-                        best = i
-                    if longest < 0 or size > self.run_sizes[longest]:
-                        longest = i
-            if best < 0:
-                best = longest
-            if best < 0:
-                return
-            size = need if self.run_sizes[best] > need else self.run_sizes[best]
-            self._put_from(s, self.run_at[best], size)  # only the last is cut, so places stay
-            self.run_sizes[best] = 0
-            need -= size
-            least -= size
-
-
-class Queue:
-    """The records of a queue as columns, which live from cycle to cycle.
-
-    Attributes
-    ----------
-    n, order
-        Records there are, and the slot of each in the order of the queue.
-    shapes, lasting, flags
-        By slot: the shape of a request, the seconds it is planned with, and `ASKS`, `UNSEEN`, `SEEN`, `BARRED`,
-        `ALONE`, `REFUSED`, `FOREIGN`.
-    limited, shown
-        By slot, where limits are enforced: the number of its limits, `UNLIMITED` or `UNKNOWN`; that of the one it
-        shows, or 0.
-    held
-        The number of the limit the record of `next_news` is held to, 0 for none; `UNKNOWN` where others must tell.
-    """
-
-    def __init__(self) -> None:
-        self.room = self.places = 64
-        self.n = self.held = 0
-        self.order = zeros(self.places)
-        self.shapes, self.lasting, self.flags = zeros(self.room), zeros(self.room), zeros(self.room)
-        self.limited, self.shown = zeros(self.room), zeros(self.room)
-
-    def tell(self, slot: int, shape: int, limit: int, flags: int, limited: int, shown: int) -> None:
-        """Set the record in `slot`."""
-        if slot >= self.room:
-            self._grow(slot)
-        self.shapes[slot], self.lasting[slot], self.flags[slot] = shape, limit, flags
-        self.limited[slot], self.shown[slot] = limited, shown
-
-    def replace(self, first: int, last: int, slots: array[int]) -> None:
-        """In place of the records from `first` to before `last` there are those of `slots`."""
-        size, old = len(slots), self.n
-        shift = first + size - last
-        self.n = old + shift
-        if self.n > self.places:
-            self._more_places(old)
-        if shift < 0:
-            for k in range(last, old):
-                self.order[k + shift] = self.order[k]
-        elif shift > 0:
-            for k in range(old - last):
-                self.order[self.n - 1 - k] = self.order[old - 1 - k]
-        for k in range(size):
-            self.order[first + k] = slots[k]
-
-    def _more_places(self, n: int) -> None:
-        order = self.order
-        while self.places < self.n:
-            self.places *= 2
-        self.order = zeros(self.places)
-        for k in range(n):
-            self.order[k] = order[k]
-
-    def _grow(self, slot: int) -> None:
-        """Room for `slot` and more."""
-        shapes, lasting, flags, limited, shown = self.shapes, self.lasting, self.flags, self.limited, self.shown
-        n = self.room
-        while self.room <= slot:
-            self.room *= 2
-        self.shapes, self.lasting, self.flags = zeros(self.room), zeros(self.room), zeros(self.room)
-        self.limited, self.shown = zeros(self.room), zeros(self.room)
-        for k in range(n):
-            self.shapes[k], self.lasting[k], self.flags[k] = shapes[k], lasting[k], flags[k]
-            self.limited[k], self.shown[k] = limited[k], shown[k]
-
-    def next_news(self, at: int, rules: limits.Limits) -> int:
-        """Return the first record from `at` on that shows another limit than holds it by `rules` now, else `n`.
-
-        Which they hold it to is in `held` then. Records that are `BARRED` are not looked at.
-        """
-        while at < self.n:
-            slot, held = self.order[at], 0
-            number, flags = self.limited[slot], self.flags[slot]
-            if number == UNKNOWN_:
-                held = UNKNOWN_
-            elif number >= 0:
-                held = rules.verdict(number, flags & ALONE_ != 0)
-            if held != self.shown[slot] and not flags & BARRED_:
-                self.held = held
-                break
-            at += 1
-        return at
-
-
-class Running:
-    """Who runs on which whole nodes, by the end it is planned with, as columns that live from cycle to cycle.
-
-    Attributes
-    ----------
-    n, ends, ids, sizes
-        The jobs in order of (end, id): how many, and how many nodes each has.
-    first, begins, lengths
-        Their runs of nodes one behind the other; those of job k are from ``first[k]`` to before ``first[k + 1]``.
-    cuts, uses, n_cuts
-        Where runs begin or end, ascending from 0 to the number of nodes, and how many of them each.
-    """
-
-    def __init__(self, n_nodes: int) -> None:
-        self.n = 0
-        self.room = self.runs_room = 64
-        self.ends, self.ids, self.sizes = zeros(self.room), zeros(self.room), zeros(self.room)
-        self.first = zeros(self.room + 1)
-        self.begins, self.lengths = zeros(self.runs_room), zeros(self.runs_room)
-        self.cuts_room = 64
-        self.cuts, self.uses = zeros(self.cuts_room), zeros(self.cuts_room)
-        self.n_cuts = 0
-        self._cut(0)
-        self._cut(n_nodes)
-
-    def replace(self, first: int, last: int, told: array[int]) -> None:
-        """In place of the jobs from `first` to before `last` there are those of `told`.
-
-        Of each in turn: end, id, how many nodes, how many runs, and of each run its first node and how many.
-        """
-        n_new = runs_new = i = 0
-        while i < len(told):  # the cuts of new ones first: most are there
-            n_runs = told[i + 3]
-            n_new += 1
-            runs_new += n_runs
-            i += 4
-            for _ in range(n_runs):
-                self._cut(told[i])
-                self._cut(told[i] + told[i + 1])
-                i += 2
-        run, run_last = self.first[first], self.first[last]
-        for k in range(run, run_last):
-            self._uncut(self.begins[k])
-            self._uncut(self.begins[k] + self.lengths[k])
-        shift, run_shift = n_new - (last - first), runs_new - (run_last - run)
-        self._make_room(self.n + shift, self.first[self.n] + run_shift)
-        self._shift(last, shift, run_last, run_shift)
-        i = 0
-        for k in range(first, first + n_new):
-            self.ends[k], self.ids[k], self.sizes[k], n_runs = told[i], told[i + 1], told[i + 2], told[i + 3]
-            self.first[k] = run
-            i += 4
-            for _ in range(n_runs):
-                self.begins[run], self.lengths[run] = told[i], told[i + 1]
-                run += 1
-                i += 2
-
-    def _shift(self, last: int, shift: int, run_last: int, run_shift: int) -> None:
-        """Jobs from `last` on are so many places further, and their runs, from `run_last` on, so many of theirs."""
-        n, runs = self.n, self.first[self.n]
-        if shift > 0:
-            for k in range(n - last):
-                self._move(n - 1 - k, n - 1 - k + shift)
-        elif shift < 0:
-            for k in range(last, n):
-                self._move(k, k + shift)
-        if run_shift > 0:
-            for k in range(runs - run_last):
-                at = runs - 1 - k
-                self.begins[at + run_shift], self.lengths[at + run_shift] = self.begins[at], self.lengths[at]
-        elif run_shift < 0:
-            for at in range(run_last, runs):
-                self.begins[at + run_shift], self.lengths[at + run_shift] = self.begins[at], self.lengths[at]
-        self.n = n + shift
-        self.first[self.n] = runs
-        for k in range(last + shift, self.n + 1):
-            self.first[k] += run_shift
-
-    def _move(self, k: int, to: int) -> None:
-        self.ends[to], self.ids[to], self.sizes[to] = self.ends[k], self.ids[k], self.sizes[k]
-        self.first[to] = self.first[k]
-
-    def _make_room(self, n: int, runs: int) -> None:
-        """For `n` jobs and as many runs."""
-        if n > self.room:
-            ends, ids, sizes, first = self.ends, self.ids, self.sizes, self.first
-            while self.room < n:
-                self.room *= 2
-            self.ends, self.ids, self.sizes = zeros(self.room), zeros(self.room), zeros(self.room)
-            self.first = zeros(self.room + 1)
-            for k in range(self.n):
-                self.ends[k], self.ids[k], self.sizes[k], self.first[k] = ends[k], ids[k], sizes[k], first[k]
-            self.first[self.n] = first[self.n]
-        if runs > self.runs_room:
-            begins, lengths = self.begins, self.lengths
-            while self.runs_room < runs:
-                self.runs_room *= 2
-            self.begins, self.lengths = zeros(self.runs_room), zeros(self.runs_room)
-            for k in range(self.first[self.n]):
-                self.begins[k], self.lengths[k] = begins[k], lengths[k]
-
-    def _cut(self, at: int) -> None:
-        """Cut at `at`, where a run begins or ends."""
-        i = first_from(self.cuts, 0, self.n_cuts, at)
-        if i < self.n_cuts and self.cuts[i] == at:
-            self.uses[i] += 1
-            return
-        if self.n_cuts == self.cuts_room:
-            cuts, uses = self.cuts, self.uses
-            self.cuts_room *= 2
-            self.cuts, self.uses = zeros(self.cuts_room), zeros(self.cuts_room)
-            for k in range(self.n_cuts):
-                self.cuts[k], self.uses[k] = cuts[k], uses[k]
-        k = self.n_cuts
-        while k > i:
-            self.cuts[k], self.uses[k] = self.cuts[k - 1], self.uses[k - 1]
-            k -= 1
-        self.cuts[i], self.uses[i] = at, 1
-        self.n_cuts += 1
-
-    def _uncut(self, at: int) -> None:
-        """One of the runs that begin or end at `at` is gone."""
-        i = first_from(self.cuts, 0, self.n_cuts, at)
-        self.uses[i] -= 1
-        if self.uses[i]:
-            return
-        self.n_cuts -= 1
-        for k in range(i, self.n_cuts):
-            self.cuts[k], self.uses[k] = self.cuts[k + 1], self.uses[k + 1]
 
 
 class Cycle:
@@ -689,9 +122,16 @@ class Cycle:
     """
 
     def __init__(
-        self, atoms: Atoms, resolution: int, window: int, segments: int, stop_at: int, most_planned: int
+        self,
+        atoms: atoms.Atoms,
+        queue: queue.Queue,
+        resolution: int,
+        window: int,
+        segments: int,
+        stop_at: int,
+        most_planned: int,
     ) -> None:
-        self.atoms = atoms
+        self.atoms, self.queue = atoms, queue
         self.resolution, self.window = resolution, window
         self.segments, self.stop_at, self.most_planned = segments, stop_at, most_planned
         self.room = 64
@@ -715,7 +155,6 @@ class Cycle:
         self.shape_bases, self.shape_reaches, self.shape_needs = zeros(64), zeros(64), zeros(64)
         self.shape_mosts, self.shape_bounds, self.shape_bounded = zeros(64), zeros(64), zeros(64)
         self.shape_parts = zeros(64)
-        self.queue = Queue()
         self.more_flags = self.groups = self.planned = zeros(1)
         self.grouped = False  # some are tasks of arrays
         self.nodes: placement.Nodes | None = None  # who places shares of nodes
@@ -759,7 +198,7 @@ class Cycle:
         self.kind = self.start = self.first = self.last = self.again = self.shape = 0
         self.put_behind = self.ragged = False
 
-    def hold(self, running: Running, n_idle: int) -> int:
+    def hold(self, running: running.Running, n_idle: int) -> int:
         """Take over the running jobs; return the set of the `n_idle` nodes that no job holds, -1 if that is not so."""
         atoms, n = self.atoms, running.n
         while self.more < n:
@@ -1146,9 +585,9 @@ class Cycle:
         need, most = self.shape_needs[shape], self.shape_mosts[shape]
         if self.nodes is not None:
             need = self.asked[shape][0]
-        self.kind = NOTHING_
+        self.kind = NOTHING
         if need < 0:
-            return NOTHING_
+            return NOTHING
         trying = begin if begin > self.now else self.now
         bound = self.now
         if self.nodes is not None and not now_only:
@@ -1269,9 +708,9 @@ class Cycle:
             self.covered = -1
             for r in range(self.n_reserved):
                 effect, end = self.effects[row + r], self.periods[3 * r + 1]
-                if effect == UNTOUCHED_ or self.periods[3 * r] >= at + limit or end <= at:
+                if effect == UNTOUCHED or self.periods[3 * r] >= at + limit or end <= at:
                     continue
-                if effect == CLOSED_:
+                if effect == CLOSED:
                     later = end
                     break
                 self.atoms.remove(self.allowed, self.periods[3 * r + 2])
@@ -1337,18 +776,18 @@ class Cycle:
         if start <= now:
             if put_off < 0:
                 self.at_once = gone == 0
-                self.kind = START_
+                self.kind = START
                 return True
             if put_off:
                 start = self.start = following if following else now + put_off
             following = 0
         elif now_only:
-            self.kind = ESTIMATE_
+            self.kind = ESTIMATE
             return True
         if following and start > following:
             return False
         if start > now + self.window:
-            self.kind = ESTIMATE_
+            self.kind = ESTIMATE
             return True
         self.first = start // self.resolution * self.resolution
         self.last = (start + limit) // self.resolution * self.resolution
@@ -1368,7 +807,7 @@ class Cycle:
         if start > now and not self._is_open(self.chosen):
             self.again = start
             return True
-        self.kind = PLANNED_
+        self.kind = PLANNED
         return True
 
     def _pick(self, need: int, least: int) -> None:
@@ -1417,7 +856,7 @@ class Cycle:
     # -- the walk ---------------------------------------------------------------------------------------------------
 
     def watch(
-        self, queue: Queue, groups: array[int], more_flags: array[int], planned: array[int], expected: int
+        self, queue: queue.Queue, groups: array[int], more_flags: array[int], planned: array[int], expected: int
     ) -> None:
         """Set the records to walk.
 
@@ -1451,20 +890,20 @@ class Cycle:
             flags = self.queue.flags[slot]
             if self.grouped:
                 flags, group = flags | self.more_flags[at], self.groups[at]
-            if at == 0 and flags & SEEN_ and not flags & ASKS_:
-                flags |= UNSEEN_  # the plan of the first in line is shown whenever it is another
+            if at == 0 and flags & SEEN and not flags & ASKS:
+                flags |= UNSEEN  # the plan of the first in line is shown whenever it is another
             if self.tests >= self.stop_at or self.n >= self.segments:
                 break
             # tasks stand for each other: after one without a plan the others are not tried
             spent = group >= 0 and (group == self.rejected or self.planned[group] >= self.most_planned)
             if not spent:
-                if flags & ASKS_:
+                if flags & ASKS:
                     break
-                if not flags & BARRED_:
+                if not flags & BARRED:
                     passed = self._pass(at, slot, flags)
-                    if passed == ASKS_:
+                    if passed == ASKS:
                         break
-                    if passed == PLANNED_:
+                    if passed == PLANNED:
                         self.take(self.first, self.last, self.chosen)
                         if group >= 0:
                             self.planned[group] += 1
@@ -1472,7 +911,7 @@ class Cycle:
                         if self.unsure:
                             at += 1
                             break
-                    elif passed != BARRED_ and group >= 0:
+                    elif passed != BARRED and group >= 0:
                         self.rejected = group
             at += 1
         self.end_of_walk = last
@@ -1480,46 +919,46 @@ class Cycle:
 
     def _pass(self, at: int, slot: int, flags: int) -> int:
         """Look for a place for record `at`: `PLANNED`, `NOTHING`, `BARRED` if it is not looked for, or `ASKS`."""
-        seen, shown, held = flags & SEEN_ != 0, 0, 0
+        seen, shown, held = flags & SEEN != 0, 0, 0
         if self.rules is not None:
             number = self.queue.limited[slot]
-            if number == UNKNOWN_:
-                return ASKS_
+            if number == UNKNOWN:
+                return ASKS
             shown = self.queue.shown[slot]
             if number >= 0:
                 held = self.rules.before(number)
                 if held:
-                    return ASKS_ if held != shown or seen else BARRED_
+                    return ASKS if held != shown or seen else BARRED
                 held = self.rules.too_many_nodes(number)
                 if held:
                     if held != shown or seen:
-                        return ASKS_
+                        return ASKS
                     self.tests += 1
-                    return NOTHING_
+                    return NOTHING
                 held = self.rules.planned(number)
         shape, lasting = self.queue.shapes[slot], self.queue.lasting[slot]
         if held and held == shown and not self._is_news(shape, lasting, flags):
             self.tests += 1
-            return NOTHING_
+            return NOTHING
         kind = self.find(shape, lasting, 0, False, -1)
-        if kind == START_:
-            sure = flags & REFUSED_ != 0 and self.refusing and self.at_once
+        if kind == START:
+            sure = flags & REFUSED != 0 and self.refusing and self.at_once
             news = not held or held != shown or seen or not sure
-        elif kind == PLANNED_:
-            news = held != shown or (flags & UNSEEN_ != 0 and not (at == 0 and self.start == self.expected))
+        elif kind == PLANNED:
+            news = held != shown or (flags & UNSEEN != 0 and not (at == 0 and self.start == self.expected))
         else:
-            news = shown != 0 or (kind == NOTHING_ and seen)
+            news = shown != 0 or (kind == NOTHING and seen)
         if news:
             self.searched = True
-            return ASKS_
+            return ASKS
         self.tests += 1
-        return NOTHING_ if held else (PLANNED_ if kind == PLANNED_ else NOTHING_)
+        return NOTHING if held else (PLANNED if kind == PLANNED else NOTHING)
 
     def _is_news(self, shape: int, lasting: int, flags: int) -> bool:
         """Return True if a search for a job that shows the limit that holds it might end otherwise than is known."""
         if self.could_start(shape, lasting):  # and would be refused again
-            return flags & REFUSED_ == 0 or not self.refusing or flags & SEEN_ != 0
-        return flags & UNSEEN_ != 0 or not self._gets_a_plan(shape, lasting)  # its nodes are not shown
+            return flags & REFUSED == 0 or not self.refusing or flags & SEEN != 0
+        return flags & UNSEEN != 0 or not self._gets_a_plan(shape, lasting)  # its nodes are not shown
 
     def _gets_a_plan(self, shape: int, limit: int) -> bool:
         """Return True if counting tells that a search for a shape that cannot start now ends with a plan.
@@ -1563,7 +1002,7 @@ class Cycle:
         queue = self.queue
         while last > at:
             slot = queue.order[last]
-            if queue.flags[slot] & FOREIGN_:
+            if queue.flags[slot] & FOREIGN:
                 self.unsure = True
                 break
             barred = self.rules is not None and queue.limited[slot] >= 0 and self.rules.bars(queue.limited[slot])

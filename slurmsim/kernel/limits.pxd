@@ -3,9 +3,9 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-cdef int64_t CELLS_
+from _slurmsim_arrays cimport zeros
 
-cpdef object zeros(int64_t n)
+cdef int64_t CELLS
 
 @cython.final
 cdef class Limits:

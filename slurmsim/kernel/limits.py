@@ -9,13 +9,9 @@ from __future__ import annotations
 
 from array import array
 
+from slurmsim.kernel.arrays import zeros
+
 CELLS = 4  # of a row
-CELLS_ = 4  # the same as C has it
-
-
-def zeros(n: int) -> array[int]:
-    """Return `n` integers of 64 bits."""
-    return array("q", (0,)) * n
 
 
 class Limits:
@@ -54,14 +50,14 @@ class Limits:
         begin = self.first[k]
         if k + 1 == self.room:
             self._more_numbers()
-        if begin * CELLS_ + size > self.cells:
-            self._more_rows(begin * CELLS_ + size)
+        if begin * CELLS + size > self.cells:
+            self._more_rows(begin * CELLS + size)
         for i in range(size):
-            self.rows[begin * CELLS_ + i] = rows[i]
+            self.rows[begin * CELLS + i] = rows[i]
         self.before_[k] = begin + n_before
         self.early_[k] = begin + n_before + n_early
         self.asked_[k] = begin + n_before + n_early + n_asked
-        self.first[k + 1] = begin + size // CELLS_
+        self.first[k + 1] = begin + size // CELLS
         self.n = k + 1
 
     def _more_numbers(self) -> None:
@@ -83,7 +79,7 @@ class Limits:
     def _broken(self, begin: int, end: int) -> int:
         """Return the reason of the first row from `begin` to before `end` that is broken, 0 if none is."""
         for k in range(begin, end):
-            at = k * CELLS_
+            at = k * CELLS
             if self.values[self.rows[at]] + self.rows[at + 1] > self.rows[at + 2]:
                 return self.rows[at + 3]
         return 0

@@ -3,9 +3,9 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-cdef int FULL, MANY
+from _slurmsim_arrays cimport zeros
 
-cpdef object zeros(int64_t n)
+cdef int FULL, MANY
 
 @cython.final
 cdef class Picker:

@@ -6,15 +6,10 @@ where it is an extension.
 
 from __future__ import annotations
 
-from array import array
+from slurmsim.kernel.arrays import zeros
 
 FULL = 255
 MANY = 256  # from more runs on they are better sorted than looked through for each that is taken
-
-
-def zeros(n: int) -> array[int]:
-    """Return `n` integers of 64 bits."""
-    return array("q", (0,)) * n
 
 
 class Picker:

@@ -3,11 +3,11 @@
 cimport cython
 from libc.stdint cimport int64_t
 
+from _slurmsim_arrays cimport zeros
+
 cdef int MIN_NODES_, TARGET_NODES_, MAX_NODES_, MIN_CPUS_, LEAST_CPUS_, NEED_CPUS_
 cdef int WHOLE_TASKS_, MEM_CPU_, MEM_NODE_, MEM_ALL_, PER_TASK_, MOST_TASKS_, EXCLUSIVE_, N_DEMANDS_, DEMANDS_
 cdef int64_t NEAR_
-
-cpdef object zeros(int64_t n)
 
 @cython.locals(i=int64_t, n=int64_t)
 cpdef int64_t take(const int64_t[::1] nodes, const int64_t[::1] cpus, int64_t[::1] free_cpus, int64_t[::1] jobs) noexcept

@@ -12,16 +12,13 @@ from __future__ import annotations
 
 from array import array
 
+from slurmsim.kernel.arrays import zeros
+
 # Where a request's columns hold what
 MIN_NODES_, TARGET_NODES_, MAX_NODES_, MIN_CPUS_, LEAST_CPUS_, NEED_CPUS_ = 0, 1, 2, 3, 4, 5
 WHOLE_TASKS_, MEM_CPU_, MEM_NODE_, MEM_ALL_, PER_TASK_, MOST_TASKS_ = 6, 7, 8, 9, 10, 11
 EXCLUSIVE_, N_DEMANDS_, DEMANDS_ = 12, 13, 14
 NEAR_ = 255  # the lowest byte of a node's weight, less the GPUs that count
-
-
-def zeros(n: int) -> array[int]:
-    """Return `n` integers of 64 bits."""
-    return array("q", (0,)) * n
 
 
 def take(nodes: array[int], cpus: array[int], free_cpus: array[int], jobs: array[int]) -> int:

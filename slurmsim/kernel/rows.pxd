@@ -3,7 +3,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-cdef int OPTIONAL_, TEXT_
+cdef int OPTIONAL, TEXT
 
 cdef int32_t number_of(object text, dict numbers) except -1
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-INTEGER, OPTIONAL, TEXT = 0, 1, 2  # kinds of columns: OPTIONAL are integers that may be null
-OPTIONAL_, TEXT_ = 1, 2  # the same for C
+from slurmsim.kernel.constants import OPTIONAL, TEXT
 
 
 def number_of(text: str | None, numbers: dict[str, int]) -> int:
@@ -60,7 +59,7 @@ def split(
         integer_at = optional_at = text_at = 0
         for column in range(n_columns):
             cell = row[column]
-            if kinds[column] == TEXT_:
+            if kinds[column] == TEXT:
                 if row_at > begin and cell is last[text_at]:
                     codes[text_at, row_at] = codes[text_at, row_at - 1]
                 else:
@@ -68,7 +67,7 @@ def split(
                     last[text_at] = cell
                 text_at += 1
                 continue
-            if kinds[column] == OPTIONAL_:
+            if kinds[column] == OPTIONAL:
                 valid[optional_at, row_at] = cell is not None
                 optional_at += 1
             elif cell is None:

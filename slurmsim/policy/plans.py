@@ -145,7 +145,7 @@ class ReservedNodes(Protocol):
     periods
         (start, end, nodes) of those that have nodes.
     effects
-        What each does to jobs of each partition (`slurmsim.kernel.cycle.UNTOUCHED`, …), partition by partition.
+        What each does to jobs of each partition (`slurmsim.kernel.constants.UNTOUCHED`, …), partition by partition.
     ends
         When reservations end, of nodes or not.
     """

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from slurmsim.kernel import compiled, load
+from slurmsim.kernel import compiled, constants, load
 from slurmsim.trace import columns
 from slurmsim.trace.schema import Column
 
 Row = tuple[int | str | None, ...]
 COMPILED = compiled("rows")
 kernel = load("rows")
-_KINDS = {"int64": kernel.INTEGER, "int64?": kernel.OPTIONAL, "text": kernel.TEXT}
+_KINDS = {"int64": constants.INTEGER, "int64?": constants.OPTIONAL, "text": constants.TEXT}
 
 
 class RowColumns:
@@ -29,7 +29,7 @@ class RowColumns:
     def __init__(self, fields: Mapping[str, Column], size: int) -> None:
         self._kinds = np.array([_KINDS[column.kind] for column in fields.values()], np.int64)
         kinds = self._kinds.tolist()
-        self._n_texts, self._n_optional = kinds.count(kernel.TEXT), kinds.count(kernel.OPTIONAL)
+        self._n_texts, self._n_optional = kinds.count(constants.TEXT), kinds.count(constants.OPTIONAL)
         self._n_integers, self._size = len(kinds) - self._n_texts, size
         self._numbers: list[dict[str, int]] = [{} for _ in range(self._n_texts)]
         self._make_room()
@@ -70,10 +70,10 @@ class RowColumns:
         numbers = iter(self._numbers)
         found = []
         for kind in self._kinds.tolist():
-            if kind == kernel.TEXT:
+            if kind == constants.TEXT:
                 found.append(columns.coded_array(next(of_texts)[:n], [str(text) for text in next(numbers)]))
             else:
-                known = next(of_optional)[:n].view(bool) if kind == kernel.OPTIONAL else None
+                known = next(of_optional)[:n].view(bool) if kind == constants.OPTIONAL else None
                 found.append(columns.known_integers(next(of_integers)[:n], known))
         if not written_next:
             self._make_room()

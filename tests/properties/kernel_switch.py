@@ -26,6 +26,8 @@ def kernels(form: str, shares_wanted: bool = True) -> Iterator[None]:
 
     with (
         mock.patch.object(atom_plans, "kernel", find("cycle")),
+        mock.patch.object(atom_plans, "atoms_kernel", find("atoms")),
+        mock.patch.object(atom_plans, "queue_kernel", find("queue")),
         mock.patch.object(atom_plans, "limits_kernel", find("limits")),
         mock.patch.object(shares, "load", find),
         mock.patch.object(shares, "COMPILED", shares_wanted),

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmsim.kernel import cycle, load
+from slurmsim.kernel import atoms, load
 
 
 def nodes_of(atoms: Any, s: int) -> set[int]:
     return {node for begin, size in atoms.runs(s) for node in range(begin, begin + size)}
 
 
-@pytest.mark.parametrize("kernel", [cycle, load("cycle")])
+@pytest.mark.parametrize("kernel", [atoms, load("atoms")])
 @given(cycles=st.lists(st.lists(st.sets(st.integers(0, 399), max_size=120), min_size=1, max_size=5), max_size=3))
 def test_atoms_of_several_words(kernel: Any, cycles: list[list[set[int]]]) -> None:
     """Words that an earlier cycle has used have nothing of it in the sets of a later one."""

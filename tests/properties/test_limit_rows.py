@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmsim.kernel import cycle, limits, load
+from slurmsim.kernel import constants, limits, load
+from slurmsim.kernel import queue as queues
 
 COLUMNS = 5
 ROWS = st.lists(
@@ -30,7 +31,7 @@ def broken(rows: list[Any], values: list[int]) -> list[int]:
 @given(jobs=JOBS, values=st.lists(st.integers(0, 9), min_size=COLUMNS, max_size=COLUMNS), data=st.data())
 def test_rows_of_limits(form: str, jobs: list[Any], values: list[int], data: st.DataObject) -> None:
     kernel = limits if form == "python" else load("limits")
-    rules, queue = kernel.Limits(), (cycle if form == "python" else load("cycle")).Queue()
+    rules, queue = kernel.Limits(), (queues if form == "python" else load("queue")).Queue()
     queue.replace(0, 0, array("q", range(len(jobs))))
     rules.know(array("q", values))
     news = []
@@ -42,7 +43,7 @@ def test_rows_of_limits(form: str, jobs: list[Any], values: list[int], data: st.
         held = abs(next(iter(broken(found, values)), 0))
         if data.draw(st.booleans()):
             shown = held
-        queue.tell(at, 0, 60, cycle.ALONE if alone else 0, at, shown)
+        queue.tell(at, 0, 60, constants.ALONE if alone else 0, at, shown)
         if shown != held:
             news.append(at)
     for number, (before, early, asked, planned) in enumerate(jobs):
@@ -57,11 +58,11 @@ def test_rows_of_limits(form: str, jobs: list[Any], values: list[int], data: st.
 
 
 def test_whom_somebody_else_judges_is_news_and_whom_nothing_limits_is_not() -> None:
-    queue, rules = cycle.Queue(), limits.Limits()
+    queue, rules = queues.Queue(), limits.Limits()
     queue.replace(0, 0, array("q", (0, 1, 2)))
-    for slot, number in enumerate((cycle.UNLIMITED, cycle.UNKNOWN, cycle.UNLIMITED)):
+    for slot, number in enumerate((constants.UNLIMITED, constants.UNKNOWN, constants.UNLIMITED)):
         queue.tell(slot, 0, 60, 0, number, 0)
     assert queue.next_news(0, rules) == 1
     assert queue.next_news(2, rules) == 3
-    queue.tell(2, 0, 60, 0, cycle.UNLIMITED, 7)  # it shows one that is no more
+    queue.tell(2, 0, 60, 0, constants.UNLIMITED, 7)  # it shows one that is no more
     assert queue.next_news(2, rules) == 2

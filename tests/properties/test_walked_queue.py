@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmsim.kernel import cycle, load
+from slurmsim.kernel import constants, load
+from slurmsim.kernel import queue as queues
 from slurmsim_policies.slurm_backfill.walked_queue import WalkedQueue, Watched
 
-UNSEEN, SEEN, REFUSED = cycle.UNSEEN, cycle.SEEN, cycle.REFUSED
+UNSEEN, SEEN, REFUSED = constants.UNSEEN, constants.SEEN, constants.REFUSED
 ORDERS = st.lists(st.lists(st.integers(0, 80), unique=True, max_size=80), min_size=2, max_size=6)
 
 
@@ -23,7 +24,7 @@ class Record:
         self.number, self.job = number, SimpleNamespace(planned_start=None, shown=0)
 
 
-@pytest.mark.parametrize("kernel", [cycle, load("cycle")])
+@pytest.mark.parametrize("kernel", [queues, load("queue")])
 @given(orders=ORDERS, data=st.data())
 def test_columns_follow_the_queue(kernel: Any, orders: list[list[int]], data: st.DataObject) -> None:
     records = [Record(number) for number in range(81)]

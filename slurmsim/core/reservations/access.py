@@ -17,7 +17,7 @@ from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.partition import Partition
 from slurmsim.core.records.reservation import Reservation
-from slurmsim.kernel.cycle import CLOSED, TOUCHED, UNTOUCHED
+from slurmsim.kernel.constants import CLOSED, TOUCHED, UNTOUCHED
 from slurmsim.states import Reason
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Access:
 def effect_on(partition: Partition, r: Reservation) -> int:
     """Return what a reservation of nodes does, while it lasts, to jobs of `partition` that are not in it.
 
-    `slurmsim.kernel.cycle.UNTOUCHED`, `TOUCHED`: they do without its nodes, or `CLOSED`: they wait for its end.
+    `slurmsim.kernel.constants.UNTOUCHED`, `TOUCHED`: they do without its nodes, or `CLOSED`: they wait for its end.
     """
     all_of_it = "PART_NODES" in r.flags and r.partition is partition
     if "ALL_NODES" in r.flags or all_of_it or ("MAINT" in r.flags and not partition.mask & ~r.nodes):

@@ -1,0 +1,98 @@
+"""The queue of a backfill cycle as columns, of which the walk of the kernel (`cycle`) reads what a record asks for."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+from slurmsim.kernel.arrays import zeros
+from slurmsim.kernel.constants import ALONE, BARRED, UNKNOWN
+
+if TYPE_CHECKING:
+    from slurmsim.kernel import limits
+
+
+class Queue:
+    """The records of a queue as columns, which live from cycle to cycle.
+
+    Attributes
+    ----------
+    n, order
+        Records there are, and the slot of each in the order of the queue.
+    shapes, lasting, flags
+        By slot: the shape of a request, the seconds it is planned with, and `ASKS`, `UNSEEN`, `SEEN`, `BARRED`,
+        `ALONE`, `REFUSED`, `FOREIGN`.
+    limited, shown
+        By slot, where limits are enforced: the number of its limits, `UNLIMITED` or `UNKNOWN`; that of the one it
+        shows, or 0.
+    held
+        The number of the limit the record of `next_news` is held to, 0 for none; `UNKNOWN` where others must tell.
+    """
+
+    def __init__(self) -> None:
+        self.room = self.places = 64
+        self.n = self.held = 0
+        self.order = zeros(self.places)
+        self.shapes, self.lasting, self.flags = zeros(self.room), zeros(self.room), zeros(self.room)
+        self.limited, self.shown = zeros(self.room), zeros(self.room)
+
+    def tell(self, slot: int, shape: int, limit: int, flags: int, limited: int, shown: int) -> None:
+        """Set the record in `slot`."""
+        if slot >= self.room:
+            self._grow(slot)
+        self.shapes[slot], self.lasting[slot], self.flags[slot] = shape, limit, flags
+        self.limited[slot], self.shown[slot] = limited, shown
+
+    def replace(self, first: int, last: int, slots: array[int]) -> None:
+        """In place of the records from `first` to before `last` there are those of `slots`."""
+        size, old = len(slots), self.n
+        shift = first + size - last
+        self.n = old + shift
+        if self.n > self.places:
+            self._more_places(old)
+        if shift < 0:
+            for k in range(last, old):
+                self.order[k + shift] = self.order[k]
+        elif shift > 0:
+            for k in range(old - last):
+                self.order[self.n - 1 - k] = self.order[old - 1 - k]
+        for k in range(size):
+            self.order[first + k] = slots[k]
+
+    def _more_places(self, n: int) -> None:
+        order = self.order
+        while self.places < self.n:
+            self.places *= 2
+        self.order = zeros(self.places)
+        for k in range(n):
+            self.order[k] = order[k]
+
+    def _grow(self, slot: int) -> None:
+        """Room for `slot` and more."""
+        shapes, lasting, flags, limited, shown = self.shapes, self.lasting, self.flags, self.limited, self.shown
+        n = self.room
+        while self.room <= slot:
+            self.room *= 2
+        self.shapes, self.lasting, self.flags = zeros(self.room), zeros(self.room), zeros(self.room)
+        self.limited, self.shown = zeros(self.room), zeros(self.room)
+        for k in range(n):
+            self.shapes[k], self.lasting[k], self.flags[k] = shapes[k], lasting[k], flags[k]
+            self.limited[k], self.shown[k] = limited[k], shown[k]
+
+    def next_news(self, at: int, rules: limits.Limits) -> int:
+        """Return the first record from `at` on that shows another limit than holds it by `rules` now, else `n`.
+
+        Which they hold it to is in `held` then. Records that are `BARRED` are not looked at.
+        """
+        while at < self.n:
+            slot, held = self.order[at], 0
+            number, flags = self.limited[slot], self.flags[slot]
+            if number == UNKNOWN:
+                held = UNKNOWN
+            elif number >= 0:
+                held = rules.verdict(number, flags & ALONE != 0)
+            if held != self.shown[slot] and not flags & BARRED:
+                self.held = held
+                break
+            at += 1
+        return at
