@@ -264,14 +264,13 @@ class Controller:
     def step(self, now: int, facts: list[Fact]) -> list[Action]:
         """Everything of the instant `now`: facts, timers, one scheduling pass. Returns the actions, in order."""
         state = self.state
-        before: list[Action] = []
+        state.actions = []
         apart = bool(facts) and state.triggers.ticks and not state.event_driven
         # facts that come one after the other come after the cycle of their second, if it was due without them
         if apart and now > state.now and self.host.is_due(now):
-            self.note(now, [])
+            self._note(now, [])
             self._recalculate_and_plan(now)
-            before = state.actions
-        self.note(now, facts)
+        self._note(now, facts)
         if self.recalculation.between and self.recalculation.is_due(now):
             self._recalculate_and_plan(now)
         if not state.event_driven:
@@ -281,8 +280,6 @@ class Controller:
         self.recalculation.run_if_due(now)
         if not apart:
             self.host.run_if_due(now)
-        if before:
-            state.actions = before + state.actions
         if self.preemption is not None:
             self.main.follow_up()
         if self.shortage is not None and self.gang is not None:
@@ -297,10 +294,15 @@ class Controller:
 
     def note(self, now: int, facts: list[Fact]) -> list[Action]:
         """Facts and timers of `now` without scheduling: for a driver that has its own idea of when passes come."""
+        self.state.actions = []
+        self._note(now, facts)
+        return self.state.actions
+
+    def _note(self, now: int, facts: list[Fact]) -> None:
+        """Add the actions of facts and timers to those of this turn."""
         state, limits = self.state, self.accounting.limits
         if now < state.now:
             raise InvariantError(f"time runs backwards: {now} after {state.now}")
-        state.actions = []
         if self.recalculation.next_at < now:
             self.recalculation.catch_up(now)
         state.at(now)
@@ -316,7 +318,6 @@ class Controller:
         for fact in facts:
             handlers[type(fact)](fact)
         self._timers(now)
-        return state.actions
 
     def run_pass(self, now: int, *, backfill: bool) -> list[Action]:
         """One scheduling pass at `now` whether it is due or not: the policy's (`backfill`) or a full main pass."""

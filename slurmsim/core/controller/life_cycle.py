@@ -264,6 +264,9 @@ class LifeCycle(RunWay):
         run = copy(job)
         run.state, run.reason, run.end_time = state, reason, self.state.now
         run.suspended_s = job.stood_still_s(self.state.now)
+        for action in self.state.actions:
+            if isinstance(action, Launch) and action.job is job:
+                action.job = run  # started in this very turn: the job is pending when it is launched, without nodes
         self.state.actions += [Kill(job), Requeued(run)]
         nodes = self.state.cluster.node_list(job.alloc)
         held = job.reason if is_held(job.reason) else ""

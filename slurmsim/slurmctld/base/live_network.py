@@ -218,6 +218,9 @@ class LiveNetwork(Network):
     def _requeued(self, run: Job) -> None:
         again = self.behaviour[run.id]
         super()._requeued(run)
+        live = self.live.get(run.id) or self.entering.get(run.id)
+        if live is not None:
+            live.core = self.controller.state.jobs[run.id]  # not its run, of which a launch in this turn told
         self.behaviour[run.id] = again  # the script does what it did before
         self.decided.append(requeued(int(self.env.now), run))
         self._ran(run)
