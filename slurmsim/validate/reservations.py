@@ -81,6 +81,8 @@ def check_reservations(
 ) -> None:  # fmt: skip
     """Check that no job starts on nodes reserved for other jobs, or could have been kept off them before the begin.
 
+    A job that changes its size keeps nodes it had: it starts on those that are new to it, and its limit counts from
+    its start.
     Jobs with an edited limit (`edited`, by row of `jobs`) are not held to it, nor jobs that had been suspended by then
     (`stopped_at`): the nodes of a suspended job may be reserved (_job_overlap, 22.05), and the job resumed there.
     """
@@ -96,6 +98,7 @@ def check_reservations(
     limit = jobs.ints["time_limit_s"] if jobs.has("time_limit_s") else np.full(jobs.n, NULL, np.int64)
     begin, end = runs.times[runs.begin], runs.times[runs.end]
     low, high, owner = runs.pieces.low, runs.pieces.high, runs.pieces.owner
+    job = ids[runs.row]
     for span in spans:
         meets = np.zeros(runs.n, bool)
         for first, last in span.nodes:
@@ -107,12 +110,44 @@ def check_reservations(
             if span.name in own or any(flags.at(name, begin[run]) & {"MAINT", "OVERLAP"} for name in own):
                 continue
             if begin[run] > span.begin or (begin[run] == span.begin and runs.told[run] > span.told):
+                before = _before(runs, job, run)
+                if before is not None and _nodes_within(runs, run, span) <= _nodes_within(runs, before, span):
+                    continue
                 check.add(f"job {ids[row]} started at {begin[run]} on nodes of reservation {span.name}")
                 continue
             unlimited = limit[row] == NULL
-            reaches = unlimited or begin[run] + limit[row] > span.begin
+            reaches = unlimited or begin[_first(runs, job, run)] + limit[row] > span.begin
             if reaches and "IGNORE_JOBS" not in span.flags and not edited[row] and stopped_at[row] > span.begin:
                 check.add(f"job {ids[row]} ran on nodes of reservation {span.name} when it began at {span.begin}")
+
+
+def _before(runs: JobRuns, job: IntArray, run: int) -> int | None:
+    """Return the run whose job has gone on in this one with another size; None if it is the job's start.
+
+    `job`: id of the job of each run.
+    """
+    if not runs.resized[run]:
+        return None
+    earlier = np.flatnonzero((job == job[run]) & (runs.told < runs.told[run]))
+    return int(earlier[np.argmax(runs.told[earlier])]) if len(earlier) else None
+
+
+def _first(runs: JobRuns, job: IntArray, run: int) -> int:
+    """Return the run that is the start of the job that has gone on in this one."""
+    while (before := _before(runs, job, run)) is not None:
+        run = before
+    return run
+
+
+def _nodes_within(runs: JobRuns, run: int, span: Period) -> set[int]:
+    """Nodes of a run that the period has, by index."""
+    mine = runs.pieces.owner == run
+    return {
+        node
+        for low, high in zip(runs.pieces.low[mine].tolist(), runs.pieces.high[mine].tolist(), strict=True)
+        for first, last in span.nodes
+        for node in range(max(low, first), min(high, last) + 1)
+    }
 
 
 def check_licenses(report: ValidationReport, jobs: Table, runs: JobRuns, totals: Mapping[str, int]) -> None:

@@ -182,6 +182,35 @@ FOUND = {
         ),
         options={"policy": "builtin"},
     ),
+    # backfill of 26.05 gave a job that started with its minimum time its whole limit, into a reservation
+    "a minimum time before a reservation": World(
+        1101289,
+        ("NodeName=n[2-6]", "PartitionName=p Nodes=ALL Default=YES"),
+        (
+            {"job_id": 5, "submit": 1122, "run_time": 3000, "nodes_max": 5},
+            {"job_id": 33, "submit": 2031, "run_time": 3000, "time_min": 60},
+        ),
+        reservations=(
+            '[[reservation]]\nname = "r2"\nstart = 2516\nduration = "00:05:00"\nnodes = "n2"\nusers = ["-eve"]\n'
+            "flags = ['PURGE_COMP']",
+        ),
+        release="26.05",
+    ),
+    # running jobs grew on nodes that were reserved to others soon after
+    "a job that grows before a reservation": World(
+        1101341,
+        ("NodeName=n[1-8]", "PartitionName=p Nodes=ALL Default=YES"),
+        (
+            {"job_id": 10, "submit": 1180, "run_time": 3000, "nodes": 8, "app": "LeanMD:parallelism=4:sigma=1",
+             "min_nodes": 5, "malleable": 1},
+        ),
+        reservations=(
+            '[[reservation]]\nname = "r1"\nstart = 1200\nduration = "00:01:00"\nnodes = "n[5-7]"\nusers = ["root"]',
+            '[[reservation]]\nname = "r2"\nstart = 1348\nduration = "00:20:00"\nnodes = "n5"\nusers = ["root"]\n'
+            "flags = ['DAILY']",
+        ),
+        options={"policy": "equipartition"},
+    ),
     # what the kernel found for a job in p was not yet heard of where it looked at the same job in q
     "a limit of one of two partitions": World(
         970220,

@@ -194,12 +194,12 @@ class Controller:
 
     def _make_occupancy(self, cluster: ClusterSpec, epilog_s: int, term_s: int) -> None:
         """Make the parts that follow nodes, and the jobs on them."""
-        state, runs = self.state, self.life_cycle
+        state, runs, access = self.state, self.life_cycle, self.reservations.access
         self.completing = Completing(state, epilog_s, term_s)
         self.completing.cleaned = runs.cleaned
         self.node_states = NodeStates(state, runs, self.reservations)
         self.power = make_power(state, runs, self.node_states)
-        self.resizes = Resizes(state, self.completing, self.node_states, self.power)
+        self.resizes = Resizes(state, self.completing, self.node_states, self.power, access)
         self.requeues = Requeues(state, self.waiting, runs, self.eligibility)
         self.suspension = Suspension(state, self.power)
         self.watts: Watts | None = None
@@ -207,14 +207,14 @@ class Controller:
         self.shortage: Shortage | None = None
         if cluster.power is not None:
             self.watts = state.watts = watts = Watts(state, cluster.power, runs)
-            self.reshaping = Reshaping(state, watts, self.resizes, self.completing, self.power)
+            self.reshaping = Reshaping(state, watts, self.resizes, self.completing, self.power, access)
             gives_back = not state.policy.reshapes
             self.shortage = Shortage(state, watts, self.resizes, self.suspension, gives_back)
         turns = takes_turns(cluster) and not state.event_driven
         preempts = cluster.option("PreemptType") != "preempt/none" and not state.event_driven
         self.modes = modes = PreemptModes(state, runs) if preempts or turns else None
         self.gang = Gang(state, self.suspension, modes) if modes is not None and turns else None
-        self.preemption = None if modes is None else Preemption(state, runs, modes, self.gang, self.reservations.access)
+        self.preemption = None if modes is None else Preemption(state, runs, modes, self.gang, access)
         runs.completing, runs.node_states, runs.power = self.completing, self.node_states, self.power
         runs.resizes, runs.requeues, runs.suspension = self.resizes, self.requeues, self.suspension
 

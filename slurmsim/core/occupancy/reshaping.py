@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from slurmsim.core.occupancy.power import PowerSaving
     from slurmsim.core.occupancy.resize import Resizes
     from slurmsim.core.occupancy.watts import Watts
+    from slurmsim.core.reservations.access import ReservationAccess
     from slurmsim.core.state.controller_state import ControllerState
 
 Wish = tuple[Job, int, int]
@@ -30,10 +31,11 @@ class Reshaping:
     """Carries such decisions out."""
 
     def __init__(
-        self, state: ControllerState, watts: Watts, resizes: Resizes, completing: Completing, power: PowerSaving | None
-    ) -> None:
+        self, state: ControllerState, watts: Watts, resizes: Resizes, completing: Completing, power: PowerSaving | None,
+        access: ReservationAccess,
+    ) -> None:  # fmt: skip
         self.state, self.watts, self._resizes = state, watts, resizes
-        self._completing, self._power = completing, power
+        self._completing, self._power, self._access = completing, power, access
 
     def apply(self, wishes: Sequence[Wish], among: Bitmap | None = None) -> bool:
         """Give every job what is wished for it; False, and nothing has changed, if that cannot be.
@@ -43,17 +45,18 @@ class Reshaping:
         wishes = sorted((one for one in wishes if self._differs(one)), key=_by_id)
         if not all(self._may_change(job, nodes) for job, nodes, _ in wishes):
             return False
-        within = self._places(wishes, among)
-        if within is None or not self._affordable(wishes):
-            return False
         shapes, spec = self.watts.shapes, self.watts.spec
-        self.watts.joint_s = 2 * max((spec.resize_s(shapes[job.id].nodes, n) for job, n, _ in wishes), default=0.0)
+        still_s = 2 * max((spec.resize_s(shapes[job.id].nodes, n) for job, n, _ in wishes), default=0.0)
+        places = self._places(wishes, among, still_s)
+        if places is None or not self._affordable(wishes):
+            return False
+        self.watts.joint_s = still_s
         try:
             for job, _, cap_mw in wishes:
                 if cap_mw < shapes[job.id].cap_mw:
                     self.watts.set_cap(job, cap_mw)
             for job, nodes, _ in sorted(wishes, key=_grows):  # who shrinks may leave nodes to who grows
-                if nodes != job.n_nodes and not self._resizes.to(job, nodes, within.get(job.id), any_size=True):
+                if nodes != job.n_nodes and not self._resizes.onto(job, places[job.id]):
                     raise InvariantError(f"job {job.id} does not get the {nodes} nodes that were found for it")
             for job, _, cap_mw in wishes:
                 self.watts.set_cap(job, cap_mw)
@@ -75,24 +78,33 @@ class Reshaping:
         now, shape = self.state.now, self.watts.shapes[job.id]
         return nodes == job.n_nodes or (now >= shape.moving_until and shape.point(now) == now)
 
-    def _places(self, wishes: Sequence[Wish], among: Bitmap | None) -> dict[int, Bitmap] | None:
-        """Return where each job that grows finds its further nodes; None if one does not."""
+    def _places(self, wishes: Sequence[Wish], among: Bitmap | None, still_s: float) -> dict[int, Bitmap] | None:
+        """Return the nodes of each job that changes its size; None if one finds none to grow on.
+
+        What reservations need before the job's new limit is given back first, and taken by no job.
+        """
         table, found = self.state.table, dict[int, Bitmap]()
         free = table.idle & ~self._completing.nodes
+        left = {
+            job.id: self._access.left_to(job, self.watts.end_after(job, nodes, cap_mw, still_s))
+            for job, nodes, cap_mw in wishes if nodes != job.n_nodes
+        }  # fmt: skip
         for job, nodes, _ in wishes:
             if nodes < job.n_nodes:
-                free |= job.nodes & ~lowest(job.nodes, nodes)
+                found[job.id] = _first(job.nodes, nodes, left[job.id])
+                free |= job.nodes & ~found[job.id]
         free &= table.up if among is None else table.up & among
         for job, nodes, _ in wishes:
             more = nodes - job.n_nodes
             if more <= 0:
                 continue
             assert job.alloc is not None
-            mine = free & job.request.candidates
+            mine = free & job.request.candidates & left[job.id]
             if not job.alloc.whole or not job.request.by_count or mine.bit_count() < more:
                 return None
-            found[job.id] = lowest(mine, more)
-            free &= ~found[job.id]
+            new = lowest(mine, more)
+            found[job.id] = job.nodes | new
+            free &= ~new
         return found
 
     def _affordable(self, wishes: Sequence[Wish]) -> bool:
@@ -107,6 +119,14 @@ class Reshaping:
             more_mw += (max(own, shape.charged_mw + more * idle_mw) if moving else own) - shape.charged_mw
             more_nodes += more
         return more_mw - more_nodes * idle_mw <= 0 or watts.room(more_mw, more_nodes)
+
+
+def _first(nodes: Bitmap, n: int, preferred: Bitmap) -> Bitmap:
+    """Return the first `n` of `nodes`, those of `preferred` before others."""
+    good = nodes & preferred
+    if good.bit_count() >= n:
+        return lowest(good, n)
+    return good | lowest(nodes & ~good, n - good.bit_count())
 
 
 def _by_id(wish: Wish) -> int:

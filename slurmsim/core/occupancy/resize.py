@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from slurmsim.core.occupancy.node_states import NodeStates
     from slurmsim.core.occupancy.power import PowerSaving
     from slurmsim.core.records.job import Job
+    from slurmsim.core.reservations.access import ReservationAccess
     from slurmsim.core.state.controller_state import ControllerState
 
 
@@ -29,9 +30,11 @@ class Resizes:
     """Carries resizes out."""
 
     def __init__(
-        self, state: ControllerState, completing: Completing, node_states: NodeStates, power: PowerSaving | None
-    ) -> None:
+        self, state: ControllerState, completing: Completing, node_states: NodeStates, power: PowerSaving | None,
+        access: ReservationAccess,
+    ) -> None:  # fmt: skip
         self.state, self._completing, self._node_states, self._power = state, completing, node_states, power
+        self._access = access
 
     def on_resize(self, fact: ResizeJob) -> None:
         """Make a job smaller, as scontrol does; any other change is refused and changes nothing."""
@@ -40,18 +43,15 @@ class Resizes:
             named = self.state.nodes_named(fact.nodes) & job.nodes
             self.keep(job, named or lowest(job.nodes, fact.n_nodes))
 
-    def to(self, job: Job, n_nodes: int, within: Bitmap | None = None, *, any_size: bool = False) -> bool:
-        """Give `job` as many nodes, its first ones or more (out of `within`); False if it cannot be.
-
-        `any_size`: be it less than it asked for, or more.
-        """
+    def to(self, job: Job, n_nodes: int, within: Bitmap | None = None) -> bool:
+        """Give `job` as many nodes, its first ones or more (out of `within`); False if it cannot be."""
         if job.state != JobState.RUNNING or n_nodes < 1:
             return False
         if n_nodes <= job.n_nodes:
             if n_nodes < job.n_nodes:
                 self.keep(job, lowest(job.nodes, n_nodes))
             return True
-        return self._grow(job, n_nodes, within, any_size)
+        return self._grow(job, n_nodes, within)
 
     def onto(self, job: Job, nodes: Bitmap) -> bool:
         """Give `job` these very nodes, more or fewer than it has; False if it cannot be."""
@@ -73,19 +73,19 @@ class Resizes:
         self._change(job, part_of(job.alloc, nodes, self.state.table.n))
         self.state.triggers.request_now()
 
-    def _grow(self, job: Job, n_nodes: int, within: Bitmap | None, any_size: bool) -> bool:
+    def _grow(self, job: Job, n_nodes: int, within: Bitmap | None) -> bool:
         """Whole idle nodes like those it has, in table order. Jobs that share nodes do not grow."""
         state, alloc = self.state, job.alloc
-        assert alloc is not None
+        assert alloc is not None and job.end_limit is not None
         free = state.table.idle & state.table.up & job.request.candidates
-        free &= ~self._completing.nodes
+        free &= ~self._completing.nodes & self._access.left_to(job, job.end_limit)
         if within is not None:
             free &= within
         if not alloc.whole or not job.request.by_count or free.bit_count() < n_nodes - job.n_nodes:
             return False
         mask = alloc.mask | lowest(free, n_nodes - job.n_nodes)
-        grown = None if any_size else state.selector.choose_whole(job.request, mask)
-        if not any_size and (grown is None or grown.mask & ~mask):
+        grown = state.selector.choose_whole(job.request, mask)
+        if grown is None or grown.mask & ~mask:
             return False
         self._change(job, whole_of(alloc, mask, job.request.cpus_each, n_nodes))
         return True

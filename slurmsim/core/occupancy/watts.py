@@ -7,6 +7,7 @@ and what its nodes draw beside that; jobs that share a node are each charged the
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -110,6 +111,20 @@ class Watts(WattsWay):
         fresh = (alloc.mask & self.state.table.idle & ~self.state.power.off).bit_count()
         return self.room(alloc.n_nodes * (self.cap_of(job) + self.spec.base_mw), fresh)
 
+    def end_after(self, job: Job, nodes: int, cap_mw: int, still_s: float) -> int:
+        """Return when running `job` would reach its limit if it had those nodes and that cap once its data have moved.
+
+        `still_s`: seconds it would stand still for that.
+        """
+        assert job.end_limit is not None
+        shape = copy(self.shapes[job.id])
+        if shape.limit_s is None or shape.paused:
+            return job.end_limit
+        shape.advance(self.state.now)
+        shape.take(nodes, cap_mw, self.spec.base_mw)
+        shape.lost_s += still_s
+        return shape.end_of(shape.limit_s)
+
     def start_mw(self, job: Job, nodes: int) -> int:
         """Return what a start of `job` on so many idle nodes takes of the budget."""
         return nodes * (self.cap_of(job) + self.spec.base_mw - self.spec.idle_mw)
@@ -145,9 +160,21 @@ class Watts(WattsWay):
         if self._wanted:
             self._wanted.pop(job.id, None)
         self._charge(shape.charged_mw, shape.drawn_mw)
-        if profile is not None and self.spec.limit == SCALE and job.time_limit_s < ONE_YEAR_S:
+        if profile is not None and self._scales(job.time_limit_s):
             shape.limit_s = job.time_limit_s / self.asked_slowdown(job, profile)
             self._move_limit(job, shape)
+
+    def _scales(self, limit_s: int) -> bool:
+        """Return True if a limit of that length moves with the shape of a job that has an application."""
+        return self.spec.limit == SCALE and limit_s < ONE_YEAR_S
+
+    def limit_of_start(self, job: Job, nodes: int, limit_s: int) -> int:
+        """Return what a limit of `limit_s` seconds becomes when `job` starts on so many nodes."""
+        profile = job.sub.profile
+        if profile is None or not self._scales(limit_s):
+            return limit_s
+        shape = Shape(profile, nodes, self.cap_of(job), self.spec.base_mw, 0)
+        return shape.end_of(limit_s / self.asked_slowdown(job, profile))
 
     def asked_slowdown(self, job: Job, profile: Profile) -> float:
         """Return how slow `job` is as it asks for it, which is what its limit is about."""

@@ -21,6 +21,7 @@ from slurmsim.kernel.constants import CLOSED, TOUCHED, UNTOUCHED
 from slurmsim.states import Reason
 
 if TYPE_CHECKING:
+    from slurmsim.core.records.job import Job
     from slurmsim.core.reservations.licenses import Licenses
     from slurmsim.core.state.controller_state import ControllerState
 
@@ -90,6 +91,13 @@ class ReservationAccess:
             if effect == TOUCHED:
                 overlap = True
         return Access(OPEN, start, nodes, overlap), 0
+
+    def left_to(self, job: Job, until: int) -> Bitmap:
+        """Nodes reservations leave to running `job` for its own from now until then."""
+        if not self.state.reserved.all:
+            return self.state.table.everything
+        record = Record(job, job.partition, job.request, job.priority, False, job.reservation)
+        return self.examine(record, self.state.now, max(until - self.state.now, 1)).nodes
 
     def next_begin(self, record: Record, nodes: Bitmap) -> int | None:
         """Return the first begin to come of a reservation of others with some of `nodes`, or of the job's licenses.

@@ -248,10 +248,7 @@ class StartTest:
         seconds = limit
         if seconds is None:
             seconds = record.job.time_limit_s if by.first_limit else self.time_limit(record)
-        if layout is None:
-            alloc = self.place_now(record, nodes, seconds)
-        else:
-            alloc = self.lay_out_now(record, nodes, seconds, layout)
+        alloc = self._place_for(record, nodes, seconds, layout)
         watts = self.state.watts
         if watts is not None and alloc is not None and not watts.allows(record.job, alloc):
             return None, None
@@ -267,6 +264,24 @@ class StartTest:
             assert self.preemption is not None
             alloc = self.preemption.make_room(record, self.reach(record, nodes, seconds))
         return alloc, None
+
+    def _place_for(
+        self, record: Record, nodes: Bitmap, seconds: int, layout: Mapping[int, int] | None
+    ) -> Allocation | None:
+        """Return what the record's job could have now; a limit that moves with its size is kept free in full."""
+        watts = self.state.watts
+        longest = seconds
+        while True:
+            if layout is None:
+                alloc = self.place_now(record, nodes, longest)
+            else:
+                alloc = self.lay_out_now(record, nodes, longest, layout)
+            if alloc is None or watts is None or not self.state.reserved.all:
+                return alloc
+            moved = watts.limit_of_start(record.job, alloc.n_nodes, seconds)
+            if moved <= longest:
+                return alloc
+            longest = moved
 
     def _amount_known(self, request: CompiledRequest) -> bool:
         """Return True if the request gets the same amounts from any free nodes.

@@ -111,6 +111,10 @@ class WattsWay(Observer):
         """Return what a start of `job` on so many idle nodes takes of the budget."""
         raise NotImplementedError
 
+    def limit_of_start(self, job: Job, nodes: int, limit_s: int) -> int:
+        """Return what a limit of `limit_s` seconds becomes when `job` starts on so many nodes."""
+        raise NotImplementedError
+
     def outlook(self, releases: Iterable[tuple[int, int, Job]]) -> CapacityProfile:
         """Return what the budget leaves from now on, when running jobs end as `releases` say."""
         raise NotImplementedError

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from unit.core.world import World, simple
 
 from slurmsim.config.load import parse_cluster
 from slurmsim.core.records.job import Job
-from slurmsim.core.records.messages import ResizeJob
+from slurmsim.core.records.messages import Cancel, CreateReservation, ResizeJob
 from slurmsim.core.scheduling.policy_host import PolicyHost
+from slurmsim.model.reservation import ReservationSpec
 from slurmsim.policy import Decisions, Policy, Resize, Start, load_policy
 from slurmsim.sim.listener import Listener
 from slurmsim.sim.network import Durations
@@ -46,6 +48,23 @@ def test_a_policy_shrinks_and_grows_a_job() -> None:
     assert (w.nodes("a"), w["a"].n_cpus, w["a"].held_since) == ("n[1-3]", 6, 60)  # b is gone
     w.until(600)
     assert w.state("a") == "COMPLETED"
+    c.check()
+
+
+@pytest.mark.parametrize(("begin", "has"), [(1000, "n[1,4-5]"), (1200, "n[1-3]"), (40, "n[1,4-5]"), (1199, "n[1,4-5]")])
+def test_a_job_grows_on_what_is_not_reserved(begin: int, has: str) -> None:
+    """It lasts until 1200 at most; at 60 it may grow."""
+    w = World(simple(nodes=5, cpus=2), "fcfs")
+    c = w.controller
+    c.state.policy = Malleable()
+    c.host = PolicyHost(c.state, c.view, c.start_test, c.life_cycle, c.resizes, c.solves)
+    w.tell(CreateReservation(ReservationSpec("r", begin, 5000, ("n2", "n3"), users=("bob",))), at=0)
+    w.sbatch("-J a -N1 --exclusive -t 20", 1000, at=0)
+    w.sbatch("-J b -N5 --exclusive -t 20", 50, at=0)
+    w.until(70)
+    w.tell(Cancel(w["b"].id), at=71)
+    w.until(80)
+    assert w.nodes("a") == has
     c.check()
 
 

@@ -64,6 +64,37 @@ def test_nodes_of_a_suspended_job_may_be_reserved(suspended: int, said: list[str
     assert judge(tables).get("reservations_kept", []) == said
 
 
+@pytest.mark.parametrize(
+    ("flags", "before", "at", "after", "said"),
+    [
+        ("IGNORE_JOBS", "n[1-2]", 150, "n1", []),  # it was there, and gives nodes back
+        ("IGNORE_JOBS", "n[1-3]", 150, "n[2-3]", []),
+        ("IGNORE_JOBS", "n[3-4]", 150, "n[2-4]", [TEXT.format(1, 150)]),  # it grows on reserved ones
+        ("IGNORE_JOBS", "n[1,3]", 150, "n[1-3]", [TEXT.format(1, 150)]),
+        ("SPEC_NODES", "n[1-2]", 90, "n1", []),  # its limit of 50 counts from 49, not from 90
+        ("SPEC_NODES", "n[3-4]", 90, "n[1,4]", []),
+    ],
+)
+def test_a_job_of_another_size_starts_on_its_new_nodes(
+    flags: str, before: str, at: int, after: str, said: list[str]
+) -> None:
+    tables = run(Made(1, 0, at, 160 if at > 100 else 102, after, limit=50), flags=flags)
+    begin = 50 if at > 100 else 49
+    tables.set(1, start=begin, wait_s=begin)
+    tables.events["event"][tables.event(1, "START")] = "RESIZE"
+    tables.add_event(begin, "START", 1, "RUNNING", nodes=before, partition="batch")
+    tables.add_requeued(1, begin, at, before, state="RESIZING")
+    assert judge_only(tables) == said
+
+
+def judge_only(tables: Tables) -> list[str]:
+    """What the judge says of reservations."""
+    report = validate_schedule(
+        tables.jobs, tables.manifest["cluster"], requeued=tables.requeued, events=tables.events, limit_allowance_s=60
+    )
+    return report.check("reservations_kept").examples
+
+
 def judge_late(job: Made, flags: str) -> dict[str, list[str]]:
     """A run that is over its limit by the scan's period, as slurmctld allows."""
     tables = run(job, flags=flags)
