@@ -11,6 +11,14 @@ def zeros(n: int) -> array[int]:
     return array("q", (0,)) * n
 
 
+def wider(values: array[int], room: int) -> array[int]:
+    """Return `room` integers: all of `values`, which are fewer, and zeros behind them."""
+    made = more = zeros(room)
+    for i in range(len(values)):
+        more[i] = values[i]
+    return made
+
+
 def alike(before: list[Any], now: list[Any]) -> tuple[int, int]:
     """How many are the same objects at the beginning of both lists, and how many of the others at the end of both."""
     n, n_before = len(now), len(before)

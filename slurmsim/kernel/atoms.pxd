@@ -3,7 +3,7 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from _slurmsim_arrays cimport zeros
+from _slurmsim_arrays cimport wider, zeros
 
 cdef int64_t BITS, CHUNK, CHUNKS, SIZE, ONE
 

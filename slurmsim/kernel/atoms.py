@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-from slurmsim.kernel.arrays import zeros
+from slurmsim.kernel.arrays import wider, zeros
 
 BITS = 60  # atoms a word
 CHUNK = 6  # bits that are counted at once
@@ -115,11 +115,8 @@ class Atoms:
     def new_set(self) -> int:
         """Return an empty set."""
         if self.n_sets == self.room:
-            bits = self.bits
             self.room *= 2
-            self.bits = zeros(self.room * self.words)
-            for i in range(self.n_sets * self.words):
-                self.bits[i] = bits[i]
+            self.bits = wider(self.bits, self.room * self.words)
         self.n_sets += 1
         self.clear(self.n_sets - 1)
         return self.n_sets - 1

@@ -3,7 +3,7 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from _slurmsim_arrays cimport zeros
+from _slurmsim_arrays cimport wider, zeros
 from _slurmsim_atoms cimport Atoms
 from _slurmsim_limits cimport Limits
 from _slurmsim_placement cimport Nodes

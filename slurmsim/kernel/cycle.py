@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from slurmsim.kernel.arrays import zeros
+from slurmsim.kernel.arrays import wider, zeros
 from slurmsim.kernel.constants import (
     ASKS,
     BARRED,
@@ -243,10 +243,7 @@ class Cycle:
         """One more set is known, of these runs: the next in number from 0."""
         number = len(self.known_runs)
         if number == len(self.made):
-            made = self.made
-            self.made = zeros(2 * number)
-            for i in range(number):
-                self.made[i] = made[i]
+            self.made = wider(self.made, 2 * number)
         self.known_runs.append(runs)
         self.made[number] = -1
 
@@ -308,19 +305,12 @@ class Cycle:
         return n
 
     def _more_shapes(self) -> None:
-        bases, reaches, needs, mosts = self.shape_bases, self.shape_reaches, self.shape_needs, self.shape_mosts
-        bounds, bounded, old = self.shape_bounds, self.shape_bounded, self.shapes_room
-        parts = self.shape_parts
         self.shapes_room *= 2
-        room = self.shapes_room
-        self.shape_bases, self.shape_reaches, self.shape_needs = zeros(room), zeros(room), zeros(room)
-        self.shape_mosts, self.shape_bounds, self.shape_bounded = zeros(room), zeros(room), zeros(room)
-        self.shape_parts = zeros(room)
-        for i in range(old):
-            self.shape_parts[i] = parts[i]
-            self.shape_bases[i], self.shape_reaches[i] = bases[i], reaches[i]
-            self.shape_needs[i], self.shape_mosts[i] = needs[i], mosts[i]
-            self.shape_bounds[i], self.shape_bounded[i] = bounds[i], bounded[i]
+        n = self.shapes_room
+        self.shape_bases, self.shape_reaches = wider(self.shape_bases, n), wider(self.shape_reaches, n)
+        self.shape_needs, self.shape_mosts = wider(self.shape_needs, n), wider(self.shape_mosts, n)
+        self.shape_bounds, self.shape_bounded = wider(self.shape_bounds, n), wider(self.shape_bounded, n)
+        self.shape_parts = wider(self.shape_parts, n)
 
     # -- the node space ---------------------------------------------------------------------------------------------
 
@@ -347,15 +337,10 @@ class Cycle:
         return i
 
     def _more_room(self) -> None:
-        times, sets, counts, gained = self.times, self.sets, self.counts, self.gained
-        spare = self.spare
         self.room *= 2
-        self.times, self.sets, self.counts = zeros(self.room), zeros(self.room), zeros(self.room)
-        self.gained, self.spare = zeros(self.room), zeros(self.room)
-        for k in range(self.n):
-            self.times[k], self.sets[k], self.counts[k], self.gained[k] = times[k], sets[k], counts[k], gained[k]
-        for k in range(self.n_spare):
-            self.spare[k] = spare[k]
+        n = self.room
+        self.times, self.sets, self.counts = wider(self.times, n), wider(self.sets, n), wider(self.counts, n)
+        self.gained, self.spare = wider(self.gained, n), wider(self.spare, n)
 
     def take(self, begin: int, end: int, nodes: int) -> None:
         """Remove the set `nodes` over ``[begin, end)``, then merge at most one pair of equal neighbours, as Slurm does.
@@ -420,10 +405,7 @@ class Cycle:
             if self.limits[k] == limit:
                 return self.free[k]
         if self.n_limits == len(self.limits):
-            limits, free = self.limits, self.free
-            self.limits, self.free = zeros(2 * self.n_limits), zeros(2 * self.n_limits)
-            for k in range(self.n_limits):
-                self.limits[k], self.free[k] = limits[k], free[k]
+            self.limits, self.free = wider(self.limits, 2 * self.n_limits), wider(self.free, 2 * self.n_limits)
         s = self.atoms.new_set()
         if self.now < self.end:
             self._free_over(self.now, self.now + limit, s)
@@ -488,16 +470,11 @@ class Cycle:
         self._releases()
 
     def _more_running(self) -> None:
-        ends, ids, held, holds = self.ends, self.ids, self.held, self.holds
-        after = self.after
         self.more *= 2
-        self.ends, self.ids = zeros(self.more), zeros(self.more)
-        self.held, self.holds = zeros(self.more), zeros(self.more)
-        self.most, self.after = zeros(self.more + 1), zeros(self.more + 1)
-        for k in range(self.n_running):
-            self.ends[k], self.ids[k], self.held[k], self.holds[k] = ends[k], ids[k], held[k], holds[k]
-        for k in range(self.n_after_sets):
-            self.after[k] = after[k]
+        n = self.more
+        self.ends, self.ids = wider(self.ends, n), wider(self.ids, n)
+        self.held, self.holds = wider(self.held, n), wider(self.holds, n)
+        self.most, self.after = zeros(n + 1), wider(self.after, n + 1)
 
     def _too_few(self, within: int, need: int, time: int) -> bool:
         """Return True if counting tells that the future test on the set `within` would end after `time`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 
-from slurmsim.kernel.arrays import zeros
+from slurmsim.kernel.arrays import wider, zeros
 
 CELLS = 4  # of a row
 
@@ -61,20 +61,15 @@ class Limits:
         self.n = k + 1
 
     def _more_numbers(self) -> None:
-        first, before, early, asked, old = self.first, self.before_, self.early_, self.asked_, self.room
         self.room *= 2
-        room = self.room
-        self.first, self.before_, self.early_, self.asked_ = zeros(room + 1), zeros(room), zeros(room), zeros(room)
-        for k in range(old):
-            self.first[k], self.before_[k], self.early_[k], self.asked_[k] = first[k], before[k], early[k], asked[k]
+        n = self.room
+        self.first, self.before_ = wider(self.first, n + 1), wider(self.before_, n)
+        self.early_, self.asked_ = wider(self.early_, n), wider(self.asked_, n)
 
     def _more_rows(self, least: int) -> None:
-        rows, old = self.rows, self.cells
         while self.cells < least:
             self.cells *= 2
-        self.rows = zeros(self.cells)
-        for i in range(old):
-            self.rows[i] = rows[i]
+        self.rows = wider(self.rows, self.cells)
 
     def _broken(self, begin: int, end: int) -> int:
         """Return the reason of the first row from `begin` to before `end` that is broken, 0 if none is."""

@@ -6,7 +6,7 @@ where it is an extension.
 
 from __future__ import annotations
 
-from slurmsim.kernel.arrays import zeros
+from slurmsim.kernel.arrays import wider, zeros
 
 FULL = 255
 MANY = 256  # from more runs on they are better sorted than looked through for each that is taken
@@ -21,11 +21,8 @@ class Picker:
         self.n = 0
 
     def _make_room(self) -> None:
-        begins, sizes = self.begins, self.sizes
         self.room *= 2
-        self.begins, self.sizes = zeros(self.room), zeros(self.room)
-        for i in range(self.n):
-            self.begins[i], self.sizes[i] = begins[i], sizes[i]
+        self.begins, self.sizes = wider(self.begins, self.room), wider(self.sizes, self.room)
 
     def _add(self, begin: int, size: int) -> None:
         if self.n == self.room:

@@ -3,7 +3,7 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from _slurmsim_arrays cimport zeros
+from _slurmsim_arrays cimport wider, zeros
 
 cdef int MIN_NODES_, TARGET_NODES_, MAX_NODES_, MIN_CPUS_, LEAST_CPUS_, NEED_CPUS_
 cdef int WHOLE_TASKS_, MEM_CPU_, MEM_NODE_, MEM_ALL_, PER_TASK_, MOST_TASKS_, EXCLUSIVE_, N_DEMANDS_, DEMANDS_
@@ -40,7 +40,7 @@ cdef class Nodes:
     cdef void _release_gres(self, int64_t k) noexcept
     cdef int64_t _near(self, int64_t node, int64_t[::1] asked) noexcept
     cdef void _more_jobs(self) except *
-    cdef void _more_room(self, int64_t used) except *
+    cdef void _more_room(self) except *
     cpdef bint fits(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
     cpdef int64_t future(self, int64_t[::1] reach, int64_t[::1] asked, int64_t linear, bint exact) noexcept
     cdef void _present(self, int64_t[::1] reach, int64_t[::1] asked) noexcept

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from array import array
 
-from slurmsim.kernel.arrays import zeros
+from slurmsim.kernel.arrays import wider, zeros
 
 # Where a request's columns hold what
 MIN_NODES_, TARGET_NODES_, MAX_NODES_, MIN_CPUS_, LEAST_CPUS_, NEED_CPUS_ = 0, 1, 2, 3, 4, 5
@@ -128,7 +128,7 @@ class Nodes:
         at = self.begins[k]
         n = len(columns) if whole else len(columns) // 3
         while at + n > self.room:
-            self._more_room(at)
+            self._more_room()
         self.ends[k], self.whole[k] = end, whole
         for i in range(n):
             self.held[at + i] = columns[i]
@@ -174,33 +174,23 @@ class Nodes:
         self.first_gres[self.n_jobs] = self.n_gres
 
     def _more_gres(self, n: int) -> None:
-        kinds, begins, counts = self.gres_kind, self.gres_begins, self.counts
         self.gres_room *= 2
-        self.gres_kind, self.gres_begins = zeros(self.gres_room), zeros(self.gres_room)
-        for g in range(self.n_gres):
-            self.gres_kind[g], self.gres_begins[g] = kinds[g], begins[g]
+        self.gres_kind = wider(self.gres_kind, self.gres_room)
+        self.gres_begins = wider(self.gres_begins, self.gres_room)
         self.count_room = 2 * self.count_room + n
-        self.counts = zeros(self.count_room)
-        for i in range(self.n_counts):
-            self.counts[i] = counts[i]
+        self.counts = wider(self.counts, self.count_room)
 
     def _more_jobs(self) -> None:
-        ends, whole, begins, first_gres = self.ends, self.whole, self.begins, self.first_gres
         self.job_room *= 2
-        self.first_gres = zeros(self.job_room + 1)
-        self.ends, self.whole, self.begins = zeros(self.job_room), zeros(self.job_room), zeros(self.job_room + 1)
-        self.touched = zeros(self.job_room)
-        for k in range(self.n_jobs):
-            self.ends[k], self.whole[k] = ends[k], whole[k]
-        for k in range(self.n_jobs + 1):
-            self.begins[k], self.first_gres[k] = begins[k], first_gres[k]
+        n = self.job_room
+        self.ends, self.whole, self.touched = wider(self.ends, n), wider(self.whole, n), zeros(n)
+        self.begins, self.first_gres = wider(self.begins, n + 1), wider(self.first_gres, n + 1)
 
-    def _more_room(self, used: int) -> None:
-        held, held_cpus, held_mem = self.held, self.held_cpus, self.held_mem
+    def _more_room(self) -> None:
         self.room *= 2
-        self.held, self.held_cpus, self.held_mem = zeros(self.room), zeros(self.room), zeros(self.room)
-        for i in range(used):
-            self.held[i], self.held_cpus[i], self.held_mem[i] = held[i], held_cpus[i], held_mem[i]
+        n = self.room
+        self.held, self.held_cpus = wider(self.held, n), wider(self.held_cpus, n)
+        self.held_mem = wider(self.held_mem, n)
 
     # -- when ---------------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from _slurmsim_arrays cimport zeros
+from _slurmsim_arrays cimport wider, zeros
 from _slurmsim_limits cimport Limits
 
 cdef int ALONE, BARRED, UNKNOWN
@@ -15,6 +15,6 @@ cdef class Queue:
     cpdef void tell(self, int64_t slot, int64_t shape, int64_t limit, int64_t flags, int64_t limited,
                     int64_t shown) except *
     cpdef void replace(self, int64_t first, int64_t last, int64_t[::1] slots) except *
-    cdef void _more_places(self, int64_t n) except *
+    cdef void _more_places(self) except *
     cdef void _grow(self, int64_t slot) except *
     cpdef int64_t next_news(self, int64_t at, Limits rules) noexcept

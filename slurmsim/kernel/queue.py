@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
-from slurmsim.kernel.arrays import zeros
+from slurmsim.kernel.arrays import wider, zeros
 from slurmsim.kernel.constants import ALONE, BARRED, UNKNOWN
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Queue:
         shift = first + size - last
         self.n = old + shift
         if self.n > self.places:
-            self._more_places(old)
+            self._more_places()
         if shift < 0:
             for k in range(last, old):
                 self.order[k + shift] = self.order[k]
@@ -59,25 +59,18 @@ class Queue:
         for k in range(size):
             self.order[first + k] = slots[k]
 
-    def _more_places(self, n: int) -> None:
-        order = self.order
+    def _more_places(self) -> None:
         while self.places < self.n:
             self.places *= 2
-        self.order = zeros(self.places)
-        for k in range(n):
-            self.order[k] = order[k]
+        self.order = wider(self.order, self.places)
 
     def _grow(self, slot: int) -> None:
         """Room for `slot` and more."""
-        shapes, lasting, flags, limited, shown = self.shapes, self.lasting, self.flags, self.limited, self.shown
-        n = self.room
         while self.room <= slot:
             self.room *= 2
-        self.shapes, self.lasting, self.flags = zeros(self.room), zeros(self.room), zeros(self.room)
-        self.limited, self.shown = zeros(self.room), zeros(self.room)
-        for k in range(n):
-            self.shapes[k], self.lasting[k], self.flags[k] = shapes[k], lasting[k], flags[k]
-            self.limited[k], self.shown[k] = limited[k], shown[k]
+        n = self.room
+        self.shapes, self.lasting, self.flags = wider(self.shapes, n), wider(self.lasting, n), wider(self.flags, n)
+        self.limited, self.shown = wider(self.limited, n), wider(self.shown, n)
 
     def next_news(self, at: int, rules: limits.Limits) -> int:
         """Return the first record from `at` on that shows another limit than holds it by `rules` now, else `n`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 
-from slurmsim.kernel.arrays import zeros
+from slurmsim.kernel.arrays import wider, zeros
 
 
 class Running:
@@ -92,21 +92,15 @@ class Running:
     def _make_room(self, n: int, runs: int) -> None:
         """For `n` jobs and as many runs."""
         if n > self.room:
-            ends, ids, sizes, first = self.ends, self.ids, self.sizes, self.first
             while self.room < n:
                 self.room *= 2
-            self.ends, self.ids, self.sizes = zeros(self.room), zeros(self.room), zeros(self.room)
-            self.first = zeros(self.room + 1)
-            for k in range(self.n):
-                self.ends[k], self.ids[k], self.sizes[k], self.first[k] = ends[k], ids[k], sizes[k], first[k]
-            self.first[self.n] = first[self.n]
+            room = self.room
+            self.ends, self.ids, self.sizes = wider(self.ends, room), wider(self.ids, room), wider(self.sizes, room)
+            self.first = wider(self.first, room + 1)
         if runs > self.runs_room:
-            begins, lengths = self.begins, self.lengths
             while self.runs_room < runs:
                 self.runs_room *= 2
-            self.begins, self.lengths = zeros(self.runs_room), zeros(self.runs_room)
-            for k in range(self.first[self.n]):
-                self.begins[k], self.lengths[k] = begins[k], lengths[k]
+            self.begins, self.lengths = wider(self.begins, self.runs_room), wider(self.lengths, self.runs_room)
 
     def _first_from(self, at: int) -> int:
         """Return the first cut that is at `at` or beyond it."""
@@ -126,11 +120,8 @@ class Running:
             self.uses[i] += 1
             return
         if self.n_cuts == self.cuts_room:
-            cuts, uses = self.cuts, self.uses
             self.cuts_room *= 2
-            self.cuts, self.uses = zeros(self.cuts_room), zeros(self.cuts_room)
-            for k in range(self.n_cuts):
-                self.cuts[k], self.uses[k] = cuts[k], uses[k]
+            self.cuts, self.uses = wider(self.cuts, self.cuts_room), wider(self.uses, self.cuts_room)
         k = self.n_cuts
         while k > i:
             self.cuts[k], self.uses[k] = self.cuts[k - 1], self.uses[k - 1]
