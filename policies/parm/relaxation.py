@@ -76,8 +76,8 @@ def priced(decision: Decision, columns: Columns, price_n: float, price_w: float,
 def rounded(decision: Decision, columns: Columns, found: Relaxation) -> dict[int, int] | None:
     """Return a choice near the relaxed one, as column by job; None if running jobs found no room that way.
 
-    Who has a whole option keeps it, the others get their smallest; then options are raised one by one where that brings
-    most by the prices, until nothing fits any more.
+    A job with a whole option keeps it. Of the others, running jobs get their smallest one, as they must have one, and
+    waiting jobs none. Then options are raised one by one where that brings most by the prices, until nothing fits.
     """
     first, nodes, draw = columns.first, columns.nodes, columns.draw
     chosen: dict[int, int] = {}

@@ -181,6 +181,7 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
     except OSError as error:
         raise OutputError(f"{folder}: {error.strerror}") from None
     start = int(time.time()) if settings.start is None else instant(settings.start)
+    # real time starts now: with another start only the pace can be real
     mode = "running" if settings.mode == "real" and settings.start is not None else settings.mode
     jobs = settings.jobs or ("run" if mode in ("real", "running") else "simulate")
     return new_header(

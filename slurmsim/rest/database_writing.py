@@ -157,7 +157,7 @@ def post_users_association(call: Call) -> Found:
     }  # fmt: skip
     text, new = _new_users(call, asked, said, cond.get("wckeys") or [])
     try:
-        # of an empty list of accounts no right is asked: WCKeys alone need that for the root
+        # without accounts no right would be checked: for WCKeys alone that of the root is
         call.client.call("account_check", action="add_user", **{**asked, "accounts": asked["accounts"] or ["root"]})
         if not new:
             return Found({}, status=304)

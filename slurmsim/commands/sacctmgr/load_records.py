@@ -207,7 +207,7 @@ class Changes:
         added = sorted(set(row["qos"]) - set(record["qos_raw"]))
         if added:
             self._tell("Added QOS", kind, name, f"{','.join(added):>8}", quiet=quiet)
-            # what is there already is not sent, and lost where the list replaces it (_mod_assoc)
+            # names that the record has are not sent; a list without signs loses them so (_mod_assoc)
             found.append(["QOS", "", ",".join(added)])
         return found
 

@@ -248,6 +248,7 @@ def one_row_a_task(table: Table) -> Table:
 
 def choose_steps(table: Table, count: int, wanted: Wanted) -> Table:
     """Return the steps that pass the filters."""
+    # a step with an srun that waits for room has a record as well, which squeue never prints (_filter_step)
     rows = [row for row in range(count) if table["state"][row] != "PENDING"]
     if wanted.ids is not None:
         rows = [row for row in rows if any(_is_of(table, row, asked) for asked in wanted.ids)]

@@ -162,7 +162,7 @@ def _association(
     above = None if key == ROOT else allowed[account if user else parent]
     own, effective = _qos_list(item, above, draft)
     if not user:
-        # accounts come before what is in them (`_order`), which asks for this
+        # `_order` puts accounts before their members, which ask for this
         allowed[account] = effective
     default = values.get("default_qos") or ""
     if default and default not in draft.qos:

@@ -352,7 +352,7 @@ class Gang(Observer):
         # step 1, on idle CPUs, was the placer's: without jobs to share with there is nothing more to find
         if not below and not own and not same:
             return None
-        # step 2: if even this fails, jobs are in the way that the partition has to wait for
+        # step 2: if this fails, the job has to wait for jobs that it may not share with
         if self._try(base, [*below, *own, *same], request, within) is None:
             return None
         found = self._try(base, below, request, within)

@@ -417,7 +417,7 @@ class Preemption(Observer):
             assert job.alloc is not None
             state.release(job.alloc)
         if found is None:
-            # victims need time to end, but a start now makes backfill try it, which preempts them (_will_run_test)
+            # victims have yet to end, but only a start now makes backfill try it and preempt them (_will_run_test)
             found = place(request, trim(state, at), within, rough=True)
         if found is not None:
             return Forecast(self.state.now, found.mask)

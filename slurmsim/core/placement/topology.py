@@ -106,7 +106,7 @@ class _Search:
         if chosen is None:
             return None
         sure, best = chosen
-        # all weights but the heaviest do not suffice: their nodes are taken like required ones
+        # without the heaviest weight the nodes do not suffice: all lighter ones are taken, like required ones
         for node in sure:
             if taking.max_nodes > 0:
                 taking.take(node)

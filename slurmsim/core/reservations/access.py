@@ -127,7 +127,7 @@ class ReservationAccess:
     def _inside(self, record: Record, own: Reservation, when: int, limit: int) -> Access:
         anywhere = not own.flags.isdisjoint(("FLEX", "ANY_NODES"))
         if "FLEX" not in own.flags:
-            # one that has lost all its nodes counts as one still to begin
+            # a reservation that has lost all its nodes counts as one still to begin
             if when < own.start or not (own.nodes or anywhere):
                 return Access(NOT_USABLE, own.start, 0, False)
             if when > own.end or (record.request.required & ~own.nodes and not anywhere):

@@ -58,7 +58,7 @@ def choose(state: ControllerState, spec: ReservationSpec, *, restored: bool = Fa
         nodes = _named(state, spec, flags, partition)
         if not flags & {"MAINT", "OVERLAP"} and overlapping(state, spec, frozenset(flags), nodes):
             raise SubmitError(OVERLAPS)
-        # asked before the jobs: with core counts the cores beside theirs may be enough
+        # before running jobs are looked at: with core counts, the cores that they leave may be enough
         if spec.core_counts:
             if len(spec.core_counts) < nodes.bit_count():
                 raise SubmitError(BAD_CORES)

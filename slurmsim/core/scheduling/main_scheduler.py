@@ -62,7 +62,7 @@ class MainScheduler:
             self._next_full(now) == now and not (triggers.ticks and triggers.last_loop_pass == now)
         )
         if now - self._last_pass < self.min_gap:
-            # put off by sched_min_interval: it is as full as it would have been
+            # sched_min_interval puts the pass off; a full one stays full
             self._full_due = full
             return
         loop = triggers.requested and now - triggers.last_loop_pass >= self.delay

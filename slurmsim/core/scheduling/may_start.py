@@ -238,7 +238,7 @@ class StartTest:
         (`refusal`).
         """
         limits = self.accounting.limits
-        # of equal whole nodes any choice gets the same verdict: asked first, it saves the choice
+        # any choice of equal whole nodes gets the same verdict: to ask first saves choosing
         if limits is not None and layout is None and self._amount_known(record.request):
             held = limits.after_plan(record)
             if held is not None and self._are_enough(record, nodes):

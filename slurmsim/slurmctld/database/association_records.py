@@ -96,6 +96,7 @@ def qos_of(db: Database, key: Key, draft: Draft | None = None) -> tuple[list[str
                     names.append(token[1:])
         elif tokens:
             names = list(tokens)
+    # nothing was ever said of QOS, not even of the root: then the default of all holds (`Draft.open_root`)
     if not names and not any(item.values.get("qos") for item in items):
         names = list(db.draft.qos) if db.draft.open_root else ["normal"]
     return sorted(name for name in names if name not in lost), own

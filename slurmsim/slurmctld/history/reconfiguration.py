@@ -114,7 +114,7 @@ def differences(old: Configuration, new: Configuration) -> list[str]:
         found.append("streams of jobs")
     if a.name != b.name:
         found.append("ClusterName")
-    # another policy has other options: that it is another one says enough
+    # another policy has other options, so only the policy itself is named
     if not any(one.startswith("SchedulerType") for one in found):
         found += [f"{key} of the policy in SchedulerType ({text})" for key, text in _policy_changes(old, new)]
     return found

@@ -98,7 +98,7 @@ def replay(
             engine.network.advance(found.now)
         elif call == DECIDED:
             if followed is not None:
-                # before time goes on to the entry's: what happened earlier could not be made to happen after it
+                # before the clock moves on: a decision cannot be carried out after its own second
                 followed.carry_out(where, arguments)
             engine.network.advance(int(now))
             _compare(where, engine, arguments, followed is not None)

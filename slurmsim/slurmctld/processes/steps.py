@@ -65,7 +65,7 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
     wanted = dict(asked)
     for key, text in (("nodes", "node_list"), ("excluded", "exc_nodes"), ("arbitrary", "task_nodes")):
         if asked.get(text):
-            # a node outside the allocation gets a place outside it: refused where wanted, no matter where excluded
+            # a node outside the allocation gets a place outside: refused if asked for, harmless if excluded
             wanted[key] = [names.index(n) if n in names else len(names) for n in _names(str(asked[text]))]
     if int(asked["num_tasks"]) > len(members) * int(cluster.spec.options.get("MaxTasksPerNode") or MAX_TASKS_PER_NODE):
         raise Refusal("Task count specification invalid", 2025)

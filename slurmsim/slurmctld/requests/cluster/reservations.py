@@ -155,7 +155,7 @@ class _Reservations:
         )  # fmt: skip
         before = {r.name for r in self.cluster.controller.state.reserved.all}
         self._tell(CreateReservation(spec))
-        # without a name the core makes one up, which only the new reservation tells
+        # the core names a reservation without a name, so the name is that of the new one
         made = next((r for r in self.cluster.controller.state.reserved.all if r.name not in before), None)
         name = made.name if made is not None else spec.name
         self.cluster.reservation_texts[name] = {

@@ -280,7 +280,7 @@ def _time_limit(u: Update) -> None:
             least = u.get("time_min")
             if seconds < (least * 60 if least is not None else u.core.time_min_s or 0):
                 raise Refusal(BAD_TIME_MIN)
-        # users may raise the limit of a waiting job, which costs only itself, up to MaxTime
+        # users may raise the limit of a waiting job up to MaxTime, and of no other
         elif seconds > present and not (u.pending and (most is None or seconds <= most)):
             raise Refusal(DENIED, 2002)
         u.new["time_limit"] = minutes
