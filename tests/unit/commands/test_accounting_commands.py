@@ -207,6 +207,17 @@ def test_coordinators_of_accounts_below(cluster: Cluster, release: str, twice: s
         assert optics["coordinators"] == [{"name": "alice", "direct": False}]
 
 
+def test_a_hold_of_a_held_job_by_a_user_leaves_no_trace(cluster: Cluster) -> None:
+    """As 22.05.8 answered: what it waited for last is the hold of the administrator."""
+    job = cluster.submit(begin_time=cluster.now + 3600)
+    for command, user in (("hold", "root"), ("hold", "alice"), ("release", "root")):
+        cluster.now += 1
+        assert cluster.run(f"scontrol {command} {job}", user) == (0, "", "")
+    cluster.text(f"scontrol update jobid={job} starttime=now")
+    cluster.now += 300
+    assert cluster.text(f"sacct -anPX -j {job} -o state,reason") == "COMPLETED|JobHeldAdmin\n"
+
+
 @pytest.mark.parametrize(
     ("before", "words", "after"),
     [

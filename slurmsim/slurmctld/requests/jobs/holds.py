@@ -40,10 +40,12 @@ def hold_record(cluster: LiveCluster, record: Record, kind: str, person: Person)
         cluster.network.tell(cluster.now, [fact(one.core.id) for one in record.jobs])
         reasons_go(cluster, record.jobs)
         return
+    # a user's hold of a job that is held already changes nothing, whichever hold that is
+    if is_held(core.reason) and not core.priority and not operator:
+        return
     admin = kind == "hold" and operator
     for one in record.jobs:
         planned = one.core.planned_start
         one.planned_before_hold = (planned, cluster.now) if planned else None
         one.held_with = Reason.HELD_ADMIN if admin else Reason.HELD_USER
-    if core.priority or operator or not is_held(core.reason):
-        cluster.network.tell(cluster.now, [Hold(one.core.id, admin=admin) for one in record.jobs])
+    cluster.network.tell(cluster.now, [Hold(one.core.id, admin=admin) for one in record.jobs])
