@@ -61,7 +61,8 @@ class Settings:
         if read is None:
             return False
         text, shown = read
-        self.found.append((row.conf, word.operator if kind in ("names", "flags") else "", text))
+        edits = kind in ("names", "flags") and text[:1] not in ("+", "-")  # else the names say it
+        self.found.append((row.conf, word.operator if edits else "", text))
         label = row.line.label if row.line else row.conf
         if label:
             self.shown[label] = f"{one}={shown}" if one and shown != "NONE" else shown
@@ -163,7 +164,13 @@ def _qos(session: Session, row: Field, word: Word, value: str) -> Read:
     names = known_qos(session, value)
     if not names:
         return None
-    return ",".join(names), ",".join(sorted(word.operator + name for name in names))
+    signed = [name if name[0] in "+-" else word.operator + name for name in names]
+    if len({name[0] in "+-" for name in signed}) > 1:
+        session.note("sacctmgr: error: You can't set qos equal to something and then add or subtract from it in the "
+                     "same line")  # fmt: skip
+        return None
+    own = any(name[0] in "+-" for name in names)  # a name's own sign counts, whatever the operator is
+    return ",".join(signed if own else names), ",".join(sorted(signed))
 
 
 def _qos_one(session: Session, row: Field, word: Word, value: str) -> Read:

@@ -124,9 +124,9 @@ def _assign(item: Item, row: Field, value: Any, operator: str) -> None:
         old = values.get(target) or ()
         if operator:
             value = edit_names(old, operator, value, signed=target == "qos")
-        elif target == "qos" and value and all(name[:1] in ("+", "-") for name in value):
+        elif row.kind == "names" and value and all(name[:1] in ("+", "-") for name in value):
             for name in value:  # with signs it is no new list: the names come to the old one, or leave it
-                old = edit_names(old, name[0], (name[1:],), signed=True)
+                old = edit_names(old, name[0], (name[1:],), signed=target == "qos")
             value = old
         values[target] = value
     else:

@@ -223,14 +223,36 @@ def test_a_hold_of_a_held_job_by_a_user_leaves_no_trace(cluster: Cluster) -> Non
     [
         ("qos=high,low", "qos=+limited", "high,limited,low"), ("qos=high,low", "qos=-high", "low"),
         ("qos=", "qos=+limited", "limited,normal"), ("qos=high,low", "qos=+limited,-high", "limited,low"),
+        ("qos=high,low", "qos+=limited,-high", "limited,low"), ("qos=high,low", "qos+=+limited", "high,limited,low"),
+        ("qos=high,low", "qos-=+high", "high,low"),
     ],
 )  # fmt: skip
 def test_a_list_of_qos_with_signs_edits_the_present_one(cluster: Cluster, before: str, words: str, after: str) -> None:
-    """As 22.05.8 answered."""
+    """As 22.05.8, 24.11.5 and 26.05.5 answered."""
     cluster.text("sacctmgr -i add qos low,limited")
     cluster.run(f"sacctmgr -i modify user bob set {before}")
     assert cluster.run(f"sacctmgr -i modify user bob set {words}")[0] == 0
     assert cluster.text("sacctmgr -nP show assoc user=bob format=qos") == f"{after}\n"
+
+
+@pytest.mark.parametrize("words", ["qos=+limited,high", "qos=high,+limited"])
+def test_a_list_of_qos_is_either_new_or_an_edit(cluster: Cluster, words: str) -> None:
+    """As 22.05.8, 24.11.5 and 26.05.5 answered."""
+    cluster.text("sacctmgr -i add qos limited")
+    assert cluster.run(f"sacctmgr -i modify user alice set {words}") == (
+        1,
+        "",
+        "sacctmgr: error: You can't set qos equal to something and then add or subtract from it in the same line\n"
+        f" Unknown option: {words}\n Use keyword 'where' to modify condition\n",
+    )
+
+
+def test_signs_in_a_list_of_qos_to_preempt(cluster: Cluster) -> None:
+    """As 22.05.8 answered."""
+    cluster.text("sacctmgr -i add qos low,limited")
+    cluster.text("sacctmgr -i modify qos high set preempt=low")
+    cluster.text("sacctmgr -i modify qos high set preempt=+limited,-low")
+    assert cluster.text("sacctmgr -nP show qos high format=preempt") == "limited\n"
 
 
 def defaults(cluster: Cluster) -> str:

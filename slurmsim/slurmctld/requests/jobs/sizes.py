@@ -36,6 +36,7 @@ def counts(u: Update) -> None:
         cpus = max(cpus, nodes * (least or max(int(u.present("pn_min_cpus") or 1), request.memory.least_cpus)))
         if cpus > (u.get("min_cpus") or before["cpu"]):
             u.asked["min_cpus"] = cpus
+            # with more CPUs memory for each comes to more, so slurmctld takes it for asked anew
             if memory is None:
                 memory, per_cpu = request.mem_cpu or request.mem_node, bool(request.mem_cpu)
         tres["node"] = nodes
