@@ -231,7 +231,13 @@ class CompiledRequest:
 
     def _named_nodes(self, request: ResourceRequest, table: NodeTable, list_may_be_longer: bool) -> None:
         """Set the nodes it names, and the candidates: large enough, with the features, and not excluded."""
-        self.required: Bitmap = from_indices(sorted(self._lookup(request.node_list, table)))
+        named = sorted(self._lookup(request.node_list, table))
+        if request.contiguous and named:  # the nodes between them are named, too (bit_fill_gaps)
+            named = list(range(named[0], named[-1] + 1))
+            if not list_may_be_longer:  # as many nodes are needed then, whatever was said (_job_create)
+                self.min_nodes, self.min_cpus = max(self.min_nodes, len(named)), max(self.min_cpus, len(named))
+                self.target_nodes = max(self.target_nodes, self.min_nodes)
+        self.required: Bitmap = from_indices(named)
         excluded = from_indices(sorted(self._lookup(request.exclude, table)))
         if list_may_be_longer and self.required.bit_count() > request.min_nodes:
             excluded |= table.everything & ~self.required

@@ -74,6 +74,8 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
         raise SubmitError(DENIED)
     if get("expedited_requeue") and "enable_expedited_requeue" not in cluster.spec.scheduler_parameters:
         raise SubmitError(NOT_SUPPORTED)
+    if _names_too_many(cluster, asked):
+        raise SubmitError(BAD_NODE_COUNT)
     _check_partitions(cluster, asked)
     limit, least = get("time_limit"), get("time_min")
     if limit is not None and least is not None and 0 < int(limit) < int(least):
@@ -83,7 +85,7 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
     check_gres(cluster, asked)
     if get("min_nodes") == 0:
         raise SubmitError(BAD_NODE_COUNT)
-    if not set(names_of(get("req_nodes"))).isdisjoint(names_of(get("exc_nodes"))):
+    if not set(_named(cluster, asked)).isdisjoint(names_of(get("exc_nodes"))):
         raise SubmitError(BAD_NODES)
     if get("script") and get("environment") == {} and not cluster.network.followed:  # older ones took it
         raise SubmitError(row(_NO_ENVIRONMENT, cluster.release))
@@ -163,9 +165,27 @@ def lines(cluster: LiveCluster, error: SubmitError, asked: Mapping[str, Any]) ->
     return [*_before(cluster, text, limit, asked), text]
 
 
+def _named(cluster: LiveCluster, asked: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the nodes that the request names; with --contiguous up to 23.11 all nodes between them, too."""
+    state, names = cluster.controller.state, names_of(asked.get("req_nodes"))
+    places = [state.table.index[name] for name in names if name in state.table.index]
+    if not asked.get("contiguous") or state.rules.list_may_be_longer or not places:
+        return names
+    return tuple(state.table.names[min(places) : max(places) + 1])
+
+
+def _names_too_many(cluster: LiveCluster, asked: Mapping[str, Any]) -> bool:
+    """Return True if --contiguous makes the nodes that are named more than the job may have (_job_create)."""
+    if not asked.get("contiguous") or cluster.controller.state.rules.list_may_be_longer:
+        return False
+    return 0 < int(asked.get("max_nodes") or 0) < len(_named(cluster, asked))
+
+
 def takes_id(cluster: LiveCluster, error: SubmitError, asked: Mapping[str, Any]) -> bool:
     """Whether the job had its id already when it was refused, which is gone then."""
-    early = error.text == BAD_NODE_COUNT and cluster.spec.option("EnforcePartLimits") != "NO"
+    early = error.text == BAD_NODE_COUNT and (
+        cluster.spec.option("EnforcePartLimits") != "NO" or _names_too_many(cluster, asked)
+    )
     if error.text == NOT_SUPPORTED and asked.get("expedited_requeue"):
         return False
     if error.text == BAD_FEATURE:
