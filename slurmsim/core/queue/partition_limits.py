@@ -44,11 +44,7 @@ class PartitionLimits:
         down = Reason.PARTITION_TIME_LIMIT if all(_too_long(job, r) for r in job.requests) else None
         reasons = [self.limit_reason(job, p, r) if p.state == "UP" else down for p, r in pairs]
         reasons = [r if r in _ENFORCED else None for r in reasons]
-        texts = [None if r is None else _ENFORCED[r] for r in reasons]
-        for k, (p, s) in enumerate(pairs):
-            # _part_access_check asks for the named nodes after the sizes and before the time
-            if texts[k] in (None, _ENFORCED[Reason.PARTITION_TIME_LIMIT]) and s.required & ~p.mask:
-                texts[k] = "Requested nodes not in this partition"
+        texts = [_text(p, request, r) for (p, request), r in zip(pairs, reasons, strict=True)]
         found = [text for text in texts if text is not None]
         if found and (enforce == "ALL" or len(found) == len(texts)):
             raise SubmitError(refusal(job, reasons) or found[0])
@@ -143,6 +139,15 @@ class PartitionLimits:
 
 
 _CLOSED = {"DOWN": Reason.PARTITION_DOWN, "INACTIVE": Reason.PARTITION_INACTIVE}
+
+
+def _text(partition: Partition, request: Any, reason: str | None) -> str | None:
+    """Return why a submission to `partition` is refused, where that is enforced; None if it is not."""
+    # asked behind what the partition could never give, before its limits on nodes and time (_part_access_check)
+    never = reason == Reason.PARTITION_CONFIG or (partition.state == "UP" and request.min_nodes > partition.total_nodes)
+    if not never and request.required & ~partition.mask:
+        return "Requested nodes not in this partition"
+    return None if reason is None else _ENFORCED[reason]
 
 
 def _exceeds(job: Job, request: Any) -> bool:

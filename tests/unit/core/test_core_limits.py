@@ -57,6 +57,25 @@ def test_enforce_over_several_partitions(enforce: str, refused: bool) -> None:
         assert w["a"].partition.name == "q"
 
 
+OUTSIDE = "Requested nodes not in this partition"
+SIZED = "PartitionName=p Nodes=n[1-3] Default=YES MaxTime=30 MinNodes=2 MaxNodes=2"
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("-N1", COUNT), ("-N3", COUNT), ("-N1 -w n4", OUTSIDE), ("-N3 -w n4", OUTSIDE), ("-N4 -w n4", COUNT),
+        ("-N2 -n13 -w n4", CPUS), ("-N2 -t 60 -w n4", OUTSIDE), ("-N2 -w n4", OUTSIDE),
+    ],
+)  # fmt: skip
+def test_nodes_outside_the_partition_come_before_its_limits(line: str, text: str) -> None:
+    """As 22.05.8, 24.11.5 and 26.05.5 answered, on a larger cluster of the same kind."""
+    w = World(conf(SIZED, "EnforcePartLimits=ALL"))
+    w.sbatch(f"-J a {line}" + ("" if "-t" in line else " -t 10"), 10, at=4)
+    w.until(10)
+    assert w.refused == {"a": text}
+
+
 @pytest.mark.parametrize(
     ("line", "text"),
     [
