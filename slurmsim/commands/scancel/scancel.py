@@ -329,7 +329,7 @@ def _send_chosen(asked: Asked, io: Io) -> int:
         _tell_none_matches(asked, io)
     listed = [(True, *each[1:]) for each in _of_ids(twice, rows)] + [*_of_ids(known, rows)]
     chosen = listed if asked.ids else [*_of_rows(rows)]
-    for waits in (True, False):  # lest those that wait start meanwhile
+    for waits in (True, False):  # pending jobs first: they could start while running ones are cancelled
         those = [(word, row) for first, row, word in chosen if first is waits]
         code = max([code, *_send_in_turn(asked, those, io)])
     return code

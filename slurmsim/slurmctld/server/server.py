@@ -522,7 +522,7 @@ class Server:
                 self.journal.reserve(len(line) + OUTCOME + (0 if call in ENDS else self._kept()))
                 self.engine.network.advance(now)
                 last_id = self.engine.job_table.last_id
-                note_decisions(self.engine, self.journal)  # what was decided before it stands before it
+                note_decisions(self.engine, self.journal)  # so that the journal has them before the request
             found = self.engine.execute(now, call, arguments, person)
         except Refusal as refusal:
             if self.engine.job_table.last_id != last_id and line:  # it used an id up, and may have left a record of it
