@@ -21,6 +21,7 @@ class Builtin(Policy):
     name = "builtin"
     summary = "Slurm's main scheduler alone: strict priority order in each partition"
     event_driven = False
+    in_order = True
 
     def configure(self, scheduler_parameters: Mapping[str, str], start_time: int) -> None:
         named = [value for name, value in scheduler_parameters.items() if name.endswith("interval")]

@@ -14,6 +14,7 @@ class Fcfs(Policy):
 
     name = "fcfs"
     summary = "first come, first served: strict queue order, no backfill"
+    in_order = True
 
     def schedule(self, view: PoolsView, now: int) -> Decisions:
         for pool in view.pools:

@@ -72,6 +72,9 @@ class Policy:
         (``OPTIONS = {"predictor": PREDICTOR}``). None: jobs are expected to use up their limits.
     discipline
         Who lets jobs into the queue, and in which order; None: all at once, by priority.
+    in_order
+        Whether it starts jobs strictly in the order of the queue, whatever their priorities and the time are. Where
+        nothing but priorities changes it is called only when the order does.
     reshapes
         Whether it chooses sizes and caps of jobs (`PowerView`): then a run knows of power.
     chooses_sizes
@@ -91,6 +94,7 @@ class Policy:
     SOLVERS: ClassVar[tuple[str, ...]] = ()
     STATE: ClassVar[tuple[str, ...]] = ()
     watched: bool = False
+    in_order: ClassVar[bool] = False
     reshapes: ClassVar[bool] = False
     chooses_sizes: ClassVar[bool] = False
     budget_w: float | None = None

@@ -364,6 +364,24 @@ def test_the_age_that_lets_a_job_start_is_waited_for(tmp_path: Path, policy: str
     assert found[2] is not None and 7 * DAY < found[2] < 8 * DAY
 
 
+@pytest.mark.parametrize("policy", ["builtin", "fcfs"])
+@pytest.mark.parametrize(("weight", "start"), [(50, 1_869_305), (100, 1_837_745), (0, None)])
+def test_ages_that_leave_the_order_of_the_queue_as_it_is(
+    tmp_path: Path, policy: str, weight: int, start: int | None
+) -> None:
+    """Job 2 has a place and waits behind job 1, which never starts: each minute of 20 days had its turn.
+
+    Job 1 is two days older and so has 100 more for its age, until that is 20 days. Then this goes down by 50 a day. The
+    starts are those of turns in all minutes.
+    """
+    conf = f"{ENDLESS}PriorityWeightJobSize={weight}\nPriorityFavorSmall=YES\nPriorityCalcPeriod=1\n"
+    files = {"slurm.conf": conf + "PriorityMaxAge=20-0\n", "events.csv": DOWN,
+             "jobs.csv": f"{JOBS}1,5,10,2,600,ann,a\n2,{2 * DAY},10,1,600,ann,a\n"}  # fmt: skip
+    world = EndingWorld(files, {"policy": policy, "node_events": "events.csv"})
+    found = starts(*world.play(tmp_path, 100))
+    assert found == {1: None, 2: start}
+
+
 def test_ages_are_waited_for_beside_a_reservation_that_repeats(tmp_path: Path) -> None:
     """The run ended on the tenth day before a period, as job 2 would not have ended by then; ages were not over.
 

@@ -72,6 +72,11 @@ class Accrual(Observer):
     def gone(self, job: Job) -> None:
         self.left(job)
 
+    @property
+    def waits(self) -> bool:
+        """True if a job is to accrue age as soon as it may."""
+        return bool(self._waiting)
+
     def look(self, now: int) -> None:
         """Let pending jobs accrue, in order of creation, if limits have room now: a pass or a recalculation begins."""
         for job in sorted(self._waiting.values(), key=lambda job: job.order):

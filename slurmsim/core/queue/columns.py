@@ -6,11 +6,13 @@ slurmctld's order of summation. Only records with a changed priority are touched
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.core.queue.priority import MAX_PRIORITY
 from slurmsim.core.records.job_queue import Watcher
 from slurmsim.kernel import load
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 NEVER = 2**62  # when a job that accrues no age began to
 FIRST_SLOTS = 64
+AT_ONCE, LEAST_RUNS = 4096, 16  # priorities of runs to come that are worked out in one go, and of at least so many runs
 NO_FACTORS = np.zeros(0)
 kernel = load("priorities")
 
@@ -122,3 +125,40 @@ class QueueColumns(Watcher):
             now, plugin.w_age, plugin.max_age, plugin.w_fairshare, plugin.increase_only,
         )  # fmt: skip
         return found
+
+    def order_changes_at(self, at: int, period_s: int) -> int | None:
+        """Return the first of the runs at `at` and every `period_s` seconds that changes the order; None if none does.
+
+        It may be a run that changes nothing: no more than `AT_ONCE` priorities are looked at. Fair shares and
+        PriorityFlags=INCR_ONLY are left out.
+        """
+        records = self.queue.snapshot()
+        if any(record.rank != record.job.rank for record in records):
+            return at
+        runs = np.arange(max(AT_ONCE // max(len(records), 1), LEAST_RUNS), dtype=np.int64)
+        slots = np.array([record.slot for record in records], np.int64)
+        found = self._priorities(slots, at + runs * period_s)
+        pairs = list(pairwise(records))
+        by_tier = np.array([a.tier < b.tier for a, b in pairs], bool)
+        by_rest = np.array([a.rest < b.rest for a, b in pairs], bool)
+        first, second = found[:, :-1], found[:, 1:]
+        same = (by_tier | (first > second) | ((first == second) & by_rest)).all(axis=1)
+        if not same.all():
+            return at + int(same.argmin()) * period_s
+        last, since = at + int(runs[-1]) * period_s, self._since[slots]
+        aging = since[(since < NEVER) & ~self._fixed[slots]]
+        over = int(aging.max()) + self.plugin.max_age if self.plugin.w_age and len(aging) else at
+        return last if over > last else None
+
+    def _priorities(self, slots: npt.NDArray[np.int64], times: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Return the priorities of `slots` at `times`, whole numbers, (times, slots); sums as the kernel makes them."""
+        plugin = self.plugin
+        total, size, part, qos, tres, nice = self._weighted[slots].T
+        if plugin.w_age:
+            waited = np.maximum(times[:, None] - self._since[slots], 0).astype(np.float64)
+            total = plugin.w_age * np.minimum(waited / plugin.max_age, 1.0) + total
+        of_several = part + (total + size + qos + tres - nice)
+        values = np.where(self._several[slots], of_several, total + size + part + qos + tres - nice)
+        whole = np.floor(np.clip(values, 1.0, float(MAX_PRIORITY)))
+        found: npt.NDArray[np.float64] = np.where(self._fixed[slots], self._priority[slots], whole)
+        return np.broadcast_to(found, (len(times), len(slots)))

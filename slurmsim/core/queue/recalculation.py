@@ -129,22 +129,44 @@ class Recalculation:
 
         `any_has_place` says whether a job could start now if it were the first: without one, with nothing running and
         nothing new to look at, another order of the queue starts nothing either. Then only usage that goes down can let
-        a job start, and the runs before that make no difference.
+        a job start, and the runs before that make no difference. A policy that goes by the order alone needs no run
+        that leaves the order as it is.
         """
         state, limits = self.state, self._accounting.limits
-        news = state.triggers.dirty and not state.event_driven  # such a policy is called at once
-        moves = state.queue.jobs and (state.running or state.suspended or news or any_has_place())
         if self.period_s is None or not state.jobs:
             return None
+        news = state.triggers.dirty and not state.event_driven  # such a policy is called at once
+        moves = bool(state.queue.jobs) and bool(state.running or state.suspended or news)
+        reordered = self._reordered_at() if state.queue.jobs and not moves and any_has_place() else None
+        if reordered == self.next_at:
+            moves = True
         if moves or not self._only_decays():
             wanted = moves or self.on_shares or (limits is not None and limits.enforcement.wants_periods)
-            return max(self.next_at, state.now + 1) if wanted else None
+            return max(self.next_at, state.now + 1) if wanted else reordered
         assert self._accounting.book is not None
         relief = relief_at(state.jobs.values(), limits, self._accounting.book)
         if relief is None:
-            return None
+            return reordered
         ahead = max(relief - self.next_at, 0) // self.period_s * self.period_s
-        return max(self.next_at + ahead, state.now + 1)
+        at = max(self.next_at + ahead, state.now + 1)
+        return at if reordered is None else min(at, reordered)
+
+    def _reordered_at(self) -> int | None:
+        """Return the first run that may change what the policy does while nothing runs; None if no run does."""
+        book, accrual = self._accounting.book, self._accounting.accrual
+        settled = (book is None or self._only_decays()) and not (accrual is not None and accrual.waits)
+        if not (settled and self._ages_alone()):
+            return self.next_at
+        assert self.columns is not None and self.period_s is not None
+        return self.columns.order_changes_at(self.next_at, self.period_s)
+
+    def _ages_alone(self) -> bool:
+        """Return True if only the order of the queue counts, and only ages change that by themselves."""
+        state, plugin = self.state, self.plugin
+        if not state.policy.in_order or state.policy.discipline is not None or not isinstance(plugin, Multifactor):
+            return False
+        shares = plugin.w_fairshare or self._thresholds or self.on_shares
+        return not (shares or plugin.increase_only or state.queue.fifo or state.queue.arrange)
 
     def _only_decays(self) -> bool:
         """Return True if usage has only gone down since the last run."""
@@ -187,11 +209,14 @@ class Recalculation:
             return
         changed, priorities = self.columns.changes(now, factors)
         if changed:
+            waits = not (state.running or state.suspended) and self._ages_alone()
+            before = state.queue.snapshot() if waits else None
             state.queue.reprioritise(changed, priorities)
             state.generation += 1
             if self._thresholds:
                 state.edits += 1  # what bars a job, which is known of it till the next edit, goes with fair shares
-            state.triggers.dirty = True
+            if before is None or state.queue.snapshot() != before:
+                state.triggers.dirty = True
         if changed or not plugin.increase_only:
             state.triggers.changed = True  # a priority that is set is news to backfill, also where it stays the same
 
