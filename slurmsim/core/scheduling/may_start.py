@@ -63,8 +63,6 @@ class Asker:
         The first of them that is broken forbids the start.
     time_min
         Of a job with --time-min only that counts against MaxTime.
-    first_limit
-        A job without a limit is looked for with MaxTime of its first partition, not of the one it is tried in.
     judges_request
         A limit is asked also when no nodes were found, of what the job asks for: the main pass and a submission do;
         a policy only where others could make room.
@@ -76,7 +74,6 @@ class Asker:
 
     rules: tuple[int, ...]
     time_min: bool = False
-    first_limit: bool = False
     judges_request: bool = False
     learns: bool = False
     makes_room: bool = False
@@ -129,7 +126,7 @@ POLICY = Asker(
 RESERVED = Asker((LICENSES, PARTITION, BAR, INSIDE, LIMITS))
 
 # srun or salloc, which wait: job_allocate. It ends no job at a deadline and preempts none. The order after
-# PARTITION is not shown, nor is `first_limit`: the session srun-salloc of tests/conformance is the same in any.
+# PARTITION is not shown: the session srun-salloc of tests/conformance is the same in any.
 SUBMISSION = Asker(
     (
         PARTITION,  # unit/slurmctld/test_job_control.test_an_immediate_allocation_in_a_partition_that_is_down
@@ -138,7 +135,7 @@ SUBMISSION = Asker(
         LIMITS,
         LICENSES,
     ),
-    first_limit=True, judges_request=True,
+    judges_request=True,
 )  # fmt: skip
 
 
@@ -247,7 +244,7 @@ class StartTest:
                 return None, held
         seconds = limit
         if seconds is None:
-            seconds = record.job.time_limit_s if by.first_limit else self.time_limit(record)
+            seconds = self.time_limit(record)
         alloc = self._place_for(record, nodes, seconds, layout)
         watts = self.state.watts
         if watts is not None and alloc is not None and not watts.allows(record.job, alloc):

@@ -15,6 +15,7 @@ from slurmsim.core.records.messages import (
     NodesDown,
     NodesResume,
     Release,
+    StartAtOnce,
     UpdateReservation,
 )
 from slurmsim.hostlist import expand
@@ -368,3 +369,17 @@ def test_nodes_that_cannot_be_replaced_are_looked_for_again_once_something_has_c
     assert reserved(w, "r") == "n[1-2]"
     w.until(80_010)
     assert reserved(w, "r") == "n3"
+
+
+@pytest.mark.parametrize("partitions", ["p,q", "q,p"])
+def test_an_allocation_without_a_limit_may_last_as_long_as_its_partition_lets_it(partitions: str) -> None:
+    """22.05: ``srun -p p,q -N1 --exclusive``, p busy, n02 of q reserved in ten minutes: "queued and waiting"."""
+    nodes = "NodeName=n[1-2] CPUs=8 CoresPerSocket=8\nPartitionName=p Nodes=n1 Default=YES MaxTime=5\n"
+    w = World(f"{HEAD}{nodes}PartitionName=q Nodes=n2 MaxTime=60\n", "backfill")
+    create(w, "r", 600, 2400, "n2", at=0)
+    w.sbatch("-p p -N1 --exclusive", 300, at=0)
+    w.until(5)
+    job = w.sbatch(f"-J a -p {partitions} -N1 --exclusive", 20, at=6)
+    w.tell(StartAtOnce(job), at=6)
+    w.until(8)
+    assert w.state("a") == "PENDING"
