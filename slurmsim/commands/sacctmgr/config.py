@@ -95,7 +95,7 @@ def text(session: Session) -> str:
     """Both parts."""
     release = session.release
     values = session.io.client.call("config", names=list(_NAMES))["values"]
-    now = int(session.io.client.call("ping")["now"])
+    now = session.now
     host = str(values.get("AccountingStorageHost") or "localhost")
     port = str(values.get("AccountingStoragePort") or 6819)
     private = values.get("PrivateData") or "none"

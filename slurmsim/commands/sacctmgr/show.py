@@ -253,6 +253,7 @@ def show_event(session: Session, words: list[str]) -> None:
         records = [r for r in records if r["node"]]
     elif only.startswith("c"):
         records = [r for r in records if not r["node"]]
+    now = session.now
     getters: dict[str, Getter] = {
         "cluster": of("cluster"), "nodename": lambda r: r["node"] or "", "timestart": of("start"),
         "timeend": of("end"),
@@ -260,7 +261,7 @@ def show_event(session: Session, words: list[str]) -> None:
         "user": lambda r: f"{r['user']}({r['uid']})" if r["uid"] is not None else "",
         "tres": lambda r: _in_id_order(r["tres"]), "cluster_nodes": of("nodes"),
         "event": lambda r: "Node" if r["node"] else "Cluster", "eventraw": lambda r: 2 if r["node"] else 1,
-        "duration": lambda r: long_clock(max(0, int(session.io.now()) - r["start"])),
+        "duration": lambda r: long_clock(max(0, now - r["start"])),
     }  # fmt: skip
     table(session, fields, records, getters)
 
@@ -352,7 +353,7 @@ def show_stats(session: Session, words: list[str]) -> None:
             "to perform this action"
         )
         raise Stop(1)
-    began, now = int(session.list("cluster")[0]["created"]), int(session.io.now())
+    began, now = int(session.list("cluster")[0]["created"]), session.now
     line = "*" * 67 + "\n"
     session.io.out(
         f"{line}sacctmgr show stats output at {date_line(now)} ({now})\n"

@@ -113,7 +113,8 @@ def table(session: Session, fields: list[F], rows: Iterable[Mapping[str, Any]], 
     """Print rows; a field without a getter is empty."""
     heads = [Head(f.heading, f.width, f.kind if f.kind != DOUBLE else NUMBER) for f in fields]
     out = [heading(heads, session.style)]
-    dates = Dates(session.io.environ, int(session.io.now()), unset="Unknown")
+    relative = session.io.environ.get("SLURM_TIME_FORMAT") == "relative"
+    dates = Dates(session.io.environ, session.now if relative else 0, unset="Unknown")
     for record in rows:
         out.append(line(heads, [_cell(session, f, record, getters, dates) for f in fields], session.style))
     session.io.out("".join(out))

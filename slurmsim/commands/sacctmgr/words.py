@@ -71,6 +71,11 @@ class Session:
     """What was typed behind an answer, of which the first letter counts: the next question reads on there."""
     argv: list[str] = field(default_factory=list)
 
+    @property
+    def now(self) -> int:
+        """Return the cluster's clock, epoch seconds. Raises Refusal and Unreachable."""
+        return int(self.io.client.call("ping")["now"])
+
     def wrong(self, text: str) -> None:
         """Say it, and end with exit code 1."""
         self.code = 1
