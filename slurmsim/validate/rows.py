@@ -262,9 +262,9 @@ def _rounded(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, task: i
     tasks of 3 CPUs have 8 and 3 CPUs of two nodes of 8. And 7 tasks of 2 CPUs have 2, 4, 4 and 2 where 2, 5, 4 and 8
     are free. One node, the last that it counts, may have a part of a task beside free CPUs: 6 tasks of 2 CPUs have 5
     and 6 where 6 and 7 are free, which makes 5 and 7. Where the trace does not tell the CPUs of a `task` (NULL), as
-    before schema 5, any size will do.
+    before schema 5, any size will do. Nor does it tell what is free where jobs share CPUs: each node may lack a part.
     """
-    pieces = runs.pieces
+    pieces, facts = runs.pieces, cluster.partitions.get(runs.partition.values[runs.partition.codes[run]])
     mine, spare = [], []  # of each node, CPUs the run has and CPUs that are free beside them
     for k in np.flatnonzero(pieces.owner == run):
         amount, nodes = int(pieces.amounts[CPUS][k]), slice(pieces.low[k], pieces.high[k] + 1)
@@ -273,6 +273,8 @@ def _rounded(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, task: i
     has, left = np.concatenate(mine), np.concatenate(spare)
     least = int(has.min())  # each node has a whole task
     sizes = [size for size in range(2, least + 1) if (asked % size == 0 if task == NULL else size == task)]
+    if facts is not None and facts.shares_cpus:
+        return any(int(has.sum()) + len(has) * (size - 1) >= asked for size in sizes)
     return any(_explains(size, has, left, asked) for size in sizes)
 
 

@@ -592,6 +592,20 @@ def test_the_last_node_that_is_counted_may_have_a_part_of_a_task(cpus: str, aske
     assert ("request_met" not in report.failed) is right
 
 
+@pytest.mark.parametrize(("cpus", "asked", "right"), [("5,8", 14, True), ("5,7", 14, True), ("5,6", 14, False)])
+def test_what_is_free_is_not_known_where_jobs_share_cpus(cpus: str, asked: int, right: bool) -> None:
+    """Random worlds with FORCE:2: 7 tasks of 2 CPUs have 5 and 8 beside others on the same CPUs."""
+    counts = expand_counts(cpus)
+    columns = {
+        "job_id": [1, 2], "submit": [0, 0], "start": [0, 1], "end": [9, 9], "node_list": ["n[1-2]"] * 2,
+        "nodes": [2, 2], "cpus_per_node": ["8(x2)", cpus], "cpus": [16, sum(counts)], "req_cpus": [16, asked],
+        "cpus_per_task": [1, 2], "partition": ["p", "p"],
+    }  # fmt: skip
+    parts = {"p": {"nodes": "n[1-2]", "jobs_per_cpu": 2}}
+    report = validate_schedule(columns, cluster={"nodes": [["n[1-2]", 8, 8000, {}]], "partitions": parts})
+    assert ("request_met" not in report.failed) is right
+
+
 @pytest.mark.parametrize(
     ("most", "others", "right"),
     [(4, "p", True), (5, "p", False), (None, "p", False), (3, "q", True), (4, "q", False)],
