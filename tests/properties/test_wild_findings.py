@@ -39,6 +39,21 @@ FOUND = {
         ),
         options={"power_budget": "300"},
     ),
+    # a job that had been suspended for want of watts went on in another row's turn: 6 CPUs in use of 4
+    "a gang under a budget, out of turn": World(
+        1400560,
+        (
+            "SelectType=select/cons_tres", "PreemptType=preempt/partition_prio", "PreemptMode=REQUEUE,GANG",
+            "SuspendProgram=/bin/true", "ResumeProgram=/bin/true", "SuspendTime=20", "DefMemPerNode=500",
+            "NodeName=n[1-3] CoresPerSocket=2 ThreadsPerCore=2 RealMemory=4000",
+            "PartitionName=p Nodes=ALL Default=YES OverSubscribe=YES:2",
+        ),
+        (
+            {"job_id": 43, "submit": 963, "time_limit": 600, "tasks": 4, "cpus_per_task": 2},
+            *({"job_id": n, "submit": at} for n, at in ((45, 1008), (46, 1008), (53, 1009), (54, 1009))),
+        ),
+        options={"power_budget": "360"},
+    ),
     # kernels said never, plain Python gave four CPUs
     "one task with a GPU under MaxMemPerCPU": World(
         1174,

@@ -214,6 +214,8 @@ class Controller:
         preempts = cluster.option("PreemptType") != "preempt/none" and not state.event_driven
         self.modes = modes = PreemptModes(state, runs) if preempts or turns else None
         self.gang = Gang(state, self.suspension, modes) if modes is not None and turns else None
+        if self.shortage is not None:
+            self.shortage.gang = self.gang
         self.preemption = None if modes is None else Preemption(state, runs, modes, self.gang, access)
         runs.completing, runs.node_states, runs.power = self.completing, self.node_states, self.power
         runs.resizes, runs.requeues, runs.suspension = self.resizes, self.requeues, self.suspension

@@ -244,6 +244,10 @@ class Gang(Observer):
         for job in jobs:
             self._modes.end(job)
 
+    def has_turn(self, job: Job) -> bool:
+        """Return True if `job` is in the row that runs now, or takes no turns."""
+        return self._place.get(job.id, _ACTIVE) != _OUT
+
     # -- time slices ------------------------------------------------------------------------------------------------
 
     def next_time(self, now: int) -> int | None:

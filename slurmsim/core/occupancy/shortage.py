@@ -13,6 +13,7 @@ from slurmsim.bitmap import lowest
 from slurmsim.core.records.messages import Reshaped
 
 if TYPE_CHECKING:
+    from slurmsim.core.occupancy.gang import Gang
     from slurmsim.core.occupancy.resize import Resizes
     from slurmsim.core.occupancy.suspension import Suspension
     from slurmsim.core.occupancy.watts import Watts
@@ -29,6 +30,11 @@ class Shortage:
     ----------
     gives_back
         Caps are raised again when there is room; else that is the policy's to do.
+
+    Attributes
+    ----------
+    gang
+        Lets jobs take turns: a job that was suspended for want of watts goes on in its turn only. None: no turns.
     """
 
     def __init__(
@@ -36,6 +42,7 @@ class Shortage:
     ) -> None:
         self.state, self.watts, self._resizes, self._suspension = state, watts, resizes, suspension
         self._gives_back = gives_back
+        self.gang: Gang | None = None
         self._took = False  # something is still to be given back
 
     def settle(self) -> None:
@@ -106,7 +113,8 @@ class Shortage:
         waiting = [job for _, _, job in self.state.suspended if watts.shapes[job.id].by_budget]
         for job in sorted(waiting, key=_weight, reverse=True):
             shape = watts.shapes[job.id]
-            if watts.room(shape.own_mw, self.state.holders.alone(job).bit_count()):
+            turn = self.gang is None or self.gang.has_turn(job)
+            if turn and watts.room(shape.own_mw, self.state.holders.alone(job).bit_count()):
                 self._suspension.go_on(job, BUDGET)
         if not self._gives_back:
             return
