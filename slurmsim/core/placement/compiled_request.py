@@ -260,7 +260,8 @@ class CompiledRequest:
         if self.asked.tasks_per_socket:
             ok &= self.asked.tasks_per_socket <= table.cpus // table.sockets(np.arange(table.n))
         if self.mem_cpu:
-            ok &= table.mem >= self.mem_cpu * self.least_cpus
+            # whole cores, sockets or nodes are charged
+            ok &= table.mem >= self.mem_cpu * (-(-self.least_cpus // table.grain) * table.grain)
         ok &= table.mem >= self.mem_node
         if self.least_memory:
             ok &= (table.mem >= self.least_memory) | (table.mem <= NOT_SAID_MIB)

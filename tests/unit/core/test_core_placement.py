@@ -315,3 +315,28 @@ def test_weights_an_operator_gives_decide_from_then_on() -> None:
         w.sbatch(f"-J {name} -n 4 -t 30", run=900)
         w.until(w.now + 10)
     assert [w.nodes(name) for name in "cde"] == ["n06", "n11", "n11"]
+
+
+SOCKETS = HEAD.replace("CR_Core", "CR_Socket_Memory")
+
+
+@pytest.mark.parametrize(
+    ("sockets", "memory", "line", "starts"),
+    [
+        (1, "4000 MemSpecLimit=200", "--mem-per-cpu=1000", False),
+        (1, "3800", "--mem-per-cpu=1000", False),
+        (1, "3800", "-n3 --mem-per-cpu=1000", False),
+        (1, "3800", "--mem-per-cpu=950", True),
+        (2, "3800", "--mem-per-cpu=1000", False),
+        (2, "3800", "--mem-per-cpu=950", True),
+    ],
+)
+def test_memory_must_suffice_for_whole_sockets(sockets: int, memory: str, line: str, starts: bool) -> None:
+    """22.05.8, CR_Socket_Memory, four cores a socket: a node of one socket is no exception."""
+    conf = f"""{SOCKETS}NodeName=n[1-2] Sockets={sockets} CoresPerSocket=4 RealMemory={memory}
+PartitionName=p Nodes=ALL Default=YES
+"""
+    w = World(conf, "backfill")
+    w.sbatch(f"{line} -J j -t 5", 60, at=1)
+    w.until(30)
+    assert w.refused == ({} if starts else {"j": CONFIGURATION})
