@@ -300,13 +300,21 @@ def choose_by_weight(
                 left -= per_task
                 if left <= 0:
                     break
-        if left <= 0 or most <= 0 or most == before:
+        if (left <= 0 and _serves(ask, taken)) or most <= 0 or most == before:
             break
         # slurmctld raises only a 0; below 0 each round still takes one node of every weight
         wanted = wanted or 1
-    if left > 0 or len(taken) < ask.min_nodes:
+    if left > 0 or len(taken) < ask.min_nodes or not _serves(ask, taken):
         return None
     return {node: max(count, ask.pn_min_cpus) for node, count in taken.items()}
+
+
+def _serves(ask: Ask, taken: dict[int, int]) -> bool:
+    """Return True if nodes with so many CPUs bring all GRES that the job wants in total."""
+    if ask.gres is None:
+        return True
+    brought = [ask.gres.brought(node, cpus)[0] for node, cpus in taken.items()]
+    return all(sum(one[k] for one in brought) >= count for k, count in enumerate(ask.gres.counts))
 
 
 class Taking:
