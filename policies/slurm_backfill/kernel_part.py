@@ -38,23 +38,25 @@ class KernelPart:
     def __init__(
         self, view: SlurmView, known: Known, parts: Sequence[Sequence[SlurmRecord]], *, wanted: bool, counts: bool
     ) -> None:
-        self.whole: WholeNodes | None = None
-        self.shares: SharedNodes | None = None
         self.reserved: ReservedNodes | None = view.reserved_nodes() if wanted and view.reserved else None
         plain = wanted and not view.tests_from_try and (self.reserved is not None or not view.reserved)
-        self.plans = plain and self._knows_nodes(view, known, parts)
+        whole, shares = _known_nodes(view, known, parts) if plain else (None, None)
+        self.whole: WholeNodes | None = whole
+        self.shares: SharedNodes | None = shares
+        self.plans = whole is not None or shares is not None
         limits = view.limits
-        limited = limits is not None and (limits.stop or self.shares is not None)
+        limited = limits is not None and (limits.stop or shares is not None)
         self.walks = self.plans and not (counts or view.preempts or limited)
 
-    def _knows_nodes(self, view: SlurmView, known: Known, parts: Sequence[Sequence[SlurmRecord]]) -> bool:
-        """Return True if all nodes are taken whole, or shares of them are plain."""
-        whole = view.whole_nodes()
-        if whole is not None and (view.only_whole or known.all_whole(parts)):
-            self.whole = whole
-            return True
-        shares = view.shared_nodes()
-        if shares is None or not any(shares.serves(record.request) for records in parts for record in records):
-            return False
-        self.shares = shares
-        return True
+
+def _known_nodes(
+    view: SlurmView, known: Known, parts: Sequence[Sequence[SlurmRecord]]
+) -> tuple[WholeNodes | None, SharedNodes | None]:
+    """Return the nodes as the kernel knows them: all taken whole, or plain shares of them; both None if neither."""
+    whole = view.whole_nodes()
+    if whole is not None and (view.only_whole or known.all_whole(parts)):
+        return whole, None
+    shares = view.shared_nodes()
+    if shares is None or not any(shares.serves(record.request) for records in parts for record in records):
+        return None, None
+    return None, shares
