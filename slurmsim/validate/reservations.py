@@ -122,7 +122,7 @@ def check_reservations(
 
 
 def _before(runs: JobRuns, job: IntArray, run: int) -> int | None:
-    """Return the run whose job has gone on in this one with another size; None if it is the job's start.
+    """Return the run that goes on in this one with another size; None if it is the job's start.
 
     `job`: id of the job of each run.
     """
