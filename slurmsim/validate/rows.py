@@ -284,7 +284,8 @@ def _explains(size: int, has: IntArray, left: IntArray, asked: int) -> bool:
     if not len(parts):
         return int((has + np.minimum(left, size - 1)).sum()) >= asked
     full = np.delete(has + left, parts[0])
-    return len(parts) == 1 and bool((np.delete(left, parts[0]) < size).all()) and full.sum() + has[parts[0]] == asked
+    others_whole = bool((np.delete(left, parts[0]) < size).all())
+    return len(parts) == 1 and others_whole and int(full.sum()) + int(has[parts[0]]) == asked
 
 
 def _free(runs: JobRuns, cluster: ClusterFacts, run: int, nodes: slice) -> IntArray:

@@ -171,7 +171,7 @@ class Recalculation:
     def _only_decays(self) -> bool:
         """Return True if usage has only gone down since the last run."""
         book = self._accounting.book
-        return book is not None and not book.busy and self._left == book.amounts.sum()
+        return book is not None and not book.busy and bool(self._left == book.amounts.sum())
 
     # -- one run ----------------------------------------------------------------------------------------------------
 
