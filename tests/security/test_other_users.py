@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import shlex
 import socket
+import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
@@ -145,8 +147,13 @@ def is_open(client: Client) -> bool:
 @pytest.mark.parametrize("busy", [False, True])
 def test_connections_that_wait_keep_nobody_out(monkeypatch: pytest.MonkeyPatch, busy: bool) -> None:
     """Of a user who has all descriptors there are: silent ones, or ones whose answer is far away."""
-    uids = [os.getuid()]
-    monkeypatch.setattr(connections, "_peer", lambda _: uids[0])
+    uids, seen = [os.getuid()], Counter[int]()
+
+    def peer(_: socket.socket) -> int:
+        seen[uids[0]] += 1
+        return uids[0]
+
+    monkeypatch.setattr(connections, "_peer", peer)
     monkeypatch.setattr(connections, "_descriptors", lambda: connections.SPARE + 64)
     with slurmsim.cluster(nodes=1, frozen=True) as c:
         mine = Client(str(c.folder), None, 20.0)
@@ -161,6 +168,8 @@ def test_connections_that_wait_keep_nobody_out(monkeypatch: pytest.MonkeyPatch, 
                     one.post("wait_until", until=c.now + 3600)
                 else:
                     one.call("ping")
+        while seen[OTHER] < 200:  # the last of them would be taken for the owner's
+            time.sleep(0.01)
         uids[0] = os.getuid()
         assert ask(c.folder, "ping")["uid"] == os.getuid()
         c.step(60)
