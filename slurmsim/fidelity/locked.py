@@ -30,6 +30,9 @@ from slurmsim.fidelity.instep import orders
 from slurmsim.fidelity.recording import RecordedJob, Recording
 from slurmsim.hostlist import expand
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.node import NodeSpec
+from slurmsim.model.partition import PartitionSpec
+from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.policy import load_policy
 from slurmsim.sim.network import Behaviour
@@ -148,6 +151,7 @@ class _Walk:
 
     def _moment(self, now: int) -> None:
         """Carry out what the recording holds of the second `now`, after its passes have been tried."""
+        self.c.state.events.clear()  # are for a recorder, which is not here: copies would carry them along
         recorded = {job.id: job for job in self.starts.get(now, ()) if job.id not in self.ahead}
         facts: list[Fact] = [*self.ends.get(now, ()), *self.submits.get(now, ())]
         self.freed = [entry for entry in self.freed if entry[0] >= now - FREED_S]
@@ -382,6 +386,8 @@ def _fork(c: Controller) -> Controller:
     return fork
 
 
+_FROZEN = (Value, ResourceRequest, NodeSpec, PartitionSpec)
+_NAMED_OR_BOUND = (type, MethodType, BuiltinMethodType)  # callable, and left to pickle
 _shared: list[Any] = []  # what the copy being read shares with its original
 
 
@@ -401,8 +407,9 @@ class _Writer(pickle.Pickler):
         self.shared: list[Any] = []
 
     def reducer_override(self, obj: Any) -> Any:
-        function = callable(obj) and obj is not _take and not isinstance(obj, type | MethodType | BuiltinMethodType)
-        if not function and obj is not self._cluster and not isinstance(obj, Value):
-            return NotImplemented
+        if not isinstance(obj, _FROZEN) and obj is not self._cluster:
+            function = callable(obj) and obj is not _take and not isinstance(obj, _NAMED_OR_BOUND)
+            if not function:
+                return NotImplemented
         self.shared.append(obj)
         return _take, (len(self.shared) - 1,)
