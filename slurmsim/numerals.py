@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import takewhile
+
+TYPE_CHECKING = False  # commands load no collections for a name
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MOST_DIGITS = 18
 """Digits of a number that surely fits Slurm's 64 bits."""

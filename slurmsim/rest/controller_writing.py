@@ -13,6 +13,7 @@ from slurmsim.commands.scontrol.slurm_errors import texts as texts_of_errors
 from slurmsim.hostlist import HostlistError, compress, expand
 from slurmsim.protocol import INVALID_JOB, Refusal
 from slurmsim.records import Field
+from slurmsim.records.node import NODE
 from slurmsim.records.partition import PARTITION
 from slurmsim.records.reservation import RESERVATION
 from slurmsim.release_changes import since
@@ -48,13 +49,12 @@ _STATES = {
         "RESUME", "UNDRAIN", "CANCEL_REBOOT",
     )
 }  # fmt: skip
-_NODE: Table = {
-    "name": Row(string_list), "state": Row(words(_STATES)), "reason": Row(text), "comment": Row(text),
-    "extra": Row(text), "features": Row(texts), "features_act": Row(texts), "gres": Row(text),
-    "weight": Row(number),
-}  # fmt: skip
-NODE_REFUSED = frozenset(("address", "cpu_bind", "hostname", "reason_uid", "resume_after", "cert_token",
-                           "instance_id", "instance_type", "topology_str"))  # fmt: skip
+_OF_NODES: dict[str, Row] = {"text": Row(text), "words": Row(texts), "count": Row(number)}
+_GIVEN = {row.name: _OF_NODES[row.kind] for row in NODE if row.update and row.body}
+_NODE: Table = {"name": Row(string_list), "state": Row(words(_STATES)), **_GIVEN}
+NODE_REFUSED = frozenset({row.name for row in NODE if row.body is False}
+                         | {"address", "hostname", "reason_uid", "cert_token", "topology_str"})  # fmt: skip
+NODE_TEXTS = _GIVEN.keys() - {"weight"}
 _FLAGS = {
     name: name for name in (
         "MAINT", "OVERLAP", "FLEX", "IGNORE_JOBS", "HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY", "ANY_NODES",

@@ -6,7 +6,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.commands.json import documents
+from slurmsim.commands.json import documents, versions
 from slurmsim.commands.json.versions import number, rows_of_job
 from slurmsim.commands.text.array_text import tasks_of
 from slurmsim.protocol import INVALID_JOB, Refusal, Unreachable
@@ -83,7 +83,7 @@ def job(call: Call) -> Found:
 def job_states(call: Call) -> Found:
     """Id and state of each job, an array's waiting tasks one by one."""
     fields = ["job_id", "array_job_id", "array_task_id", "array_task_str", "job_state", "state_flags"]
-    rows = documents.rows(call.client.call("jobs", fields=fields, show_all=True), fields)
+    rows = versions.rows(call.client.call("jobs", fields=fields, show_all=True), fields)
     wanted = set((call.query.get("job_id") or "").split(",")) - {""}
     found = []
     for row in rows:

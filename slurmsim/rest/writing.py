@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.commands.json.versions import number
 from slurmsim.protocol import DENIED, Refusal
 from slurmsim.rest import job_description
-from slurmsim.rest.controller_writing import NODE_REFUSED
+from slurmsim.rest.controller_writing import NODE_REFUSED, NODE_TEXTS
 from slurmsim.rest.messages import BAD_QUERY, NOT_MODELLED, Found, Rejected
 from slurmsim.rest.submitting import description, fields, refused
 
@@ -156,10 +156,6 @@ def requeue(call: Call) -> Found:
     return Found({})
 
 
-_NODE_FIELDS = {"comment": "comment", "extra": "extra", "features": "features", "features_act": "features_act",
-                "gres": "gres", "reason": "reason"}  # fmt: skip
-
-
 def update_node(call: Call) -> Found:
     """POST node/{node_name}: state, reason, comment, features, weight."""
     source = "slurm_update_node()"
@@ -177,8 +173,8 @@ def update_node(call: Call) -> Found:
                 asked["state"] = "+".join(job_description.text(word) for word in words).upper()
             elif key == "weight":
                 asked["weight"] = job_description.number(value)
-            elif key in _NODE_FIELDS:
-                asked[_NODE_FIELDS[key]] = job_description.csv(value)
+            elif key in NODE_TEXTS:
+                asked[key] = job_description.csv(value)
             else:
                 text = f'Ignoring unknown field "{key}" in DATA_PARSER_UPDATE_NODE_MSG'
                 warnings.append({"description": text, "source": f"#/{key}/"})

@@ -11,23 +11,17 @@ from slurmsim.commands.text import array_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from slurmsim.commands.json.versions import Field, Record
     from slurmsim.protocol import Client
 
 
-def rows(answer: Record, fields: Iterable[str]) -> list[Record]:
-    """Return the columns of an answer as records."""
-    columns = answer["columns"]
-    return [{name: columns[name][k] for name in fields} for k in range(answer["n"])]
-
-
 def _listed(client: Client, call: str, table: Sequence[Field], version: int, **asked: Any) -> tuple[Record, list[Any]]:
     fields = versions.needed(table)
     answer = client.call(call, fields=fields, **asked)
-    return answer, [versions.record(table, row, version) for row in rows(answer, fields)]
+    return answer, [versions.record(table, row, version) for row in versions.rows(answer, fields)]
 
 
 def job_fields() -> list[str]:
@@ -53,7 +47,7 @@ def jobs(client: Client, version: int, **asked: Any) -> Record:
     """All jobs, or with ``job_id`` one, its array's tasks among it. Raises Refusal and Unreachable."""
     fields = job_fields()
     answer = client.call("jobs", fields=fields, **asked)
-    return job_entries(rows(answer, fields), answer["now"], answer["last_backfill"], version)
+    return job_entries(versions.rows(answer, fields), answer["now"], answer["last_backfill"], version)
 
 
 def nodes(client: Client, version: int, names: Sequence[str] | None = None, **asked: Any) -> Record:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS, Io, text_of
+from slurmsim.commands.json import versions
 from slurmsim.commands.json.data_text import NO_TEXT, as_json, as_yaml
+from slurmsim.commands.json.versions import count, field, truth
 from slurmsim.commands.text import array_text
 from slurmsim.commands.text.job_state_text import state_text
 from slurmsim.protocol import Unreachable
+from slurmsim.records import FIRST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
-
-if TYPE_CHECKING:
     Record = dict[str, Any]
 
 
@@ -45,7 +45,7 @@ def write(io: Io, form: str, document: dict[str, Any]) -> None:
 
 def dump_jobs(form: str, io: Io, release: str) -> int:
     """Print all jobs; the exit code."""
-    fields = sorted({field for _, needed, _ in ROWS for field in needed})
+    fields = versions.needed(ROWS)
     try:
         answer = io.client.call("jobs", fields=fields, show_all=True)
     except Unreachable:
@@ -56,17 +56,12 @@ def dump_jobs(form: str, io: Io, release: str) -> int:
     except FAILED_CALLS as error:
         io.error(f"slurm_load_jobs error: {text_of(error)}")
         return 1
-    columns = answer["columns"]
     length = array_text.length_from(io.environ)
-    columns["array_task_str"] = [tasks and array_text.shown(tasks, length) for tasks in columns["array_task_str"]]
     entries = []
-    for at in range(answer["n"]):
-        entry: Record = {}
-        for key, needed, value in ROWS:
-            made = value(*(columns[field][at] for field in needed))
-            if made is not LEFT_OUT:
-                entry[key] = made
-        entries.append(entry)
+    for row in versions.rows(answer, fields):
+        row["array_task_str"] = row["array_task_str"] and array_text.shown(row["array_task_str"], length)
+        made = versions.record(ROWS, row, FIRST)
+        entries.append({key: value for key, value in made.items() if value is not LEFT_OUT})
     write(io, form, frame(release, "jobs", entries))
     return 0
 
@@ -84,18 +79,9 @@ def text(value: str | None) -> Any:
     return NO_TEXT if value is None or value == "" else value
 
 
-def number(value: int | None) -> int:
-    """Return a number; 0 where there is none."""
-    return int(value or 0)
-
-
 def same(value: Any) -> Any:
     """Return the value, null where there is none."""
     return value
-
-
-def _truth(value: object) -> bool:
-    return bool(value)
 
 
 def _float(value: float | None) -> float | None:
@@ -158,48 +144,44 @@ def _misspelt_minimum(frequency: int | None) -> Any:
     return LEFT_OUT if frequency is None else frequency
 
 
-def _row(key: str, value: Callable[..., Any], *fields: str) -> tuple[str, tuple[str, ...], Callable[..., Any]]:
-    return key, fields or (key,), value
-
-
-R = _row
+R = field
 ROWS = (
-    R("account", text), R("accrue_time", number), R("admin_comment", text), R("array_job_id", number),
-    R("array_task_id", same), R("array_max_tasks", number), R("array_task_string", text, "array_task_str"),
-    R("association_id", number, "assoc_id"), R("batch_features", text), R("batch_flag", _truth), R("batch_host", text),
+    R("account", text), R("accrue_time", count), R("admin_comment", text), R("array_job_id", count),
+    R("array_task_id", same), R("array_max_tasks", count), R("array_task_string", text, "array_task_str"),
+    R("association_id", count, "assoc_id"), R("batch_features", text), R("batch_flag", truth), R("batch_host", text),
     R("flags", _list, "bitflags"), R("burst_buffer", text), R("burst_buffer_state", text), R("cluster", text),
     R("cluster_features", text), R("command", text), R("comment", text), R("container", text),
-    R("contiguous", _truth), R("core_spec", same, "thread_spec"), R("thread_spec", same, "core_spec"),
+    R("contiguous", truth), R("core_spec", same, "thread_spec"), R("thread_spec", same, "core_spec"),
     R("cores_per_socket", same), R("billable_tres", _float), R("cpus_per_task", _cpus_a_task, "cpus_per_task",
     "cpu_freq_min"), R("cpu_frequency_minimum", _seen_minimum, "cpu_freq_min"),
     R("cpu_frequency_minumum", _misspelt_minimum, "cpu_freq_min"),
     R("cpu_frequency_maximum", same, "cpu_freq_max"), R("cpu_frequency_governor", same, "cpu_freq_gov"),
-    R("cpus_per_tres", text), R("deadline", number), R("delay_boot", number), R("dependency", text),
-    R("derived_exit_code", number, "derived_ec"), R("eligible_time", number), R("end_time", number),
-    R("excluded_nodes", text, "exc_nodes"), R("exit_code", number), R("features", text),
+    R("cpus_per_tres", text), R("deadline", count), R("delay_boot", count), R("dependency", text),
+    R("derived_exit_code", count, "derived_ec"), R("eligible_time", count), R("end_time", count),
+    R("excluded_nodes", text, "exc_nodes"), R("exit_code", count), R("features", text),
     R("federation_origin", text, "fed_origin_str"), R("federation_siblings_active", text, "fed_siblings_active_str"),
     R("federation_siblings_viable", text, "fed_siblings_viable_str"), R("gres_detail", _gres), R("group_id", same),
     R("group_name", text), R("job_id", same), R("job_resources", _resources, "job_resrcs"),
-    R("job_state", state_text, "job_state", "state_flags"), R("last_sched_evaluation", number, "last_sched_eval"),
-    R("licenses", text), R("max_cpus", number), R("max_nodes", number), R("mcs_label", text),
+    R("job_state", state_text, "job_state", "state_flags"), R("last_sched_evaluation", count, "last_sched_eval"),
+    R("licenses", text), R("max_cpus", count), R("max_nodes", count), R("mcs_label", text),
     R("memory_per_tres", text, "mem_per_tres"), R("name", text), R("nodes", text), R("nice", _nice),
-    R("tasks_per_core", same, "ntasks_per_core"), R("tasks_per_node", number, "ntasks_per_node"),
-    R("tasks_per_socket", same, "ntasks_per_socket"), R("tasks_per_board", number, "ntasks_per_board"),
-    R("cpus", _counted, "num_cpus", "num_tasks"), R("node_count", number, "num_nodes"), R("tasks", same, "num_tasks"),
-    R("het_job_id", number), R("het_job_id_set", text), R("het_job_offset", number), R("partition", text),
+    R("tasks_per_core", same, "ntasks_per_core"), R("tasks_per_node", count, "ntasks_per_node"),
+    R("tasks_per_socket", same, "ntasks_per_socket"), R("tasks_per_board", count, "ntasks_per_board"),
+    R("cpus", _counted, "num_cpus", "num_tasks"), R("node_count", count, "num_nodes"), R("tasks", same, "num_tasks"),
+    R("het_job_id", count), R("het_job_id_set", text), R("het_job_offset", count), R("partition", text),
     R("prefer", text), R("memory_per_node", _memory, "pn_min_memory", "mem_per_cpu"),
     R("memory_per_cpu", _memory_a_cpu, "pn_min_memory", "mem_per_cpu"),
-    R("minimum_cpus_per_node", number, "pn_min_cpus"), R("minimum_tmp_disk_per_node", number, "pn_min_tmp_disk"),
-    R("preempt_time", number), R("pre_sus_time", number), R("priority", same), R("profile", _profile), R("qos", text),
-    R("reboot", _truth), R("required_nodes", text, "req_nodes"), R("requeue", _truth), R("resize_time", number),
-    R("restart_cnt", number), R("resv_name", text), R("shared", _shared), R("show_flags", _show_flags, "job_id"),
-    R("sockets_per_board", number), R("sockets_per_node", same), R("start_time", number),
+    R("minimum_cpus_per_node", count, "pn_min_cpus"), R("minimum_tmp_disk_per_node", count, "pn_min_tmp_disk"),
+    R("preempt_time", count), R("pre_sus_time", count), R("priority", same), R("profile", _profile), R("qos", text),
+    R("reboot", truth), R("required_nodes", text, "req_nodes"), R("requeue", truth), R("resize_time", count),
+    R("restart_cnt", count), R("resv_name", text), R("shared", _shared), R("show_flags", _show_flags, "job_id"),
+    R("sockets_per_board", count), R("sockets_per_node", same), R("start_time", count),
     R("state_description", text, "state_desc"), R("state_reason", text), R("standard_error", text, "std_err"),
-    R("standard_input", text, "std_in"), R("standard_output", text, "std_out"), R("submit_time", number),
-    R("suspend_time", number), R("system_comment", text), R("time_limit", _limit),
-    R("time_minimum", number, "time_min"), R("threads_per_core", same), R("tres_bind", text), R("tres_freq", text),
+    R("standard_input", text, "std_in"), R("standard_output", text, "std_out"), R("submit_time", count),
+    R("suspend_time", count), R("system_comment", text), R("time_limit", _limit),
+    R("time_minimum", count, "time_min"), R("threads_per_core", same), R("tres_bind", text), R("tres_freq", text),
     R("tres_per_job", text), R("tres_per_node", text), R("tres_per_socket", text), R("tres_per_task", text),
-    R("tres_req_str", text), R("tres_alloc_str", text), R("user_id", number), R("user_name", text), R("wckey", text),
+    R("tres_req_str", text), R("tres_alloc_str", text), R("user_id", count), R("user_name", text), R("wckey", text),
     R("current_working_directory", text, "work_dir"),
 )  # fmt: skip
 """Key, record fields, and how the value is made, in the order of the document."""

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from slurmsim.commands.io import FAILED_CALLS, Io, text_of
-from slurmsim.commands.json.openapi_job import frame, number, same, text, write
+from slurmsim.commands.json import versions
+from slurmsim.commands.json.openapi_job import frame, same, text, write
+from slurmsim.commands.json.versions import count, field, words
 from slurmsim.commands.text.node_state_text import BASES, listed_flags
+from slurmsim.records import FIRST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
+    from collections.abc import Sequence
 
 
 def dump_nodes(form: str, io: Io, release: str) -> int:
     """Print all nodes; the exit code."""
-    fields = sorted({field for _, needed, _ in ROWS for field in needed})
+    fields = versions.needed(ROWS)
     try:
         answer = io.client.call("nodes", fields=fields, show_all=True)
     except FAILED_CALLS as error:
         io.error(f"slurm_load_node: {text_of(error)}")
         return 1
-    columns = answer["columns"]
-    entries = [
-        {key: value(*(columns[field][at] for field in needed)) for key, needed, value in ROWS}
-        for at in range(answer["n"])
-    ]
+    entries = [versions.record(ROWS, row, FIRST) for row in versions.rows(answer, fields)]
     write(io, form, frame(release, "nodes", entries))
     return 0
 
@@ -39,10 +37,6 @@ def _flags(state: str | None, flags: Sequence[str] | None) -> list[str]:
 
 def _no_flags(_: object) -> list[str]:
     return []
-
-
-def _words(value: str | None) -> list[str]:
-    return [word for word in (value or "").split(",") if word]
 
 
 def _na(value: str | None) -> str:
@@ -61,25 +55,21 @@ def _weighted(value: float | None, used: int | None) -> float:
     return float(used or 0) if value is None else float(value)
 
 
-def _row(key: str, value: Callable[..., Any], *fields: str) -> tuple[str, tuple[str, ...], Callable[..., Any]]:
-    return key, fields or (key,), value
-
-
-R = _row
+R = field
 ROWS = (
-    R("architecture", text, "arch"), R("burstbuffer_network_address", text, "bcast_address"), R("boards", number),
-    R("boot_time", number), R("comment", text), R("cores", number), R("cpu_binding", number, "cpu_bind"),
-    R("cpu_load", number), R("extra", text), R("free_memory", number, "free_mem"), R("cpus", number),
-    R("last_busy", number), R("features", text), R("active_features", text, "features_act"), R("gres", text),
+    R("architecture", text, "arch"), R("burstbuffer_network_address", text, "bcast_address"), R("boards", count),
+    R("boot_time", count), R("comment", text), R("cores", count), R("cpu_binding", count, "cpu_bind"),
+    R("cpu_load", count), R("extra", text), R("free_memory", count, "free_mem"), R("cpus", count),
+    R("last_busy", count), R("features", text), R("active_features", text, "features_act"), R("gres", text),
     R("gres_drained", _na, "gres_drain"), R("gres_used", text), R("mcs_label", text), R("name", text),
     R("next_state_after_reboot", _base, "next_state"), R("address", text, "node_addr"),
     R("hostname", text, "node_hostname"), R("state", _base), R("state_flags", _flags, "state", "state_flags"),
     R("next_state_after_reboot_flags", _no_flags, "name"), R("operating_system", text, "os"), R("owner", same),
-    R("partitions", _words), R("port", number), R("real_memory", number), R("reason", text),
-    R("reason_changed_at", number, "reason_time"), R("reason_set_by_user", _nothing, "reason_user"),
-    R("slurmd_start_time", number), R("sockets", number), R("threads", number), R("temporary_disk", number, "tmp_disk"),
-    R("weight", number), R("tres", text, "tres_fmt_str"), R("slurmd_version", text, "version"),
-    R("alloc_memory", number), R("alloc_cpus", number), R("idle_cpus", _idle, "cpus", "alloc_cpus"),
+    R("partitions", words), R("port", count), R("real_memory", count), R("reason", text),
+    R("reason_changed_at", count, "reason_time"), R("reason_set_by_user", _nothing, "reason_user"),
+    R("slurmd_start_time", count), R("sockets", count), R("threads", count), R("temporary_disk", count, "tmp_disk"),
+    R("weight", count), R("tres", text, "tres_fmt_str"), R("slurmd_version", text, "version"),
+    R("alloc_memory", count), R("alloc_cpus", count), R("idle_cpus", _idle, "cpus", "alloc_cpus"),
     R("tres_used", _nothing, "alloc_tres_fmt_str"), R("tres_weighted", _weighted, "tres_weighted", "alloc_cpus"),
 )  # fmt: skip
 """Key, record fields, and how the value is made, in the order of the document."""

@@ -9,7 +9,7 @@ from slurmsim.releases import row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from slurmsim.commands.io import Io
@@ -66,6 +66,12 @@ def record(table: Sequence[Field], values: Record, version: int) -> Record:
     return {
         one.key: one.make(*(values[name] for name in one.needs)) for one in table if one.first <= version <= one.last
     }
+
+
+def rows(answer: Record, fields: Iterable[str]) -> list[Record]:
+    """Return the columns of an answer as records."""
+    columns = answer["columns"]
+    return [{name: columns[name][k] for name in fields} for k in range(answer["n"])]
 
 
 def placed(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from slurmsim.commands.scontrol.keywords import keywords
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.values import INFINITE, MAIL_BITS, NICE_LIMIT, leading_number, minutes_of, seconds_of
 from slurmsim.records.job import CARRIED
-from slurmsim.records.keywords import keywords
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False

@@ -13,10 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-
-if TYPE_CHECKING:
     Row = dict[str, Any]
-if TYPE_CHECKING:
     Line = Callable[[Row, Session, Dates], "str | None"]
 
 
@@ -132,6 +129,14 @@ def _node_reason(row: Row, session: Session, dates: Dates) -> str | None:
     return gap.join([f"Reason={first}{when}", *[f"       {line}" for line in others]])
 
 
+def _node_texts(row: Row, session: Session, dates: Dates) -> str | None:
+    from slurmsim.records.node import NODE  # other records need none of it
+
+    shown = [(field.line.label, row[field.name]) for field in NODE if field.line and has(session.release, field.since)]
+    gap = " " if session.one_line else "\n   "
+    return gap.join(f"{label}={value}" for label, value in sorted(shown) if value) or None
+
+
 _NODE: tuple[tuple[str, str, Line], ...] = (
     ("", "", _node_head), ("", "", _node_cpus),
     ("", "", lambda row, s, d: f"AvailableFeatures={null(row['features'])}"),
@@ -144,21 +149,8 @@ _NODE: tuple[tuple[str, str, Line], ...] = (
     ("", "24.11", lambda row, s, d: f"CapWatts={row['cap_watts'] or 'n/a'}"),
     ("", "", lambda row, s, d: f"CurrentWatts={row['current_watts'] or 0} AveWatts=0"),
     ("", "24.11", lambda row, s, d: "ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s"),
-    ("24.11", "26.05", lambda row, s, d: ""), ("", "", _node_reason),
-    ("", "", lambda row, s, d: f"Comment={row['comment']}" if row["comment"] else None),
-    ("", "", lambda row, s, d: f"Extra={row['extra']}" if row["extra"] else None),
-    ("24.11", "", lambda row, s, d: f"ReservationName={row['resv_name']}" if row["resv_name"] else None),
+    ("24.11", "26.05", lambda row, s, d: ""), ("", "", _node_reason), ("", "", _node_texts),
 )  # fmt: skip
-
-NODE_FIELDS: tuple[str, ...] = (
-    "name", "arch", "cpu_bind", "cores", "alloc_cpus", "cpus_efctv", "cpus", "cpu_load", "features", "features_act",
-    "gres", "gres_used", "port", "default_port", "node_addr", "node_hostname", "version", "os", "real_memory",
-    "alloc_memory", "free_mem", "sockets", "boards", "core_spec_cnt", "cpu_spec_list", "mem_spec_limit", "state",
-    "state_flags", "threads", "tmp_disk", "weight", "owner", "mcs_label", "next_state", "partitions", "boot_time",
-    "slurmd_start_time", "last_busy", "resume_after", "suspend_time", "tres_fmt_str", "alloc_tres_fmt_str", "reason",
-    "reason_time", "reason_user", "comment", "extra", "resv_name", "cap_watts", "current_watts",
-)  # fmt: skip
-
 
 # -- partitions ------------------------------------------------------------------------------------------------------
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
-from slurmsim.commands.scontrol.keywords import tag_matches
+from slurmsim.commands.scontrol.keywords import keyword_of, tag_matches
 from slurmsim.commands.scontrol.session import NO_ERROR, Session
 from slurmsim.commands.text.values import INFINITE, leading_number
+from slurmsim.records.node import NODE
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-
-if TYPE_CHECKING:
     Words = Sequence[str]
 UNSPECIFIED = "Unspecified error"
 # word, how much of it must be there, what is sent
@@ -26,15 +25,6 @@ _STATES: tuple[tuple[str, int, str], ...] = (
     ("ALLOCATED", 3, "ALLOCATED"), ("ERROR", 3, "ERROR"), ("MIXED", 3, "MIXED"),
 )  # fmt: skip
 _VALID = "Valid states are: NoResp DRAIN FAIL FUTURE RESUME POWER_DOWN POWER_UP UNDRAIN"
-# name, how much of it must be there, first release, field; the first row that matches counts
-_TEXTS: tuple[tuple[str, int, str, str], ...] = (
-    ("NodeAddr", 5, "", "node_addr"), ("NodeHostName", 5, "", "node_hostname"), ("NodeName", 1, "", "names"),
-    ("ActiveFeatures", 3, "", "features_act"), ("CpuBind", 7, "", "cpu_bind"), ("Extra", 1, "", "extra"),
-    ("Features", 1, "", "features"), ("AvailableFeatures", 3, "", "features"), ("Gres", 1, "", "gres"),
-    ("InstanceId", 9, "24.11", "instance_id"), ("InstanceType", 9, "24.11", "instance_type"),
-    ("Weight", 1, "", "weight"), ("Comment", 2, "", "comment"), ("Reason", 1, "", "reason"),
-    ("ResumeAfter", 1, "24.11", "resume_after"), ("State", 1, "", "state"), ("Topology", 4, "26.05", "topology"),
-)  # fmt: skip
 _BINDINGS = ("none", "socket", "ldom", "core", "thread", "off")
 
 
@@ -44,6 +34,12 @@ class _Denied(Exception):
     def __init__(self, error: str = "") -> None:
         super().__init__(error)
         self.error = error
+
+
+def _denied(session: Session, text: str) -> _Denied:
+    session.code = 1
+    session.error(text)
+    return _Denied(NO_ERROR)
 
 
 class _Ends(Exception):
@@ -75,13 +71,11 @@ def update_node(session: Session, words: Words) -> str:
 def _word(session: Session, request: dict[str, Any], word: str) -> None:
     tag, equals, value = word.partition("=")
     if not equals:
-        session.code = 1
-        session.error(f"Invalid input: {word}  Request aborted")
-        raise _Denied(NO_ERROR)
-    for name, least, first, field in _TEXTS:
-        if first <= session.release and tag_matches(tag, name, least):
-            request[field] = _value(session, field, value, word)
-            return
+        raise _denied(session, f"Invalid input: {word}  Request aborted")
+    keyword = keyword_of(NODE, tag, session.release)
+    if keyword is not None:
+        request[keyword.row.name] = _value(session, keyword.row.name, value, word)
+        return
     session.fail(f"Update of this parameter is not supported: {word}")
     session.io.error("Request aborted")
     raise _Denied
@@ -97,17 +91,13 @@ def _value(session: Session, field: str, value: str, word: str) -> Any:
         case "state":
             return _state(session, value, word)
         case "cpu_bind" if value.lower() not in _BINDINGS:
-            session.code = 1
-            session.error(f"Invalid input {word}")
-            raise _Denied(NO_ERROR)
+            raise _denied(session, f"Invalid input {word}")
         case "resume_after":
             if value == "-1":
                 return INFINITE
             number, rest = leading_number(value)
             if rest or not value or number < 0:
-                session.code = 1
-                session.error(f"Invalid value {word} for ResumeAfter")
-                raise _Denied(NO_ERROR)
+                raise _denied(session, f"Invalid value {word} for ResumeAfter")
             return number
     return value
 
@@ -116,9 +106,7 @@ def _weight(session: Session, value: str, word: str) -> int | None:
     number, rest = leading_number(value)
     if since(session.release, "weight_is_a_number"):
         if rest or not value or not 0 <= number <= INFINITE:
-            session.code = 1
-            session.error(f"Invalid value {word} for Weight")
-            raise _Denied(NO_ERROR)
+            raise _denied(session, f"Invalid value {word} for Weight")
         return number
     if rest[:1] in ("k", "K") and rest:
         number, rest = number * 1024, rest[1:]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
-from slurmsim.commands.scontrol.keywords import tag_matches
+from slurmsim.commands.scontrol.keywords import keyword_of
 from slurmsim.commands.scontrol.session import NO_ERROR, Session
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of
-from slurmsim.records.keywords import keywords
 from slurmsim.records.partition import PARTITION
 
 TYPE_CHECKING = False
@@ -123,18 +122,15 @@ _READERS: dict[str, Reader] = {
 def _read(session: Session, words: Words) -> dict[str, Any]:
     """Return the request. Raises _Wrong."""
     request: dict[str, Any] = {}
-    known = keywords(PARTITION)
     for word in words:
         tag, equals, value = word.partition("=")
         if not equals:
             raise _bad(session, f"Invalid input: {word}  Request aborted")
-        for keyword in known:
-            if tag_matches(tag, keyword.name, keyword.least):
-                row = keyword.row
-                request[row.name] = _READERS[row.kind](session, value, keyword.name, word)
-                break
-        else:
+        keyword = keyword_of(PARTITION, tag, session.release)
+        if keyword is None:
             raise _bad(session, f"Update of this parameter is not supported: {word}\n", "Request aborted")
+        row = keyword.row
+        request[row.name] = _READERS[row.kind](session, value, keyword.name, word)
     return request
 
 

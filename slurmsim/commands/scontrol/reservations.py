@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
-from slurmsim.commands.scontrol.keywords import tag_matches
+from slurmsim.commands.scontrol.keywords import keyword_of, tag_matches
 from slurmsim.commands.scontrol.session import NO_ERROR, Session
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of, seconds_of
 from slurmsim.fast_imports import pattern
-from slurmsim.records.keywords import keywords
 from slurmsim.records.reservation import RESERVATION
 from slurmsim.release_changes import since
-from slurmsim.releases import has
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,23 +122,17 @@ def _read(session: Session, words: Words, tail: str) -> dict[str, Any]:
                 continue
             raise _bad(session, f"Misformatted parameter '{word}', most options have a parameter after '='.  {tail}")
         sign = tag[-1] if tag[-1:] in ("+", "-") and tag else ""
-        field = _field(tag.rstrip("+-") if sign else tag, session.release)
-        if field is None:
+        keyword = keyword_of(RESERVATION, tag.rstrip("+-") if sign else tag, session.release)
+        if keyword is None:
             if tag.lower().startswith("res"):
                 continue
             raise _bad(session, f"Unknown parameter {word}.  {tail}")
+        field = keyword.row
         nodes_too = field.kind == "node list" and since(session.release, "nodes_of_reservations_signed")
         if sign and field.kind not in ("names", "flags", "minutes") and not nodes_too:
             raise _bad(session, f"The +=/-= notation is not supported when updating {tag[:-1]}.  {tail}")
         _set(session, request, field, value, sign, word, tail)
     return request
-
-
-def _field(tag: str, release: str) -> Field | None:
-    for word in keywords(RESERVATION):
-        if has(release, word.since, word.until) and tag_matches(tag, word.name, word.least):
-            return word.row
-    return None
 
 
 def _set(session: Session, request: dict[str, Any], row: Field, value: str, sign: str, word: str, tail: str) -> None:

@@ -175,11 +175,12 @@ def completing(session: Session, words: Words) -> None:
 
 
 def _nodes(session: Session, value: str | None, words: Words) -> None:
-    from slurmsim.commands.scontrol.node_text import NODE_FIELDS, node_text
+    from slurmsim.commands.scontrol.node_text import node_text
     from slurmsim.commands.text.typed_hosts import typed_hosts
+    from slurmsim.records.node import NODE
 
     try:
-        rows = session.load("nodes", list(NODE_FIELDS), show_all=session.all)
+        rows = session.load("nodes", [row.name for row in NODE if row.shown], show_all=session.all)
         partitions = session.load("partitions", ["name", "node_names"], show_all=session.all)
     except FAILED_CALLS as error:
         _loud(session, "slurm_load_node error", text_of(error))

@@ -13,6 +13,7 @@ from slurmsim.core.records.partition import Partition
 from slurmsim.model.node import NodeSpec
 from slurmsim.numerals import is_number
 from slurmsim.records import Field
+from slurmsim.records.node import NODE
 from slurmsim.records.partition import PARTITION
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.live_job import task_ranges
@@ -239,7 +240,18 @@ def _owner(i: int, c: LiveCluster) -> str | None:
     return f"{name}({c.people.by_name(name).uid})" if name else None
 
 
+def _in_spec_or_beside(field: Field) -> NodeGetter:
+    """Return the getter of an attribute, or of what scontrol gave."""
+    if not field.attribute:
+        return lambda i, c: kept(i, c, field.name) or None
+    value: Callable[[Any], Any] = attrgetter(field.attribute)
+    if field.kind == "words":
+        return lambda i, c: ",".join(value(spec(i, c))) or None
+    return lambda i, c: value(spec(i, c))
+
+
 NODE_FIELDS: dict[str, NodeGetter] = {
+    **{row.name: _in_spec_or_beside(row) for row in NODE if row.attribute or (row.update and not row.ruled)},
     "name": lambda i, c: c.controller.state.table.names[i],
     "node_hostname": lambda i, c: kept(i, c, "node_hostname") or _conf(i, c, "NodeHostName", spec(i, c).name),
     "node_addr": lambda i, c: (
@@ -255,20 +267,12 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "resv_name": _reservation_of,
     "state": state,
     "state_flags": flags,
-    "cpus": lambda i, c: spec(i, c).cpus,
     "cpus_efctv": lambda i, c: int(c.controller.state.table.cpus[i]),
     "alloc_cpus": used_cpus,
     "boards": lambda i, c: 1,
-    "sockets": lambda i, c: spec(i, c).sockets,
-    "cores": lambda i, c: spec(i, c).cores_per_socket,
-    "threads": lambda i, c: spec(i, c).threads_per_core,
-    "real_memory": lambda i, c: spec(i, c).real_memory_mib,
     "alloc_memory": used_memory,
     "free_mem": lambda i, c: max(spec(i, c).real_memory_mib - used_memory(i, c), 0),
     "cpu_load": lambda i, c: used_cpus(i, c) * 100,
-    "tmp_disk": lambda i, c: spec(i, c).tmp_disk_mib,
-    "weight": lambda i, c: spec(i, c).weight,
-    "features": lambda i, c: ",".join(spec(i, c).features) or None,
     "features_act": lambda i, c: kept(i, c, "features_act") or ",".join(spec(i, c).features) or None,
     "gres": _gres,
     "gres_used": gres_used,
@@ -285,10 +289,6 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "version": lambda i, c: c.version,
     "arch": lambda i, c: "x86_64",
     "os": lambda i, c: "Linux KERNEL #1 SMP",
-    "comment": lambda i, c: kept(i, c, "comment") or None,
-    "extra": lambda i, c: kept(i, c, "extra") or None,
-    "core_spec_cnt": lambda i, c: spec(i, c).core_spec_count,
-    "mem_spec_limit": lambda i, c: spec(i, c).mem_spec_limit_mib,
     "tres_fmt_str": _capacity,
     "alloc_tres_fmt_str": _given,
     "cap_watts": _cap_watts,

@@ -7,13 +7,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from slurmsim.records import Column, Field, Line, Option, job, partition
+from slurmsim.records import Column, Field, Line, Option, job, node, partition
 
 partition.PARTITION += (Field("colour", "text", conf="Colour", update="Colour:3", json="looks.colour"),)
 job.CARRIED += (
     Field("mood", "text", update="Mood:3", json="mood", before="memory_per_tres", option=Option("mood", "mpi"),
           column=Column("MOOD", "Mood"), line=Line("Mood", "SystemComment")),
 )  # fmt: skip
+node.NODE += (Field("rack", "text", update="Rack:3", json="rack", line=Line("Rack", "Reason")),)
 TESTS = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(TESTS / "unit" / "commands"), str(TESTS / "docs")]
 
@@ -58,6 +59,28 @@ def of_partition() -> dict[str, object]:
     return found
 
 
+def of_node() -> dict[str, object]:
+    """Where the new field of a node is met."""
+    with tempfile.TemporaryDirectory() as folder:
+        cluster = Cluster(Path(folder), CONF.replace(" Colour=blue", ""), release="26.05")
+
+        def shown() -> object:
+            return json.loads(cluster.text("scontrol show node n1 --json"))["nodes"][0].get("rack")
+
+        found = {"set": cluster.run("scontrol update nodename=n1 rac=r7"), "then": shown()}
+        found["text"] = "\n   Rack=r7\n" in cluster.text("scontrol show node n1")
+        cluster.engine = cluster.again()
+        found["replayed"] = shown()
+    try:
+        request_shapes.check_arguments("update_node", {"names": "n1", "rack": 3})
+    except Malformed as wrong:
+        found["refused"] = str(wrong)
+    schemas = openapi.specification("26.05", routes.PLUGINS, [45])["components"]["schemas"]
+    found["described"] = schemas["v0.0.45_node"]["properties"]["rack"]
+    found["body"] = ["rack" in controller_writing.BODIES["nodes"], "rack" in controller_writing.NODE_TEXTS]
+    return found
+
+
 def of_job() -> dict[str, object]:
     """Where the new option of sbatch is met."""
     found: dict[str, object] = {}
@@ -82,4 +105,4 @@ def of_job() -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"partition": of_partition(), "job": of_job()}))
+    print(json.dumps({"partition": of_partition(), "node": of_node(), "job": of_job()}))

@@ -9,10 +9,10 @@ import pytest
 
 from slurmsim.commands.json import job as document
 from slurmsim.commands.scontrol import job_text, job_values
+from slurmsim.commands.scontrol.keywords import keywords
 from slurmsim.commands.submit.options import job_options
 from slurmsim.records import Field, merged
 from slurmsim.records.job import CARRIED
-from slurmsim.records.keywords import keywords
 from slurmsim.rest import job_description
 
 

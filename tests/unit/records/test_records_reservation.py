@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slurmsim.commands.json import small_records as document
-from slurmsim.commands.scontrol.reservations import _field
+from slurmsim.commands.scontrol.keywords import keyword_of
 from slurmsim.records.reservation import RESERVATION
 from slurmsim.rest import controller_writing
 from slurmsim.slurmctld.fields import reservation_fields
@@ -29,6 +29,7 @@ def test_what_is_shown_is_told() -> None:
 
 def test_a_keyword_has_its_releases() -> None:
     """Comment came with 24.11 (24.05 of Slurm), Watts went with it."""
-    for word in ("comment", "watts"):
-        found = [getattr(_field(word, release), "name", None) for release in ("22.05", "24.11", "26.05")]
-        assert found == ([None, word, word] if word == "comment" else [word, None, None])
+    for word in ("Comment", "Watts"):
+        words = [keyword_of(RESERVATION, word.lower(), release) for release in ("22.05", "24.11", "26.05")]
+        found = [one and one.name for one in words]
+        assert found == ([None, word, word] if word == "Comment" else [word, None, None])

@@ -26,6 +26,7 @@ from slurmsim.hostlist import expand
 from slurmsim.model.node import Gres
 from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal
+from slurmsim.records.node import NODE
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.submit_request import MOST_NAMES
 from slurmsim.slurmctld.fields.node_fields import is_future
@@ -39,8 +40,7 @@ CHANGES = frozenset({"update_node", "create_node", "delete_node", "reboot_nodes"
 BAD_USER, BAD_NODE = "Invalid user id", "Invalid node name specified"
 DEFAULT_WEIGHT = 1
 _POWER = ("POWER_UP", "POWER_DOWN", "POWER_DOWN_ASAP", "POWER_DOWN_FORCE")
-_TEXTS = ("comment", "extra", "node_addr", "node_hostname", "features_act", "cpu_bind", "resume_after",
-          "instance_id", "instance_type", "topology")  # fmt: skip
+_TEXTS = tuple(row.name for row in NODE if row.update and not row.attribute and not row.ruled)
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:

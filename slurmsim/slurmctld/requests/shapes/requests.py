@@ -6,11 +6,12 @@ do that) is not: handlers answer such things with a `Refusal`, in Slurm's words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from slurmsim.records import Field
+from slurmsim.records.node import NODE
 from slurmsim.records.partition import PARTITION
 from slurmsim.records.reservation import RESERVATION
 from slurmsim.slurmctld.requests.shapes.jobs import (
@@ -117,17 +118,18 @@ _OF_KINDS: dict[str, Shape] = {
 }  # fmt: skip
 
 
-def settable(rows: Iterable[Field]) -> Fields:
+_OF_NODES = {**_OF_KINDS, **dict.fromkeys(("text", "words", "state"), TEXT)}
+
+
+def settable(rows: Iterable[Field], kinds: Mapping[str, Shape] = _OF_KINDS, needed: str = "name") -> Fields:
     """Return the shape of a record that an update gives: the rows that have a keyword, each as its kind is."""
-    return Fields({row.name: _OF_KINDS[row.kind] for row in rows if row.update}, frozenset({"name"}))
+    return Fields({row.name: kinds[row.kind] for row in rows if row.update}, frozenset({needed}))
 
 
 _PARTITION = settable(PARTITION)
 _RESERVATION = Fields({**settable(RESERVATION).known, "duration_sign": OneOf(("+", "-")), "purge_comp": NUMBER})
 _KINDS = ("association", "cluster", "tres", "user", "event", "account", "qos", "transaction", "reservation", "problem",
           "wckey")  # fmt: skip
-_NODE_TEXTS = ("comment", "extra", "node_addr", "node_hostname", "features", "features_act", "cpu_bind", "gres",
-               "instance_id", "instance_type", "topology", "reason", "state")  # fmt: skip
 _ANSWER = Text(1 << 28, 1)  # of a solver: plans of thousands of jobs
 _ENDED = _fields("core_id", "restarts", "status", core_id=Whole(0, 1 << 80), restarts=NUMBER, status=NUMBER)
 _RANGES: dict[str, Shape] = dict.fromkeys(("n_nodes", "cpus", "time_limit"), _UNSIGNED_RANGE)
@@ -194,7 +196,7 @@ REQUESTS: dict[str, Shape] = {
     "hello": _NONE,
     # nodes, partitions, reservations, the cluster
     "node_action": _fields("action", "nodes", action=OneOf(("fail", "drain", "resume")), nodes=LIST, reason=TEXT),
-    "update_node": _fields("names", names=LIST, weight=NUMBER, resume_after=NUMBER, **dict.fromkeys(_NODE_TEXTS, TEXT)),
+    "update_node": settable(NODE, _OF_NODES, "names"),
     "create_node": _fields(line=TEXT),
     "delete_node": _fields("target", target=LIST),
     "reboot_nodes": _fields("names", names=LIST, asap=FLAG, next_state=OneOf(("DOWN", "RESUME")), reason=TEXT),
