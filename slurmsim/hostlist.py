@@ -1,7 +1,7 @@
 """Hostlist expressions: ``n[01-03,7],g1`` into names and back.
 
-Mirrors Slurm's host list rules (22.05): several bracket groups are read, expanding left to right; only the last
-number of a name is compressed on output; zero padding is significant. Fast enough for 100,000 nodes.
+Mirrors Slurm's host list rules (22.05): several bracket groups are read; only the last number of a name is compressed
+on output; zero padding is significant. Fast enough for 100,000 nodes.
 """
 
 from __future__ import annotations
@@ -147,9 +147,9 @@ def _split(expr: str) -> list[str]:
 
 
 def _expand_item(item: str, limit: int, widest: int) -> list[str]:
-    """Expand the groups of one bracketed name, the leftmost varying slowest."""
+    """Expand the groups of one bracketed name; the last varies fastest, then the first, the second and so on."""
     names = [""]
-    position = 0
+    position, final = 0, item.rindex("[")
     while (opening := item.find("[", position)) >= 0:
         closing = item.index("]", opening)
         literal = item[position:opening]
@@ -157,7 +157,10 @@ def _expand_item(item: str, limit: int, widest: int) -> list[str]:
         if len(names) * sum(last - first + 1 for first, last, _ in ranges) > limit:
             raise _too_many(item, limit)
         numbers = [f"{number:0{width}d}" for first, last, width in ranges for number in range(first, last + 1)]
-        names = [f"{name}{literal}{number}" for name in names for number in numbers]
+        if opening == final:
+            names = [f"{name}{literal}{number}" for name in names for number in numbers]
+        else:
+            names = [f"{name}{literal}{number}" for number in numbers for name in names]
         position = closing + 1
     tail = item[position:]
     return [name + tail for name in names] if tail else names

@@ -33,6 +33,9 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "sinfo, scontrol",
         "Nodes of State=CLOUD are shown while they are off (from 23.02 on); that took PrivateData=cloud.",
     ),
+    "text_after_brackets": Change(
+        "24.11", "scontrol, squeue, sinfo", "A host list may go on behind the last bracket of a name: `n[1-2]-ib`."
+    ),
     # -- submission and what jobs are told --------------------------------------------------------------------------
     "exclusive_or_oversubscribe": Change(
         "24.11", _SUBMITTING, "`--exclusive` and `--oversubscribe` together are refused."

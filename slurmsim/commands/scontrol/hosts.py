@@ -12,12 +12,9 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Words = Sequence[str]
 _MOST = 1 << 24  # characters of a file
-_SUFFIX = r"\][^,\[]+(?:,|$)"  # text behind the last brackets of a name
 
 
 def host_names(session: Session, value: str | None, words: Words) -> None:
-    import re  # no other entity needs it
-
     from slurmsim.commands.text.typed_hosts import typed_hosts
 
     text = value if value is not None else session.io.environ.get("SLURM_NODELIST")
@@ -25,7 +22,7 @@ def host_names(session: Session, value: str | None, words: Words) -> None:
         session.error("host list is empty")
         return
     try:
-        names = typed_hosts(text, session.error) if text and not re.search(_SUFFIX, text) else []
+        names = typed_hosts(text, session.error, session.release) if text else []
     except ValueError:
         names = []
     if text and not names:
@@ -53,7 +50,7 @@ def host_list(ordered: bool) -> Callable[[Session, str | None, Words], None]:
                 session.fail(f"Can not open {value}")
                 return
         try:
-            names = typed_hosts(text, session.error) if text else []
+            names = typed_hosts(text, session.error, session.release) if text else []
         except ValueError:
             session.fail(f"Invalid hostlist: {text}")
             return

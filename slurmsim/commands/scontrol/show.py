@@ -198,7 +198,7 @@ def _nodes(session: Session, value: str | None, words: Words) -> None:
         return
     by_name = {row["name"]: row for row in rows}
     try:
-        names = typed_hosts(value, session.error)
+        names = typed_hosts(value, session.error, session.release)
     except ValueError:
         session.warn(f"unable to parse node list {value}")
         return

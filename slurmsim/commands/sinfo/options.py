@@ -177,7 +177,7 @@ def _take(asked: Asked, io: Io, key: str, text: str) -> None:
     elif key == "M":
         asked.clusters = text
     elif key == "n":
-        asked.nodes = _node_names(text, io)
+        asked.nodes = _node_names(text, io, asked.release)
     elif key == "t":
         _take_states(asked, io, text)
     elif key == "i":
@@ -209,14 +209,14 @@ def _told(key: str, release: str) -> str:
     return (help_text.format_letters if key == "helpformat" else help_text.format_names)(release)
 
 
-def _node_names(text: str, io: Io) -> list[str]:
+def _node_names(text: str, io: Io, release: str) -> list[str]:
     """Return the names in a node list; a text with a missing bracket is one name that no node has. Raises Stop."""
-    from slurmsim.commands.text.typed_hosts import typed_hosts
+    from slurmsim.commands.text.typed_hosts import TextAfterBrackets, typed_hosts
     from slurmsim.hostlist import BadRange, HostlistError
 
     try:
-        return typed_hosts(text, lambda complaint: io.error(f"sinfo: error: {complaint}"))
-    except BadRange:
+        return typed_hosts(text, lambda complaint: io.error(f"sinfo: error: {complaint}"), release)
+    except (BadRange, TextAfterBrackets):
         io.error(f"sinfo: error: '{text}' invalid entry for --nodes")
         raise Stop(1) from None
     except HostlistError:

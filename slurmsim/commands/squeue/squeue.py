@@ -150,7 +150,7 @@ def _known_nodes(asked: Asked, io: Io) -> frozenset[str] | None:
     from slurmsim.hostlist import HostlistError
 
     try:
-        typed = names = typed_hosts(asked.nodes, lambda text: io.error(f"squeue: error: {text}"))
+        typed = names = typed_hosts(asked.nodes, lambda text: io.error(f"squeue: error: {text}"), asked.release)
     except HostlistError:
         io.error(f"squeue: error: '{asked.nodes}' invalid entry for --nodelist")
         raise Stop(1) from None

@@ -182,12 +182,12 @@ class Builder:
             self._count_names(chosen.get("req_nodes"))
 
     def _count_names(self, text: str) -> None:
-        from slurmsim.commands.text.typed_hosts import typed_hosts  # rarely wanted
+        from slurmsim.commands.text.typed_hosts import TextAfterBrackets, typed_hosts  # rarely wanted
         from slurmsim.hostlist import BadRange, HostlistError
 
         try:
-            self.names = list(dict.fromkeys(typed_hosts(text, self.say.error)))
-        except BadRange:
+            self.names = list(dict.fromkeys(typed_hosts(text, self.say.error, self.release)))
+        except (BadRange, TextAfterBrackets):
             self.say.error("memory allocation failure")
             raise Stop(self.error_code) from None
         except HostlistError:
