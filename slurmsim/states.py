@@ -95,6 +95,11 @@ class Reason:
 HELD_REASONS = frozenset({
     Reason.HELD_USER, Reason.HELD_ADMIN, Reason.HOLD_MAX_REQUEUE, Reason.REQUEUED_HELD, Reason.LAUNCH_FAILED,
 })  # fmt: skip
+# what a partition holds against a job until the partition or the job changes
+PARTITION_REASONS = frozenset({
+    Reason.PARTITION_NODE_LIMIT, Reason.PARTITION_TIME_LIMIT, Reason.PARTITION_CONFIG, Reason.PARTITION_DOWN,
+    Reason.PARTITION_INACTIVE,
+})  # fmt: skip
 # squeue %r prints this description instead of the code (main scheduler, fewer usable nodes than needed).
 NODES_REQUIRED_TEXT = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
 

@@ -24,7 +24,7 @@ from slurmsim.core.records.partition import Partition
 from slurmsim.kernel import load
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy
-from slurmsim.states import NODES_REQUIRED_TEXT, Reason
+from slurmsim.states import NODES_REQUIRED_TEXT, PARTITION_REASONS, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.placement.compiled_request import CompiledRequest
@@ -214,6 +214,9 @@ class Watcher:
         raise NotImplementedError
 
 
+_MAY_CHANGE = PARTITION_REASONS | {Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT}
+
+
 class JobQueue:
     """All pools' queues.
 
@@ -307,7 +310,7 @@ class JobQueue:
         """Take note that `job`, if it is in the queue, shows another reason."""
         if job.id not in self.jobs:
             return
-        if job.reason in (Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT) or len(job.partitions) > 1:
+        if len(job.partitions) > 1 or job.reason in _MAY_CHANGE:
             self.fresh[job.id] = job
         if self.restated is not None:
             self.restated.setdefault(job.id, False)

@@ -28,7 +28,7 @@ from slurmsim.core.scheduling.may_start import (
     mute,
 )
 from slurmsim.core.state.triggers import number
-from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason
+from slurmsim.states import NODES_REQUIRED_TEXT, PARTITION_REASONS, JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.queue.job_array import JobArrays
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
 SCHEDULER = "Main"
 MAX_BLOCKED_RESERVATIONS = 10
 _MAY_BECOME_PRIORITY = (Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT)
-_PARTITION_KEPT_IT = (Reason.PARTITION_NODE_LIMIT, Reason.PARTITION_TIME_LIMIT, Reason.PARTITION_CONFIG)
-"""What its only partition held against a job, and does no more if it is asked who is before it."""
-_SAID_BY_PARTITIONS = (*_PARTITION_KEPT_IT, Reason.PARTITION_DOWN, Reason.PARTITION_INACTIVE)
 
 
 class WalkParts:
@@ -161,7 +158,7 @@ class MainPass:
             if len(job.partitions) == 1 or job.state != JobState.PENDING:
                 continue
             said = self.test.partition_limits.listed(job)
-            if said is not None and (said != Reason.NONE or job.reason in _SAID_BY_PARTITIONS):
+            if said is not None and (said != Reason.NONE or job.reason in PARTITION_REASONS):
                 self.state.set_reason(job, said)
 
     # -- who is not looked at ---------------------------------------------------------------------------------------
@@ -207,7 +204,7 @@ class MainPass:
         if job.sub.het is not None:
             return  # backfill alone tries it
         single = len(job.partitions) == 1
-        kept_it = job.reason in _PARTITION_KEPT_IT and single and not mute(record)
+        kept_it = job.reason in PARTITION_REASONS and single and not mute(record)
         if job.reason in _MAY_BECOME_PRIORITY or kept_it:
             self.state.set_reason(job, Reason.PRIORITY)
             if single or record.key == max(each.key for each in queue.jobs[job.id]):  # others may yet refuse it

@@ -120,11 +120,11 @@ WITHOUT = {
     "a[1,2]b[7-8]c[2,1]d[3]": "a1b7c2d3 a2b7c2d3 a1b8c2d3 a2b8c2d3 a1b7c1d3 a2b7c1d3 a1b8c1d3 a2b8c1d3",
 }
 
-NO_NODES = """\
-PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST
-main*        up    1:00:00      0    n/a 
-hi           up    1:00:00      0    n/a 
-"""
+NO_NODES = (
+    "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST\n"
+    "main*        up    1:00:00      0    n/a \n"
+    "hi           up    1:00:00      0    n/a \n"
+)
 
 
 @RELEASES

@@ -100,8 +100,7 @@ class Update:
         if "time_min" in new:
             changes["time_min_s"] = new["time_min"] * 60 or None
         if "begin_time" in new:
-            begin = int(new["begin_time"])
-            changes["begin"] = begin if begin > self.cluster.now else None
+            changes["begin"] = int(new["begin_time"])
         if "requeue" in new:
             changes["requeue"] = bool(new["requeue"])
         if not _REQUEST.isdisjoint(new):
