@@ -16,7 +16,7 @@ HEAVY = frozenset({
     "argparse", "dataclasses", "datetime", "decimal", "inspect", "json", "pathlib", "re", "shlex", "socket",
     "subprocess", "tempfile", "typing",
 })  # fmt: skip
-MAY = {"srun": {"re", "shlex"}, "sacctmgr": {"re", "shlex"}}
+MAY = {"srun": {"re", "shlex"}}
 """Shell words are split by the standard module."""
 ROOT = str(Path(slurmsim.__file__).parents[1])
 

@@ -12,6 +12,7 @@ from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.sacctmgr.table import flag_names
 from slurmsim.commands.sacctmgr.words import Session, word_of
 from slurmsim.fast_imports import NamedTuple
+from slurmsim.records.accounting import ASSOCIATION, QOS
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
+    from slurmsim.records import Field
+
     Record = Mapping[str, Any]
 USE_PARENT = 0x7FFFFFFF
-COUNT, TRES, MINUTES, SECONDS, FACTOR = "count", "tres", "minutes", "seconds", "factor"
+TRES, MINUTES, SECONDS, FACTOR = "tres", "minutes", "seconds", "factor"
 _HEAD = """\
 # Accounts, users and limits of one cluster, as "sacctmgr load FILE" reads them.
 # One entity a line:
@@ -47,37 +50,24 @@ class Limit(NamedTuple):
     kind: str
 
 
-LIMITS: tuple[Limit, ...] = (
-    Limit("GrpTRESMins", "GrpTRESMins", "grp_tres_mins", TRES),
-    Limit("GrpTRESRunMins", "GrpTRESRunMins", "grp_tres_run_mins", TRES), Limit("GrpTRES", "GrpTRES", "grp_tres", TRES),
-    Limit("GrpJobs", "GrpJobs", "grp_jobs", COUNT), Limit("GrpJobsAccrue", "GrpJobsAccrue", "grp_jobs_accrue", COUNT),
-    Limit("GrpSubmitJobs", "GrpSubmitJobs", "grp_submit_jobs", COUNT),
-    Limit("GrpWall", "GrpWallDuration", "grp_wall_s", MINUTES),
-    Limit("MaxTRESMinsPerJob", "MaxTRESMinsPerJob", "max_tres_mins", TRES),
-    Limit("MaxTRESPerJob", "MaxTRESPerJob", "max_tres", TRES),
-    Limit("MaxTRESPerNode", "MaxTRESPerNode", "max_tres_per_node", TRES),
-    Limit("MaxJobs", "MaxJobs", "max_jobs", COUNT), Limit("MaxJobsAccrue", "MaxJobsAccrue", "max_jobs_accrue", COUNT),
-    Limit("MaxSubmitJobs", "MaxSubmitJobs", "max_submit_jobs", COUNT),
-    Limit("MaxWallDurationPerJob", "MaxWallDurationPerJob", "max_wall_s", MINUTES),
-    Limit("MinPrioThreshold", "MinPrioThreshold", "min_prio_thresh", COUNT),
-    Limit("Priority", "Priority", "priority", COUNT),
-)  # fmt: skip
-QOS_LIMITS: tuple[Limit, ...] = tuple(
-    Limit(option, option, key, kind) for option, key, kind in (
-        ("GraceTime", "grace_time_s", SECONDS), ("GrpJobsAccrue", "grp_jobs_accrue", COUNT),
-        ("GrpJobs", "grp_jobs", COUNT), ("GrpSubmitJobs", "grp_submit_jobs", COUNT), ("GrpTRES", "grp_tres", TRES),
-        ("GrpTRESMins", "grp_tres_mins", TRES), ("GrpTRESRunMins", "grp_tres_run_mins", TRES),
-        ("GrpWall", "grp_wall_s", MINUTES), ("LimitFactor", "limit_factor", FACTOR),
-        ("MaxJobsAccruePA", "max_jobs_accrue_pa", COUNT), ("MaxJobsAccruePU", "max_jobs_accrue_pu", COUNT),
-        ("MaxJobsPA", "max_jobs_pa", COUNT), ("MaxJobsPU", "max_jobs_pu", COUNT),
-        ("MaxSubmitJobsPA", "max_submit_pa", COUNT), ("MaxSubmitJobsPU", "max_submit_pu", COUNT),
-        ("MaxTRESMinsPerJob", "max_tres_mins", TRES), ("MaxTRESPerAccount", "max_tres_pa", TRES),
-        ("MaxTRESPerJob", "max_tres", TRES), ("MaxTRESPerNode", "max_tres_per_node", TRES),
-        ("MaxTRESPerUser", "max_tres_pu", TRES), ("MaxTRESRunMinsPA", "max_tres_run_mins_pa", TRES),
-        ("MaxTRESRunMinsPU", "max_tres_run_mins_pu", TRES), ("MaxWallDurationPerJob", "max_wall_s", MINUTES),
-        ("MinPrioThreshold", "min_prio_thresh", COUNT), ("MinTRESPerJob", "min_tres", TRES),
-    )
-)  # fmt: skip
+def _limits_of(rows: Iterable[Field], options: str) -> tuple[Limit, ...]:
+    known = {word.partition(":")[0]: row for row in rows for word in (row.conf, *row.update.split())}
+    labels = {"GrpWall": "GrpWallDuration"} if rows is ASSOCIATION else {}
+    return tuple(Limit(one, labels.get(one, one), known[one].name, known[one].kind) for one in options.split())
+
+
+LIMITS = _limits_of(
+    ASSOCIATION,
+    "GrpTRESMins GrpTRESRunMins GrpTRES GrpJobs GrpJobsAccrue GrpSubmitJobs GrpWall MaxTRESMinsPerJob MaxTRESPerJob "
+    "MaxTRESPerNode MaxJobs MaxJobsAccrue MaxSubmitJobs MaxWallDurationPerJob MinPrioThreshold Priority",
+)
+QOS_LIMITS = _limits_of(
+    QOS,
+    "GraceTime GrpJobsAccrue GrpJobs GrpSubmitJobs GrpTRES GrpTRESMins GrpTRESRunMins GrpWall LimitFactor "
+    "MaxJobsAccruePA MaxJobsAccruePU MaxJobsPA MaxJobsPU MaxSubmitJobsPA MaxSubmitJobsPU MaxTRESMinsPerJob "
+    "MaxTRESPerAccount MaxTRESPerJob MaxTRESPerNode MaxTRESPerUser MaxTRESRunMinsPA MaxTRESRunMinsPU "
+    "MaxWallDurationPerJob MinPrioThreshold MinTRESPerJob",
+)
 
 
 def dump(session: Session, words: list[str]) -> None:

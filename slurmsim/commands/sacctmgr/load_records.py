@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from slurmsim.commands.sacctmgr.dump import LIMITS, QOS_LIMITS, TRES, USE_PARENT, Limit, tres_names, value_of
 from slurmsim.commands.sacctmgr.load_lines import Line
-from slurmsim.commands.sacctmgr.table import ASSOCIATION, QOS, columns, table
+from slurmsim.commands.sacctmgr.table import ASSOCIATION, QOS, columns, of, table
 from slurmsim.commands.sacctmgr.words import Session
 from slurmsim.duration import parse_time_limit
+from slurmsim.records import accounting as records
 from slurmsim.release_changes import since
 from slurmsim.tres import parse_tres
 
@@ -236,8 +237,7 @@ class Changes:
             out("Accounts\n")
             fields = columns(self.session, ["Name", "Description", "Organization", "QOS"])
             table(self.session, fields, self._new_accounts, {
-                "name": lambda r: r["account"], "desc": lambda r: r["description"], "org": lambda r: r["organization"],
-                "qos": lambda r: "",
+                "name": of("account"), "description": of("description"), "org": of("organization"), "qos": lambda r: "",
             })  # fmt: skip
             out(_RULE)
         if self._rows["account"]:
@@ -269,16 +269,12 @@ class Changes:
         out("".join(self._later))
 
     def _table(self, rows: list[Record], *first: str) -> None:
-        getters = {**ASSOCIATION, "fairshare": lambda r: r["shares"]}
-        table(self.session, columns(self.session, [*first, *_COLUMNS]), rows, getters)
+        table(self.session, columns(self.session, [*first, *_COLUMNS]), rows, ASSOCIATION)
 
 
 def _fields_of(limit: Limit) -> tuple[str, ...]:
     """Return the database's names of a limit, and of its parts: GrpCPUs is one of GrpTRES."""
-    more = {"GrpTRES": ("GrpCPUs", "GrpNodes", "GrpMemory"), "GrpTRESMins": ("GrpCPUMins",),
-            "GrpTRESRunMins": ("GrpCPURunMins",), "MaxTRESMinsPerJob": ("MaxCPUMinsPerJob",),
-            "MaxTRESPerJob": ("MaxCPUsPerJob", "MaxNodesPerJob")}  # fmt: skip
-    return (limit.option, *more.get(limit.option, ()))
+    return tuple(row.conf for row in records.ASSOCIATION if row.name == limit.key and row.conf)
 
 
 def _read(limit: Limit, text: str) -> Any:

@@ -6,7 +6,6 @@ Mirrors sacctmgr 22.05 (later rows from 24.11 and 26.05). `show` prints, `add`, 
 
 from __future__ import annotations
 
-import shlex
 import sys
 
 from slurmsim import releases
@@ -117,6 +116,8 @@ def _check_database(session: Session) -> None:
 
 def _interactive(session: Session) -> None:
     """Commands from standard input, until it ends or says so."""
+    import shlex  # it takes long to load
+
     io = session.io
     failed = 0
     while not session.over:

@@ -86,7 +86,7 @@ def show_account(session: Session, words: list[str]) -> None:
     if session.dump:
         return _dump(session, "accounts", records)
     getters = ASSOCIATION | {
-        "acct": of("account"), "desc": of("description"), "org": of("organization"),
+        "account": of("account"), "description": of("description"), "org": of("organization"),
         "coords": lambda r: ",".join(_coordinators(r, session.release)),
     }  # fmt: skip
     if with_assoc:
@@ -116,7 +116,7 @@ def show_association(session: Session, words: list[str]) -> None:
     getters = dict(ASSOCIATION)
     if tree:
         seen: list[tuple[str, str, str]] = []
-        getters["acct"] = lambda r: tree_name(
+        getters["account"] = lambda r: tree_name(
             f"|{r['account']}" if r["user"] else r["account"], r["account"],
             r["account"] if r["user"] else r["parent"], seen,
         )  # fmt: skip

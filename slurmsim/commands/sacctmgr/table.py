@@ -9,16 +9,16 @@ from slurmsim.commands.text.dashed_table import NUMBER, Head, double, heading, l
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.units import quantity
 from slurmsim.commands.text.widths import width_of
+from slurmsim.records import accounting as records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
+    from slurmsim.records import Field
 
-if TYPE_CHECKING:
     Record = Mapping[str, Any]
-if TYPE_CHECKING:
     Getter = Callable[[Record], Any]  # text, number or None
 
 
@@ -49,37 +49,36 @@ def _minutes(key: str) -> Getter:
     return lambda record: None if record.get(key) is None else long_clock(record[key] // 60 * 60)
 
 
-_COMMON: dict[str, Getter] = {
-    "grpcm": _one("grp_tres_mins", "cpu"), "grpcrm": _one("grp_tres_run_mins", "cpu"), "grpc": _one("grp_tres", "cpu"),
-    "grptm": _tres("grp_tres_mins"), "grptrm": _tres("grp_tres_run_mins"), "grpt": _tres("grp_tres"),
-    "grpj": of("grp_jobs"), "grpja": of("grp_jobs_accrue"), "grpmem": _one("grp_tres", "mem"),
-    "grpn": _one("grp_tres", "node"), "grps": of("grp_submit_jobs"), "grpw": _minutes("grp_wall_s"), "id": of("id"),
-    "maxcm": _one("max_tres_mins", "cpu"), "maxc": _one("max_tres", "cpu"), "maxtm": _tres("max_tres_mins"),
-    "maxt": _tres("max_tres"), "maxtn": _tres("max_tres_per_node"), "minpt": of("min_prio_thresh"),
-    "maxn": _one("max_tres", "node"), "maxw": _minutes("max_wall_s"), "prio": of("priority"),
+def _or_empty(key: str) -> Getter:
+    return lambda record: record.get(key) or ""
+
+
+def _names(key: str) -> Getter:
+    return lambda record: ",".join(sorted(record.get(key) or ()))
+
+
+_KINDS = {"tres": _tres, "minutes": _minutes, "seconds": _time, "exempt": _time, "names": _names, "name": _or_empty}
+"""Kind -> how it is shown; others as they are."""
+
+
+def _getters(rows: Iterable[Field]) -> dict[str, Getter]:
+    """Return the columns of a noun: a limit of one TRES is ``grp_tres:cpu``."""
+    found: dict[str, Getter] = {}
+    for row in rows:
+        kind, _, one = row.kind.partition(":")
+        found[f"{row.name}:{one}" if one else row.name] = _one(row.name, one) if one else _KINDS.get(kind, of)(row.name)
+    return found
+
+
+ASSOCIATION = _getters(records.ASSOCIATION) | {
+    "id": of("id"), "lft": of("lft"), "rgt": of("rgt"), "pid": of("parent_id"),
+    "qos_raw": lambda r: ",".join(r.get("qos_raw") or ()),
 }  # fmt: skip
-ASSOCIATION: dict[str, Getter] = {
-    **_COMMON,
-    "acct": of("account"), "cluster": of("cluster"), "dqos": lambda r: r.get("def_qos") or "",
-    "fairshare": of("shares"), "lft": of("lft"), "rgt": of("rgt"), "maxj": of("max_jobs"),
-    "maxja": of("max_jobs_accrue"), "maxs": of("max_submit_jobs"), "pid": of("parent_id"),
-    "pname": lambda r: r.get("parent") or "", "part": lambda r: r.get("partition") or "",
-    "qos": lambda r: ",".join(r.get("qos") or ()), "qos_raw": lambda r: ",".join(r.get("qos_raw") or ()),
-    "user": lambda r: r.get("user") or "", "lineage": of("lineage"), "maxtrm": lambda r: "",
+QOS = _getters(records.QOS) | {
+    "flags": lambda r: ",".join(flag_names(r["flags"])) or None, "max_jobs": of("max_jobs_pu"),
+    "max_submit_jobs": of("max_submit_pu"), "preempt_mode": lambda r: (r["preempt_mode"] or "cluster").lower(),
 }  # fmt: skip
-QOS: dict[str, Getter] = {
-    **_COMMON,
-    "desc": of("description"), "name": of("name"),
-    "flags": lambda r: ",".join(flag_names(r["flags"])) or None, "grace": _time("grace_time_s"),
-    "maxtrm": _tres("max_tres_run_mins_pu"), "maxtrma": _tres("max_tres_run_mins_pa"), "maxta": _tres("max_tres_pa"),
-    "maxtu": _tres("max_tres_pu"), "maxj": of("max_jobs_pu"), "maxjpa": of("max_jobs_pa"),
-    "maxjaa": of("max_jobs_accrue_pa"), "maxjau": of("max_jobs_accrue_pu"), "maxnu": _one("max_tres_pu", "node"),
-    "maxcu": _one("max_tres_pu", "cpu"), "maxs": of("max_submit_pu"), "maxsa": of("max_submit_pa"),
-    "maxcrm": _one("max_tres_run_mins_pu", "cpu"), "minc": _one("min_tres", "cpu"), "mint": _tres("min_tres"),
-    "pree": lambda r: ",".join(sorted(r["preempt"])), "preem": lambda r: (r["preempt_mode"] or "cluster").lower(),
-    "prxmpt": _time("preempt_exempt_time_s"), "uf": of("usage_factor"), "ut": of("usage_threshold"),
-    "lf": of("limit_factor"),
-}  # fmt: skip
+"""What is per user in a QOS has one column with that of associations."""
 _FLAG_ORDER = ("DenyOnLimit", "EnforceUsageThreshold", "NoReserve", "PartitionMaxNodes", "PartitionMinNodes",
                "OverPartQOS", "PartitionTimeLimit", "RequiresReservation", "NoDecay", "UsageFactorSafe")  # fmt: skip
 
@@ -102,7 +101,7 @@ def columns(session: Session, text: str | list[str], *, tree: bool = False) -> l
         if field is None:
             session.wrong(f"Unknown field '{name}'")
             raise Stop(1)
-        if field.key == "acct" and tree:
+        if field.key == "account" and tree:
             field = field._replace(width=-20)
         width = width_of(size) if percent else 0
         found.append(field._replace(width=width) if width else field)

@@ -55,6 +55,11 @@ _PER_USER = {"MaxJobsPerUser": "MaxJobs", "MaxSubmitJobsPerUser": "MaxSubmitJobs
 """What a QOS calls by the name of a setting of associations."""
 
 
+def target(row: Row) -> str:
+    """Return the attribute that a setting sets, ``limits.`` first if it is one of `Limits`."""
+    return f"limits.{row.name}" if row.name in _LIMITS else _ATTRIBUTES.get(row.name, row.name)
+
+
 def _fields(rows: Iterable[Row]) -> tuple[Field, ...]:
     """Return the settings of a noun: names, titles, and what each sets."""
     found: dict[str, Field] = {}
@@ -63,8 +68,7 @@ def _fields(rows: Iterable[Row]) -> tuple[Field, ...]:
             name = "QosLevel" if row.conf == "QOS" else row.conf
             words = [word.partition(":")[0] for word in row.update.split()]
             titles = f"{_TITLES.get(name, '')} {_PER_USER.get(name, '')}".split()
-            target = f"limits.{row.name}" if row.name in _LIMITS else _ATTRIBUTES.get(row.name, row.name)
-            found[row.conf] = Field(name, target, _KINDS.get(row.kind, row.kind), (*words, *titles))
+            found[row.conf] = Field(name, target(row), _KINDS.get(row.kind, row.kind), (*words, *titles))
     return tuple(found.values())
 
 

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.config.accounting.draft import NO_QOS, ROOT, Draft, Item, Key
+from slurmsim.config.accounting.fields import target
 from slurmsim.model.accounting import PARENT_SHARES
+from slurmsim.records.accounting import ASSOCIATION, QOS
 from slurmsim.tres import parse_tres
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.association_database import Database
 
 Record = dict[str, Any]
-_TRES = ("grp_tres", "grp_tres_mins", "grp_tres_run_mins", "max_tres", "max_tres_per_node", "max_tres_mins")
-_COUNTS = ("grp_jobs", "grp_jobs_accrue", "grp_submit_jobs", "max_jobs", "max_jobs_accrue", "max_submit_jobs",
-           "min_prio_thresh")  # fmt: skip
-_TIMES = ("grp_wall_s", "max_wall_s")
-INHERITED = ("max_jobs", "max_jobs_accrue", "max_submit_jobs", "min_prio_thresh", "max_wall_s", "max_tres",
-              "max_tres_per_node", "max_tres_mins")  # fmt: skip
-_OF_QOS = ("max_tres_pu", "max_tres_pa", "max_tres_run_mins_pu", "max_tres_run_mins_pa", "max_jobs_pu", "max_jobs_pa",
-           "max_submit_pu", "max_submit_pa", "max_jobs_accrue_pu", "max_jobs_accrue_pa", "min_tres")  # fmt: skip
+_LIMITS = {row.name: row.kind for row in ASSOCIATION if row.json and target(row).startswith("limits.")}
+INHERITED = tuple(name for name in _LIMITS if not name.startswith("grp_"))
+_OF_QOS = {row.name: (target(row), row.kind) for row in QOS if row.json and row.conf}
+_EMPTY: dict[str, Callable[..., Any]] = {
+    "tres": dict, "names": list, "flags": list, "seconds": int, "priority": int, "modes": str,
+}  # fmt: skip
+"""Kind of a setting of a QOS -> what is told where it is not set; None of others."""
 
 
 def above(db: Database, key: Key, draft: Draft | None = None) -> Key | None:
@@ -122,11 +123,11 @@ def association(db: Database, key: Key, span: tuple[int, int] = (0, 0), *, own: 
     record["def_qos"] = values.get("default_qos") or None
     if not own and not record["def_qos"]:
         record["def_qos"] = next((i.values["default_qos"] for i in items if i.values.get("default_qos")), None)
-    for name in (*_TRES, *_COUNTS, *_TIMES):
+    for name, kind in _LIMITS.items():
         value = values.get(f"limits.{name}")
         if name in INHERITED and not own:
-            value = _inherited(items, f"limits.{name}", tres=name in _TRES)
-        record[name] = dict(value or {}) if name in _TRES else value
+            value = _inherited(items, f"limits.{name}", tres=kind == "tres")
+        record[name] = dict(value or {}) if kind == "tres" else value
     return record
 
 
@@ -172,20 +173,14 @@ def qos(db: Database, name: str) -> Record:
     item = db.draft.qos[name]
     values = item.values
     record: Record = {
-        "id": db.qos_ids.get(name, 0), "name": name, "priority": values.get("priority") or 0,
+        "id": db.qos_ids.get(name, 0), "name": name,
         "description": item.aside.get("description", "Normal QOS default" if name == "normal" else name),
-        "flags": list(values.get("flags") or ()), "preempt": list(values.get("preempt") or ()),
-        "preempt_mode": values.get("preempt_mode") or "", "preempt_exempt_time_s": values.get("preempt_exempt_time_s"),
-        "grace_time_s": values.get("grace_time_s") or 0,
-        "usage_factor": 1.0 if values.get("usage_factor") is None else values["usage_factor"],
-        "usage_threshold": values.get("usage_threshold"), "limit_factor": values.get("limit_factor"),
     }  # fmt: skip
-    for key in (*_TRES, *_COUNTS, *_TIMES):
-        value = values.get(f"limits.{key}")
-        record[key] = dict(value or {}) if key in _TRES else value
-    for key in _OF_QOS:
-        value = values.get(key)
-        record[key] = dict(value or {}) if "tres" in key else value
+    for field, (key, kind) in _OF_QOS.items():
+        value, empty = values.get(key), _EMPTY.get(kind)
+        record[field] = value if empty is None else empty(value or empty())
+    if record["usage_factor"] is None:
+        record["usage_factor"] = 1.0
     return record
 
 

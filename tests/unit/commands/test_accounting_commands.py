@@ -499,3 +499,13 @@ def test_a_job_is_suspended_until_now(cluster: Cluster, later: int) -> None:
     cluster.now += later
     seconds = f"{later // 3600:02}:{later // 60 % 60:02}:{later % 60:02}"
     assert cluster.text(f"sacct -XnP -j {job} -o state,suspended").strip() == f"SUSPENDED|{seconds}"
+
+
+@pytest.mark.parametrize("release", ["24.11", "26.05"])
+def test_a_comment_of_an_association_is_shown(tmp_path: Path, release: str) -> None:
+    """Recorded with 24.11.5 and 26.05.5; the column was empty."""
+    cluster = Cluster(tmp_path, release=release)
+    cluster.run("sacctmgr -i add account zoo")
+    cluster.run("sacctmgr -i modify account zoo set comment=hello")
+    assert cluster.text("sacctmgr -nP show assoc format=account,user,comment") == "root||\nroot|root|\nzoo||hello\n"
+    assert cluster.text("sacctmgr -nP show account zoo withassoc format=account,user,comment") == "zoo||hello\n"

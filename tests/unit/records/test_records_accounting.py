@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from slurmsim.commands.json import accounts
-from slurmsim.commands.sacctmgr import settings
+from slurmsim.commands.sacctmgr import fields, settings
 from slurmsim.config.accounting.fields import ASSOCIATION_FIELDS, NOT_MODELLED, QOS_FIELDS, Fields
 from slurmsim.model.accounting import Limits, Qos
 from slurmsim.records import Field
@@ -38,6 +38,14 @@ def test_every_kind_is_known_where_it_is_met(rows: tuple[Field, ...], known: Fie
     assert {row.kind for row in rows if row.json} <= accounts._KINDS.keys()
     assert {row.kind for row in rows if row.json and row.conf} <= database_tables._KINDS.keys()
     assert {row.kind for row in rows if row.update and ":" not in row.kind} <= settings._READERS.keys()
+
+
+def test_every_setting_has_a_column() -> None:
+    """MaxTRESRunMins of associations has none in Slurm either; what a QOS has per user shares that of associations."""
+    columns = {field.key for field in fields.FIELDS}
+    for rows in (QOS, ASSOCIATION):
+        named = {"".join((row.name, *row.kind.partition(":")[1:])) for row in rows if row.conf}
+        assert named - columns <= {"max_jobs_pu", "max_submit_pu", "max_tres_run_mins", "max_tres_run_mins:cpu"}
 
 
 def test_every_attribute_of_a_qos_has_a_place() -> None:
