@@ -12,6 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from layering_rules import ALL, CLOCK_METHODS, SEEDED, WORLD, WORLD_CALLS, Layer
+from parsed_sources import below
 
 
 @dataclass(frozen=True)
@@ -42,17 +43,11 @@ def load(root: Path, packages: Mapping[str, str]) -> dict[str, Module]:
     """All modules below `root`, by dotted name; `packages` maps folders to import names."""
     found = {}
     for folder, package in packages.items():
-        for path in sorted((root / folder).rglob("*.py")):
+        for path, tree in below(root / folder).items():
             parts = path.relative_to(root / folder).with_suffix("").parts
             name = ".".join([package, *parts]).removesuffix(".__init__")
-            found[name] = Module(name, path, _parsed(path, path.stat().st_mtime_ns))
+            found[name] = Module(name, path, tree)
     return found
-
-
-@cache
-def _parsed(path: Path, written: int) -> ast.Module:
-    """Parsed once, for all tests that look at the tree."""
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
 def imports(module: Module, known: Mapping[str, Module]) -> Iterator[Import]:

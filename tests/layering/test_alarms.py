@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from parsed_sources import below
 
 from slurmsim import records
 from slurmsim.policy import Policy, SlurmView, discipline, predictor
@@ -25,8 +26,8 @@ WORLD = {
 
 def trees(room: str) -> Iterator[tuple[str, ast.Module]]:
     """Yield the modules of a folder, by path."""
-    for file in sorted((ROOT / room).rglob("*.py")):
-        yield file.relative_to(ROOT).as_posix(), ast.parse(file.read_text(encoding="utf-8"))
+    for file, tree in below(ROOT / room).items():
+        yield file.relative_to(ROOT).as_posix(), tree
 
 
 def imported(tree: ast.Module) -> set[str]:

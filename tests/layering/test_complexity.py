@@ -10,6 +10,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from parsed_sources import below
+
 ROOT = Path(__file__).resolve().parents[2]
 CEILING = 25
 # What is over it. A number falls with its function; a function that is no longer over it leaves the list.
@@ -54,8 +56,8 @@ def complexity(function: ast.AST) -> int:
 
 def functions(room: str) -> Iterator[tuple[str, str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     """Yield the functions of a folder: file, name, tree."""
-    for file in sorted((ROOT / room).rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for file, tree in below(ROOT / room).items():
+        for node in ast.walk(tree):
             if isinstance(node, FUNCTIONS):
                 yield file.relative_to(ROOT).as_posix(), node.name, node
 

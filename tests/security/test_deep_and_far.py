@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from parsed_sources import below
 
 from slurmsim import json_text, wire_json
 from slurmsim.campaign.grid import read_grid
@@ -149,8 +150,8 @@ OWN = {
 def test_json_of_files_is_read_in_one_place() -> None:
     found = set()
     for room in ("slurmsim", "policies", "workloads"):
-        for file in (ROOT / room).rglob("*.py"):
-            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        for file, tree in below(ROOT / room).items():
+            for node in ast.walk(tree):
                 if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                     if (node.value.id, node.attr) in (("json", "loads"), ("json", "load")):
                         found.add(file.relative_to(ROOT).as_posix())

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from parsed_sources import below
 
 from slurmsim.release_changes import CHANGES, since
 from slurmsim.releases import RELEASES
@@ -19,10 +20,9 @@ RELEASE = re.compile(r"\d\d\.\d\d(\.\d+)?")
 def trees() -> Iterator[tuple[str, ast.Module]]:
     """Modules in which a release or a change may be named."""
     for folder in ("slurmsim", "policies", "workloads"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            text = path.read_text("utf-8")
-            if re.search(r"""["']\d\d\.\d\d|release_changes""", text):
-                yield str(path.relative_to(ROOT)), ast.parse(text)
+        for path, tree in below(ROOT / folder).items():
+            if re.search(r"""["']\d\d\.\d\d|release_changes""", path.read_text("utf-8")):
+                yield str(path.relative_to(ROOT)), tree
 
 
 def literals(node: ast.AST) -> list[int]:

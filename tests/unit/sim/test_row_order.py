@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from parsed_sources import below
+
 from slurmsim.core.records import usage_totals
 from slurmsim.sim import recorder
 from slurmsim.trace import schema
@@ -15,8 +17,8 @@ CORE = Path(usage_totals.__file__).parents[1]
 def event_rows() -> list[tuple[str, ast.Tuple]]:
     """Tuples in the core whose second cell may be the kind of an event."""
     found = []
-    for file in sorted(CORE.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for file, tree in below(CORE).items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.Tuple) and len(node.elts) > 4:
                 kind = node.elts[1]
                 if isinstance(kind, ast.Constant) and kind.value in schema.EVENT_KINDS:
