@@ -13,6 +13,7 @@ import pytest
 
 from slurmsim.live.programs import NAMES, write_programs
 from slurmsim.live.web import start_page
+from slurmsim.protocol import PATIENCE_VARIABLE
 from slurmsim.safe_path import is_program
 from slurmsim.sessions import clock_programs
 from slurmsim.slurmctld.processes.solver import WORKER
@@ -55,11 +56,12 @@ class Trap:
     def sprung(self) -> str:
         return self.mark.read_text("utf-8") if self.mark.exists() else ""
 
-    def run(self, *words: str, path: str | None = None, stdin: str = "", good: bool = True) -> str:
-        """Run a program in the folder; what it printed. `path` is PYTHONPATH."""
+    def run(self, *words: str, path: str | None = None, stdin: str = "", good: bool = True, **more: str) -> str:
+        """Run a program in the folder; what it printed. `path` is PYTHONPATH, `more` are other variables."""
         ours = ("PYTHONPATH", "PYTHONSAFEPATH", "SLURM")
         environ = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
         environ["XDG_STATE_HOME"] = str(self.folder.parent / "state")
+        environ |= more
         if path is not None:
             environ["PYTHONPATH"] = path
         done = subprocess.run(
@@ -113,7 +115,8 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", [*NAMES, "sleep", "date"])
 def test_programs_of_a_cluster(name: str, programs: Path, trap: Trap) -> None:
     word = {"sleep": "0", "slurmrestd": "-V"}.get(name, "--version")
-    trap.run(str(programs / name), word, path=":", good=name in ("sleep", "squeue"))
+    no_wait = {PATIENCE_VARIABLE: "1"}  # for a controller that will never answer
+    trap.run(str(programs / name), word, path=":", good=name in ("sleep", "squeue"), **no_wait)
 
 
 def test_the_worker_of_a_solver(trap: Trap) -> None:
