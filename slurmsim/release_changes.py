@@ -441,7 +441,7 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     ),
     "invalid_transition": Change("26.05", "scontrol", "An impossible state of a node is an invalid transition."),
     "invalid_group": Change("24.11", "scontrol", "A reservation's unknown group is named so; it was an invalid user."),
-    "unspecified_user_error": Change("26.05", "scontrol", "A reservation's unknown user is an unspecified error."),
+    "unspecified_user_error": Change("26.05", "scontrol", "A new reservation's unknown user is an unspecified error."),
     "owners_suspend": Change(
         "26.05", "scontrol", "`suspend` and `resume` are for the owner of a job, too; only operators could."
     ),

@@ -83,6 +83,8 @@ _WHY = {
         "Updating core/node TRES not supported for core-based reservations",
 }  # fmt: skip
 """What slurmctld says of a refusal beside its text (err_msg of update_resv)."""
+_REJECTED = "Reservation update rejected because of "
+"""How it says which job would lose the reservation."""
 
 
 def update_reservation(session: Session, words: Words) -> str:
@@ -99,13 +101,17 @@ def update_reservation(session: Session, words: Words) -> str:
     try:
         session.io.client.call("update_reservation", reservation=request)
     except FAILED_CALLS as error:
-        if text_of(error) in _WHY and since(session.release, "why_cores_stay"):
-            session.error(_WHY[text_of(error)])
+        text = text_of(error)
+        if text.startswith(_REJECTED):
+            session.error(text)
+            text = "Requested reservation is in use"
+        if text in _WHY and since(session.release, "why_cores_stay"):
+            session.error(_WHY[text])
         if since(session.release, "refused_reservation_once"):
             session.code = 1
         else:
-            session.complain("Error updating the reservation", text_of(error), loud=True)
-        return text_of(error)
+            session.complain("Error updating the reservation", text, loud=True)
+        return text
     session.io.out("Reservation updated.\n")
     return ""
 

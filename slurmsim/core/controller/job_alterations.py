@@ -56,12 +56,16 @@ class JobAlterations:
         if parts.limits is not None:
             parts.limits.gone(job)
         settled = SETTLED in job.request.lifted
+        without_limit = job.sub.time_limit_s is None and job.partition.spec.default_time_s is None
+        limited_anew = without_limit and probe.qos != job.qos and state.rules.limits_of_another_qos
         for name in _OF_A_REQUEST:
             setattr(job, name, getattr(probe, name))
         if job.sub.request.unshared:
             state.own_nodes()
         if settled:
             state.cluster.lift(job, job.request.lifted | {SETTLED})
+        if limited_anew:
+            self._waiting.set_time_limit(job)
         job.within_limits = -1
         state.usage.pending(job, +1)
         if parts.limits is not None:

@@ -7,6 +7,7 @@ priority/basic, and asks the background loop for a pass.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.queue.priority import Basic
@@ -66,6 +67,7 @@ class JobUpdates:
                 job, job.end_limit + fact.time_limit_s - job.time_limit_s
             )  # seconds suspended stay added
         job.time_limit_s, job.limit_fixed = fact.time_limit_s, True
+        job.sub = replace(job.sub, time_limit_s=fact.time_limit_s)  # which it keeps when it is requeued
         if self.state.watts is not None:
             self.state.watts.limit_set(job)
         if self._accounting.limits is not None:

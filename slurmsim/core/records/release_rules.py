@@ -95,6 +95,12 @@ class ReleaseRules(Value):
         does not tell of it.
     reservations_open_to_root
         Root and SlurmUser may use any reservation (_valid_job_access_resv).
+    reservations_keep_users
+        An update may not shut out a job that runs in the reservation or waits for it (update_resv).
+    limits_of_another_qos
+        A waiting job without a time limit of its own gets that of a QOS it is given (update_job, from 25.05 on).
+    attracts_what_fits
+        A magnetic reservation without FLEX takes no job that may run beyond its end (job_test_resv, from 25.11 on).
     reserves_core_a_node
         Cores without a number of nodes are spread over as many nodes as there are.
     ranks_requeued_anew
@@ -133,6 +139,9 @@ class ReleaseRules(Value):
     reserves_of_partition: bool = False
     ranks_requeued_anew: bool = False
     reservations_open_to_root: bool = False
+    reservations_keep_users: bool = False
+    attracts_what_fits: bool = False
+    limits_of_another_qos: bool = False
 
 
 _ROWS = {
@@ -158,6 +167,7 @@ _ROWS = {
         reserves_as_for_jobs=True,
         reserves_of_partition=True,
         reservations_open_to_root=True,
+        reservations_keep_users=True,
         reserves_idle_first=True,
         ranks_requeued_anew=True,
     ),
@@ -189,6 +199,9 @@ _ROWS = {
         reserves_as_for_jobs=True,
         reserves_of_partition=True,
         reservations_open_to_root=True,
+        reservations_keep_users=True,
+        attracts_what_fits=True,
+        limits_of_another_qos=True,
         reserves_core_a_node=True,
         ranks_requeued_anew=True,
     ),

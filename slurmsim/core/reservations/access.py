@@ -127,6 +127,9 @@ class ReservationAccess:
     def _inside(self, record: Record, own: Reservation, when: int, limit: int) -> Access:
         anywhere = not own.flags.isdisjoint(("FLEX", "ANY_NODES"))
         if "FLEX" not in own.flags:
+            attracted = own not in record.job.reservations
+            if attracted and self.state.rules.attracts_what_fits and when + limit > own.end:
+                return Access(INVALID, when, 0, False)
             # a reservation that has lost all its nodes counts as one still to begin
             if when < own.start or not (own.nodes or anywhere):
                 return Access(NOT_USABLE, own.start, 0, False)

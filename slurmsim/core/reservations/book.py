@@ -117,7 +117,7 @@ class Reservations:
         try:
             if r is None:
                 raise SubmitError(nodes_of.INVALID)
-            update(self.state, r, fact)
+            update(self.state, r, fact, self.jobs.loser)
         except SubmitError as error:
             self._refuse(fact.name, error.text)
             return

@@ -12,7 +12,7 @@ from slurmsim.core.records.job import Job
 from slurmsim.core.records.reservation import Reservation
 from slurmsim.core.reservations.nodes import INVALID
 from slurmsim.errors import SubmitError
-from slurmsim.states import Reason, deleted_reservation, shown_state
+from slurmsim.states import JobState, Reason, deleted_reservation, shown_state
 
 if TYPE_CHECKING:
     from slurmsim.core.accounting.controller_accounting import AccountingParts
@@ -75,6 +75,16 @@ class ReservationJobs:
         if self.state.rules.reservations_open_to_root and job.user in self._access.privileged:
             return True
         return r.admits(job.user, self._accounts(job))
+
+    def loser(self, r: Reservation) -> Job | None:
+        """Return the first job of `r` that may not use it, where updates mind that; a running one uses one alone."""
+        if not self.state.rules.reservations_keep_users:
+            return None
+        for job in self.state.jobs.values():
+            in_it = job.reservation is r if job.state == JobState.RUNNING else r in job.reservations
+            if in_it and job.state in (JobState.RUNNING, JobState.PENDING) and not self._admits(job, r):
+                return job
+        return None
 
     def of(self, job: Job) -> tuple[Reservation | None, ...]:
         """Through which reservations `job` waits, one record each; None stands for none."""

@@ -12,15 +12,24 @@ from slurmsim.errors import SubmitError
 from slurmsim.model.reservation import NOT_MODELLED, ReservationSpec
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slurmsim.core.records.job import Job
     from slurmsim.core.state.controller_state import ControllerState
 
 CORES_FIXED = "Core-based reservation can not be updated"
+KEEPS_USERS = "Reservation update rejected because of JobId="
 STARTED = "Reservation already started"
 NOT_SUPPORTED = "Requested operation not supported on this system"
 
 
-def update(state: ControllerState, r: Reservation, fact: UpdateReservation) -> None:
-    """Carry out an update. Raises SubmitError with Slurm's text, changing nothing."""
+def update(
+    state: ControllerState, r: Reservation, fact: UpdateReservation, loser: Callable[[Reservation], Job | None]
+) -> None:
+    """Carry out an update. Raises SubmitError with Slurm's text, changing nothing.
+
+    `loser` finds a job of a reservation that may not use it, where that forbids the update.
+    """
     if r.cores is not None and (fact.nodes or fact.node_count is not None):
         raise SubmitError(CORES_FIXED)
     for flag in sorted(fact.set_flags & NOT_MODELLED):
@@ -38,12 +47,16 @@ def update(state: ControllerState, r: Reservation, fact: UpdateReservation) -> N
     if "IGNORE_JOBS" not in flags and nodes_of.used_by_jobs(state, start, nodes, but=r):
         raise SubmitError(nodes_of.NODES_BUSY)
     users, accounts, licenses = _people_and_licenses(state, r, fact)
+    before = r.users, r.accounts
+    r.users, r.accounts = users, accounts
+    if (job := loser(r)) is not None:
+        r.users, r.accounts = before
+        raise SubmitError(f"{KEEPS_USERS}{job.id}")
     if fact.partition is not None:
         r.partition = state.cluster.by_name.get(fact.partition)
     elif state.rules.reserves_of_partition and fact.node_count is not None and nodes.bit_count() > r.nodes.bit_count():
         r.partition = r.partition or state.cluster.default
-    r.start, r.end, r.nodes, r.flags = start, end, nodes, flags
-    r.users, r.accounts, r.licenses = users, accounts, licenses
+    r.start, r.end, r.nodes, r.flags, r.licenses = start, end, nodes, flags, licenses
 
 
 def _nodes(

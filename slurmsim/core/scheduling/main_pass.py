@@ -207,7 +207,7 @@ class MainPass:
         kept_it = job.reason in PARTITION_REASONS and single and not mute(record)
         if job.reason in _MAY_BECOME_PRIORITY or kept_it:
             self.state.set_reason(job, Reason.PRIORITY)
-            if single or record.key == max(each.key for each in queue.jobs[job.id]):  # others may yet refuse it
+            if single or self._is_last(record):  # others may yet refuse it
                 queue.fresh.pop(job.id, None)
         elif single and (job.reason == Reason.PRIORITY or job.reason in LIMIT_REASONS):  # it goes on saying so
             queue.fresh.pop(job.id, None)
@@ -336,7 +336,7 @@ class MainPass:
             elif len(self.blocked_reservations) < MAX_BLOCKED_RESERVATIONS:
                 self.blocked_reservations.append(own)
         elif outcome == Reason.BAD_CONSTRAINTS:
-            if len(job.partitions) == 1:
+            if len(job.partitions) == 1 and self._is_last(record):  # the next one gives it its priority back
                 self.s.dequeue(job)
                 job.priority = 0
                 state.set_reason(job, Reason.BAD_CONSTRAINTS)
@@ -344,6 +344,10 @@ class MainPass:
             state.set_reason(job, outcome)
             if own is not None and outcome in (Reason.RESERVATION, MAINTENANCE_TEXT):
                 self.usable &= ~own.nodes
+
+    def _is_last(self, record: Record) -> bool:
+        """Return True if the pass comes to no other record of the job after `record`."""
+        return bool(record.key == max(each.key for each in self.state.queue.jobs[record.job.id]))
 
     def _block(self, record: Record, *, exempt: bool) -> None:
         """Rule B: a job that must wait keeps those behind it off its partition's nodes."""

@@ -163,3 +163,116 @@ def test_a_text_behind_the_last_bracket(tmp_path: Path) -> None:
         cluster = made(tmp_path, release)
         for command, told in commands.items():
             assert cluster.run(f"{command} 'n[1-2]-ib'") == told[release], command
+
+
+# -- time limits and QOS ----------------------------------------------------------------------------------------------
+
+WITH_QOS = CONF + (
+    "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageEnforce=associations,limits,qos\n"
+    "PartitionName=long Nodes=n[1-2] MaxTime=INFINITE\n"
+)
+ACCOUNTS = """\
+add cluster tux
+add qos q30 Priority=10 MaxWall=30
+add qos q90 Priority=20 MaxWall=90 Flags=PartitionTimeLimit
+add account acc,other
+add user alice,bob Account=acc
+modify user where name=alice,bob set qos=normal,q30,q90 DefaultQOS=normal
+"""
+LIMITS = {
+    "22.05": ["30:00", "5:00", "20:00"], "24.11": ["30:00", "5:00", "20:00"], "26.05": ["1:30:00", "5:00", "20:00"],
+}  # fmt: skip
+
+
+@RELEASES
+def test_another_qos_gives_its_time_limit_to_jobs_without_one(tmp_path: Path, release: str) -> None:
+    """From 25.05 on, unless the job or its partition (DefaultTime) has one, or the update gives one."""
+    cluster = made(tmp_path, release, WITH_QOS, ACCOUNTS)
+    for options in ("-p long", "-p main", "-p long -t 20"):
+        cluster.run(f"sbatch -H {options} -q q30 --wrap 'sleep 100'", "alice")
+    assert queue(cluster, "%l") == ["30:00", "5:00", "20:00"]
+    for job in (1, 2, 3):
+        assert cluster.run(f"scontrol update jobid={job} qos=q90", "alice") == (0, "", "")
+    assert queue(cluster, "%q %l") == [f"q90 {limit}" for limit in LIMITS[release]]
+    cluster.text("scontrol update jobid=1 qos=normal")
+    assert queue(cluster, "%l")[0] == ("UNLIMITED" if release == "26.05" else "30:00")
+    cluster.text("scontrol update jobid=1 qos=q90 timelimit=15")
+    cluster.text("scontrol update jobid=1 qos=q30")
+    assert queue(cluster, "%l")[0] == "15:00"
+
+
+@RELEASES
+def test_a_requeued_job_keeps_the_time_limit_an_update_gave_it(tmp_path: Path, release: str) -> None:
+    cluster = made(tmp_path, release, WITH_QOS, ACCOUNTS)
+    for options in ("-t 20", "-t 20", "-p long -q q30", "-p main"):
+        cluster.run(f"sbatch {options} --wrap 'sleep 1000'", "alice")
+    cluster.text("scontrol update jobid=2 timelimit=40")
+    cluster.now += 5
+    cluster.text("scontrol update jobid=1 timelimit=45")
+    cluster.text("scontrol update jobid=3 timelimit=50")
+    for job in (1, 2, 3, 4):
+        cluster.text(f"scontrol requeue {job}")
+    cluster.now += 2
+    assert queue(cluster, "%t %l") == ["PD 45:00", "PD 40:00", "PD 50:00", "PD 5:00"]
+
+
+# -- reservations -----------------------------------------------------------------------------------------------------
+
+NOT_WHILE_USED = [
+    ("r1 users-=alice", 1), ("r1 users=bob", 1), ("r1 users= accounts=acc", 0), ("r1 users= accounts=other", 1),
+    ("r1 users=alice,bob accounts=", 0), ("r1 users-=bob", 0), ("r1 users+=bob", 0), ("r2 accounts-=acc", 2),
+    ("r2 accounts-=other", 0), ("r3 users-=alice", 3), ("r4 users=-alice", 4), ("r1 nodes=n[1,8]", 0),
+    ("r1 duration=20", 0),
+]  # fmt: skip
+"""Updates, and the job that forbids each."""
+
+
+@RELEASES
+def test_an_update_shuts_no_job_out_of_its_reservation(tmp_path: Path, release: str) -> None:
+    """24.11 and 26.05, waiting jobs as well as running ones; 22.05 minds none."""
+    cluster = made(tmp_path, release, WITH_QOS, ACCOUNTS)
+    create = "scontrol create reservation duration=30 starttime=now"
+    cluster.text(f"{create} reservationname=r1 users=alice,bob nodes=n[1-2]")
+    cluster.text(f"{create} reservationname=r2 accounts=acc,other nodes=n[3-4]")
+    cluster.text(f"{create}+600 reservationname=r3 users=alice,bob nodes=n[5-6]")
+    cluster.text(f"{create} reservationname=r4 users=-bob nodes=n7")
+    for name in ("r1", "r2", "r3", "r4"):
+        cluster.run(f"sbatch --reservation={name} -t 5 --wrap 'sleep 200'", "alice")
+    cluster.now += 6
+    for update, job in NOT_WHILE_USED:
+        code, out, error = cluster.run(f"scontrol update reservationname={update}")
+        if job and release != "22.05":
+            why = f"scontrol: error: Reservation update rejected because of JobId={job}\n"
+            assert (code, out, error) == (1, "", f"{why}slurm_update error: Requested reservation is in use\n"), update
+        elif release != "22.05":
+            assert (code, out, error) == (0, "Reservation updated.\n", ""), update
+    if release == "22.05":
+        assert "Users=-bob" in cluster.text("scontrol -o show res r4")
+
+
+def test_an_unknown_user_of_a_reservation(tmp_path: Path) -> None:
+    """26.05 names the error in an update, and not where a reservation is made."""
+    cluster = made(tmp_path, "26.05")
+    cluster.text("scontrol create reservation reservationname=r1 starttime=now duration=30 users=alice nodes=n1")
+    for sign in ("=", "+=", "-="):
+        told = cluster.run(f"scontrol update reservationname=r1 users{sign}nosuch")
+        assert told == (1, "", "slurm_update error: Invalid user id\n")
+    told = cluster.run("scontrol create reservation starttime=now duration=30 users=nosuch nodes=n2")
+    assert told == (1, "", "Error creating the reservation: Unspecified error\n")
+
+
+@RELEASES
+def test_magnetic_reservations_take_what_ends_in_time(tmp_path: Path, release: str) -> None:
+    """From 25.11 on, unless they are FLEX or the job names them; and a job may find several that do not serve it."""
+    cluster = made(tmp_path, release)
+    create = "scontrol create reservation duration=10 users=alice"
+    cluster.text(f"{create} reservationname=mg starttime=now+60 nodes=n[1-2] flags=magnetic")
+    cluster.text(f"{create} reservationname=mf starttime=now+60 nodes=n[3-4] flags=magnetic,flex")
+    cluster.text(f"{create} reservationname=mn starttime=now nodes=n[5-6] flags=magnetic")
+    for options in ("-w n1 -t 5", "-w n1 -t 30", "-w n3 -t 30", "-w n5 -t 30", "-w n5 -t 30 --reservation=mn"):
+        cluster.run(f"sbatch {options} --wrap 'sleep 100'", "alice")
+    cluster.now += 75
+    late = ["PD (null) ReqNodeNotAvail, May be reserved for other job"] if release == "26.05" else []
+    assert queue(cluster, "%t %v %r") == [
+        "R mg None", *(late or ["R mg None"]), "R mf None", *(late or ["R mn None"]), "R mn None",
+    ]  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.records.messages import CreateReservation, DeleteReservation, Fact, UpdateReservation
 from slurmsim.core.records.reservation import Reservation
+from slurmsim.core.reservations.update import KEEPS_USERS
 from slurmsim.hostlist import expand
 from slurmsim.model.reservation import ReservationSpec, canonical_flag
 from slurmsim.protocol import Refusal
@@ -54,19 +55,31 @@ class _Reservations:
         if len(network.refused_reservations) > already:
             text = network.refused_reservations[already][1]
             del network.refused_reservations[already:]
-            raise Refusal(text)
+            raise Refusal(self._with_shown_id(text))
+
+    def _with_shown_id(self, text: str) -> str:
+        """Name a job that forbids an update as users see it; the core tells its own id."""
+        if not text.startswith(KEEPS_USERS):
+            return text
+        live = self.cluster.job_table.jobs[int(text.removeprefix(KEEPS_USERS))]
+        return f"{KEEPS_USERS}{live.array.id if live.own_id is None and live.array is not None else live.own_id}"
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
-    def _who(self, text: str | None, kind: str, before: tuple[str, ...] = ()) -> tuple[str, ...] | None:
-        """Users or accounts; with ``+`` and ``-`` before them (only one of them may be) beside what there is."""
+    def _who(
+        self, text: str | None, kind: str, before: tuple[str, ...] = (), *, new: bool = False
+    ) -> tuple[str, ...] | None:
+        """Users or accounts; with ``+`` and ``-`` before them (only one of them may be) beside what there is.
+
+        `new`: of a reservation to be made.
+        """
         if text is None:
             return None
         names = [word for word in text.split(",") if word]
         for word in names:
             bare = word.lstrip("+-")
             if kind == "users" and self.cluster.people.known(bare) is None:
-                unspecified = since(self.cluster.release, "unspecified_user_error")
+                unspecified = new and since(self.cluster.release, "unspecified_user_error")
                 raise Refusal("Unspecified error" if unspecified else "Invalid user id")
             accounts = self.cluster.controller.accounting.accounts
             if kind == "accounts" and accounts is not None and not self._account(bare):
@@ -145,7 +158,7 @@ class _Reservations:
         get = asked.get
         start = int(get("start_time") or self.cluster.now)
         flags, _ = self._flags(get("flags") or [])
-        users, accounts = self._who(self._members(asked), "users"), self._who(get("accounts"), "accounts")
+        users, accounts = self._who(self._members(asked), "users", new=True), self._who(get("accounts"), "accounts")
         self._require_associations(users or (), accounts or (), grouped=bool(get("groups")))
         spec = ReservationSpec(
             get("name") or "", start, self._end(asked, start), self._nodes(get("node_list")),
