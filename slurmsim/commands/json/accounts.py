@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from slurmsim.commands.sacctmgr.words import Session
 
-
-if TYPE_CHECKING:
     Record = dict[str, Any]
 _LEVELS = {"None": "None", "Operator": "Operator", "Administrator": "Administrator"}
 _RPC = {"24.11": 10752, "26.05": 11520}

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from slurmsim.commands.io import Io
     from slurmsim.commands.sacct.words import Asked
 
-
-if TYPE_CHECKING:
     Record = dict[str, Any]
 TRES = ("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages")
 GOVERNORS = ["Conservative", "Performance", "PowerSave", "OnDemand", "UserSpace"]

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from slurmsim.commands.io import Io
     from slurmsim.commands.sacct.words import Asked
 
-
-if TYPE_CHECKING:
     Record = dict[str, Any]
 _SIGNALS = ("", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE",
             "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP")  # fmt: skip

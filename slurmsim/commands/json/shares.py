@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from slurmsim.commands.io import Io
 
-
-if TYPE_CHECKING:
     Record = dict[str, Any]
 _UNSET_SHARE = 2.3283064376228985e-10  # what stands for the share of the root, which has none
 _ENDLESS = 1.8446744073709552e19  # 26.05 writes this for infinity, and warns

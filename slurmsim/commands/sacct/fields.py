@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
     from slurmsim.commands.text.clock_text import Dates
 
-
-if TYPE_CHECKING:
     Record = Mapping[str, Any]
-if TYPE_CHECKING:
     Maker = Callable[["Show", Record], str | None]
 _NEVER = 0xFFFFFFFE  # stands for the start of a job that never started, and for an unknown exit status
 

@@ -14,10 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-
-if TYPE_CHECKING:
     Words = Sequence[str]
-if TYPE_CHECKING:
     Row = dict[str, Any]
 _TRES = ("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages")
 _KINDS = ("users", "assoc", "qos")

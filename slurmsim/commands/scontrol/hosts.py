@@ -8,8 +8,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-
-if TYPE_CHECKING:
     Words = Sequence[str]
 _MOST = 1 << 24  # characters of a file
 

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-
-if TYPE_CHECKING:
     Row = dict[str, Any]
-if TYPE_CHECKING:
     Line = Callable[[Row, "View"], "str | None"]
 _RAN = ("RUNNING", "SUSPENDED")
 _SHARED = {"YES": "YES", "NO": "NO", "OK": "OK", "USER": "USER", "MCS": "MCS", "TOPO": "TOPO"}

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-
-if TYPE_CHECKING:
     Words = Sequence[str]
 INVALID_JOB = "Invalid job id specified"
 _NO_MESSAGE = "Unexpected message received"  # what is left of an answer that does not come (22.05)

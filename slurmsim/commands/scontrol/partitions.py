@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-
-if TYPE_CHECKING:
     Words = Sequence[str]
 
 

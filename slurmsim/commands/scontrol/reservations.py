@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from slurmsim.records import Field
 
-
-if TYPE_CHECKING:
     Words = Sequence[str]
 _BUSY = ("Requested node configuration is not available", "Requested nodes are busy")
 _NOTE = (

@@ -39,7 +39,6 @@ MOST_WORDS = 128  # of one line of a session
 
 if TYPE_CHECKING:
     Words = Sequence[str]
-if TYPE_CHECKING:
     Handler = Callable[[Session, Words], None]
 
 

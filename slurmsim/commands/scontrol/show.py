@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-
-if TYPE_CHECKING:
     Words = Sequence[str]
 _OPTIONS_MAY_FOLLOW = ("assoc_mgr", "bbstat", "dwstat", "topology")
 

@@ -12,8 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-
-if TYPE_CHECKING:
     Words = Sequence[str]
 
 # tag, how much of it must be there, kind

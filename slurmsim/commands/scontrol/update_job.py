@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-
-if TYPE_CHECKING:
     Words = Sequence[str]
 
 # -- the request -----------------------------------------------------------------------------------------------------

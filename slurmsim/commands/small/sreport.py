@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from slurmsim.commands.io import Io
 
-
-if TYPE_CHECKING:
     Share = tuple[str, str | None, Mapping[str, int]]
 _O = LongOption
 _OPTIONS = (
