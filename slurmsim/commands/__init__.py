@@ -18,10 +18,11 @@ _ROOMS = {
     "small": ("sattach", "sbcast", "sdiag", "sprio", "sreport", "sshare", "sstat", "strigger"),
 }
 MODULES = {name: f"slurmsim.commands.{room}.{name}" for room, names in _ROOMS.items() for name in names}
-"""The commands there are, and the module each is; it has `main` for a program and `run` for a test."""
+"""The commands there are, and the module each is; its `run` takes the words and a world (`io`)."""
 
 
 def main(name: str) -> int:
     """Be the command `name`; its exit code. Programs in clusters' folders call this, wherever its module is by then."""
-    code: int = __import__(MODULES[name], fromlist=["main"]).main()
-    return code
+    from slurmsim.commands.io import run_command
+
+    return run_command(name, __import__(MODULES[name], fromlist=["run"]).run)

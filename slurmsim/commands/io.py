@@ -92,12 +92,12 @@ GC_THRESHOLD = 200_000
 """Allocations between looks for dead cycles: the rows of 10,000 jobs all live until the end."""
 
 
-def run_command(name: str, run: Callable[[list[str], Io], int], argv: list[str] | None) -> int:
+def run_command(name: str, run: Callable[[list[str], Io], int]) -> int:
     """Run a command's `run` in the real world; log the call with the daemon; the exit code."""
     gc.set_threshold(GC_THRESHOLD, 10, 10)
     sys.set_int_max_str_digits(0)  # Slurm clamps numbers of any length; Linux lets no argument be longer than 128 KiB
     io = real()
-    words = sys.argv[1:] if argv is None else argv
+    words = sys.argv[1:]
     begin = time.monotonic()
     faults: list[str] = []
     recording = _recording(io)

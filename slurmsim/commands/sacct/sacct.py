@@ -6,17 +6,14 @@ in `fields`; here rows are made complete and printed.
 
 from __future__ import annotations
 
-import sys
-
 from slurmsim import sluid
-from slurmsim.commands.io import run_command
 from slurmsim.commands.sacct import completions
 from slurmsim.commands.sacct import fields as sacct_fields
 from slurmsim.commands.sacct.options import read
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.dashed_table import Head, heading, line
 from slurmsim.commands.text.database_away import database_away
-from slurmsim.commands.text.messages import Stop
+from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.release import release_of
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.release_changes import since
@@ -44,11 +41,7 @@ sacct [OPTION]
 """
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run sacct; the exit code."""
-    return run_command("sacct", run, argv)
-
-
+@stoppable
 def run(argv: list[str], io: Io) -> int:
     """One sacct call in the world `io`; the exit code."""
     try:
@@ -60,8 +53,6 @@ def run(argv: list[str], io: Io) -> int:
         if asked.dump:
             return _dump(asked, argv, io)
         return _print(asked, io)
-    except Stop as stop:
-        return stop.code
     except Unreachable as error:
         io.error(database_away("sacct", error, "error: Problem talking to the database: {}"))
         return 1
@@ -229,7 +220,3 @@ def _stored(job: dict[str, Any], asked: Asked) -> str:
     if not since(asked.release, "script_without_heading"):
         return f"{what}\n{_RULE}\nNONE\n\n"
     return (f"{what}\n{_RULE}\n" if asked.style.header else "") + "NONE\n"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -18,9 +18,10 @@ from slurmsim.commands.sacctmgr.requests import (
     plain,
     refuse,
     reply,
+    take_fact,
 )
 from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS, Settings
-from slurmsim.commands.sacctmgr.words import Session, association_condition, names_in, word_of
+from slurmsim.commands.sacctmgr.words import Session, association_condition, folded, names_in, word_of
 from slurmsim.protocol import NO_DEFAULT_QOS
 from slurmsim.release_changes import since
 
@@ -87,11 +88,7 @@ def _account_words(
             names += names_in(word.value)
         elif matches(word.name, "Clusters:1"):
             clusters += names_in(word.value)
-        elif matches(word.name, "Description:1"):
-            facts["description"] = word.value.strip("\"'").lower()
-        elif matches(word.name, "Organization:1"):
-            facts["organization"] = word.value.strip("\"'").lower()
-        elif not settings.take(session, word):
+        elif not take_fact(word, facts) and not settings.take(session, word):
             session.wrong(f" Unknown option: {word.text}\n Use keyword 'where' to modify condition")
     return names, clusters
 
@@ -172,7 +169,7 @@ class _UserWords:
             if self.default:
                 session.wrong(f" Already listed DefaultAccount {self.default}")
                 return
-            self.default = word.value.strip("\"'").lower()
+            self.default = folded(word)
             self.cond.setdefault("accounts", []).append(self.default)
         elif matches(word.name, "DefaultWCKey:8 WCKeys:1"):
             session.wrong("sacctmgr: error: slurmsim keeps no WCKeys")
@@ -335,7 +332,7 @@ def _add_qos(session: Session, words: list[str]) -> None:
         if not word.equals or matches(word.name, "Names:1"):
             names += names_in(word.value)
         elif matches(word.name, "Description:1"):
-            description = word.value.strip("\"'").lower()
+            description = folded(word)
         elif not settings.take(session, word):
             session.wrong(f" Unknown option: {word.text}\n Use keyword 'where' to modify condition")
     if session.code:

@@ -18,11 +18,12 @@ from slurmsim.commands.sacctmgr.requests import (
     qos_condition,
     refuse,
     reply,
+    take_fact,
     tell_refusal,
     user_condition,
 )
 from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS, Settings
-from slurmsim.commands.sacctmgr.words import Session, Word, names_in, word_of
+from slurmsim.commands.sacctmgr.words import Session, Word, folded, names_in, word_of
 from slurmsim.protocol import NO_DEFAULT_QOS
 from slurmsim.release_changes import since
 
@@ -157,11 +158,7 @@ def _modify_account(session: Session, words: list[str]) -> None:
             session.wrong(" Can't modify the name of an account")
         elif matches(word.name, "Clusters:1"):
             session.wrong(" Can't modify the cluster of an account")
-        elif matches(word.name, "Description:1"):
-            facts["description"] = word.value.strip("\"'").lower()
-            return USER
-        elif matches(word.name, "Organization:1"):
-            facts["organization"] = word.value.strip("\"'").lower()
+        elif take_fact(word, facts):
             return USER
         elif settings.take(session, word):
             return ASSOC
@@ -200,10 +197,10 @@ def _modify_user(session: Session, words: list[str]) -> None:
             facts["admin_level"] = level_of(word.value)
             return USER
         elif matches(word.name, "DefaultAccount:8"):
-            facts["default_account"] = word.value.strip("\"'").lower()
+            facts["default_account"] = folded(word)
             return USER
         elif matches(word.name, "NewName:1"):
-            facts["new_name"] = word.value.strip("\"'").lower()
+            facts["new_name"] = folded(word)
             return USER
         elif settings.take(session, word):
             return ASSOC
@@ -268,7 +265,7 @@ def _modify_qos(session: Session, words: list[str]) -> None:
                           f" Bad format on {word.text}: End your option with an '=' sign")  # fmt: skip
             return 0
         if matches(word.name, "Description:1"):
-            facts["description"] = word.value.strip("\"'").lower()
+            facts["description"] = folded(word)
             return USER
         if settings.take(session, word):
             return ASSOC

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slurmsim.commands.sacctmgr.fields import matches
-from slurmsim.commands.sacctmgr.words import Session, Word, association_condition, names_in, word_of
+from slurmsim.commands.sacctmgr.words import Session, Word, association_condition, folded, names_in, word_of
 from slurmsim.commands.text.database_away import database_away
 from slurmsim.commands.text.messages import Stop
 from slurmsim.numerals import is_number
@@ -79,6 +79,14 @@ def refuse(session: Session, words: list[str]) -> None:
     session.wrong("sacctmgr: error: slurmsim has no federations, resources and jobs to change here")
 
 
+def take_fact(word: Word, facts: dict[str, str]) -> bool:
+    """Put the description or organization of an account into `facts`; return False for any other word."""
+    name = next((one for one in ("Description", "Organization") if matches(word.name, f"{one}:1")), None)
+    if name is not None:
+        facts[name.lower()] = folded(word)
+    return name is not None
+
+
 def plain(words: list[str]) -> list[Word]:
     """Return the words without ``where`` and ``set``."""
     return [word for word in map(word_of, words) if word.equals or not matches(word.text, "Where:5 Set:3")]
@@ -98,54 +106,45 @@ def cluster_name(session: Session, asked: list[str]) -> str | None:
 # -- conditions -----------------------------------------------------------------------------------------------------
 
 
+_PASSED_OVER = "WithAssoc:5 WithCoordinators:5 WithDeleted:5 WOPLimits:4"
+_ACCOUNT = {
+    "Names:1 Accounts:1 Acct:4": "accounts", "Descriptions:1": "descriptions", "Organizations:1": "organizations",
+}  # fmt: skip
+_USER = {
+    "Names:1 Users:1": "users", "AdminLevel:2": "admin_level", "Clusters:1": "clusters",
+    "DefaultAccount:8": "default_accounts",
+}  # fmt: skip
+_QOS = {"Names:1 QOSLevel:1": "names", "Ids:1": "ids"}
+"""How conditions of each entity may be called, and their keys; the first is that of a bare word."""
+
+
 def account_condition(session: Session, cond: dict[str, Any], word: Word) -> int:
-    if not word.equals and matches(word.text, "WithAssoc:5 WithCoordinators:5 WithDeleted:5 WOPLimits:4"):
-        return 0
-    if not word.equals or matches(word.name, "Names:1 Accounts:1 Acct:4"):
-        cond.setdefault("accounts", []).extend(names_in(word.value))
-        return USER
-    if matches(word.name, "Descriptions:1"):
-        cond.setdefault("descriptions", []).extend(names_in(word.value))
-        return USER
-    if matches(word.name, "Organizations:1"):
-        cond.setdefault("organizations", []).extend(names_in(word.value))
-        return USER
-    return _other_condition(session, cond, word)
+    return _condition(session, cond, word, _ACCOUNT)
 
 
 def user_condition(session: Session, cond: dict[str, Any], word: Word) -> int:
-    if not word.equals and matches(word.text, "WithAssoc:5 WithCoordinators:5 WithDeleted:5 WOPLimits:4"):
-        return 0
-    if not word.equals or matches(word.name, "Names:1 Users:1"):
-        cond.setdefault("users", []).extend(names_in(word.value))
-        return USER
-    if matches(word.name, "AdminLevel:2"):
-        cond["admin_level"] = level_of(word.value)
-        return USER
-    if matches(word.name, "Clusters:1"):
-        cond.setdefault("clusters", []).extend(names_in(word.value))
-        return USER
-    if matches(word.name, "DefaultAccount:8"):
-        cond.setdefault("default_accounts", []).extend(names_in(word.value))
-        return USER
-    return _other_condition(session, cond, word)
-
-
-def _other_condition(session: Session, cond: dict[str, Any], word: Word) -> int:
-    if association_condition(session, cond, word):
-        return ASSOC
-    session.wrong(f" Unknown condition: {word.text}\n Use keyword 'set' to modify value")
-    return 0
+    return _condition(session, cond, word, _USER)
 
 
 def qos_condition(session: Session, cond: dict[str, Any], word: Word) -> int:
-    if not word.equals and matches(word.text, "WithDeleted:5"):
+    return _condition(session, cond, word, _QOS)
+
+
+def _condition(session: Session, cond: dict[str, Any], word: Word, own: Mapping[str, str]) -> int:
+    """Put a condition into `cond`; return its kind, 0 for a word that is none."""
+    if not word.equals and matches(word.text, _PASSED_OVER if own is not _QOS else "WithDeleted:5"):
         return 0
-    if not word.equals or matches(word.name, "Names:1 QOSLevel:1"):
-        cond.setdefault("names", []).extend(names_in(word.value))
-        return USER
-    if matches(word.name, "Ids:1"):
-        cond.setdefault("ids", []).extend(int(text) for text in names_in(word.value) if is_number(text))
-        return USER
-    session.wrong(f" Unknown condition: {word.text}\n Use keyword 'set' to modify value")
-    return 0
+    named = next((name for name in own if not word.equals or matches(word.name, name)), None)
+    key = own.get(named or "")
+    if key == "admin_level":
+        cond[key] = level_of(word.value)
+    elif key == "ids":
+        cond.setdefault(key, []).extend(int(text) for text in names_in(word.value) if is_number(text))
+    elif key is not None:
+        cond.setdefault(key, []).extend(names_in(word.value))
+    elif own is not _QOS and association_condition(session, cond, word):
+        return ASSOC
+    else:
+        session.wrong(f" Unknown condition: {word.text}\n Use keyword 'set' to modify value")
+        return 0
+    return USER

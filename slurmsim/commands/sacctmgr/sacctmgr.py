@@ -6,16 +6,13 @@ Mirrors sacctmgr 22.05 (later rows from 24.11 and 26.05). `show` prints, `add`, 
 
 from __future__ import annotations
 
-import sys
-
 from slurmsim import releases
-from slurmsim.commands.io import run_command
 from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.sacctmgr.words import Session
 from slurmsim.commands.text.dashed_table import ENDING, NO_ENDING, Style
 from slurmsim.commands.text.database_away import database_away
-from slurmsim.commands.text.messages import Stop
-from slurmsim.commands.text.option_reader import NO, OPTIONAL, LongOption, OptionError, Parser
+from slurmsim.commands.text.messages import Stop, stoppable
+from slurmsim.commands.text.option_reader import NO, OPTIONAL, LongOption, Parser
 from slurmsim.commands.text.release import release_of
 from slurmsim.protocol import Unreachable
 from slurmsim.release_changes import since
@@ -51,23 +48,16 @@ sacctmgr [<OPTION>] [<COMMAND>]
 _NOT_HERE = ("archive", "rollup", "shutdown", "clear")
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run sacctmgr; the exit code."""
-    return run_command("sacctmgr", run, argv)
-
-
+@stoppable
 def run(argv: list[str], io: Io) -> int:
     """One sacctmgr call in the world `io`; the exit code."""
     session = Session(io, release_of(io), argv=list(argv))
-    try:
-        words = _options(session, argv)
-        _check_database(session)
-        if words:
-            process(session, words)
-        else:
-            _interactive(session)
-    except Stop as stop:
-        return stop.code
+    words = _options(session, argv)
+    _check_database(session)
+    if words:
+        process(session, words)
+    else:
+        _interactive(session)
     return session.code
 
 
@@ -78,26 +68,18 @@ def _options(session: Session, argv: list[str]) -> list[str]:
         options += [_O("json", OPTIONAL, "json"), _O("yaml", OPTIONAL, "yaml")]
     parser = Parser(options, permute=True)
     parsable, header = 0, True
-    try:
-        for key, value in parser.parse(argv):
-            if key == "h":
-                io.out(_HELP)
-                raise Stop(0)
-            if key == "V":
-                io.out(releases.version_line(session.release) + "\n")
-                raise Stop(0)
-            session.immediate |= key == "i"
-            session.with_assoc |= key == "s"
-            session.readonly |= key == "r"
-            header &= key != "n"
-            session.quiet |= key == "Q"
-            parsable = {"p": ENDING, "P": NO_ENDING}.get(key, parsable)
-            if key in ("json", "yaml"):
-                session.dump, session.parser = key, value
-    except OptionError as error:
-        io.error(f"sacctmgr: {error}")
-        io.error('Try "sacctmgr --help" for more information')
-        raise Stop(1) from None
+    for key, value in parser.parse_for("sacctmgr", argv, io):
+        if key in ("h", "V"):
+            io.out(_HELP if key == "h" else releases.version_line(session.release) + "\n")
+            raise Stop(0)
+        session.immediate |= key == "i"
+        session.with_assoc |= key == "s"
+        session.readonly |= key == "r"
+        header &= key != "n"
+        session.quiet |= key == "Q"
+        parsable = {"p": ENDING, "P": NO_ENDING}.get(key, parsable)
+        if key in ("json", "yaml"):
+            session.dump, session.parser = key, value
     session.style = Style(parsable, "|", header)
     return parser.rest
 
@@ -212,7 +194,3 @@ def _change(session: Session, verb: str, words: list[str]) -> None:
 def _no_more(session: Session, words: list[str], text: str = "too many arguments for keyword:{}") -> None:
     if len(words) > 1:
         session.wrong(text.format(words[0]))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -35,6 +35,11 @@ class Word(NamedTuple):
     equals: bool
 
 
+def folded(word: Word) -> str:
+    """Return the value of a word without its quotes, in lower case."""
+    return word.value.strip("\"'").lower()
+
+
 def word_of(text: str) -> Word:
     """One word taken apart."""
     match = _OPTION.fullmatch(text)
@@ -117,31 +122,28 @@ class Session:
         return answer[:1] in ("y", "Y")
 
 
+_CONDITIONS = (
+    ("Accounts:2 Acct:4", "accounts"), ("Ids:1 Associations:2", "ids"), ("Clusters:1", "clusters"),
+    ("DefaultQOS:8", "default_qos"), ("Partitions:3", "partitions"), ("Parents:4", "parents"), ("QosLevel:1", "qos"),
+    ("Users:1", "users"),
+)  # fmt: skip
+
+
 def association_condition(session: Session, cond: dict[str, Any], word: Word) -> bool:
     """Conditions that choose associations (sacctmgr_set_assoc_cond)."""
-    if matches(word.name, "Accounts:2 Acct:4"):
-        cond.setdefault("accounts", []).extend(names_in(word.value))
-    elif matches(word.name, "Ids:1 Associations:2"):
-        for text in names_in(word.value):
-            number, rest = leading_number(text)  # what follows it counts for nothing: 1-5 is 1
-            if rest == text:
-                session.wrong(f"sacctmgr: error: Invalid value for AssocId ({text})")
-            else:
-                cond.setdefault("ids", []).append(number)
-    elif matches(word.name, "Clusters:1"):
-        cond.setdefault("clusters", []).extend(names_in(word.value))
-    elif matches(word.name, "DefaultQOS:8"):
-        cond.setdefault("default_qos", []).extend(known_qos(session, word.value))
-    elif matches(word.name, "Partitions:3"):
-        cond.setdefault("partitions", []).extend(names_in(word.value))
-    elif matches(word.name, "Parents:4"):
-        cond.setdefault("parents", []).extend(names_in(word.value))
-    elif matches(word.name, "QosLevel:1"):
-        cond.setdefault("qos", []).extend(known_qos(session, word.value))
-    elif matches(word.name, "Users:1"):
-        cond.setdefault("users", []).extend(names_in(word.value))
-    else:
+    key = next((key for names, key in _CONDITIONS if matches(word.name, names)), None)
+    if key is None:
         return False
+    if key != "ids":
+        found = known_qos(session, word.value) if key in ("default_qos", "qos") else names_in(word.value)
+        cond.setdefault(key, []).extend(found)
+        return True
+    for text in names_in(word.value):
+        number, rest = leading_number(text)  # what follows it counts for nothing: 1-5 is 1
+        if rest == text:
+            session.wrong(f"sacctmgr: error: Invalid value for AssocId ({text})")
+        else:
+            cond.setdefault("ids", []).append(number)
     return True
 
 

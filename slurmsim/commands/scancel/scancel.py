@@ -8,10 +8,11 @@ and an id that means none of them is an error.
 from __future__ import annotations
 
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
+from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.text import array_text
 from slurmsim.commands.text.cluster_facts import named_cluster
-from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.commands.text.messages import Stop, stoppable
+from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, Parser
 from slurmsim.commands.text.plugin_lines import plugin_lines
 from slurmsim.commands.text.release import release_of
 from slurmsim.commands.text.typed_hosts import typed_hosts
@@ -98,26 +99,12 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 
-class _Done(Exception):
-    """Nothing is left to do; the exit code."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Run as a program; the exit code."""
-    return run_command(_NAME, run, argv)
-
-
-def run(argv: Sequence[str], io: Io) -> int:
+@stoppable
+def run(argv: list[str], io: Io) -> int:
     """Cancel what the words say; the exit code."""
     try:
         asked = _read(argv, io)
         return _send_ids(asked, asked.ids, io) if asked.plain else _send_chosen(asked, io)
-    except _Done as done:
-        return done.code
     except Unreachable as error:
         io.error(f"slurm_load_jobs error: {text_of(error)}")  # what real scancel asks for first
         return 1
@@ -126,21 +113,17 @@ def run(argv: Sequence[str], io: Io) -> int:
 def _read(argv: Sequence[str], io: Io) -> Asked:
     asked = Asked()
     parser = Parser(_OPTIONS, permute=True)
-    try:
-        for key, value in parser.parse(argv):
-            _apply(asked, key, value or "", io)
-    except OptionError as error:
-        io.error(f'scancel: {error}\nTry "scancel --help" for more information')
-        raise _Done(1) from None
+    for key, value in parser.parse_for("scancel", argv, io):
+        _apply(asked, key, value or "", io)
     asked.ids = [word for words in parser.rest for word in _split(words)]
     for word in asked.ids:
         match = _ID.fullmatch(word)
         if match is None or not int(match[1]) or not _may_be_tasks(match[2] or "", io):
             io.error(f"scancel: error: Invalid job id {word}")
-            raise _Done(1)
+            raise Stop(1)
     if not asked.ids and not asked.filters:
         io.error("scancel: error: No job identification provided")
-        raise _Done(1)
+        raise Stop(1)
     return asked
 
 
@@ -171,7 +154,7 @@ def _apply(asked: Asked, key: str, value: str, io: Io) -> None:
             known = io.client.call("users", names=[value])["uids"][0]
             if known is None:
                 io.error(f"scancel: error: Invalid user name: {value}")
-                raise _Done(1)
+                raise Stop(1)
             asked.filters[key] = value
         case "me":
             asked.filters["u"] = str(io.client.call("hello")["user"])
@@ -185,20 +168,20 @@ def _apply(asked: Asked, key: str, value: str, io: Io) -> None:
             asked.verbose += 1
         case "V":
             io.out(releases.version_line(release_of(io)) + "\n")
-            raise _Done(0)
+            raise Stop(0)
         case "usage" | "help":
             io.out(_USAGE.format(ctld=releases.row(_CTLD, release_of(io))))
-            raise _Done(0)
+            raise Stop(0)
         case "M":
             if named_cluster(io, _NAME, value) is None:
-                raise _Done(1)
+                raise Stop(1)
         case "c":
             asked.cron = True
         case "ctld":
             asked.ctld = True
         case "sibling":
             io.error("scancel: error: --sibling is not modelled")
-            raise _Done(1)
+            raise Stop(1)
 
 
 def _signal(text: str, io: Io) -> int:
@@ -207,7 +190,7 @@ def _signal(text: str, io: Io) -> int:
         return int(text)
     if name not in _SIGNALS:
         io.error(f"Unknown job signal: {text}")
-        raise _Done(1)
+        raise Stop(1)
     return _SIGNALS[name]
 
 
@@ -216,7 +199,7 @@ def _state(text: str, io: Io) -> str:
         if text.upper() in (state, COMPACT[state]):
             return state
     io.error(f"Invalid job state specified: {text}\nValid job states are PENDING, RUNNING, and SUSPENDED")
-    raise _Done(1)
+    raise Stop(1)
 
 
 def _send_ids(asked: Asked, ids: Sequence[str], io: Io) -> int:

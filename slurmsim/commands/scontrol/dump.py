@@ -8,7 +8,7 @@ from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.json import documents
 from slurmsim.commands.json.command import Dump
 from slurmsim.commands.json.versions import number
-from slurmsim.commands.scontrol.session import Quit, Session
+from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.messages import Stop
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
@@ -28,12 +28,11 @@ ANYWAY = frozenset({"assoc_mgr", "cache", "topology", "hostnames", "hostlist", "
 
 
 def show(session: Session, entity: str, value: str | None, words: Sequence[str]) -> None:
-    """``show ENTITY [VALUE]`` as a document. Raises Quit for an entity that is not modelled in this form."""
+    """``show ENTITY [VALUE]`` as a document. Raises Stop for an entity that is not modelled in this form."""
     make = _ENTITIES.get(entity)
     if make is None:
-        session.code = 1
-        session.error(f"show {entity} with --{session.dump} is not modelled")
-        raise Quit(1)
+        session.refuse(f"show {entity} with --{session.dump} is not modelled")
+        raise Stop(1)
     _write(session, words, lambda dump: make(session, value, dump.version))
 
 
@@ -56,8 +55,6 @@ def _write(session: Session, words: Sequence[str], make: Callable[[Dump], Shown]
         if not whole:
             dump.argv = list(words)
         dump.write(*make(dump))
-    except Stop as stop:
-        raise Quit(stop.code) from None
     except FAILED_CALLS as error:
         session.code = 1
         session.io.error(f"scontrol: error: {text_of(error)}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     Words = Sequence[str]
+_DENIED = "slurm_fetch_token: error with request: Access/permission denied"
 _LEVELS = ("quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "debug3", "debug4", "debug5")
 _DEBUG_FLAGS = frozenset({
     "accrue", "agent", "audittls", "backfill", "backfillmap", "burstbuffer", "cgroup", "conmgr", "cpu_bind",
@@ -147,8 +148,7 @@ def write(session: Session, words: Words) -> None:
         if len(words) > 3:
             session.fail(f"too many arguments for keyword:{words[0]}")
         else:
-            session.code = 1
-            session.error("write config is not modelled")
+            session.refuse("write config is not modelled")
     else:
         session.fail(f"invalid write argument:{words[1]}")
 
@@ -194,13 +194,8 @@ def hash_file(session: Session, words: Words) -> None:
 
 
 def _hash(session: Session, words: Words, what: str | None) -> None:
-    if len(words) > 3:
-        session.fail(f"too many arguments for keyword:{words[0]}")
-    elif len(words) < 2:
-        session.fail(f"missing argument for keyword:{words[0]}")
-    elif len(words) < 3 or words[2] != "3":  # 3: SHA3-256
-        session.code = 1
-        session.error(f"{words[0]}: only type 3 (sha3) is modelled")
+    if len(words) < 3 or words[2] != "3":  # 3: SHA3-256
+        session.refuse(f"{words[0]}: only type 3 (sha3) is modelled")
     else:
         digest = hashlib.sha3_256(os.fsencode(words[1]))
         if what is not None:
@@ -236,9 +231,6 @@ def _busy(session: Session) -> bool:
 
 def list_pids(session: Session, words: Words) -> None:
     """``listpids [JOB[.STEP]] [NODE]``: processes of steps."""
-    if len(words) > 3:
-        session.fail(f"too many arguments for keyword:{words[0]}")
-        return
     text = words[1] if len(words) > 1 else "*"
     job, wanted = None, None
     if not text.startswith("*"):
@@ -272,9 +264,6 @@ def list_pids(session: Session, words: Words) -> None:
 
 def list_jobs(session: Session, words: Words) -> None:
     """``listjobs [NODE]``: jobs with steps."""
-    if len(words) > 2:
-        session.fail(f"too many arguments for keyword:{words[0]}")
-        return
     jobs = sorted({int(row["job_id"]) for row in _steps(session, None)})
     if not jobs:
         session.fail("No slurmstepd's found on this node")
@@ -284,9 +273,6 @@ def list_jobs(session: Session, words: Words) -> None:
 
 def list_steps(session: Session, words: Words) -> None:
     """``liststeps [NODE]``: steps."""
-    if len(words) > 2:
-        session.fail(f"too many arguments for keyword:{words[0]}")
-        return
     rows = _steps(session, None)
     if not rows:
         session.fail("No slurmstepd's found on this node")
@@ -297,12 +283,7 @@ def list_steps(session: Session, words: Words) -> None:
 
 def pid_info(session: Session, words: Words) -> None:
     """``pidinfo PID``."""
-    if len(words) > 2:
-        session.fail(f"too many arguments for keyword:{words[0]}")
-    elif len(words) < 2:
-        session.fail(f"missing argument for keyword:{words[0]}")
-    else:
-        session.warn("Failed to locate job for requested pid")
+    session.warn("Failed to locate job for requested pid")
 
 
 def get_entries(session: Session, words: Words) -> None:
@@ -357,8 +338,7 @@ def token(session: Session, words: Words) -> None:
     try:
         me = str(session.io.client.call("hello")["user"] or "")
     except Unreachable as away:
-        session.code = 1
-        session.error(f"slurm_fetch_token: error receiving response: {away.text}")
+        session.refuse(f"slurm_fetch_token: error receiving response: {away.text}")
         if not since(session.release, "token_disabled"):
             session.io.error("Error fetching token")
         return
@@ -371,20 +351,17 @@ def token(session: Session, words: Words) -> None:
             session.error("slurm_fetch_token: error with request: Required plugin type not loaded or initialized")
         return
     if user and user != me and not session.privileged:
-        session.code = 1
-        session.error("slurm_fetch_token: error with request: Access/permission denied")
+        session.refuse(_DENIED)
         return
     from slurmsim.jwt_key import UnusableKey, key_of, sign
 
     try:
         secret = key_of(folder)
     except OSError:
-        session.code = 1
-        session.error("slurm_fetch_token: error with request: Access/permission denied")
+        session.refuse(_DENIED)
         return
     except UnusableKey as unusable:
-        session.code = 1
-        session.error(str(unusable))
+        session.refuse(str(unusable))
         return
     began = int(session.io.now())
     session.io.out(f"SLURM_JWT={sign({'exp': began + lifespan, 'iat': began, 'sun': user or me}, secret)}\n")

@@ -153,11 +153,7 @@ def create_node(session: Session, words: Words) -> None:
 
 def cancel_reboot(session: Session, words: Words) -> None:
     """``cancel_reboot NODES``."""
-    if len(words) > 2:
-        session.fail(f"too many arguments for keyword:{words[0]}")
-    elif len(words) < 2:
-        session.fail(f"missing argument for keyword:{words[0]}")
-    elif error := _call(session, "update_node", {"names": words[1], "state": "CANCEL_REBOOT"}):
+    if error := _call(session, "update_node", {"names": words[1], "state": "CANCEL_REBOOT"}):
         session.complain("slurm_update error", error, loud=True)
 
 

@@ -60,8 +60,7 @@ def _node_count(session: Session, value: str, name: str, word: str) -> int | Non
         return None
     number, rest = leading_number(value)
     if rest or not value or number < 0:
-        session.code = 1
-        session.error(
+        session.refuse(
             f'"{value}" is not a valid node count' if name != "MaxNodes" else f'"{value}" is not a valid {name}'
         )
         return 1
@@ -92,12 +91,8 @@ def _share(session: Session, value: str, name: str, word: str) -> tuple[str, int
 
 def _mode(session: Session, value: str, name: str, word: str) -> str:
     words = [part for part in value.upper().split(",") if part]
-    if not words or any(
-        part not in ("OFF", "CANCEL", "GANG", "REQUEUE", "SUSPEND", "WITHIN", "PRIORITY") for part in words
-    ):
-        session.error(f"Invalid input: {word}")
-        session.code = 1
-        raise _Wrong
+    if not words or not _MODES.issuperset(words):
+        raise _bad(session, f"Invalid input: {word}")
     return ",".join(words)
 
 
@@ -139,12 +134,10 @@ def update_partition(session: Session, words: Words) -> str:
     except _Wrong:
         return NO_ERROR
     if "name" not in request:
-        session.code = 1
-        session.error("PartitionName must be given.")
+        session.refuse("PartitionName must be given.")
         return ""
     if len(request) <= 1:
-        session.code = 1
-        session.error("No changes specified")
+        session.refuse("No changes specified")
         return ""
     try:
         session.io.client.call("update_partition", partition=request)
@@ -160,11 +153,9 @@ def create_partition(session: Session, words: Words) -> None:
     except _Wrong:
         return
     if "name" not in request:
-        session.code = 1
-        session.error("PartitionName must be given.")
+        session.refuse("PartitionName must be given.")
     elif request["name"].lower() == "default":
-        session.code = 1
-        session.error('PartitionName cannot be "DEFAULT".')
+        session.refuse('PartitionName cannot be "DEFAULT".')
     else:
         try:
             session.io.client.call("create_partition", partition=request)

@@ -46,8 +46,7 @@ class _Wrong(Exception):
 
 
 def _bad(session: Session, text: str) -> _Wrong:
-    session.code = 1
-    session.error(text)
+    session.refuse(text)
     return _Wrong()
 
 
@@ -93,8 +92,7 @@ def update_reservation(session: Session, words: Words) -> str:
     except _Wrong:
         return NO_ERROR
     if "name" not in request:
-        session.code = 1
-        session.error(f"Reservation must be given.  {tail}")
+        session.refuse(f"Reservation must be given.  {tail}")
         return ""
     try:
         session.io.client.call("update_reservation", reservation=request)

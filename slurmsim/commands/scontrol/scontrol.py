@@ -6,10 +6,13 @@ What the requests do is in the modules beside this one: `show`, `jobs`, `update`
 
 from __future__ import annotations
 
+from functools import partial
+
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
-from slurmsim.commands.scontrol.session import Quit, Session
-from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.commands.io import FAILED_CALLS, text_of
+from slurmsim.commands.scontrol.session import Session
+from slurmsim.commands.text.messages import Stop, stoppable
+from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser
 from slurmsim.commands.text.release import release_of
 from slurmsim.numerals import is_number
 from slurmsim.releases import has
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from slurmsim.commands.io import Io
 
 
-_NAME = "scontrol"
 _OPTIONS: tuple[tuple[str, str, str, str, str], ...] = (
     ("all", NO, "a", "", ""),
     ("autocomplete", REQUIRED, "autocomplete", "24.11", ""), ("cluster", REQUIRED, "M", "", ""),
@@ -42,24 +44,16 @@ if TYPE_CHECKING:
     Handler = Callable[[Session, Words], None]
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run as a program; the exit code."""
-    return run_command(_NAME, run, argv)
-
-
-def run(argv: Sequence[str], io: Io) -> int:
+@stoppable
+def run(argv: list[str], io: Io) -> int:
     """Carry out the words, or a session; the exit code."""
     session = Session(io, release_of(io), usage)
     session.argv = ["scontrol", *argv]
-    words = list(argv)
-    try:
-        rest = _options(session, words)
-        if rest:
-            process(session, rest)
-        else:
-            _converse(session)
-    except Quit as done:
-        return done.code
+    rest = _options(session, list(argv))
+    if rest:
+        process(session, rest)
+    else:
+        _converse(session)
     return session.code
 
 
@@ -77,15 +71,11 @@ def _options(session: Session, words: list[str]) -> list[str]:
     rows = [LongOption(n, argument, key) for n, argument, key, since, _ in _OPTIONS if since <= release]
     parser = Parser(rows, permute=True)
     clusters = io.environ.get("SLURM_CLUSTERS")
-    try:
-        for key, value in parser.parse(words):
-            if key == "M":
-                clusters = value
-            else:
-                _apply(session, key, value or "")
-    except OptionError as error:
-        io.error(f'scontrol: {error}\nTry "scontrol --help" for more information')
-        raise Quit(1) from None
+    for key, value in parser.parse_for("scontrol", words, io):
+        if key == "M":
+            clusters = value
+        else:
+            _apply(session, key, value or "")
     if clusters is not None:
         session.use_cluster(clusters)
     return parser.rest + flags
@@ -109,21 +99,21 @@ def _apply(session: Session, key: str, value: str) -> None:
             session.all = session.details = False
         case "h":
             usage(session)
-            raise Quit(session.code)
+            raise Stop(session.code)
         case "V":
             version(session)
-            raise Quit(session.code)
+            raise Stop(session.code)
         case "u":
             uid = session.uid_of(value)
             if uid is None:
                 session.error(f'--uid="{value}" invalid')
-                raise Quit(session.code)
+                raise Stop(session.code)
             session.acting_uid = uid
         case "json" | "yaml":
             session.dump, session.parser = key, value
         case "autocomplete":
             session.error(f"--{key} is not modelled")
-            raise Quit(1)
+            raise Stop(1)
 
 
 # -- sessions --------------------------------------------------------------------------------------------------------
@@ -260,13 +250,21 @@ def _exact(action: Callable[[Session], None], form: str = "keyword:{}") -> Handl
     return handler
 
 
-def _module(module: str, function: str) -> Handler:
-    """Return the handler of a keyword that another module carries out, loaded when it is needed."""
+def _module(module: str, function: str, least: int = 1, most: int = 1 << 30) -> Handler:
+    """Return the handler of a keyword that another module carries out, loaded when it is needed.
+
+    It is asked for `least` to `most` words, the keyword included.
+    """
 
     def handler(session: Session, words: Words) -> None:
         from importlib import import_module
 
-        getattr(import_module(f"slurmsim.commands.scontrol.{module}"), function)(session, words)
+        if len(words) > most:
+            session.fail(f"too many arguments for keyword:{words[0]}")
+        elif len(words) < least:
+            session.fail(f"missing argument for keyword:{words[0]}")
+        else:
+            getattr(import_module(f"slurmsim.commands.scontrol.{module}"), function)(session, words)
 
     return handler
 
@@ -283,29 +281,14 @@ def _shutdown(session: Session, words: Words) -> None:
     if len(words) > 2:
         session.fail(f"too many arguments for keyword:{words[0]}")
         return
-    _stop(session)
+    _call(session, "shutdown")
 
 
-def _stop(session: Session) -> None:
+def _call(session: Session, what: str) -> None:
     try:
-        session.io.client.call("shutdown")
+        session.io.client.call(what)
     except FAILED_CALLS as error:
-        session.complain("slurm_shutdown error", text_of(error))
-
-
-def _abort(session: Session, words: Words) -> None:
-    if len(words) > 2:
-        session.fail(f"too many arguments for keyword:{words[0]}")
-    _stop(session)
-
-
-def _reconfigure(session: Session, words: Words) -> None:
-    if len(words) > 2:
-        session.fail(f"too many arguments for keyword:{words[0]}")
-    try:
-        session.io.client.call("reconfigure")
-    except FAILED_CALLS as error:
-        session.complain("slurm_reconfigure error", text_of(error))
+        session.complain(f"slurm_{what} error", text_of(error))
 
 
 def _takeover(session: Session, words: Words) -> None:
@@ -319,10 +302,10 @@ def _takeover(session: Session, words: Words) -> None:
 
 
 KEYWORDS: tuple[tuple[str, int, str, str, Handler], ...] = (
-    ("abort", 5, "", "24.11", _abort),
+    ("abort", 5, "", "24.11", _plain(partial(_call, what="shutdown"), 2)),
     ("all", 2, "", "", _plain(_set(all=True), 1 << 30)),
-    ("cancel_reboot", 3, "", "", _module("nodes", "cancel_reboot")),
-    ("completing", 2, "", "", _module("show", "completing")),
+    ("cancel_reboot", 3, "", "", _module("nodes", "cancel_reboot", 2, 2)),
+    ("completing", 2, "", "", _module("show", "completing", most=1)),
     ("cluster", 2, "", "", _cluster),
     ("create", 2, "", "", _module("update", "create")),
     ("details", 1, "", "", _exact(_set(details=True))),
@@ -331,19 +314,19 @@ KEYWORDS: tuple[tuple[str, int, str, str, Handler], ...] = (
     ("exit", 2, "", "", _plain(_set(leave=True))),
     ("getaddrs", 8, "24.11", "", _module("local", "addresses")),
     ("gethost", 7, "", "", _module("local", "get_host")),
-    ("hash_file", 15, "", "", _module("local", "hash_file")),
-    ("hash", 9, "", "", _module("local", "hash_text")),
+    ("hash_file", 15, "", "", _module("local", "hash_file", 2, 3)),
+    ("hash", 9, "", "", _module("local", "hash_text", 2, 3)),
     ("help", 2, "", "", _plain(usage)),
     ("hide", 2, "", "", _plain(_set(all=False, details=False), 1 << 30)),
     ("oneliner", 1, "", "", _plain(_set(one_line=True))),
-    ("pidinfo", 3, "", "", _module("local", "pid_info")),
-    ("ping", 3, "", "", _module("show", "ping")),
+    ("pidinfo", 3, "", "", _module("local", "pid_info", 2, 2)),
+    ("ping", 3, "", "", _module("show", "ping", most=1)),
     ("power", 2, "24.11", "", _module("nodes", "power")),
     ("\\q", -2, "", "", _plain(_set(quiet=1))),
     ("quiet", 4, "", "", _plain(_set(quiet=1))),
     ("quit", 4, "", "", _plain(_set(leave=True))),
     ("reboot_nodes", 3, "", "", _module("nodes", "reboot")),
-    ("reconfigure", 3, "", "", _reconfigure),
+    ("reconfigure", 3, "", "", _plain(partial(_call, what="reconfigure"), 2)),
     ("requeue", 3, "", "", _module("jobs", "requeue")),
     ("requeuehold", 11, "", "", _module("jobs", "requeue_hold")),
     ("hold", -4, "", "", _module("jobs", "hold")),
@@ -368,9 +351,9 @@ KEYWORDS: tuple[tuple[str, int, str, str, Handler], ...] = (
     ("delete", 1, "", "", _module("update", "delete")),
     ("verbose", 4, "", "", _plain(_set(quiet=-1), form="{} keyword")),
     ("version", 4, "", "", _plain(version, form="{} keyword")),
-    ("listpids", 1, "", "", _module("local", "list_pids")),
-    ("listjobs", 1, "24.11", "", _module("local", "list_jobs")),
-    ("liststeps", 1, "24.11", "", _module("local", "list_steps")),
+    ("listpids", 1, "", "", _module("local", "list_pids", most=3)),
+    ("listjobs", 1, "24.11", "", _module("local", "list_jobs", most=2)),
+    ("liststeps", 1, "24.11", "", _module("local", "list_steps", most=2)),
     ("getent", 6, "", "", _module("local", "get_entries")),
     ("notify", 1, "", "", _module("jobs", "notify")),
     ("callerid", 3, "", "", _module("local", "caller_id")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slurmsim.commands.io import FAILED_CALLS
-from slurmsim.protocol import Refusal
+from slurmsim.commands.text.messages import Stop
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -15,14 +15,6 @@ if TYPE_CHECKING:
 
 NO_ERROR = "No error"
 """What errno says where nothing failed: of a word that cannot be read, or of the last of several ids."""
-
-
-class Quit(Exception):
-    """Nothing is left to do; the exit code."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
 
 
 class Session:
@@ -71,6 +63,11 @@ class Session:
     def error(self, text: str) -> None:
         """Print a line as Slurm's log has it; the exit code stays."""
         self.io.error(f"scontrol: error: {text}")
+
+    def refuse(self, text: str) -> None:
+        """Print a line as Slurm's log has it; the exit code is 1."""
+        self.code = 1
+        self.error(text)
 
     def complain(self, what: str, text: str, *, loud: bool = False) -> None:
         """Print ``what: text`` as perror does; where -Q matters without the blank, or the text if nothing failed."""
@@ -126,7 +123,7 @@ class Session:
             return
         if since(self.release, "unknown_cluster_is_fatal"):
             self.io.error(f"scontrol: fatal: {NO_CLUSTER}")
-        raise Quit(1)
+        raise Stop(1)
 
     def load(self, what: str, fields: list[str], **arguments: Any) -> list[dict[str, Any]]:
         """Return records as rows. Raises Refusal or Unreachable."""
@@ -135,6 +132,3 @@ class Session:
         if answer.get("now") is not None:
             self.hello["now"] = answer["now"]
         return [{name: columns[name][k] for name in fields} for k in range(answer["n"])]
-
-
-__all__ = ["Quit", "Refusal", "Session"]

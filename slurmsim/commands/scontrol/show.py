@@ -152,9 +152,6 @@ def _steps(session: Session, value: str | None, words: Words) -> None:
 
 def completing(session: Session, words: Words) -> None:
     """Show ``completing``: jobs with processes that are not gone yet, and where."""
-    if len(words) > 1:
-        session.fail(f"too many arguments for keyword:{words[0]}")
-        return
     try:
         rows = session.load("jobs", ["job_id", "state_flags", "end_time", "nodes"], show_all=session.all)
     except FAILED_CALLS as error:
@@ -259,8 +256,7 @@ def _licenses(session: Session, value: str | None, words: Words) -> None:
         return
     chosen = [row for row in sorted(rows, key=lambda row: str(row["name"])) if value in (None, row["name"])]
     if not chosen and since(session.release, "unknown_license_is_an_error"):
-        session.code = 1
-        session.error(f'query "{value}" matched zero licenses.')
+        session.refuse(f'query "{value}" matched zero licenses.')
     gap = " " if session.one_line else "\n    "
     for row in chosen:
         free = row["total"] - row["used"]
@@ -288,9 +284,7 @@ def _config(session: Session, value: str | None, words: Words) -> None:
 
 def ping(session: Session, words: Words) -> None:
     """``ping``."""
-    if len(words) > 1:
-        session.fail(f"too many arguments for keyword:{words[0]}")
-    elif session.dump:
+    if session.dump:
         from slurmsim.commands.scontrol import dump  # rarely wanted
 
         dump.ping(session, words)
@@ -365,8 +359,7 @@ def _slurmd(session: Session, value: str | None, words: Words) -> None:
 
 
 def _not_modelled(session: Session, value: str | None, words: Words) -> None:
-    session.code = 1
-    session.error(f"show {words[1]} is not modelled")
+    session.refuse(f"show {words[1]} is not modelled")
 
 
 # -- small things ----------------------------------------------------------------------------------------------------

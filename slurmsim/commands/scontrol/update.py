@@ -61,8 +61,7 @@ def update(session: Session, words: Words) -> None:
         case "front end":
             error = "Requested operation not supported on this system"
         case "suspend":
-            session.code = 1
-            session.error("SuspendExc* cannot be changed: not modelled")
+            session.refuse("SuspendExc* cannot be changed: not modelled")
         case _:
             session.code = 1
             session.io.error("No valid entity in update command")
@@ -126,8 +125,7 @@ def create(session: Session, words: Words) -> None:
             if tag_matches(tag, name, 3):
                 make(session, arguments)
                 return
-    session.code = 1
-    session.error(f"Invalid creation entity: {arguments[0]}")
+    session.refuse(f"Invalid creation entity: {arguments[0]}")
 
 
 def delete(session: Session, words: Words) -> None:
@@ -140,8 +138,7 @@ def delete(session: Session, words: Words) -> None:
     if len(arguments) == 2:
         tag, value = arguments[0], arguments[1]
     elif len(arguments) > 2 or not equals:
-        session.code = 1
-        session.error("Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> <ID>'")
+        session.refuse("Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> <ID>'")
         return
     for name, call in (("NodeName", "node"), ("PartitionName", "partition"), ("ReservationName", "reservation")):
         if tag_matches(tag, name, 3):

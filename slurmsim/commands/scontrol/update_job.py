@@ -233,8 +233,7 @@ def update_step(session: Session, words: Words) -> str:
         elif tag_matches(tag, "TimeLimit", 2):
             limit = minutes_of(value.lstrip("+-"))
             if limit is None:
-                session.code = 1
-                session.error("Invalid TimeLimit value")
+                session.refuse("Invalid TimeLimit value")
                 return ""
         else:
             session.fail(f"Update of this parameter is not supported: {word}")

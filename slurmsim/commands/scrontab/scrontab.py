@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 
-from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
+from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scrontab.options import Options
 from slurmsim.commands.scrontab.table import BadTable, entries
 from slurmsim.commands.submit.job_request import Builder
 from slurmsim.commands.submit.scripts.job_environment import batch_environment
 from slurmsim.commands.text.cluster_facts import Cluster
-from slurmsim.commands.text.messages import Messages, Stop
+from slurmsim.commands.text.messages import Messages, Stop, stoppable
 from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.values import NO_VALUE, Context
 from slurmsim.fast_imports import NamedTuple
@@ -54,18 +54,12 @@ class _Refused(NamedTuple):
     by_daemon: bool = False
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run scrontab; the exit code."""
-    return run_command(_NAME, run, argv)
-
-
+@stoppable
 def run(argv: list[str], io: Io) -> int:
     """One scrontab call in the world `io`; the exit code."""
     say = Messages(io, _NAME)
     try:
         return _Call(io, say).run(argv)
-    except Stop as stop:
-        return stop.code
     except FAILED_CALLS as error:
         say.error(text_of(error))
         return 1

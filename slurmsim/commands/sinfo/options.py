@@ -6,9 +6,9 @@ Mirrors the option parsing of sinfo (22.05, later rows from 24.11 and 26.05).
 from __future__ import annotations
 
 from slurmsim import releases
-from slurmsim.commands.text.messages import Stop
+from slurmsim.commands.text.messages import Stop, exclusive
 from slurmsim.commands.text.node_state_text import accepted, parse_filter
-from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser
 from slurmsim.commands.text.print_fields import leading_number
 from slurmsim.releases import has
 
@@ -122,17 +122,10 @@ def read(argv: Sequence[str], io: Io, release: str) -> Asked:
     options = [
         LongOption(name, argument, key) for name, argument, key, first, gone in ROWS if has(release, first, gone)
     ]
-    try:
-        for key, value in Parser(options, permute=True).parse(argv):
-            _take(asked, io, key, value or "")
-    except OptionError as error:
-        io.error(f"sinfo: {error}")
-        io.error('Try "sinfo --help" for more information')
-        raise Stop(1) from None
+    for key, value in Parser(options, permute=True).parse_for("sinfo", argv, io):
+        _take(asked, io, key, value or "")
     if asked.long and asked.format is not None:
-        io.error("sinfo: fatal: Options -o(--format) and -l(--long) are mutually exclusive. "
-                 "Please remove one and retry.")  # fmt: skip
-        raise Stop(1)
+        raise exclusive("sinfo", "-o(--format) and -l(--long)", io)
     if asked.all_given and asked.partition_given:
         _conflict(io, "-a and -p")
     if asked.format is None:

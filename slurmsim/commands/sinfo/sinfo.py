@@ -6,16 +6,15 @@ line, and in what order lines come, in `groups`.
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 
-from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
+from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.sinfo.options import read
 from slurmsim.commands.text import print_fields
 from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.cluster_facts import Cluster, named_cluster
 from slurmsim.commands.text.iterating import print_repeatedly
-from slurmsim.commands.text.messages import Stop
+from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.plugin_lines import plugin_lines
 from slurmsim.commands.text.release import release_of
 from slurmsim.release_changes import since
@@ -33,19 +32,12 @@ if TYPE_CHECKING:
 _MIN_PARTITION_WIDTH, _MIN_NODE_WIDTH = 9, 9
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run sinfo; the exit code."""
-    return run_command("sinfo", run, argv)
-
-
+@stoppable
 def run(argv: list[str], io: Io) -> int:
     """One sinfo call in the world `io`; the exit code."""
-    try:
-        asked = read(argv, io, release_of(io))
-        asked.argv = list(argv)
-        return _print(asked, io)
-    except Stop as stop:
-        return stop.code
+    asked = read(argv, io, release_of(io))
+    asked.argv = list(argv)
+    return _print(asked, io)
 
 
 def _print(asked: Asked, io: Io) -> int:
@@ -267,7 +259,3 @@ def _print_reservations(asked: Asked, io: Io) -> int:
 
 def _reservation_line(width: int, name: str, state: str, start: str, end: str, duration: str, nodes: str) -> str:
     return f"{name:<{width}}  {state:>8}  {start:>19}  {end:>19}  {duration:>11}  {nodes}\n"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

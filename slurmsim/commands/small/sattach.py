@@ -6,9 +6,10 @@ Mirrors src/sattach of Slurm 22.05.
 from __future__ import annotations
 
 from slurmsim import releases
-from slurmsim.commands.io import run_command, text_of
+from slurmsim.commands.io import text_of
 from slurmsim.commands.squeue.step_columns import SPECIAL_STEPS
-from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.commands.text.messages import stoppable
+from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, Parser
 from slurmsim.commands.text.release import release_of
 from slurmsim.fast_imports import pattern
 from slurmsim.protocol import Refusal, Unreachable
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from slurmsim.commands.io import Io
 
 
-_NAME = "sattach"
 _OPTIONS = tuple(
     LongOption(*row)
     for row in (
@@ -32,27 +32,16 @@ _USAGE = "Usage: sattach [options] <jobid.stepid>\n"
 _STEP = pattern(r"(?a)(\d+)\.(\d+|batch|extern|interactive)")
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run sattach; the exit code."""
-    return run_command(_NAME, run, argv)
-
-
+@stoppable
 def run(argv: list[str], io: Io) -> int:
     """One sattach call in the world `io`; the exit code."""
     parser = Parser(_OPTIONS)
     given: set[str] = set()
-    try:
-        for key, _ in parser.parse(argv):
-            given.add(key)
-            if key == "V":
-                io.out(releases.version_line(release_of(io)) + "\n")
-                return 0
-            if key in ("h", "u"):
-                io.out(_USAGE)
-                return 0
-    except OptionError as error:
-        io.error(f'sattach: {error}\nTry "sattach --help" for more information')
-        return 1
+    for key, _ in parser.parse_for("sattach", argv, io):
+        given.add(key)
+        if key in ("V", "h", "u"):
+            io.out(releases.version_line(release_of(io)) + "\n" if key == "V" else _USAGE)
+            return 0
     if len(parser.rest) != 1:
         io.error("sattach: error: too many parameters")
         io.out(_USAGE)

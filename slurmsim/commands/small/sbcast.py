@@ -6,8 +6,8 @@ The command line is read as src/sbcast of Slurm 22.05 reads it, so that its own 
 from __future__ import annotations
 
 from slurmsim import releases
-from slurmsim.commands.io import run_command
-from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.commands.text.messages import stoppable
+from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser
 from slurmsim.commands.text.release import release_of
 
 TYPE_CHECKING = False
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from slurmsim.commands.io import Io
 
 
-_NAME = "sbcast"
 _OPTIONS = tuple(
     LongOption(*row)
     for row in (
@@ -25,33 +24,24 @@ _OPTIONS = tuple(
         ("usage", NO, "usage"),
     )
 )  # fmt: skip
-_HELP = 'Try "sbcast --help" for more information'
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run sbcast; the exit code."""
-    return run_command(_NAME, run, argv)
-
-
+@stoppable
 def run(argv: list[str], io: Io) -> int:
     """One sbcast call in the world `io`; the exit code."""
     parser = Parser(_OPTIONS, permute=True)
     job = io.environ.get("SLURM_JOB_ID")
-    try:
-        for key, value in parser.parse(argv):
-            if key == "V":
-                io.out(releases.version_line(release_of(io)) + "\n")
-                return 0
-            if key in ("help", "usage"):
-                io.out("Usage: sbcast [OPTIONS] SOURCE DEST\n")
-                return 0
-            if key == "j":
-                job = value
-    except OptionError as error:
-        io.error(f"sbcast: {error}\n{_HELP}")
-        return 1
+    for key, value in parser.parse_for("sbcast", argv, io):
+        if key == "V":
+            io.out(releases.version_line(release_of(io)) + "\n")
+            return 0
+        if key in ("help", "usage"):
+            io.out("Usage: sbcast [OPTIONS] SOURCE DEST\n")
+            return 0
+        if key == "j":
+            job = value
     if len(parser.rest) != 2:
-        io.error(f"Need two file names, have {len(parser.rest)} names\n{_HELP}")
+        io.error(f'Need two file names, have {len(parser.rest)} names\nTry "sbcast --help" for more information')
         return 1
     if not job:
         io.error(

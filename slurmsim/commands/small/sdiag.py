@@ -5,13 +5,12 @@ Mirrors sdiag 22.05 (later lines from 24.11 and 26.05). Counters that are not ke
 
 from __future__ import annotations
 
-import sys
-
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
+from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.text.clock_text import date_line
-from slurmsim.commands.text.messages import Stop
-from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.commands.text.cluster_facts import reach
+from slurmsim.commands.text.messages import Stop, stoppable
+from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser
 from slurmsim.commands.text.release import release_of
 from slurmsim.release_changes import since
 
@@ -51,20 +50,9 @@ _BF_EXIT = ("End of job queue", "Hit bf_max_job_start", "Hit bf_max_job_test", "
             "Hit table size limit (bf_node_space_size)", "Timeout (bf_max_time)")  # fmt: skip
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run sdiag; the exit code."""
-    return run_command("sdiag", run, argv)
-
-
+@stoppable
 def run(argv: list[str], io: Io) -> int:
     """One sdiag call in the world `io`; the exit code."""
-    try:
-        return _run(argv, io)
-    except Stop as stop:
-        return stop.code
-
-
-def _run(argv: list[str], io: Io) -> int:
     release = release_of(io)
     on, dump, parser = _read(argv, io, release)
     try:
@@ -91,36 +79,19 @@ def _read(argv: list[str], io: Io, release: str) -> tuple[set[str], str, str]:
     on: set[str] = set()
     dump = told = ""
     parser = Parser(options, permute=True)
-    try:
-        for key, value in parser.parse(argv):
-            on.add(key)
-            if key == "V":
-                io.out(releases.version_line(release) + "\n")
-                raise Stop(0)
-            if key in ("h", "usage"):
-                io.out(_HELP if key == "h" else _USAGE)
-                raise Stop(0)
-            if key == "M":
-                _check_cluster(value or "", io)
-            if key in ("json", "yaml"):
-                dump, told = key, value or ""
-    except OptionError as error:
-        io.error(f"sdiag: {error}")
-        io.error('Try "sdiag --help" for more information')
-        raise Stop(1) from None
+    for key, value in parser.parse_for("sdiag", argv, io):
+        on.add(key)
+        if key == "V":
+            io.out(releases.version_line(release) + "\n")
+            raise Stop(0)
+        if key in ("h", "usage"):
+            io.out(_HELP if key == "h" else _USAGE)
+            raise Stop(0)
+        if key == "M":
+            reach("sdiag", value or "", io)
+        if key in ("json", "yaml"):
+            dump, told = key, value or ""
     return on, dump, told
-
-
-def _check_cluster(names: str, io: Io) -> None:
-    from slurmsim.commands.text.cluster_facts import NO_CLUSTER, Cluster
-
-    lines = Cluster(io).not_reached(names)
-    for line in lines:
-        io.error(f"sdiag: error: {line}")
-    if lines:
-        if since(release_of(io), "unknown_cluster_is_fatal"):
-            io.error(f"sdiag: fatal: {NO_CLUSTER}")
-        raise Stop(1)
 
 
 def _when(seconds: int) -> str:
@@ -196,7 +167,3 @@ def _backfill(s: Mapping[str, Any], release: str) -> list[str]:
         lines += ["", "Backfill exit"]
         lines += [f"\t{name}:{cycles if at == 0 else 0:2d}" for at, name in enumerate(_BF_EXIT)]
     return lines
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -5,12 +5,13 @@ Mirrors sprio 22.05 (later columns from 24.11 and 26.05): formats, sorting, mess
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
-from slurmsim.commands.text.messages import Stop
-from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.commands.io import FAILED_CALLS, text_of
+from slurmsim.commands.text.cluster_facts import reach
+from slurmsim.commands.text.messages import Stop, exclusive, stoppable
+from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser
 from slurmsim.commands.text.print_fields import fit, parse_letters
 from slurmsim.commands.text.release import release_of
 from slurmsim.fast_imports import NamedTuple
@@ -133,21 +134,14 @@ _SORTS: dict[str, Callable[[Record], Any]] = {
 }  # fmt: skip
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run sprio; the exit code."""
-    return run_command("sprio", run, argv)
-
-
+@stoppable
 def run(argv: list[str], io: Io) -> int:
     """One sprio call in the world `io`; the exit code."""
-    try:
-        return _Call(io).run(argv)
-    except Stop as stop:
-        return stop.code
+    return _Call(io).run(argv)
 
 
-def _cell_of(show: Show, job: Record) -> Callable[[Column], str]:
-    return lambda column: column.job(show, job)
+def _cell(show: Show, job: Record, column: Column) -> str:
+    return column.job(show, job)
 
 
 class _Call:
@@ -191,7 +185,7 @@ class _Call:
             self.line(prefix, columns, lambda column: column.weight(show))
             return 0
         for job in self.sorted(jobs):
-            self.line(prefix, columns, _cell_of(show, job))
+            self.line(prefix, columns, partial(_cell, show, job))
         return 0
 
     def show_options(self) -> None:
@@ -211,17 +205,10 @@ class _Call:
         if since(self.release, "helpformat_of_sprio"):
             options.append(_O("helpformat", NO, "helpformat"))
         parser = Parser(options, permute=True)
-        try:
-            for key, value in parser.parse(argv):
-                self.option(key, value)
-        except OptionError as error:
-            io.error(f"sprio: {error}")
-            io.error('Try "sprio --help" for more information')
-            raise Stop(1) from None
+        for key, value in parser.parse_for("sprio", argv, io):
+            self.option(key, value)
         if "l" in self.on and self.format is not None:
-            io.error("sprio: fatal: Options -o(--format) and -l(--long) are mutually exclusive. "
-                     "Please remove one and retry.")  # fmt: skip
-            raise Stop(1)
+            raise exclusive("sprio", "-o(--format) and -l(--long)", io)
         if self.format is None and "l" not in self.on:
             self.format = io.environ.get("SPRIO_FORMAT")
         rest = parser.rest
@@ -246,7 +233,7 @@ class _Call:
                 io.out(_USAGE)
             raise Stop(0)
         if key == "M":
-            self.cluster(value or "")
+            reach("sprio", value or "", io)
         self.on.add(key)
         if key == "j" and value is not None:
             self.jobs = self.ids(value)
@@ -258,17 +245,6 @@ class _Call:
             self.format = value
         elif key == "S":
             self.sort = value or ""
-
-    def cluster(self, names: str) -> None:
-        from slurmsim.commands.text.cluster_facts import NO_CLUSTER, Cluster
-
-        lines = Cluster(self.io).not_reached(names)
-        for line in lines:
-            self.error(line)
-        if lines:
-            if since(self.release, "unknown_cluster_is_fatal"):
-                self.io.error(f"sprio: fatal: {NO_CLUSTER}")
-            raise Stop(1)
 
     def ids(self, text: str) -> list[int]:
         found: list[int] = []
@@ -344,7 +320,3 @@ class _Call:
                 raise Stop(1)
             jobs.sort(key=key, reverse=self.sort[at - 1] == "-")
         return jobs
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,16 +6,14 @@ Mirrors sreport 22.05: ``cluster Utilization``, ``AccountUtilizationByUser``, ``
 
 from __future__ import annotations
 
-import sys
 import time
 
 from slurmsim import releases
-from slurmsim.commands.io import run_command
 from slurmsim.commands.text.dashed_table import ENDING, NO_ENDING, NUMBER, PADDED, TEXT, Head, Style, heading, line
 from slurmsim.commands.text.database_away import database_away
 from slurmsim.commands.text.dates import BadDate, parse_date
-from slurmsim.commands.text.messages import Stop
-from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.commands.text.messages import Stop, stoppable
+from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, Parser
 from slurmsim.commands.text.release import release_of
 from slurmsim.fast_imports import dataclass, field
 from slurmsim.protocol import Refusal, Unreachable
@@ -104,20 +102,9 @@ class Report:
         self.io.out(above + heading(heads, self.style) + "".join(line(heads, row, self.style) for row in rows))
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run sreport; the exit code."""
-    return run_command("sreport", run, argv)
-
-
+@stoppable
 def run(argv: list[str], io: Io) -> int:
     """One sreport call in the world `io`; the exit code."""
-    try:
-        return _run(argv, io)
-    except Stop as stop:
-        return stop.code
-
-
-def _run(argv: list[str], io: Io) -> int:
     report, words = _read(argv, io)
     make = _find(words, io)
     try:
@@ -143,25 +130,20 @@ def _read(argv: list[str], io: Io) -> tuple[Report, list[str]]:
     report = Report(io, release)
     parsable, header = PADDED, True
     parser = Parser(_OPTIONS, permute=True)
-    try:
-        for key, value in parser.parse(argv):
-            if key in ("h", "V"):
-                io.out(_HELP if key == "h" else releases.version_line(release) + "\n")
-                raise Stop(0)
-            if key in ("p", "P"):
-                parsable = ENDING if key == "p" else NO_ENDING
-            elif key == "n":
-                header = False
-            elif key == "t":
-                report.time = _time_format(value or "", io)
-            elif key == "T":
-                named = [word.lower() for word in (value or "").split(",") if word]
-                report.tres = ["cpu", "mem", "node", "billing"] if named == ["all"] else named
-                report.tres_given = True
-    except OptionError as error:
-        io.error(f"sreport: {error}")
-        io.error('Try "sreport --help" for more information')
-        raise Stop(1) from None
+    for key, value in parser.parse_for("sreport", argv, io):
+        if key in ("h", "V"):
+            io.out(_HELP if key == "h" else releases.version_line(release) + "\n")
+            raise Stop(0)
+        if key in ("p", "P"):
+            parsable = ENDING if key == "p" else NO_ENDING
+        elif key == "n":
+            header = False
+        elif key == "t":
+            report.time = _time_format(value or "", io)
+        elif key == "T":
+            named = [word.lower() for word in (value or "").split(",") if word]
+            report.tres = ["cpu", "mem", "node", "billing"] if named == ["all"] else named
+            report.tres_given = True
     report.style = Style(parsable, "|", header)
     return report, parser.rest
 
@@ -334,7 +316,3 @@ _REPORTS: dict[str, dict[str, Callable[[Report, Mapping[str, Any]], None]]] = {
     "user": {"TopUsage": _top},
     "job": {"SizesByAccount": _sizes},
 }  # fmt: skip
-
-
-if __name__ == "__main__":
-    sys.exit(main())

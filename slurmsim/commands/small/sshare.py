@@ -5,25 +5,22 @@ Mirrors sshare 22.05 (later rows from 24.11 and 26.05).
 
 from __future__ import annotations
 
-import sys
-
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
+from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.text.cluster_facts import named_cluster
 from slurmsim.commands.text.dashed_table import (
     ENDING,
     NO_ENDING,
     NUMBER,
     PADDED,
-    TEXT,
     Head,
     Style,
     double,
     heading,
     line,
 )
-from slurmsim.commands.text.messages import Stop
-from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.commands.text.messages import Stop, stoppable
+from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser
 from slurmsim.commands.text.release import release_of
 from slurmsim.commands.text.values import leading_number
 from slurmsim.commands.text.widths import width_of
@@ -75,17 +72,10 @@ if TYPE_CHECKING:
     Row = Mapping[str, Any]
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run sshare; the exit code."""
-    return run_command("sshare", run, argv)
-
-
+@stoppable
 def run(argv: list[str], io: Io) -> int:
     """One sshare call in the world `io`; the exit code."""
-    try:
-        return _Call(io).run(argv)
-    except Stop as stop:
-        return stop.code
+    return _Call(io).run(argv)
 
 
 class _Call:
@@ -132,13 +122,8 @@ class _Call:
         if since(self.release, "data_parsers"):
             options += [_O("json", OPTIONAL, "json"), _O("yaml", OPTIONAL, "yaml")]
         parser = Parser(options, permute=True)
-        try:
-            for key, value in parser.parse(argv):
-                self.option(key, value or "")
-        except OptionError as error:
-            self.io.error(f"sshare: {error}")
-            self.io.error('Try "sshare --help" for more information')
-            raise Stop(1) from None
+        for key, value in parser.parse_for("sshare", argv, self.io):
+            self.option(key, value or "")
 
     def option(self, key: str, text: str) -> None:
         self.on.add(key)
@@ -269,9 +254,3 @@ def tree_name(name: str, account: str, parent: str | None, tree: list[tuple[str,
     if all(known != name for known, _, _ in tree):
         tree.append((name, parent or "", blanks))
     return blanks + name
-
-
-__all__ = ["TEXT", "main", "run", "tree_name"]
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,7 +6,7 @@ Mirrors src/sstat of Slurm 22.05; columns 24.11 and 26.05 have more of are rows.
 from __future__ import annotations
 
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, run_command
+from slurmsim.commands.io import FAILED_CALLS
 from slurmsim.commands.squeue.step_columns import SPECIAL_STEPS
 from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.release import release_of
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from slurmsim.commands.io import Io
 
 
-_NAME = "sstat"
 _OPTIONS = tuple(
     LongOption(*row)
     for row in (
@@ -104,11 +103,6 @@ _UNMEASURED = {
 _USAGE = "Usage: sstat [options] -j <job(.stepid)>\n\tUse --help for help\n"
 _WIDTH = pattern(r"-?\d+")
 _ID = pattern(r"(?a)(\d+(?:_\d+)?)(?:\.(\w+))?")
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Run sstat; the exit code."""
-    return run_command(_NAME, run, argv)
 
 
 def run(argv: list[str], io: Io) -> int:

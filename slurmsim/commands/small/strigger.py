@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
+from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.text.release import release_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from slurmsim.commands.io import Io
-
-
-_NAME = "strigger"
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Run strigger; the exit code."""
-    return run_command(_NAME, run, argv)
 
 
 def run(argv: list[str], io: Io) -> int:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from slurmsim import releases
 from slurmsim.commands.squeue.rows import JobId
 from slurmsim.commands.text.job_state_text import accepted, parse_state
-from slurmsim.commands.text.messages import Stop
-from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.commands.text.messages import Stop, exclusive
+from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser
 from slurmsim.commands.text.print_fields import leading_number
 from slurmsim.release_changes import since
 from slurmsim.releases import has
@@ -146,27 +146,18 @@ def read(argv: Sequence[str], io: Io, release: str) -> Asked:
     asked = Asked(release, io.environ)
     own_format = False
     parser = Parser(_options(release), permute=True)
-    try:
-        for key, value in parser.parse(argv):
-            # an option that brings a format of its own keeps the environment's out (override_format_env)
-            own_format |= key in "loOs" or key == "start"
-            if key in "jstu" and value is not None:
-                asked.given[key] = value
-            _take(asked, io, key, value)
-    except OptionError as error:
-        io.error(f"squeue: {error}")
-        io.error('Try "squeue --help" for more information')
-        raise Stop(1) from None
+    for key, value in parser.parse_for("squeue", argv, io):
+        # an option that brings a format of its own keeps the environment's out (override_format_env)
+        own_format |= key in "loOs" or key == "start"
+        if key in "jstu" and value is not None:
+            asked.given[key] = value
+        _take(asked, io, key, value)
     if asked.help_format:
         _help_format(asked, io)
     if asked.long and asked.format is not None:
-        io.error("squeue: fatal: Options -o(--format) and -l(--long) are mutually exclusive. "
-                 "Please remove one and retry.")  # fmt: skip
-        raise Stop(1)
+        raise exclusive("squeue", "-o(--format) and -l(--long)", io)
     if asked.only_state and asked.steps:
-        io.error("squeue: fatal: Options --only-job-state and -s(--steps) are mutually exclusive. "
-                 "Please remove one and retry.")  # fmt: skip
-        raise Stop(1)
+        raise exclusive("squeue", "--only-job-state and -s(--steps)", io)
     if not own_format:
         asked.format = io.environ.get("SQUEUE_FORMAT")
         if asked.format is None:

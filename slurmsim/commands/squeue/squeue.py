@@ -7,9 +7,8 @@ order in which things happen. What can be shown is in `columns` and `step_column
 from __future__ import annotations
 
 import os
-import sys
 
-from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
+from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.squeue import rows as job_rows
 from slurmsim.commands.squeue.options import read
 from slurmsim.commands.squeue.order import SortError, sort_fields, sort_jobs, sort_letters, sort_steps
@@ -18,7 +17,7 @@ from slurmsim.commands.text import array_text, print_fields
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.cluster_facts import Cluster, named_cluster
 from slurmsim.commands.text.iterating import print_repeatedly
-from slurmsim.commands.text.messages import Stop
+from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.plugin_lines import plugin_lines
 from slurmsim.commands.text.release import release_of
 from slurmsim.fast_imports import pattern
@@ -49,19 +48,12 @@ _STATE_ONLY_FIELDS = frozenset({
 })  # fmt: skip
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run squeue; the exit code."""
-    return run_command("squeue", run, argv)
-
-
+@stoppable
 def run(argv: list[str], io: Io) -> int:
     """One squeue call in the world `io`; the exit code."""
-    try:
-        asked = read(argv, io, release_of(io))
-        asked.argv = list(argv)
-        return _print(asked, io)
-    except Stop as stop:
-        return stop.code
+    asked = read(argv, io, release_of(io))
+    asked.argv = list(argv)
+    return _print(asked, io)
 
 
 def _print(asked: Asked, io: Io) -> int:
@@ -333,7 +325,3 @@ def _write(io: Io, lines: list[str], dates: Dates) -> None:
     if lines:
         io.out("\n".join(lines))
         io.out("\n")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -11,12 +11,11 @@ import selectors
 import signal
 from contextlib import suppress
 
-from slurmsim.commands.io import run_command
 from slurmsim.commands.submit.allocating import ALREADY_DONE, AllocatingCall, Interrupted, interruptible
 from slurmsim.commands.submit.het.environment import salloc_environment
 from slurmsim.commands.submit.steps.environment import allocation_environment
 from slurmsim.commands.submit.submission import Failed
-from slurmsim.commands.text.messages import Messages, Stop
+from slurmsim.commands.text.messages import Messages, stoppable
 from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.releases import row
@@ -38,18 +37,10 @@ _UNABLE = ("Requested nodes are busy", "Connection timed out", "Immediate execut
 _NOTHING_WRONG = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run salloc; the exit code."""
-    return run_command(_NAME, run, argv)
-
-
+@stoppable
 def run(argv: list[str], io: Io) -> int:
     """One salloc call in the world `io`; the exit code."""
-    say = Messages(io, _NAME)
-    try:
-        return _Call(argv, io, say).run()
-    except Stop as stop:
-        return stop.code
+    return _Call(argv, io, Messages(io, _NAME)).run()
 
 
 class _Call(AllocatingCall):

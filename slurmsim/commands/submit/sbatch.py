@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 
-from slurmsim.commands.io import run_command
 from slurmsim.commands.submit.job_request import Builder
 from slurmsim.commands.submit.options import sbatch_usage
 from slurmsim.commands.submit.options.chosen_options import BAD_OPTION, Chosen, error_code, said
@@ -25,7 +24,7 @@ from slurmsim.commands.submit.submission import (
 )
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.cluster_facts import Cluster
-from slurmsim.commands.text.messages import Messages, Stop
+from slurmsim.commands.text.messages import Messages, Stop, stoppable
 from slurmsim.commands.text.plugin_lines import plugin_lines
 from slurmsim.commands.text.values import Context
 from slurmsim.releases import row, version_line
@@ -42,18 +41,10 @@ _NAME = "sbatch"
 _BAD_GRES = "Invalid generic resource (gres) specification"
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run sbatch; the exit code."""
-    return run_command(_NAME, run, argv)
-
-
+@stoppable
 def run(argv: list[str], io: Io) -> int:
     """One sbatch call in the world `io`; the exit code."""
-    say = Messages(io, _NAME)
-    try:
-        return _Call(argv, io, say).run()
-    except Stop as stop:
-        return stop.code
+    return _Call(argv, io, Messages(io, _NAME)).run()
 
 
 class _Call:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 from contextlib import suppress
 from functools import partial
 
-from slurmsim.commands.io import run_command, text_of
+from slurmsim.commands.io import text_of
 from slurmsim.commands.submit.allocating import NO_STATUS, AllocatingCall, Interrupted, interruptible
 from slurmsim.commands.submit.steps.components import shares
 from slurmsim.commands.submit.steps.launch import Launch
@@ -22,7 +21,7 @@ from slurmsim.commands.submit.steps.request import StepRequest
 from slurmsim.commands.submit.submission import Failed, each_would_run, start_line
 from slurmsim.commands.submit.tasks.multi_prog import BadFile, find_file
 from slurmsim.commands.text.clock_text import Dates
-from slurmsim.commands.text.messages import Messages, Stop
+from slurmsim.commands.text.messages import Messages, Stop, stoppable
 from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.releases import row
@@ -43,18 +42,10 @@ _CREATED = {"22.05": "Step created for job {job}", "24.11": "Step created for St
 _INSIST_S = 60.0
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run srun; the exit code."""
-    return run_command(_NAME, run, argv)
-
-
+@stoppable
 def run(argv: list[str], io: Io) -> int:
     """One srun call in the world `io`; the exit code."""
-    say = Messages(io, _NAME)
-    try:
-        return _Call(_NAME, argv, io, say).run()
-    except Stop as stop:
-        return stop.code
+    return _Call(_NAME, argv, io, Messages(io, _NAME)).run()
 
 
 class _Call(AllocatingCall):
@@ -205,7 +196,3 @@ def _insist(tell: Callable[[], object]) -> None:
                 time.sleep(0.5)
                 continue
         return
-
-
-if __name__ == "__main__":
-    sys.exit(main())

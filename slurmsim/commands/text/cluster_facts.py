@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
+from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.release import release_of
 from slurmsim.release_changes import since
 from slurmsim.releases import RELEASES, VERSION_VARIABLE, short
@@ -45,6 +46,18 @@ def named_cluster(io: Io, program: str, names: str) -> str | None:
     if lines and since(release_of(io), "unknown_cluster_is_fatal"):
         io.error(f"{program}: fatal: {NO_CLUSTER}")
     return None if lines else own
+
+
+def reach(program: str, names: str, io: Io) -> None:
+    """End the command where ``-M names`` does not name the cluster. Raises Stop."""
+    cluster = Cluster(io)
+    lines = cluster.not_reached(names)
+    for line in lines:
+        io.error(f"{program}: error: {line}")
+    if lines:
+        if since(cluster.release, "unknown_cluster_is_fatal"):
+            io.error(f"{program}: fatal: {NO_CLUSTER}")
+        raise Stop(1)
 
 
 class Cluster:

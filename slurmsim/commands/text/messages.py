@@ -7,6 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NoReturn
 
     from slurmsim.commands.io import Io
@@ -21,6 +22,24 @@ class Stop(Exception):
     def __init__(self, code: int) -> None:
         super().__init__(f"exit code {code}")
         self.code = code
+
+
+def stoppable(run: Callable[[list[str], Io], int]) -> Callable[[list[str], Io], int]:
+    """Return `run` of a command, with the exit code of a Stop where one ends it."""
+
+    def run_to_end(argv: list[str], io: Io) -> int:
+        try:
+            return run(argv, io)
+        except Stop as stop:
+            return stop.code
+
+    return run_to_end
+
+
+def exclusive(command: str, options: str, io: Io) -> Stop:
+    """Say that the two `options` do not go together; return the end of the command."""
+    io.error(f"{command}: fatal: Options {options} are mutually exclusive. Please remove one and retry.")
+    return Stop(1)
 
 
 class Messages:

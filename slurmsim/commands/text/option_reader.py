@@ -7,9 +7,13 @@ Slurm's option strings).
 
 from __future__ import annotations
 
+from slurmsim.commands.text.messages import Stop
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from slurmsim.commands.io import Io
 
 
 NO, REQUIRED, OPTIONAL = "no", "required", "optional"
@@ -68,6 +72,14 @@ class Parser:
                 queue.insert(0, word)
                 break
         self.rest.extend(queue)
+
+    def parse_for(self, command: str, words: Sequence[str], io: Io) -> Iterator[tuple[str, str | None]]:
+        """Yield as `parse` does; a wrong word ends the `command`, which says so. Raises Stop."""
+        try:
+            yield from self.parse(words)
+        except OptionError as error:
+            io.error(f'{command}: {error}\nTry "{command} --help" for more information')
+            raise Stop(1) from None
 
     def _long(self, text: str, queue: list[str]) -> tuple[str, str | None]:
         name, equals, value = text.partition("=")
