@@ -16,14 +16,7 @@ from typing import ClassVar
 
 from slurmsim.policy import PREDICTOR, PolicyOption
 from slurmsim_policies.backfill import ReservationBackfill
-
-EARLY = ("compress", "replan")
-
-
-def _early(text: str) -> str:
-    if text not in EARLY:
-        raise ValueError(text)
-    return text
+from slurmsim_policies.choices import one_of
 
 
 class Conservative(ReservationBackfill):
@@ -33,7 +26,9 @@ class Conservative(ReservationBackfill):
     summary = "conservative backfill: every job has a planned start that no other job may delay"
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
         "predictor": PREDICTOR,
-        "early": PolicyOption(_early, "compress", "what follows when a job ends early: compress, or replan"),
+        "early": PolicyOption(
+            one_of("compress", "replan"), "compress", "what follows when a job ends early: compress, or replan"
+        ),
     }
     depth = None
 

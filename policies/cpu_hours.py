@@ -45,6 +45,7 @@ from slurmsim.policy import (
     Start,
     WakeAt,
 )
+from slurmsim_policies.choices import one_of, positive
 from slurmsim_policies.conservative import Conservative
 from slurmsim_policies.cpu_budgets import Budgets, Limit, Limits, NamedLimits
 from slurmsim_policies.easy import Easy
@@ -56,19 +57,6 @@ HELD_BACK = "AssocGrpCPURunMinutesLimit"
 BASES: dict[str, type[Policy]] = {base.name: base for base in (Easy, Conservative, SlurmBackfill)}
 
 
-def _base(text: str) -> str:
-    if text not in BASES:
-        raise ValueError(text)
-    return text
-
-
-def _hours(text: str) -> float:
-    hours = float(text)
-    if not 0 < hours < math.inf:
-        raise ValueError(text)
-    return hours
-
-
 _AMOUNT = "CPU-hours, inf, or a multiple of an even share as in 0.5x"
 
 
@@ -78,9 +66,9 @@ class CpuHours(Policy):
     name = "cpu_hours"
     summary = "backfill in two rounds: first jobs within their user's CPU-hour limit, then the others"
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
-        "base": PolicyOption(_base, "easy", "scheduler of both rounds: " + ", ".join(BASES)),
+        "base": PolicyOption(one_of(*BASES), "easy", "scheduler of both rounds: " + ", ".join(BASES)),
         "limit": PolicyOption(Limit.parse, Limit(1, shared=True), f"what a user may hold: {_AMOUNT}"),
-        "hours": PolicyOption(_hours, 24.0, "an even share: the cluster's CPUs x so many hours / users in the queue"),
+        "hours": PolicyOption(positive, 24.0, "an even share: the cluster's CPUs x so many hours / users in the queue"),
         "user": PolicyOption(NamedLimits.parse, NamedLimits(), "limits of single users: NAME=LIMIT+NAME=LIMIT"),
         "account": PolicyOption(NamedLimits.parse, NamedLimits(), "limits of the users of accounts, likewise"),
         **SlurmBackfill.OPTIONS,  # of that base

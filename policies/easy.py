@@ -20,12 +20,7 @@ from typing import ClassVar
 
 from slurmsim.policy import PREDICTOR, PolicyOption
 from slurmsim_policies.backfill import SHORTEST, ReservationBackfill
-
-
-def _order(text: str) -> str:
-    if text not in ("queue", SHORTEST):
-        raise ValueError(text)
-    return text
+from slurmsim_policies.choices import one_of
 
 
 class Easy(ReservationBackfill):
@@ -35,6 +30,8 @@ class Easy(ReservationBackfill):
     summary = "EASY (aggressive) backfill: the first blocked job has a planned start that no other job may delay"
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
         "predictor": PREDICTOR,
-        "order": PolicyOption(_order, "queue", "jobs behind the first blocked one are tried by: queue, shortest"),
+        "order": PolicyOption(
+            one_of("queue", SHORTEST), "queue", "jobs behind the first blocked one are tried by: queue, shortest"
+        ),
     }
     depth = 1

@@ -24,15 +24,10 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from slurmsim.policy import Change, Decisions, JobView, Policy, PolicyOption, PowerView, Reconfigure, Start, WakeAt
+from slurmsim_policies.choices import whole
 
 Share = tuple[JobView, int, int]
 """A job, its fewest and its most nodes now."""
-
-
-def _seconds(text: str) -> int:
-    if int(text) < 0:
-        raise ValueError(text)
-    return int(text)
 
 
 class Equipartition(Policy):
@@ -42,7 +37,7 @@ class Equipartition(Policy):
     summary = "equal shares of the nodes for all malleable jobs, changed as jobs come and go"
     chooses_sizes = True
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
-        "every": PolicyOption(_seconds, 0, "seconds between two times at which running jobs are given more nodes"),
+        "every": PolicyOption(whole(0), 0, "seconds between two times at which running jobs are given more nodes"),
     }
 
     def schedule(self, view: PowerView, now: int) -> Decisions:

@@ -39,11 +39,6 @@ def in_units(instance: Instance, name: str, integers: int) -> int | float:
     return exact.numerator if exact.denominator == 1 else float(exact)
 
 
-def tardiness_s(job: Job, start: int) -> int:
-    """By how many seconds `job` starts later than its queue should let it wait."""
-    return max(0, start - job.q - job.ewt)
-
-
 def slowdown_integer(job: Job, start: int) -> int:
     """Slowdown of `job` in hundred-thousandths, rounded down as in the authors' code."""
     return (start - job.q + job.duration) * SLOWDOWN_SCALE // job.duration
@@ -74,7 +69,7 @@ def least_makespan(instance: Instance) -> int:
 def _tardiness(instance: Instance, starts: Starts) -> int:
     """Equation 2: lateness of each job over the wait its queue should have, summed."""
     whole = scale(instance, WT)
-    return sum(tardiness_s(job, start) * (whole // job.ewt) for job, start in _placed(instance, starts))
+    return sum(max(0, start - job.q - job.ewt) * (whole // job.ewt) for job, start in _placed(instance, starts))
 
 
 def _late(instance: Instance, starts: Starts) -> int:

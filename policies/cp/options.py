@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import inf
 from typing import Any
 
 from slurmsim.errors import ConfigError
 from slurmsim.policy import PolicyOption
-from slurmsim_policies.choices import one_of
+from slurmsim_policies.choices import one_of, positive, whole
 from slurmsim_policies.cp.listing import ORDERS
 
 EURORA_MODELS = ("mks", "wt", "nl", "mks_wt_nl", "wt_mks_nl", "nl_mks_wt")
@@ -35,29 +34,12 @@ def _delta(text: str) -> Fraction:
     return delta
 
 
-def _limit(text: str) -> float:
-    limit = float(text)
-    if not 0 < limit < inf:
-        raise ValueError(text)
-    return limit
-
-
 def _limit_or_auto(text: str) -> float | str:
-    return AUTO if text == AUTO else _limit(text)
+    return AUTO if text == AUTO else positive(text)
 
 
 def _guard(text: str) -> float | None:
-    return None if text == "none" else _limit(text)
-
-
-def _whole(least: int, most: int = 2**31 - 1) -> Any:
-    def parse(text: str) -> int:
-        number = int(text)
-        if not least <= number <= most:
-            raise ValueError(text)
-        return number
-
-    return parse
+    return None if text == "none" else positive(text)
 
 
 def interval_limit(given: float | str, variables: int, share: int = 1) -> float:
@@ -74,24 +56,22 @@ def _common(limit: float | str) -> dict[str, PolicyOption]:
     told = "deterministic seconds of a first call of the solver"
     by_size = PolicyOption(_limit_or_auto, limit, f"{told}; auto: 0.005, of small models more, up to 0.1")
     return {
-        "limit": by_size if limit == AUTO else PolicyOption(_limit, limit, told),
-        "seed": PolicyOption(_whole(0), 1, "seed of the solver"),
-        "hint": PolicyOption(_whole(0, 1), 1, "1: the solver is given a list schedule; 0: it is not"),
+        "limit": by_size if limit == AUTO else PolicyOption(positive, limit, told),
+        "seed": PolicyOption(whole(0), 1, "seed of the solver"),
+        "hint": PolicyOption(whole(0, 1), 1, "1: the solver is given a list schedule; 0: it is not"),
         "search": PolicyOption(
             one_of("paper", "solver"),
             "solver",
             "paper: earliest job first, by slowdown, at its earliest start; solver: as it likes",
         ),
-        "linearization": PolicyOption(_whole(0, 2), 0, "CP-SAT's linearization_level, 0 to 2"),
+        "linearization": PolicyOption(whole(0, 2), 0, "CP-SAT's linearization_level, 0 to 2"),
         "guard": PolicyOption(_guard, None, "seconds of a call after which it is given up, not repeatable; or none"),
         "admit": PolicyOption(one_of("all", "now"), "all", "which jobs enter: all, or now: those that could start now"),
     }
 
 
 _POOLED = {
-    "pooled": PolicyOption(
-        _whole(0, 1), 1, "1: also the cumulative over all nodes, implied and not in the paper; or 0"
-    ),
+    "pooled": PolicyOption(whole(0, 1), 1, "1: also the cumulative over all nodes, implied and not in the paper; or 0"),
 }
 OPTIONS: dict[str, dict[str, PolicyOption]] = {
     "list": {
@@ -120,7 +100,7 @@ OPTIONS: dict[str, dict[str, PolicyOption]] = {
     },
     "cp_classes": {
         "model": PolicyOption(one_of(*CRITERIA), "slowdown", "what is minimised: " + ", ".join(CRITERIA)),
-        "cuts": PolicyOption(_whole(0, 5), 2, "how many plans that cannot be placed are forbidden, at most 5"),
+        "cuts": PolicyOption(whole(0, 5), 2, "how many plans that cannot be placed are forbidden, at most 5"),
         **_common(0.1),
     },
 }  # fmt: skip

@@ -33,30 +33,18 @@ from slurmsim.policy import (
     Start,
     WakeAt,
 )
+from slurmsim_policies.choices import one_of, positive, whole
 from slurmsim_policies.parm.picture import MOST, NOMM, NOSE, WSE, Rules, decision_of
 
 SOLVER = "slurmsim_policies.parm.solver:solve"
 
 
-def _version(text: str) -> str:
-    if text not in (NOMM, NOSE, WSE):
-        raise ValueError(text)
-    return text
-
-
 def _levels(text: str) -> tuple[float, ...]:
-    found = sorted({float(one) for one in text.split("/")})
-    if not all(one > 0 and isfinite(one) for one in found):
-        raise ValueError(text)
-    return tuple(found)
+    return tuple(sorted({positive(one) for one in text.split("/")}))
 
 
 def _sizes(text: str) -> int | str:
-    if text == MOST:
-        return text
-    if int(text) < 2:
-        raise ValueError(text)
-    return int(text)
+    return text if text == MOST else whole(2)(text)
 
 
 def _number(text: str) -> float:
@@ -67,16 +55,7 @@ def _number(text: str) -> float:
 
 
 def _watts(text: str) -> float:
-    found = float(text.removesuffix("W"))
-    if not (isfinite(found) and found > 0):
-        raise ValueError(text)
-    return found
-
-
-def _seconds(text: str) -> int:
-    if int(text) < 0:
-        raise ValueError(text)
-    return int(text)
+    return positive(text.removesuffix("W"))
 
 
 class Parm(Policy):
@@ -89,12 +68,14 @@ class Parm(Policy):
     SOLVERS = (SOLVER,)
     STATE = ("_settled",)
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
-        "version": PolicyOption(_version, WSE, "nomm (fewest nodes), nose (sizes at starts), wse (and while running)"),
+        "version": PolicyOption(
+            one_of(NOMM, NOSE, WSE), WSE, "nomm (fewest nodes), nose (sizes at starts), wse (and while running)"
+        ),
         "alpha": PolicyOption(_number, 0.28, "weight of long and old jobs: 0 for throughput, up to 100"),
         "levels": PolicyOption(_levels, (30.0, 33.0, 36.0, 44.0, 50.0, 60.0), "caps in watts: 30/33/36/44/50/60"),
         "budget_w": PolicyOption(_watts, None, "watts of all nodes together; or --power-budget"),
         "sizes": PolicyOption(_sizes, 8, "sizes from the fewest to the most nodes, at least 2; max: the most alone"),
-        "f_se": PolicyOption(_seconds, 500, "seconds between two changes of a job's size"),
+        "f_se": PolicyOption(whole(0), 500, "seconds between two changes of a job's size"),
         "predictor": PREDICTOR,
     }
 
