@@ -44,6 +44,9 @@ MAX_BLOCKED_RESERVATIONS = 10
 _MAY_BECOME_PRIORITY = (Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT)
 
 
+_GOES_ON, _SETTLED, _ENDS = 0, 1, 2  # what follows a candidate: the next one, all others settled, the end of the pass
+
+
 class WalkParts:
     """The parts that all walks over the queue use, and SchedulerParameters.
 
@@ -110,15 +113,11 @@ class MainPass:
 
     def walk(self) -> bool:
         """Start what can start, and say of the others why not. True when the whole queue has been looked at."""
-        blocked = self.blocked
-        if self.test.preemption is not None:
-            self.test.preemption.in_progress.clear()
-        if not self.one_each and self.state.spec.watched:
-            self._list_those_of_several_partitions()
-        fresh = self.state.queue.fresh
+        self._begin()
+        blocked, fresh = self.blocked, self.state.queue.fresh
         plain = not (self.s.part_depth or self.reordered or self.test.preemption is not None)
         for at, record in enumerate(self.records):
-            job, own = record.job, record.reservation
+            job = record.job
             if job.sub.het is not None and job.queued and job.state == JobState.PENDING:
                 self._block(record, exempt=True)  # only backfill starts it; it says nothing of it
                 self.array = None
@@ -135,21 +134,38 @@ class MainPass:
             if self.limit is not None and self.examined > self.limit:
                 return False
             self.examined += 1
-            ahead = record.partition.index in blocked if own is None else own in self.blocked_reservations
-            rule, text = self.test.refusal(record, MAIN, self.usable, ahead)
-            if rule == AHEAD and own is None:
-                self._behind(record)
-                if len(blocked) >= len(self.waiting) and self._settle_rest(at):
-                    break
-            elif rule != MAY:
-                self._refused(record, rule, text)
-                if rule == LICENSES and self.s.bf_licenses:
-                    return False
-            elif not self._try(at, record):
-                self._must_wait(record)
-            elif self.s.max_start and self.started >= self.s.max_start:
+            follows = self._judge(at, record)
+            if follows == _ENDS:
                 return False
+            if follows == _SETTLED:
+                break
         return not self.cut and (self.limit is None or self.examined <= self.limit)
+
+    def _begin(self) -> None:
+        """Forget what earlier passes made room for, and set the reasons of jobs with several partitions."""
+        if self.test.preemption is not None:
+            self.test.preemption.in_progress.clear()
+        if not self.one_each and self.state.spec.watched:
+            self._list_those_of_several_partitions()
+
+    def _judge(self, at: int, record: Record) -> int:
+        """Start the job of a candidate, or say why not; return what follows for the pass."""
+        own = record.reservation
+        ahead = record.partition.index in self.blocked if own is None else own in self.blocked_reservations
+        rule, text = self.test.refusal(record, MAIN, self.usable, ahead)
+        if rule == AHEAD and own is None:
+            self._behind(record)
+            if len(self.blocked) >= len(self.waiting) and self._settle_rest(at):
+                return _SETTLED
+        elif rule != MAY:
+            self._refused(record, rule, text)
+            if rule == LICENSES and self.s.bf_licenses:
+                return _ENDS
+        elif not self._try(at, record):
+            self._must_wait(record)
+        elif self.s.max_start and self.started >= self.s.max_start:
+            return _ENDS
+        return _GOES_ON
 
     def _list_those_of_several_partitions(self) -> None:
         """Set the reasons of jobs with several partitions as the queue is built: that of the first one that bars it."""

@@ -207,16 +207,21 @@ class StartTest:
                 limits = self.accounting.limits
                 if limits is not None and job.reason in LIMIT_REASONS and (held := limits.before(record)) is not None:
                     return SHOWN, held
-            elif rule == NAMED:
-                named = record.request.required
-                if named and named & ~usable and job.reason.startswith(Reason.REQ_NODE_NOT_AVAIL):
-                    return NAMED, job.reason
-            elif rule == INSIDE:
-                if record.reservation is not None and not usable_at(record.reservation, self.state.now):
-                    return INSIDE, Reason.RESERVATION
-            elif rule == ENOUGH and self._common(record.partition.mask, usable) < record.request.min_nodes:
-                return ENOUGH, NODES_REQUIRED_TEXT
+            elif rule == ENOUGH:
+                if self._common(record.partition.mask, usable) < record.request.min_nodes:
+                    return ENOUGH, NODES_REQUIRED_TEXT
+            elif (held := self._not_usable(rule, record, usable)) is not None:
+                return rule, held
         return MAY, ""
+
+    def _not_usable(self, rule: int, record: Record, usable: Bitmap) -> str | None:
+        """Return the reason if nodes the job names (NAMED) or its reservation (INSIDE) are not usable now."""
+        job, own = record.job, record.reservation
+        if rule == NAMED:
+            named = record.request.required
+            said = named and named & ~usable and job.reason.startswith(Reason.REQ_NODE_NOT_AVAIL)
+            return job.reason if said else None
+        return Reason.RESERVATION if own is not None and not usable_at(own, self.state.now) else None
 
     def _common(self, nodes: Bitmap, usable: Bitmap) -> int:
         """Return how many of `nodes` are usable; a pass asks this of the same two sets again and again."""

@@ -106,7 +106,7 @@ class PolicyHost:
         return any(test.looked_at(record) and self._has_place(record) for record in self.view.records())
 
     def _has_place(self, record: Record) -> bool:
-        """Whether nodes are free for the record's job, and no limit forbids it those."""
+        """Return True if nodes are free for the record's job, and no limit forbids it those."""
         limits = self._test.accounting.limits
         if (limits is not None and limits.after(record, None) is not None) or not self.view.fits(record.job):
             return False
