@@ -16,6 +16,20 @@ from slurmsim.model.reservation import ReservationSpec
 from slurmsim.model.submission import Submission
 
 
+@dataclass(slots=True)
+class OfNodes:
+    """A fact or an action about nodes, by name."""
+
+    nodes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class OfJob:
+    """A fact or an action about a job."""
+
+    job_id: int
+
+
 @dataclass(slots=True, init=False)
 class JobEnded:
     """A job's processes are gone. `state` is COMPLETED, FAILED, OUT_OF_MEMORY or NODE_FAIL; `exit_code` code:signal."""
@@ -30,184 +44,149 @@ class JobEnded:
 
 
 @dataclass(slots=True)
-class ProcessesGone:
+class ProcessesGone(OfJob):
     """The last process of a run that was told to end is gone: its nodes need not wait for it any more.
 
     `nodes`: it is gone from these alone; None: from all.
     """
 
-    job_id: int
     restarts: int
     nodes: Bitmap | None = None
 
 
 @dataclass(slots=True)
-class NodesDown:
+class NodesDown(OfNodes):
     """Nodes stop answering or are set DOWN: their jobs end or are requeued. `nodes` by name.
 
     `alone`: they are nothing else any more, neither drained nor failing.
     """
 
-    nodes: tuple[str, ...]
     reason: str = "Not responding"
     alone: bool = False
 
 
 @dataclass(slots=True)
-class NodesDrain:
+class NodesDrain(OfNodes):
     """Nodes take no new jobs; running ones finish."""
 
-    nodes: tuple[str, ...]
     reason: str = ""
 
 
 @dataclass(slots=True)
-class NodesFail:
+class NodesFail(OfNodes):
     """State=FAIL: expected to fail; no new jobs, running ones finish. Only a resume clears it."""
 
-    nodes: tuple[str, ...]
     reason: str = ""
 
 
 @dataclass(slots=True)
-class NodesResume:
+class NodesResume(OfNodes):
     """Nodes are usable again (clears DOWN, DRAIN and FAIL)."""
 
-    nodes: tuple[str, ...]
-
 
 @dataclass(slots=True)
-class NodesUndrain:
+class NodesUndrain(OfNodes):
     """State=UNDRAIN: clears DRAIN alone."""
 
-    nodes: tuple[str, ...]
-
 
 @dataclass(slots=True)
-class NodesMute:
+class NodesMute(OfNodes):
     """State=NORESP: taken for silent until slurmctld asks them the next time whether they are there."""
 
-    nodes: tuple[str, ...]
-
 
 @dataclass(slots=True)
-class NodesRegister:
+class NodesRegister(OfNodes):
     """Nodes answer again by themselves; ReturnToService says whether that brings them back."""
 
-    nodes: tuple[str, ...]
-
 
 @dataclass(slots=True)
-class NodesReboot:
+class NodesReboot(OfNodes):
     """scontrol reboot: when no job is on them; with `asap` they take no new jobs until then."""
 
-    nodes: tuple[str, ...]
     asap: bool = False
     reason: str = ""
 
 
 @dataclass(slots=True)
-class NodesRebootCancel:
+class NodesRebootCancel(OfNodes):
     """scontrol cancel_reboot: of nodes that wait for it; what ASAP drained is undrained."""
 
-    nodes: tuple[str, ...]
-
 
 @dataclass(slots=True)
-class NodesBooted:
+class NodesBooted(OfNodes):
     """The answer to `Boot`: the nodes are up."""
 
-    nodes: tuple[str, ...]
-
 
 @dataclass(slots=True)
-class NodesPower:
+class NodesPower(OfNodes):
     """State=POWER_UP or POWER_DOWN (when idle); without power saving nothing happens."""
 
-    nodes: tuple[str, ...]
     up: bool
 
 
 @dataclass(slots=True)
-class LaunchFailed:
+class LaunchFailed(OfJob):
     """slurmd could not launch the job; it is requeued."""
 
-    job_id: int
     restarts: int
 
 
 @dataclass(slots=True)
-class StartAtOnce:
+class StartAtOnce(OfJob):
     """An interactive job (srun, salloc) was submitted: it may start before any pass."""
 
-    job_id: int
-
 
 @dataclass(slots=True)
-class Cancel:
+class Cancel(OfJob):
     """scancel of a pending or running job."""
 
-    job_id: int
-
 
 @dataclass(slots=True)
-class Requeue:
+class Requeue(OfJob):
     """scontrol requeue of a running job."""
 
-    job_id: int
-
 
 @dataclass(slots=True)
-class RequeueHold:
+class RequeueHold(OfJob):
     """scontrol requeuehold of a running job, `special` with State=SpecialExit."""
 
-    job_id: int
     special: bool = False
 
 
 @dataclass(slots=True)
-class ResizeJob:
+class ResizeJob(OfJob):
     """scontrol update NumNodes of a running job, to fewer nodes; `nodes` names those it keeps."""
 
-    job_id: int
     n_nodes: int
     nodes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
-class Suspend:
+class Suspend(OfJob):
     """scontrol suspend of a running job by an administrator: it gives its CPUs away and keeps its memory."""
 
-    job_id: int
-
 
 @dataclass(slots=True)
-class Resume:
+class Resume(OfJob):
     """scontrol resume of a suspended job."""
 
-    job_id: int
-
 
 @dataclass(slots=True)
-class Hold:
+class Hold(OfJob):
     """scontrol hold (priority 0, by the user or an administrator)."""
 
-    job_id: int
     admin: bool = False
 
 
 @dataclass(slots=True)
-class Release:
+class Release(OfJob):
     """scontrol release."""
-
-    job_id: int
 
 
 @dataclass(slots=True)
-class SetTimeLimit:
+class SetTimeLimit(OfJob):
     """scontrol update TimeLimit: `time_limit_s` seconds."""
 
-    job_id: int
     time_limit_s: int
 
 
@@ -220,72 +199,65 @@ class SetArrayLimit:
 
 
 @dataclass(slots=True)
-class SetDependency:
+class SetDependency(OfJob):
     """scontrol update Dependency of a pending job; "" for none."""
 
-    job_id: int
     dependency: str
 
 
 @dataclass(slots=True)
-class SetPriority:
+class SetPriority(OfJob):
     """scontrol update Priority.
 
     A job keeps the priority an administrator sets, and 0 holds it. The priority a user lowers it to (not `lasts`) goes
     as soon as priorities are computed.
     """
 
-    job_id: int
     priority: int
     lasts: bool = True
 
 
 @dataclass(slots=True)
-class SetNice:
+class SetNice(OfJob):
     """scontrol update Nice."""
 
-    job_id: int
     nice: int
 
 
 @dataclass(slots=True)
-class SetSiteFactor:
+class SetSiteFactor(OfJob):
     """scontrol update SiteFactor."""
 
-    job_id: int
     factor: int
 
 
 @dataclass(slots=True)
-class RankAnew:
+class RankAnew(OfJob):
     """The end of any scontrol update of a job.
 
     The job's priority is computed anew, and the loop is asked for a pass unless the update was `refused`.
     """
 
-    job_id: int
     refused: bool = False
 
 
 @dataclass(slots=True)
-class AlterJob:
+class AlterJob(OfJob):
     """scontrol update of the request of a pending job: `sub` takes the place of its submission.
 
     A running job gets the licenses of `sub`, nothing else.
     """
 
-    job_id: int
     sub: Submission
 
 
 @dataclass(slots=True)
-class AlterNodes:
+class AlterNodes(OfNodes):
     """scontrol update of nodes' Weight, Features or Gres; None leaves a thing as it is.
 
     Features that are `active` are those jobs are given nodes by; all of `features`, where only these are given.
     """
 
-    nodes: tuple[str, ...]
     weight: int | None = None
     features: tuple[str, ...] | None = None
     gres: tuple[Gres, ...] | None = None
@@ -322,10 +294,9 @@ class SetPartitionState:
 
 
 @dataclass(slots=True)
-class Maintain:
+class Maintain(OfNodes):
     """scontrol create reservation with the flags MAINT and IGNORE_JOBS: `nodes` are closed over [start, end)."""
 
-    nodes: tuple[str, ...]
     start: int
     end: int
     reason: str = ""
@@ -488,10 +459,8 @@ class Reshaped:
 
 
 @dataclass(slots=True)
-class Boot:
+class Boot(OfNodes):
     """Start these nodes, off or to be rebooted; say `NodesBooted` when they are up."""
-
-    nodes: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -503,10 +472,9 @@ class Refused:
 
 
 @dataclass(slots=True)
-class EditRefused:
+class EditRefused(OfJob):
     """A job was not changed; Slurm's text."""
 
-    job_id: int
     text: str
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from slurmsim.core.records.value import Value
 from slurmsim.releases import RELEASES, row
@@ -171,41 +171,23 @@ _ROWS = {
         reserves_idle_first=True,
         ranks_requeued_anew=True,
     ),
-    "26.05": ReleaseRules(
-        tries_over_limits=True,
-        but_limits=_PARTITION_LIMITS,
-        unknown_refused=True,
-        list_may_be_longer=True,
-        tasks_need_cpus=True,
-        serves_whole_tasks=True,
-        drained_unnamed=True,
-        license_choice=True,
-        one_separator=True,
-        groups_late=True,
-        lists_associations=True,
-        recalculates_always=True,
-        recalculates_first=True,
-        tests_from_try=True,
-        owners_from_try=True,
-        marks_busy_nodes=True,
-        ends_where_chosen=True,
-        minimum_extended=True,
-        plans_within_throttle=True,
-        tasks_reach_nodes=True,
-        first_node_serves=True,
-        spreads_by_weight=True,
-        tops_by_tier=True,
-        waits_where_down=True,
-        reserves_as_for_jobs=True,
-        reserves_of_partition=True,
-        reservations_open_to_root=True,
-        reservations_keep_users=True,
-        attracts_what_fits=True,
-        limits_of_another_qos=True,
-        reserves_core_a_node=True,
-        ranks_requeued_anew=True,
-    ),
 }
+_ROWS["26.05"] = replace(
+    _ROWS["24.11"],
+    but_limits=_PARTITION_LIMITS,
+    deals_tasks=False,
+    license_choice=True,
+    one_separator=True,
+    ends_where_chosen=True,
+    minimum_extended=True,
+    tasks_reach_nodes=True,
+    first_node_serves=True,
+    spreads_by_weight=True,
+    attracts_what_fits=True,
+    limits_of_another_qos=True,
+    reserves_idle_first=False,
+    reserves_core_a_node=True,
+)
 
 
 def rules_of(release: str) -> ReleaseRules:
