@@ -275,7 +275,7 @@ def _ranks(
 
 
 def _apart(p: Mapping[tuple[str, str], float | None], one: str, other: str) -> bool:
-    """Whether the test tells them apart."""
+    """Return True if the test tells them apart."""
     chance = p.get((one, other))
     return chance is not None and chance < LEVEL
 

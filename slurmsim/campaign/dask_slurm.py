@@ -143,7 +143,7 @@ def _security(shared: Path) -> Any:
 
 
 def _check(script: str) -> None:
-    """Whether Slurm would take the job. Raises ConfigError."""
+    """Raise ConfigError unless Slurm would take the job."""
     try:
         done = subprocess.run(["sbatch", "--test-only"], input=script, capture_output=True, text=True, check=False)
     except OSError as error:

@@ -6,7 +6,6 @@ The same cells give the same bytes, on every machine and in every order. How lon
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 from slurmsim.campaign.cells import AXES
 from slurmsim.campaign.store import Store
 from slurmsim.metrics.classes import CLASSES
-from slurmsim.trace.staging import output_errors
+from slurmsim.trace.staging import staged_file
 
 COUNTS = (
     "jobs", "completed", "timeout", "cancelled", "failed", "node_fail", "never_started", "unfinished", "refused",
@@ -68,35 +67,25 @@ def write_jobs(store: Store, keys: Iterable[str]) -> Path:
 
     target = store.folder / "jobs.parquet"
     writer = None
-    staged = _staged(target)
-    try:
-        with output_errors(target):
-            for key in keys:
-                table = pq.read_table(store.jobs(key))
-                column = pa.DictionaryArray.from_arrays(pa.array([0] * len(table), pa.int32()), pa.array([key]))
-                table = table.add_column(0, "key", column).replace_schema_metadata(None)
-                writer = writer or pq.ParquetWriter(staged, table.schema, compression="zstd")
-                writer.write_table(table)
-            if writer is None:
-                pq.write_table(pa.table({"key": pa.array([], pa.string())}), staged)
-            else:
-                writer.close()
-            return _settle(staged, target)
-    except BaseException:
-        staged.unlink(missing_ok=True)
-        raise
+    with staged_file(target) as staged:
+        for key in keys:
+            table = pq.read_table(store.jobs(key))
+            column = pa.DictionaryArray.from_arrays(pa.array([0] * len(table), pa.int32()), pa.array([key]))
+            table = table.add_column(0, "key", column).replace_schema_metadata(None)
+            writer = writer or pq.ParquetWriter(staged, table.schema, compression="zstd")
+            writer.write_table(table)
+        if writer is None:
+            pq.write_table(pa.table({"key": pa.array([], pa.string())}), staged)
+        else:
+            writer.close()
+    return target
 
 
 def put_text(target: Path, text: str) -> Path:
     """Write a small file, whole or not at all. Raises OutputError."""
-    staged = _staged(target)
-    with output_errors(target):
-        try:
-            staged.write_text(text, encoding="utf-8")
-            return _settle(staged, target)
-        except BaseException:
-            staged.unlink(missing_ok=True)
-            raise
+    with staged_file(target) as staged:
+        staged.write_text(text, encoding="utf-8")
+    return target
 
 
 def _kind(axis: str) -> Any:
@@ -113,24 +102,7 @@ def _write(target: Path, schema: Any, rows: Iterator[dict[str, Any]]) -> Path:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    staged = _staged(target)
-    try:
-        with output_errors(target):
-            with pq.ParquetWriter(staged, schema, compression="zstd") as writer:
-                while batch := list(islice(rows, BATCH)):
-                    writer.write_table(pa.Table.from_pylist(batch, schema))
-            return _settle(staged, target)
-    except BaseException:
-        staged.unlink(missing_ok=True)
-        raise
-
-
-def _staged(target: Path) -> Path:
-    return target.with_name(f".{target.name}.partial")
-
-
-def _settle(staged: Path, target: Path) -> Path:
-    with open(staged, "rb+") as file:
-        os.fsync(file.fileno())
-    os.replace(staged, target)
+    with staged_file(target) as staged, pq.ParquetWriter(staged, schema, compression="zstd") as writer:
+        while batch := list(islice(rows, BATCH)):
+            writer.write_table(pa.Table.from_pylist(batch, schema))
     return target

@@ -77,7 +77,7 @@ class Store:
         return self.folder / "logs" / f"{key}.log"
 
     def has(self, key: str, *, per_job: bool) -> bool:
-        """Whether the cell has been run."""
+        """Return True if the cell has been run."""
         return self.file(key).is_file() and (not per_job or self.jobs(key).is_file())
 
     def read(self, key: str) -> dict[str, Any]:

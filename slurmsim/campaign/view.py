@@ -177,6 +177,6 @@ def headline(frame: pd.DataFrame) -> list[str]:
 
 
 def starved_cells(frame: pd.DataFrame) -> list[bool]:
-    """Whether each cell is `starved`."""
+    """Return for each cell if it is `starved`."""
     counts = frame.reindex(columns=list(SHORT_OF)).fillna(0).to_dict("records")
     return [starved({str(key): value for key, value in one.items()}) for one in counts]

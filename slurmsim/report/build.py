@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from slurmsim.report.pictures import pictures
 from slurmsim.report.rundata import RunData
 from slurmsim.report.svg import document
 from slurmsim.trace.reader import read_trace
-from slurmsim.trace.staging import output_errors
+from slurmsim.trace.staging import output_errors, staged_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,13 +78,8 @@ def render(figure: Figure, name: str) -> bytes:
 
 def write_file(path: Path, content: bytes) -> Path:
     """Write a file whole or not at all; its folder is made. Raises OutputError."""
-    temporary = path.with_name(f".{path.name}.partial")
     with output_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            temporary.write_bytes(content)
-            os.replace(temporary, path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+    with staged_file(path, synced=False) as staged:
+        staged.write_bytes(content)
     return path

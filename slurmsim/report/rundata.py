@@ -244,7 +244,7 @@ class RunData:
 
 
 def unusable(state: str) -> bool:
-    """Whether a node in this state takes no job: ``DOWN*``, ``DRAIN``, ``IDLE+DRAIN``."""
+    """Return True if a node in this state takes no job: ``DOWN*``, ``DRAIN``, ``IDLE+DRAIN``."""
     return any(word in state for word in ("DOWN", "DRAIN", "FAIL", "MAINT"))
 
 

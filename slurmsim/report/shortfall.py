@@ -52,7 +52,7 @@ def counted(n: int) -> str:
 
 
 def starved(summary: Mapping[str, Any]) -> bool:
-    """Whether most of a run's submissions never started.
+    """Return True if most of a run's submissions never started.
 
     Refused ones count; those left out of the log do not, nor do those that the log itself cancels.
     """

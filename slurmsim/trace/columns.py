@@ -109,7 +109,7 @@ def text_codes(column: pa.ChunkedArray | pa.Array) -> tuple[npt.NDArray[np.int32
 
 
 def _is_constant(values: Any) -> bool:
-    """Whether all values are one and the same: many columns are, for thousands of rows, and then cost nothing."""
+    """Return True if all values are the same, as in many columns for thousands of rows; they then cost nothing."""
     return len(values) > 0 and values[0] is values[-1] and values.count(values[0]) == len(values)
 
 

@@ -75,7 +75,7 @@ class Trace:
 
     @property
     def partial(self) -> bool:
-        """Whether the run was interrupted before its end."""
+        """True if the run was interrupted before its end."""
         return bool(self.manifest.get("partial"))
 
     @property

@@ -256,7 +256,7 @@ def fields(table: str, power: bool) -> Table:
 
 
 def readable(version: object) -> TypeGuard[int]:
-    """Whether traces of this schema version can be read."""
+    """Return True if traces of this schema version can be read."""
     return isinstance(version, int) and OLDEST <= version <= SCHEMA_VERSION
 
 

@@ -40,6 +40,25 @@ def output_errors(path: Path) -> Iterator[None]:
         raise OutputError(f"{path}: cannot write: {reason(error)}") from error
 
 
+@contextlib.contextmanager
+def staged_file(target: Path, *, synced: bool = True) -> Iterator[Path]:
+    """Yield where to write what becomes `target` at the end, as a whole or not at all; on the disk if `synced`.
+
+    Raises OutputError.
+    """
+    staged = target.with_name(f".{target.name}{STAGING}")
+    with output_errors(target):
+        try:
+            yield staged
+            if synced:
+                with open(staged, "rb+") as file:
+                    os.fsync(file.fileno())
+            os.replace(staged, target)
+        except BaseException:
+            staged.unlink(missing_ok=True)
+            raise
+
+
 def reason(error: OSError) -> str:
     """One line saying what the system refused."""
     if error.errno is not None:

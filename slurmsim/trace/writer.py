@@ -83,7 +83,7 @@ class Sink:
 
     @property
     def full(self) -> bool:
-        """Whether a batch's worth of rows waits."""
+        """True if a batch's worth of rows waits."""
         return len(self._rows) >= self._full_at
 
     def append_columns(self, batch: Columns) -> None:
