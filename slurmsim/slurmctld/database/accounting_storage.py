@@ -211,7 +211,7 @@ class Storage:
         return merge(written, waiting, self._living(cond, after), key=_newest_first)
 
     def _walk(self, cond: Mapping[str, Any]) -> bool:
-        """Whether to walk over all rows by id; not where jobs are named, or few rows are as young as the window."""
+        """Return True to walk over all rows by id; not if jobs are named, or few rows are as young as the window."""
         since = int(cond.get("start") or 0)
         if cond.get("jobs"):
             return False

@@ -90,6 +90,11 @@ class Change(ABC):
         if not self.db.is_operator(self.person):
             raise Refusal(DENIED, 2002)
 
+    def object_of(self, arguments: Mapping[str, Any]) -> str:
+        """Return the name of the object an administrator puts or deletes. Raises Refusal for anyone else."""
+        self.need_operator()
+        return str(arguments["object"])
+
     def need_coordinator(self, accounts: Iterable[str]) -> None:
         """Refuse a user who is no operator and does not coordinate all these accounts, or accounts above them."""
         if self.db.is_operator(self.person):

@@ -138,7 +138,7 @@ def _not_enforced(item: Item) -> dict[str, int]:
 
 
 def _is_default(db: Database, key: Key) -> bool:
-    """Whether a user's association is that of his default account; of several partitions' the oldest one is."""
+    """Return True if a user's association is that of his default account; of several partitions' the oldest one is."""
     account, user, _ = key
     if not user or db.draft.defaults.get(user, ("",))[0] != account:
         return False

@@ -61,7 +61,7 @@ def _tres(item: Item, target: str) -> tuple[str, ...]:
 
 
 def _has(item: Item, target: str, tres: Sequence[str]) -> bool:
-    """Whether it has a value of its own: of every kind of TRES, and a list of QOS that is more than a change."""
+    """Return True if it has a value of its own: of every kind of TRES, and a list of QOS that is more than a change."""
     value: Any = item.values.get(target)
     if target == "qos":
         return bool(value) and value[0][0] not in "+-"

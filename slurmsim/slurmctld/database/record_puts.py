@@ -6,7 +6,8 @@ Each function works on a `Change`, like what sacctmgr asks for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.slurmctld.base.association_database import AccountFacts, UserFacts
@@ -20,23 +21,16 @@ Arguments = Mapping[str, Any]
 
 def actions(change: Change) -> dict[str, Action]:
     """By the names in requests."""
-    return {
-        "put_account": lambda arguments: put_account(change, arguments),
-        "put_association": lambda arguments: put_association(change, arguments),
-        "put_user": lambda arguments: put_user(change, arguments),
-        "put_qos": lambda arguments: put_qos(change, arguments),
-        "put_wckey": lambda arguments: put_wckey(change, arguments),
-        "delete_user": lambda arguments: delete_user(change, arguments),
-        "delete_account": lambda arguments: delete_account(change, arguments),
-        "default_if_there": lambda arguments: default_if_there(change, arguments),
-        "delete_wckey": lambda arguments: delete_wckey(change, arguments),
-    }
+    done: tuple[Callable[[Change, Arguments], list[str]], ...] = (
+        put_account, put_association, put_user, put_qos, put_wckey, delete_user, delete_account, default_if_there,
+        delete_wckey,
+    )  # fmt: skip
+    return {do.__name__: partial(do, change) for do in done}
 
 
 def put_account(change: Change, arguments: Arguments) -> list[str]:
     """Put an account: what is said of it, and its coordinators where it is new."""
-    change.need_operator()
-    name = str(arguments["object"])
+    name = change.object_of(arguments)
     known = change.accounts.get(name)
     if known is None:
         facts = AccountFacts(str(arguments["description"]), str(arguments["organization"]))
@@ -70,8 +64,7 @@ def put_association(change: Change, arguments: Arguments) -> list[str]:
 
 def put_user(change: Change, arguments: Arguments) -> list[str]:
     """Put a user: the level, and the defaults."""
-    change.need_operator()
-    name = str(arguments["object"])
+    name = change.object_of(arguments)
     facts = change.users.setdefault(name, UserFacts())
     if arguments.get("admin_level"):
         facts.admin_level = str(arguments["admin_level"])
@@ -84,8 +77,7 @@ def put_user(change: Change, arguments: Arguments) -> list[str]:
 
 def put_qos(change: Change, arguments: Arguments) -> list[str]:
     """Put a QOS."""
-    change.need_operator()
-    name = str(arguments["object"])
+    name = change.object_of(arguments)
     if name not in change.draft.qos:
         item = change.draft.add_qos(name, HERE)
         item.aside["description"] = str(arguments.get("description") or "")
@@ -103,8 +95,7 @@ def put_wckey(change: Change, arguments: Arguments) -> list[str]:
 
 def delete_user(change: Change, arguments: Arguments) -> list[str]:
     """Delete a user without associations."""
-    change.need_operator()
-    name = str(arguments["object"])
+    name = change.object_of(arguments)
     if change.users.pop(name, None) is None:
         return []
     change.draft.defaults.pop(name, None)
@@ -117,8 +108,7 @@ def delete_user(change: Change, arguments: Arguments) -> list[str]:
 
 def delete_account(change: Change, arguments: Arguments) -> list[str]:
     """Delete an account without associations."""
-    change.need_operator()
-    name = str(arguments["object"])
+    name = change.object_of(arguments)
     if change.accounts.pop(name, None) is None:
         return []
     change.notes.append(("Remove Accounts", f"name='{name}'", ""))

@@ -144,7 +144,7 @@ class _Nodes:
         return dict(zip(names, found, strict=True))
 
     def _active_are_available(self, arguments: Arguments, names: tuple[str, ...]) -> bool:
-        """Whether every active feature, asked for or present, is an available one of its node."""
+        """Return True if every active feature, asked for or present, is an available one of its node."""
         new, active = arguments.get("features"), arguments.get("features_act")
         if new is None and active is None:
             return True

@@ -198,7 +198,7 @@ class _Partitions:
 
 
 def in_use(cluster: LiveCluster, name: str) -> bool:
-    """Whether a job that is not over is in the partition `name`, or a reservation names it."""
+    """Return True if a job that is not over is in the partition `name`, or a reservation names it."""
     state = cluster.controller.state
     found = state.cluster.by_name[name]
     used = any(found in live.core.partitions and not live.over for live in cluster.jobs.values())

@@ -53,14 +53,14 @@ def take_out(cluster: LiveCluster, named: Sequence[LiveJob], whole: bool) -> Non
 
 
 def is_unheard(cluster: LiveCluster, text: str, found: LiveJob) -> bool:
-    """Whether `text` is a task's own id, which job_str_signal did not look for before 24.11."""
+    """Return True if `text` is a task's own id, which job_str_signal did not look for before 24.11."""
     if since(cluster.release, "task_by_its_own_id") or found.array is None:
         return False
     return text == str(found.own_id) != str(found.array.id)
 
 
 def is_of_another(cluster: LiveCluster, text: str, person: Person) -> bool:
-    """Whether `text` names tasks after an id that a task of another user's array has taken.
+    """Return True if `text` names tasks after an id that a task of another user's array has taken.
 
     Who may cancel is asked of the record with that id; that it is no array's own is found out later.
     """

@@ -86,12 +86,22 @@ class _Jobs:
 
     def update_step(self, arguments: Arguments, person: Person) -> Arguments:
         """Refuse ``scontrol update stepid``: steps' limits are not kept."""
+        self._own(arguments, person)
+        return {}
+
+    def _found(self, arguments: Arguments) -> LiveJob:
+        """Return the job that is named. Raises Refusal."""
         found = self.cluster.job_table.find(str(arguments.get("job_id")))
         if not found:
             raise Refusal(INVALID_JOB, 2017)
-        if person.uid != found[0].person.uid and not self._operator(person):
+        return found[0]
+
+    def _own(self, arguments: Arguments, person: Person) -> LiveJob:
+        """Return the job that is named, which only its owner and operators may ask for. Raises Refusal."""
+        live = self._found(arguments)
+        if person.uid != live.person.uid and not self._operator(person):
             raise Refusal(BAD_USER)
-        return {}
+        return live
 
     # -- suspend and resume -----------------------------------------------------------------------------------------
 
@@ -203,12 +213,7 @@ class _Jobs:
 
     def notify(self, arguments: Arguments, person: Person) -> Arguments:
         """Send a message to the job's terminal; a batch job has only its error file."""
-        found = self.cluster.job_table.find(str(arguments["job_id"]))
-        if not found:
-            raise Refusal(INVALID_JOB, 2017)
-        live = found[0]
-        if person.uid != live.person.uid and not self._operator(person):
-            raise Refusal(BAD_USER)
+        live = self._own(arguments, person)
         if live.over:
             raise Refusal(ENDED, 2021)
         if live.core.state not in _RAN:
@@ -216,13 +221,11 @@ class _Jobs:
         return {}
 
     def ready(self, arguments: Arguments, person: Person) -> Arguments:
-        """Whether a job's nodes are up."""
-        found = self.cluster.job_table.find(str(arguments["job_id"]))
-        if not found:
-            raise Refusal(INVALID_JOB, 2017)
-        if found[0].over:
+        """Tell if a job's nodes are up: ready, waiting or gone."""
+        live = self._found(arguments)
+        if live.over:
             return {"state": "gone"}
-        core, power = found[0].core, self.cluster.controller.power
+        core, power = live.core, self.cluster.controller.power
         waits = core.state == JobState.PENDING or (
             power is not None and core.nodes & (power.nodes.off | power.nodes.coming)
         )
@@ -230,12 +233,7 @@ class _Jobs:
 
     def script(self, arguments: Arguments, person: Person) -> Arguments:
         """Return the script of a batch job, for its owner and operators."""
-        found = self.cluster.job_table.find(str(arguments["job_id"]))
-        if not found:
-            raise Refusal(INVALID_JOB, 2017)
-        live = found[0]
-        if person.uid != live.person.uid and not self._operator(person):
-            raise Refusal(BAD_USER)
+        live = self._own(arguments, person)
         if not live.asked.get("script"):
             raise Refusal("Job has no batch script")
         return {"script": live.asked["script"]}

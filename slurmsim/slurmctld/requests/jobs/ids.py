@@ -45,7 +45,7 @@ class Named:
 
     @property
     def part_of_het_job(self) -> bool:
-        """Whether it is a component of a heterogeneous job, and not its leader."""
+        """True if it is a component of a heterogeneous job, and not its leader."""
         return self.array is None and not het_jobs.leads(self.records[0].first)
 
 

@@ -17,7 +17,7 @@ _DISABLED = "#DISABLED: "
 
 
 def recurs(live: LiveJob) -> bool:
-    """Whether the job is one of a table that is in force."""
+    """Return True if the job is one of a table that is in force."""
     return bool(live.core.sub.cron)
 
 

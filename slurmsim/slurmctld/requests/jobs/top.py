@@ -76,7 +76,7 @@ def _all(cluster: LiveCluster) -> list[Record]:
 
 
 def _alike(one: Record, other: Record) -> bool:
-    """Whether one may have to make place for the other."""
+    """Return True if one may have to make place for the other."""
     a, b = one.first.core, other.first.core
     kept = a.state == JobState.PENDING and a.priority > 1 and len(a.partitions) == 1
     same = a.partition is b.partition and a.branch is b.branch and a.qos_spec is b.qos_spec

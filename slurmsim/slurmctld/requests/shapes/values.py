@@ -44,7 +44,7 @@ class Text:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether every character can be sent: bytes that were no UTF-8 can (PEP 383), other surrogates cannot."""
+    """Return True if every character can be sent: bytes that were no UTF-8 can (PEP 383), other surrogates cannot."""
     try:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -208,7 +208,7 @@ class Fields:
 
 
 def _are_plain(value: dict[str, Any], shape: Text) -> bool:
-    """Whether all names and values are ASCII texts that fit: known at once of an environment, half of a request."""
+    """Return True if all names and values are ASCII texts that fit: a quick test of half of a request."""
     try:
         names, texts = "".join(value), "".join(value.values())
     except TypeError:

@@ -90,12 +90,12 @@ def answer(cluster: LiveCluster, live: LiveJob) -> dict[str, Any]:
 
 
 def too_large(cluster: LiveCluster, core: Job) -> bool:
-    """Whether an allocation of more nodes than its partition has is refused, and `core` asks for so many."""
+    """Return True if an allocation of more nodes than its partition has is refused, and `core` asks for so many."""
     return core.request.min_nodes > len(core.partition.spec.nodes) and bool(row(_TOO_LARGE, cluster.release))
 
 
 def _has_nodes(cluster: LiveCluster, core: Job) -> bool:
-    """Whether nodes are free for it, if it might start."""
+    """Return True if nodes are free for it, if it might start."""
     controller = cluster.controller
     return any(
         controller.start_test.place_now(record, controller.state.table.up, core.time_limit_s)

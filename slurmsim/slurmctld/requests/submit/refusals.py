@@ -182,7 +182,7 @@ def _names_too_many(cluster: LiveCluster, asked: Mapping[str, Any]) -> bool:
 
 
 def takes_id(cluster: LiveCluster, error: SubmitError, asked: Mapping[str, Any]) -> bool:
-    """Whether the job had its id already when it was refused, which is gone then."""
+    """Return True if the job had its id already when it was refused, which is gone then."""
     early = error.text == BAD_NODE_COUNT and (
         cluster.spec.option("EnforcePartLimits") != "NO" or _names_too_many(cluster, asked)
     )

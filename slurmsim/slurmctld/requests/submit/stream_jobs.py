@@ -75,7 +75,7 @@ class StreamJobs:
         self._told = {}
 
     def refused(self, job_id: int) -> bool:
-        """Whether the job is a stream's, which now has one less."""
+        """Return True if the job is a stream's, which now has one less."""
         if job_id not in self._told:
             return False
         del self._told[job_id], self._cluster.network.entering[job_id], self._cluster.network.behaviour[job_id]
