@@ -107,7 +107,7 @@ class Recording:
 
 
 def read_by_commands(name: str) -> bool:
-    """Whether a variable is one that Slurm's commands read, and no secret."""
+    """Return True if a variable is one that Slurm's commands read, and no secret."""
     return name not in _NEVER and (name.startswith(_READ_BY_COMMANDS) or name in _ALSO)
 
 

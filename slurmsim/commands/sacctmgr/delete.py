@@ -70,6 +70,19 @@ def _delete_user(session: Session, words: list[str]) -> None:
     _delete(session, "user", cond, whole, "Deleting users" if whole else "Deleting user associations")
 
 
+def _gone(session: Session, arguments: Mapping[str, Any], indent: str) -> Mapping[str, Any] | None:
+    """Return what the database would delete; None, and said why, if it is refused or nothing."""
+    answer = reply(session, "account_check", arguments)
+    if isinstance(answer, str):
+        tell_refusal(session, answer)
+        return None
+    if not answer["objects"]:
+        session.io.out(f"{indent}Nothing deleted\n")
+        session.code = 1
+        return None
+    return answer
+
+
 _TAIL = {
     "account": " Please either remove the accounts listed above from list and resubmit,\n"
     " or change these users' default accounts to remove the account(s).\n Changes Discarded",
@@ -81,15 +94,10 @@ _TAIL = {
 def _delete(session: Session, kind: str, cond: Mapping[str, Any], whole: bool, title: str) -> None:
     out = session.io.out
     arguments = {"action": "delete", "kind": kind, "cond": cond, "whole": whole}
-    answer = reply(session, "account_check", arguments)
-    if isinstance(answer, str):
-        tell_refusal(session, answer)
+    answer = _gone(session, arguments, " ")
+    if answer is None:
         return
     objects = list(answer["objects"])
-    if not objects:
-        out(" Nothing deleted\n")
-        session.code = 1
-        return
     if answer.get("error"):
         session.wrong(f" Error with request: {answer['error']}\n" + lines_of(objects).rstrip("\n"))
         if "default account" in answer["error"]:
@@ -107,16 +115,10 @@ def _delete_qos(session: Session, words: list[str]) -> None:
     if session.code:
         return
     arguments = {"action": "delete_qos", "cond": cond}
-    answer = reply(session, "account_check", arguments)
-    if isinstance(answer, str):
-        tell_refusal(session, answer)
+    answer = _gone(session, arguments, "  " if since(session.release, "nothing_deleted_deeper") else " ")
+    if answer is None:
         return
     objects = list(answer["objects"])
-    if not objects:
-        indent = "  " if since(session.release, "nothing_deleted_deeper") else " "
-        session.io.out(f"{indent}Nothing deleted\n")
-        session.code = 1
-        return
     if answer.get("error") and answer["error"] != "default_qos":
         session.wrong(f" Error with request: {answer['error']}\n" + lines_of(objects).rstrip("\n"))
         return

@@ -165,7 +165,7 @@ FIELDS: tuple[F, ...] = (
 
 @lru_cache(4096)  # each line of a file that is loaded has the same words
 def matches(word: str, names: str) -> bool:
-    """Whether `word` is one of `names`, or a beginning of one that is long enough (xstrncasecmp with MAX).
+    """Return True if `word` is one of `names`, or a beginning of one that is long enough (xstrncasecmp with MAX).
 
     >>> matches("acc", "Account:3 Acct:4"), matches("ac", "Account:3"), matches("accounts", "Account:3")
     (True, False, False)

@@ -165,7 +165,7 @@ class Changes:
                                 **({"description": description} if description else {})})  # fmt: skip
 
     def _differs(self, name: str, record: Record, setting: list[str]) -> bool:
-        """Whether a setting of a QOS is another than it has; tells so."""
+        """Return True if a setting of a QOS is another than it has; tells so."""
         field, _, text = setting
         old = _qos_value(field, record)
         if old == text:

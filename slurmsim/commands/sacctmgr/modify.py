@@ -73,7 +73,7 @@ def _read(session: Session, words: list[str], where: Take, set_: Take) -> tuple[
 
 
 def _ready(session: Session, conditions: int, settings: int) -> bool:
-    """Whether there is something to do; asks when there are no conditions."""
+    """Return True if there is something to do; asks when there are no conditions."""
     if session.code:
         return False
     if not settings:
@@ -148,6 +148,14 @@ def _commit_all(session: Session, requests: list[Mapping[str, Any]]) -> None:
             session.wrong(f" Error with request: {answer}")
 
 
+def _setting(session: Session, settings: Settings, word: Word) -> int:
+    """Take a word that is a setting; return its kind, 0 for any other word, and say so."""
+    if settings.take(session, word):
+        return ASSOC
+    session.wrong(f" Unknown option: {word.text}\n Use keyword 'where' to modify condition")
+    return 0
+
+
 def _modify_account(session: Session, words: list[str]) -> None:
     cond: dict[str, Any] = {}
     facts: dict[str, str] = {}
@@ -160,10 +168,8 @@ def _modify_account(session: Session, words: list[str]) -> None:
             session.wrong(" Can't modify the cluster of an account")
         elif take_fact(word, facts):
             return USER
-        elif settings.take(session, word):
-            return ASSOC
         else:
-            session.wrong(f" Unknown option: {word.text}\n Use keyword 'where' to modify condition")
+            return _setting(session, settings, word)
         return 0
 
     conditions, changed = _read(session, words, lambda word: account_condition(session, cond, word), set_)
@@ -202,10 +208,8 @@ def _modify_user(session: Session, words: list[str]) -> None:
         elif matches(word.name, "NewName:1"):
             facts["new_name"] = folded(word)
             return USER
-        elif settings.take(session, word):
-            return ASSOC
         else:
-            session.wrong(f" Unknown option: {word.text}\n Use keyword 'where' to modify condition")
+            return _setting(session, settings, word)
         return 0
 
     conditions, changed = _read(session, words, lambda word: user_condition(session, cond, word), set_)
@@ -238,13 +242,7 @@ def _modify_cluster(session: Session, words: list[str]) -> None:
         session.wrong(f" Unknown condition: {word.text}\n Use keyword 'set' to modify value")
         return 0
 
-    def set_(word: Word) -> int:
-        if settings.take(session, word):
-            return ASSOC
-        session.wrong(f" Unknown option: {word.text}\n Use keyword 'where' to modify condition")
-        return 0
-
-    conditions, changed = _read(session, words, where, set_)
+    conditions, changed = _read(session, words, where, lambda word: _setting(session, settings, word))
     if not _ready(session, conditions, changed):
         return
     if lines := settings.lines():

@@ -12,7 +12,7 @@ from slurmsim.commands.sacctmgr.words import Session
 from slurmsim.commands.text.dashed_table import ENDING, NO_ENDING, Style
 from slurmsim.commands.text.database_away import database_away
 from slurmsim.commands.text.messages import Stop, stoppable
-from slurmsim.commands.text.option_reader import NO, OPTIONAL, LongOption, Parser
+from slurmsim.commands.text.option_reader import DOCUMENTS, NO, Parser, options
 from slurmsim.commands.text.release import release_of
 from slurmsim.protocol import Unreachable
 from slurmsim.release_changes import since
@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from slurmsim.commands.io import Io
 
 
-_O = LongOption
-_OPTIONS = (
-    _O("help", NO, "h"), _O("usage", NO, "h"), _O("immediate", NO, "i"), _O("noheader", NO, "n"),
-    _O("oneliner", NO, "o"), _O("parsable", NO, "p"), _O("parsable2", NO, "P"), _O("quiet", NO, "Q"),
-    _O("readonly", NO, "r"), _O("associations", NO, "s"), _O("verbose", NO, "v"), _O("version", NO, "V"),
+_OPTIONS = options(
+    ("help", NO, "h"), ("usage", NO, "h"), ("immediate", NO, "i"), ("noheader", NO, "n"),
+    ("oneliner", NO, "o"), ("parsable", NO, "p"), ("parsable2", NO, "P"), ("quiet", NO, "Q"),
+    ("readonly", NO, "r"), ("associations", NO, "s"), ("verbose", NO, "v"), ("version", NO, "V"),
 )  # fmt: skip
 _HELP = """\
 sacctmgr [<OPTION>] [<COMMAND>]
@@ -63,10 +62,7 @@ def run(argv: list[str], io: Io) -> int:
 
 def _options(session: Session, argv: list[str]) -> list[str]:
     io = session.io
-    options = list(_OPTIONS)
-    if since(session.release, "data_parsers"):
-        options += [_O("json", OPTIONAL, "json"), _O("yaml", OPTIONAL, "yaml")]
-    parser = Parser(options, permute=True)
+    parser = Parser(_OPTIONS + (DOCUMENTS if since(session.release, "data_parsers") else ()), permute=True)
     parsable, header = 0, True
     for key, value in parser.parse_for("sacctmgr", argv, io):
         if key in ("h", "V"):

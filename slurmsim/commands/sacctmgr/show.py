@@ -176,14 +176,22 @@ def show_qos(session: Session, words: list[str]) -> None:
     """QOS."""
     asked = Asked(session, words, "Names:1 QOSLevel:1", "WithDeleted:5",
                   {"descriptions": "Descriptions:1", "ids": "Ids:1", "modes": "PreemptMode:8"})  # fmt: skip
+    pairs = {"names": "name", "descriptions": "description", "ids": "id"}
+    _list(session, asked, "qos", row(_QOS, session.release), pairs, QOS, dumped=True)
+
+
+def _list(
+    session: Session, asked: Asked, kind: str, text: str, pairs: Mapping[str, str], getters: Mapping[str, Getter], *,
+    dumped: bool = False,
+) -> None:  # fmt: skip
+    """Show the records of a kind that the condition selects, in the columns of `text` unless others are asked for."""
     if session.code:
         return
-    fields = columns(session, asked.format or row(_QOS, session.release))
-    records = selected(session.list("qos"), asked.cond,
-                       {"names": "name", "descriptions": "description", "ids": "id"})  # fmt: skip
-    if session.dump:
-        return _dump(session, "qos", records)
-    table(session, fields, records, QOS)
+    fields = columns(session, asked.format or text)
+    records = selected(session.list(kind), asked.cond, pairs)
+    if session.dump and dumped:
+        return _dump(session, kind, records)
+    table(session, fields, records, getters)
 
 
 def show_cluster(session: Session, words: list[str]) -> None:
@@ -207,7 +215,7 @@ def show_cluster(session: Session, words: list[str]) -> None:
     flags = None if since(session.release, "unset_cluster_flags") else ""
     getters = ASSOCIATION | {
         "cluster": of("cluster"), "chost": of("host"), "cport": of("port"),
-        "rpc_version": lambda r: row(_RPC, session.release), "tres": lambda r: _in_id_order(r["tres"]),
+        "rpc_version": lambda r: row(_RPC, session.release), "tres": lambda r: tres_text(r["tres"]),
         "nodecnt": lambda r: r["tres"].get("node"), "cluster_nodes": of("nodes"), "select": lambda r: 109,
         "class": lambda r: "", "flags": lambda r: flags, "federation": lambda r: "",
         "id": lambda r: 0, "features": lambda r: "", "fedstate": lambda r: "NA", "fedstateraw": lambda r: 0,
@@ -216,20 +224,12 @@ def show_cluster(session: Session, words: list[str]) -> None:
     table(session, fields, rows, getters)
 
 
-def _in_id_order(tres: Mapping[str, int]) -> str:
-    return tres_text(tres)
-
-
 def show_tres(session: Session, words: list[str]) -> None:
     """TRES."""
     asked = Asked(session, words, "Names:1", "WithDeleted:5", {"types": "Types:1", "ids": "Ids:1"}, bare="types")
-    if session.code:
-        return
-    fields = columns(session, asked.format or "Type,Name%15,ID")
-    records = selected(session.list("tres"), asked.cond, {"types": "type", "ids": "id", "names": "name"})
-    if session.dump:
-        return _dump(session, "tres", records)
-    table(session, fields, records, {"type": of("type"), "name": of("name"), "id": of("id")})
+    pairs = {"types": "type", "ids": "id", "names": "name"}
+    _list(session, asked, "tres", "Type,Name%15,ID", pairs, {key: of(key) for key in ("type", "name", "id")},
+          dumped=True)  # fmt: skip
 
 
 def show_event(session: Session, words: list[str]) -> None:
@@ -259,7 +259,7 @@ def show_event(session: Session, words: list[str]) -> None:
         "timeend": of("end"),
         "state": lambda r: r["state"] or "", "reason": lambda r: r["reason"] or "",
         "user": lambda r: f"{r['user']}({r['uid']})" if r["uid"] is not None else "",
-        "tres": lambda r: _in_id_order(r["tres"]), "cluster_nodes": of("nodes"),
+        "tres": lambda r: tres_text(r["tres"]), "cluster_nodes": of("nodes"),
         "event": lambda r: "Node" if r["node"] else "Cluster", "eventraw": lambda r: 2 if r["node"] else 1,
         "duration": lambda r: long_clock(max(0, now - r["start"])),
     }  # fmt: skip
@@ -271,14 +271,9 @@ def show_transaction(session: Session, words: list[str]) -> None:
     extra = {"actions": "Action:4", "actors": "Actors:4", "start": "Start:1", "end": "End:1", "clusters": "Clusters:3",
              "accounts": "Accounts:3 Acct:4", "users": "Users:1"}  # fmt: skip
     asked = Asked(session, words, "Ids:1", "WithAssocInfo:5", extra, bare="ids")
-    if session.code:
-        return
-    fields = columns(session, asked.format or "Time,Action,Actor,Where,Info")
-    records = selected(session.list("transaction"), asked.cond, {"actors": "actor", "ids": "id"})
-    table(session, fields, records, {
-        "ts": of("time"), "action": of("action"), "actor": of("actor"), "where": of("where"), "info": of("info"),
-        "id": of("id"),
-    })  # fmt: skip
+    getters = {"ts": of("time"), **{key: of(key) for key in ("action", "actor", "where", "info", "id")}}
+    pairs = {"actors": "actor", "ids": "id"}
+    _list(session, asked, "transaction", "Time,Action,Actor,Where,Info", pairs, getters)
 
 
 def show_problem(session: Session, words: list[str]) -> None:
@@ -306,14 +301,10 @@ def show_reservation(session: Session, words: list[str]) -> None:
     """Reservations."""
     asked = Asked(session, words, "Names:1", "", {"clusters": "Clusters:1", "ids": "Ids:1", "nodes": "Nodes:1",
                                                  "start": "Start:5", "end": "End:1"})  # fmt: skip
-    if session.code:
-        return
-    fields = columns(session, asked.format or "Cluster,Name%15,TRES%30,TimeStart,TimeEnd,Unused")
-    records = selected(session.list("reservation"), asked.cond, {"names": "name", "clusters": "cluster", "ids": "id"})
-    table(session, fields, records, {
+    pairs = {"names": "name", "clusters": "cluster", "ids": "id"}
+    _list(session, asked, "reservation", "Cluster,Name%15,TRES%30,TimeStart,TimeEnd,Unused", pairs, {
         "cluster": of("cluster"), "name": of("name"), "tres": lambda r: tres_text(r["tres"]),
-        "timestart": of("start"),
-        "timeend": of("end"), "id": of("id"), "unused": lambda r: 0.0,
+        "timestart": of("start"), "timeend": of("end"), "id": of("id"), "unused": lambda r: 0.0,
     })  # fmt: skip
 
 
@@ -371,7 +362,7 @@ def clear_stats(session: Session) -> None:
 
 
 def _has_privilege(session: Session) -> bool:
-    """Whether slurmdbd takes the user for one who administers it."""
+    """Return True if slurmdbd takes the user for one who administers it."""
     try:
         session.io.client.call("account_list", kind="wckey")
     except FAILED_CALLS as error:
@@ -388,11 +379,6 @@ def show_config(session: Session, words: list[str]) -> None:
     session.io.out(text(session))
 
 
-def show_wckey(session: Session, words: list[str]) -> None:
-    """``show wckey``: there are none."""
-    _empty("WCKey,Cluster,User", "wckey")(session, words)
-
-
 _ENTITIES: tuple[tuple[str, Callable[[Session, list[str]], None], str], ...] = (
     ("Accounts:2 Acct:4", show_account, ""), ("Associations:2", show_association, ""),
     ("Clusters:2", show_cluster, ""), ("Configuration:2", show_config, ""), ("Events:1", show_event, ""),
@@ -402,7 +388,7 @@ _ENTITIES: tuple[tuple[str, Callable[[Session, list[str]], None], str], ...] = (
     ("QOS:1", show_qos, ""), ("Resource:4", _show_resource, ""),
     ("Reservations:4 Resv:4", show_reservation, ""), ("Stats:1", show_stats, ""),
     ("Transactions:1 Txn:1", show_transaction, ""), ("Users:1", show_user, ""),
-    ("WCKeys:1", show_wckey, ""), ("tres:2", show_tres, ""),
+    ("WCKeys:1", _empty("WCKey,Cluster,User", "wckey"), ""), ("tres:2", show_tres, ""),
 )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.text import array_text
 from slurmsim.commands.text.cluster_facts import named_cluster
 from slurmsim.commands.text.messages import Stop, stoppable
-from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, Parser
+from slurmsim.commands.text.option_reader import NO, REQUIRED, Parser, options
 from slurmsim.commands.text.plugin_lines import plugin_lines
 from slurmsim.commands.text.release import release_of
 from slurmsim.commands.text.typed_hosts import typed_hosts
@@ -31,17 +31,14 @@ if TYPE_CHECKING:
 
 
 _NAME = "scancel"
-_OPTIONS = tuple(
-    LongOption(*row)
-    for row in (
-        ("account", REQUIRED, "A"), ("batch", NO, "b"), ("cron", NO, "c"), ("ctld", NO, "ctld"), ("full", NO, "f"),
-        ("help", NO, "help"), ("hurry", NO, "H"), ("interactive", NO, "i"), ("cluster", REQUIRED, "M"),
-        ("clusters", REQUIRED, "M"), ("me", NO, "me"), ("jobname", REQUIRED, "n"), ("name", REQUIRED, "n"),
-        ("nodelist", REQUIRED, "w"), ("partition", REQUIRED, "p"), ("qos", REQUIRED, "q"), ("quiet", NO, "Q"),
-        ("reservation", REQUIRED, "R"), ("sibling", REQUIRED, "sibling"), ("signal", REQUIRED, "s"),
-        ("state", REQUIRED, "t"), ("usage", NO, "usage"), ("user", REQUIRED, "u"), ("verbose", NO, "v"),
-        ("version", NO, "V"), ("wckey", REQUIRED, "wckey"),
-    )
+_OPTIONS = options(
+    ("account", REQUIRED, "A"), ("batch", NO, "b"), ("cron", NO, "c"), ("ctld", NO, "ctld"), ("full", NO, "f"),
+    ("help", NO, "help"), ("hurry", NO, "H"), ("interactive", NO, "i"), ("cluster", REQUIRED, "M"),
+    ("clusters", REQUIRED, "M"), ("me", NO, "me"), ("jobname", REQUIRED, "n"), ("name", REQUIRED, "n"),
+    ("nodelist", REQUIRED, "w"), ("partition", REQUIRED, "p"), ("qos", REQUIRED, "q"), ("quiet", NO, "Q"),
+    ("reservation", REQUIRED, "R"), ("sibling", REQUIRED, "sibling"), ("signal", REQUIRED, "s"),
+    ("state", REQUIRED, "t"), ("usage", NO, "usage"), ("user", REQUIRED, "u"), ("verbose", NO, "v"),
+    ("version", NO, "V"), ("wckey", REQUIRED, "wckey"),
 )  # fmt: skip
 _USAGE = """Usage: scancel [-A account] [--batch]{ctld} [--full] [--interactive] [-n job_name]
                [-p partition] [-Q] [-q qos] [-R reservation] [-s signal | integer]
@@ -90,7 +87,7 @@ class Asked:
 
     @property
     def plain(self) -> bool:
-        """Whether slurmctld is to look for the jobs (has_default_opt, has_job_steps)."""
+        """True if slurmctld is to look for the jobs (has_default_opt, has_job_steps)."""
         chosen = self.filters or self.batch or self.interactive or self.signal is not None
         return not chosen and not any("." in word for word in self.ids)
 
@@ -133,7 +130,7 @@ def _split(words: str) -> list[str]:
 
 
 def _may_be_tasks(text: str, io: Io) -> bool:
-    """Whether a list of tasks is one, and not of more than Slurm's host lists take."""
+    """Return True if a list of tasks is one, and not of more than Slurm's host lists take."""
     if not text.startswith("["):
         return True
     try:
@@ -269,7 +266,7 @@ def _ask(asked: Asked, word: str, io: Io) -> Refusal | Unreachable | None:
 
 
 def _not_now(asked: Asked, wrong: Refusal | Unreachable | None, io: Io) -> bool:
-    """Whether the job is said to be on its way to another state."""
+    """Return True if the job is said to be on its way to another state."""
     if wrong is None or wrong.text != _NOT_NOW:
         return False
     if asked.verbose:
@@ -409,7 +406,7 @@ def _own(row: Row) -> str:
 
 
 def _names(word: str, row: Row) -> bool:
-    """Whether an id means the row: an array's own all its tasks, but with a step only the record that has the id."""
+    """Return True if an id means the row: an array's own means all its tasks, with a step the record that has it."""
     base, _, step = word.partition(".")
     number, _, tasks = base.partition("_")
     if not tasks:

@@ -245,10 +245,8 @@ def notify(session: Session, words: Words) -> None:
         session.io.stderr.write(f"Invalid job_id {words[1]}")
         session.io.error("job notify failure: Success")
         return
-    try:
-        session.io.client.call("notify_job", job_id=str(job_id), message=" ".join(words[2:]))
-    except FAILED_CALLS as error:
-        session.complain("job notify failure", text_of(error), loud=True)
+    if error := session.request("notify_job", job_id=str(job_id), message=" ".join(words[2:])):
+        session.complain("job notify failure", error, loud=True)
 
 
 def wait_job(session: Session, words: Words, sleep: Callable[[float], None] = time.sleep) -> None:

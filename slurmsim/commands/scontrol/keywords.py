@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def tag_matches(tag: str, name: str, least: int) -> bool:
-    """Whether a tag is the name, or as much of it as must be there."""
+    """Return True if a tag is the name, or as much of it as must be there."""
     size = max(len(tag), least)
     return tag.lower()[:size] == name.lower()[:size]
 

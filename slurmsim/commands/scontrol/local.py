@@ -33,7 +33,7 @@ _DEBUG_FLAGS = frozenset({
 
 
 def _count(session: Session, words: Words, most: int = 2) -> bool:
-    """Whether there are as many words as there must be."""
+    """Return True if there are as many words as there must be."""
     if len(words) > most:
         session.warn(f"too many arguments for keyword:{words[0]}")
     elif len(words) < 2:
@@ -42,10 +42,8 @@ def _count(session: Session, words: Words, most: int = 2) -> bool:
 
 
 def _ask(session: Session, what: str, call: str, **arguments: Any) -> None:
-    try:
-        session.io.client.call(call, **arguments)
-    except FAILED_CALLS as error:
-        session.complain(what, text_of(error))
+    if error := session.request(call, **arguments):
+        session.complain(what, error)
 
 
 # -- the daemon's log ------------------------------------------------------------------------------------------------
@@ -221,7 +219,7 @@ def _steps(session: Session, job_id: int | None) -> list[dict[str, Any]]:
 
 
 def _busy(session: Session) -> bool:
-    """Whether steps run on the first node, for which a machine that plays all of them is taken."""
+    """Return True if steps run on the first node, for which a machine that plays all of them is taken."""
     try:
         used = session.load("nodes", ["alloc_cpus"])
     except FAILED_CALLS:
@@ -368,7 +366,7 @@ def token(session: Session, words: Words) -> None:
 
 
 def _makes_tokens(session: Session, folder: str) -> bool:
-    """Whether slurm.conf asks for tokens, or a server has made the key for them."""
+    """Return True if slurm.conf asks for tokens, or a server has made the key for them."""
     from slurmsim.jwt_key import KEY_FILE
 
     if os.path.exists(os.path.join(folder, KEY_FILE)):

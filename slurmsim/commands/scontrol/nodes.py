@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.keywords import keyword_of, tag_matches
 from slurmsim.commands.scontrol.session import NO_ERROR, Session
 from slurmsim.commands.text.values import INFINITE, leading_number
@@ -135,12 +134,9 @@ def _state(session: Session, value: str, word: str) -> str:
 
 
 def _call(session: Session, name: str, request: dict[str, Any]) -> str:
-    try:
-        session.io.client.call(name, **request)
-    except FAILED_CALLS as error:
-        session.code = 1
-        return text_of(error)
-    return ""
+    error = session.request(name, **request)
+    session.code = 1 if error else session.code
+    return error
 
 
 def create_node(session: Session, words: Words) -> None:
@@ -172,14 +168,12 @@ def reboot(session: Session, words: Words) -> None:
         session.fail("Missing node list. Specify ALL|<NodeList>")
         return
     request["names"] = words[at]
-    try:
-        session.io.client.call("reboot_nodes", **request)
-    except FAILED_CALLS as error:
-        if text_of(error) == "RebootProgram isn't defined":
-            session.error("RebootProgram isn't defined")
-            session.complain("scontrol_reboot_nodes error", UNSPECIFIED)
-        else:
-            session.complain("scontrol_reboot_nodes error", text_of(error))
+    error = session.request("reboot_nodes", **request)
+    if error == "RebootProgram isn't defined":
+        session.error(error)
+        error = UNSPECIFIED
+    if error:
+        session.complain("scontrol_reboot_nodes error", error)
 
 
 def _reboot_word(session: Session, request: dict[str, Any], word: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.keywords import keyword_of
 from slurmsim.commands.scontrol.session import NO_ERROR, Session
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of
@@ -139,11 +138,7 @@ def update_partition(session: Session, words: Words) -> str:
     if len(request) <= 1:
         session.refuse("No changes specified")
         return ""
-    try:
-        session.io.client.call("update_partition", partition=request)
-    except FAILED_CALLS as error:
-        return text_of(error)
-    return ""
+    return session.request("update_partition", partition=request)
 
 
 def create_partition(session: Session, words: Words) -> None:
@@ -156,8 +151,5 @@ def create_partition(session: Session, words: Words) -> None:
         session.refuse("PartitionName must be given.")
     elif request["name"].lower() == "default":
         session.refuse('PartitionName cannot be "DEFAULT".')
-    else:
-        try:
-            session.io.client.call("create_partition", partition=request)
-        except FAILED_CALLS as error:
-            session.complain("Error creating the partition", text_of(error), loud=True)
+    elif error := session.request("create_partition", partition=request):
+        session.complain("Error creating the partition", error, loud=True)

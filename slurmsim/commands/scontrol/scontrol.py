@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import partial
 
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser
@@ -195,7 +194,7 @@ def process(session: Session, words: Words) -> None:
 
 
 def matches(tag: str, name: str, least: int) -> bool:
-    """Whether `tag` is `name` or as much of it as must be there; a negative `least`: it begins with that much."""
+    """Return True if `tag` is `name`, or as much of it as must be there; a negative `least`: it begins so."""
     if least < 0:
         return tag[:-least].lower() == name[:-least].lower()
     size = max(len(tag), least)
@@ -285,10 +284,8 @@ def _shutdown(session: Session, words: Words) -> None:
 
 
 def _call(session: Session, what: str) -> None:
-    try:
-        session.io.client.call(what)
-    except FAILED_CALLS as error:
-        session.complain(f"slurm_{what} error", text_of(error))
+    if error := session.request(what):
+        session.complain(f"slurm_{what} error", error)
 
 
 def _takeover(session: Session, words: Words) -> None:

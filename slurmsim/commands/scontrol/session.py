@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slurmsim.commands.io import FAILED_CALLS
+from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.text.messages import Stop
 from slurmsim.release_changes import since
 
@@ -98,7 +98,7 @@ class Session:
 
     @property
     def privileged(self) -> bool:
-        """Whether who asks is the cluster's owner or an operator."""
+        """True if who asks is the cluster's owner or an operator."""
         return bool(self.hello.get("operator"))
 
     def uid_of(self, name: str) -> int | None:
@@ -124,6 +124,14 @@ class Session:
         if since(self.release, "unknown_cluster_is_fatal"):
             self.io.error(f"scontrol: fatal: {NO_CLUSTER}")
         raise Stop(1)
+
+    def request(self, name: str, **arguments: Any) -> str:
+        """Make a request; return what is wrong with it, "" for nothing."""
+        try:
+            self.io.client.call(name, **arguments)
+        except FAILED_CALLS as error:
+            return text_of(error)
+        return ""
 
     def load(self, what: str, fields: list[str], **arguments: Any) -> list[dict[str, Any]]:
         """Return records as rows. Raises Refusal or Unreachable."""

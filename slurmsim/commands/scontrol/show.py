@@ -68,10 +68,8 @@ def _jobs(session: Session, value: str | None, words: Words) -> None:
             return
         job, task, component = _job_id(value)
     asked = {} if job is None else {"job_id": str(job)}
-    try:
-        rows = session.load("jobs", list(FIELDS), show_all=session.all, **asked)
-    except FAILED_CALLS as error:
-        _loud(session, "slurm_load_jobs error", text_of(error))
+    rows = _load(session, "jobs", list(FIELDS), "slurm_load_jobs error", **asked)
+    if rows is None:
         return
     dates = Dates(session.io.environ, session.now, unset="Unknown")
     _say_update(session, dates, len(rows))
@@ -152,10 +150,8 @@ def _steps(session: Session, value: str | None, words: Words) -> None:
 
 def completing(session: Session, words: Words) -> None:
     """Show ``completing``: jobs with processes that are not gone yet, and where."""
-    try:
-        rows = session.load("jobs", ["job_id", "state_flags", "end_time", "nodes"], show_all=session.all)
-    except FAILED_CALLS as error:
-        _loud(session, "slurm_load_jobs error", text_of(error))
+    rows = _load(session, "jobs", ["job_id", "state_flags", "end_time", "nodes"], "slurm_load_jobs error")
+    if rows is None:
         return
     dates = Dates(session.io.environ, session.now, unset="Unknown")
     for row in rows:
@@ -228,10 +224,8 @@ def _named(
     text: Callable[[dict[str, Any], Dates], str],
 ) -> None:  # fmt: skip
     """Things with names: all, or the one asked for."""
-    try:
-        rows = session.load(what, fields, show_all=session.all)
-    except FAILED_CALLS as error:
-        _loud(session, failed, text_of(error))
+    rows = _load(session, what, fields, failed)
+    if rows is None:
         return
     dates = Dates(session.io.environ, session.now, unset="Unknown")
     _say_update(session, dates, len(rows))
@@ -350,10 +344,6 @@ def _burst_buffers(session: Session, value: str | None, words: Words) -> None:
     """Without a plugin there is nothing to print."""
 
 
-def _buffer_status(session: Session, value: str | None, words: Words) -> None:
-    """Without a plugin there is nothing to print."""
-
-
 def _slurmd(session: Session, value: str | None, words: Words) -> None:
     session.complain("slurm_load_slurmd_status", "Unable to contact slurm controller (connect failure)")
 
@@ -381,6 +371,15 @@ def _loud(session: Session, what: str, text: str) -> None:
         session.io.error(f"{what}: {text}")
 
 
+def _load(session: Session, what: str, fields: list[str], failed: str, **asked: Any) -> list[dict[str, Any]] | None:
+    """Return the records that are shown; None, and said why, where they cannot be had."""
+    try:
+        return session.load(what, fields, show_all=session.all, **asked)
+    except FAILED_CALLS as error:
+        _loud(session, failed, text_of(error))
+        return None
+
+
 def _say_update(session: Session, dates: Dates, count: int) -> None:
     if session.quiet == -1:
         session.io.out(f"last_update_time={dates(session.now)}, records={count}\n")
@@ -389,7 +388,7 @@ def _say_update(session: Session, dates: Dates, count: int) -> None:
 if TYPE_CHECKING:
     Entity = tuple[str, int, str, str, Callable[[Session, str | None, Words], None]]
 ENTITIES: tuple[Entity, ...] = (
-    ("aliases", 1, "", "", _aliases), ("bbstat", 2, "", "", _buffer_status), ("dwstat", 2, "", "", _buffer_status),
+    ("aliases", 1, "", "", _aliases), ("bbstat", 2, "", "", _burst_buffers), ("dwstat", 2, "", "", _burst_buffers),
     ("burstbuffer", 2, "", "", _burst_buffers), ("assoc_mgr", 2, "", "", _assoc_mgr), ("cache", 2, "", "", _assoc_mgr),
     ("config", 1, "", "", _config), ("daemons", 1, "", "", _daemons), ("Federations", 1, "", "", _federation),
     ("FrontendName", 1, "", "26.05", _front_ends), ("hostnames", 5, "", "", host_names),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.keywords import tag_matches
 from slurmsim.commands.scontrol.session import NO_ERROR, Session
 from slurmsim.numerals import is_number
@@ -96,11 +95,7 @@ def _debug(session: Session, value: str | None) -> str:
     if value is None or not is_number(value) or int(value) > 9:
         session.warn(f"invalid debug level: {value if value is not None else '(null)'}")
         return NO_ERROR
-    try:
-        session.io.client.call("set_debug", level=int(value))
-    except FAILED_CALLS as error:
-        return text_of(error)
-    return ""
+    return session.request("set_debug", level=int(value))
 
 
 # -- create and delete -----------------------------------------------------------------------------------------------
@@ -142,10 +137,7 @@ def delete(session: Session, words: Words) -> None:
         return
     for name, call in (("NodeName", "node"), ("PartitionName", "partition"), ("ReservationName", "reservation")):
         if tag_matches(tag, name, 3):
-            try:
-                session.io.client.call(f"delete_{call}", target=value)
-            except FAILED_CALLS as error:
-                what = f"delete_{call} {arguments[0]}"[:63]
-                session.complain(what, text_of(error), loud=True)
+            if error := session.request(f"delete_{call}", target=value):
+                session.complain(f"delete_{call} {arguments[0]}"[:63], error, loud=True)
             return
     session.fail(f"Invalid deletion entity: {arguments[0]}")

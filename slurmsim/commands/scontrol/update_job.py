@@ -243,8 +243,4 @@ def update_step(session: Session, words: Words) -> str:
         session.fail("No changes specified")
         return ""
     job, _, number = step.partition(".")
-    try:
-        session.io.client.call("update_step", job_id=job, step_id=number or None, time_limit=limit)
-    except FAILED_CALLS as error:
-        return text_of(error)
-    return ""
+    return session.request("update_step", job_id=job, step_id=number or None, time_limit=limit)

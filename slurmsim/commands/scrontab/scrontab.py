@@ -183,7 +183,7 @@ class _Call:
             self.say.fatal("editor returned non-zero exit code")
 
     def _again(self, refused: _Refused) -> bool:
-        """Whether the user wants to go on with the same text."""
+        """Return True if the user wants to go on with the same text."""
         what = "failed lines are" if refused.by_daemon else "failed line(s) is"
         while True:
             self.io.out(f"The {what} commented out with #BAD:\nDo you want to retry the edit? (y/n) ")

@@ -108,7 +108,7 @@ class Asked:
 
     @property
     def filtering(self) -> bool:
-        """Whether nodes are left out."""
+        """True if nodes are left out."""
         return self.dead or self.responding or any(f is not None for f in (self.nodes, self.partitions, self.states))
 
 

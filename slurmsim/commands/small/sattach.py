@@ -9,7 +9,7 @@ from slurmsim import releases
 from slurmsim.commands.io import text_of
 from slurmsim.commands.squeue.step_columns import SPECIAL_STEPS
 from slurmsim.commands.text.messages import stoppable
-from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, Parser
+from slurmsim.commands.text.option_reader import NO, REQUIRED, Parser, options
 from slurmsim.commands.text.release import release_of
 from slurmsim.fast_imports import pattern
 from slurmsim.protocol import Refusal, Unreachable
@@ -19,14 +19,11 @@ if TYPE_CHECKING:
     from slurmsim.commands.io import Io
 
 
-_OPTIONS = tuple(
-    LongOption(*row)
-    for row in (
-        ("help", NO, "h"), ("label", NO, "l"), ("quiet", NO, "Q"), ("usage", NO, "u"), ("verbose", NO, "v"),
-        ("version", NO, "V"), ("layout", NO, "layout"), ("debugger-test", NO, "debugger-test"),
-        ("input-filter", REQUIRED, "input-filter"), ("output-filter", REQUIRED, "output-filter"),
-        ("error-filter", REQUIRED, "error-filter"), ("pty", NO, "pty"),
-    )
+_OPTIONS = options(
+    ("help", NO, "h"), ("label", NO, "l"), ("quiet", NO, "Q"), ("usage", NO, "u"), ("verbose", NO, "v"),
+    ("version", NO, "V"), ("layout", NO, "layout"), ("debugger-test", NO, "debugger-test"),
+    ("input-filter", REQUIRED, "input-filter"), ("output-filter", REQUIRED, "output-filter"),
+    ("error-filter", REQUIRED, "error-filter"), ("pty", NO, "pty"),
 )  # fmt: skip
 _USAGE = "Usage: sattach [options] <jobid.stepid>\n"
 _STEP = pattern(r"(?a)(\d+)\.(\d+|batch|extern|interactive)")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from slurmsim import releases
 from slurmsim.commands.text.messages import stoppable
-from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser
+from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, Parser, options
 from slurmsim.commands.text.release import release_of
 
 TYPE_CHECKING = False
@@ -15,14 +15,11 @@ if TYPE_CHECKING:
     from slurmsim.commands.io import Io
 
 
-_OPTIONS = tuple(
-    LongOption(*row)
-    for row in (
-        ("compress", OPTIONAL, "C"), ("exclude", REQUIRED, "exclude"), ("fanout", REQUIRED, "F"), ("force", NO, "f"),
-        ("jobid", REQUIRED, "j"), ("send-libs", OPTIONAL, "send-libs"), ("preserve", NO, "p"), ("size", REQUIRED, "s"),
-        ("timeout", REQUIRED, "t"), ("verbose", NO, "v"), ("version", NO, "V"), ("help", NO, "help"),
-        ("usage", NO, "usage"),
-    )
+_OPTIONS = options(
+    ("compress", OPTIONAL, "C"), ("exclude", REQUIRED, "exclude"), ("fanout", REQUIRED, "F"), ("force", NO, "f"),
+    ("jobid", REQUIRED, "j"), ("send-libs", OPTIONAL, "send-libs"), ("preserve", NO, "p"), ("size", REQUIRED, "s"),
+    ("timeout", REQUIRED, "t"), ("verbose", NO, "v"), ("version", NO, "V"), ("help", NO, "help"),
+    ("usage", NO, "usage"),
 )  # fmt: skip
 
 

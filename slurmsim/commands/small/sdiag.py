@@ -10,7 +10,7 @@ from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.text.clock_text import date_line
 from slurmsim.commands.text.cluster_facts import reach
 from slurmsim.commands.text.messages import Stop, stoppable
-from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser
+from slurmsim.commands.text.option_reader import DOCUMENTS, NO, REQUIRED, Parser, options
 from slurmsim.commands.text.release import release_of
 from slurmsim.release_changes import since
 
@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from slurmsim.commands.io import Io
 
 
-_O = LongOption
-_OPTIONS = (
-    _O("all", NO, "a"), _O("help", NO, "h"), _O("reset", NO, "r"), _O("sort-by-id", NO, "i"),
-    _O("cluster", REQUIRED, "M"), _O("clusters", REQUIRED, "M"), _O("sort-by-time", NO, "t"),
-    _O("sort-by-time2", NO, "T"), _O("usage", NO, "usage"), _O("version", NO, "V"),
+_OPTIONS = options(
+    ("all", NO, "a"), ("help", NO, "h"), ("reset", NO, "r"), ("sort-by-id", NO, "i"),
+    ("cluster", REQUIRED, "M"), ("clusters", REQUIRED, "M"), ("sort-by-time", NO, "t"),
+    ("sort-by-time2", NO, "T"), ("usage", NO, "usage"), ("version", NO, "V"),
 )  # fmt: skip
 _USAGE = "Usage: sdiag [-M cluster] [-aritT]\n"
 _HELP = """\
@@ -73,12 +72,9 @@ def run(argv: list[str], io: Io) -> int:
 
 
 def _read(argv: list[str], io: Io, release: str) -> tuple[set[str], str, str]:
-    options = list(_OPTIONS)
-    if since(release, "data_parsers"):
-        options += [_O("json", OPTIONAL, "json"), _O("yaml", OPTIONAL, "yaml")]
     on: set[str] = set()
     dump = told = ""
-    parser = Parser(options, permute=True)
+    parser = Parser(_OPTIONS + (DOCUMENTS if since(release, "data_parsers") else ()), permute=True)
     for key, value in parser.parse_for("sdiag", argv, io):
         on.add(key)
         if key == "V":

@@ -11,7 +11,7 @@ from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.text.cluster_facts import reach
 from slurmsim.commands.text.messages import Stop, exclusive, stoppable
-from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser
+from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, Parser, options
 from slurmsim.commands.text.print_fields import fit, parse_letters
 from slurmsim.commands.text.release import release_of
 from slurmsim.fast_imports import NamedTuple
@@ -26,13 +26,12 @@ if TYPE_CHECKING:
     from slurmsim.commands.io import Io
 
 
-_O = LongOption
-_OPTIONS = (
-    _O("noheader", NO, "h"), _O("jobs", OPTIONAL, "j"), _O("long", NO, "l"), _O("cluster", REQUIRED, "M"),
-    _O("clusters", REQUIRED, "M"), _O("norm", NO, "n"), _O("format", REQUIRED, "o"), _O("sort", REQUIRED, "S"),
-    _O("partition", REQUIRED, "p"), _O("user", REQUIRED, "u"), _O("users", REQUIRED, "u"), _O("verbose", NO, "v"),
-    _O("version", NO, "V"), _O("weights", NO, "w"), _O("federation", NO, "federation"), _O("help", NO, "help"),
-    _O("local", NO, "local"), _O("sib", NO, "sibling"), _O("sibling", NO, "sibling"), _O("usage", NO, "usage"),
+_OPTIONS = options(
+    ("noheader", NO, "h"), ("jobs", OPTIONAL, "j"), ("long", NO, "l"), ("cluster", REQUIRED, "M"),
+    ("clusters", REQUIRED, "M"), ("norm", NO, "n"), ("format", REQUIRED, "o"), ("sort", REQUIRED, "S"),
+    ("partition", REQUIRED, "p"), ("user", REQUIRED, "u"), ("users", REQUIRED, "u"), ("verbose", NO, "v"),
+    ("version", NO, "V"), ("weights", NO, "w"), ("federation", NO, "federation"), ("help", NO, "help"),
+    ("local", NO, "local"), ("sib", NO, "sibling"), ("sibling", NO, "sibling"), ("usage", NO, "usage"),
 )  # fmt: skip
 _USAGE = (
     "Usage: sprio [-j jid[s]] [-u user_name[s]] [-o format] [-p partitions]\n"
@@ -201,10 +200,8 @@ class _Call:
     def read(self, argv: list[str]) -> None:
         """Read the command line and SPRIO_FORMAT."""
         io = self.io
-        options = list(_OPTIONS)
-        if since(self.release, "helpformat_of_sprio"):
-            options.append(_O("helpformat", NO, "helpformat"))
-        parser = Parser(options, permute=True)
+        more = options(("helpformat", NO, "helpformat")) if since(self.release, "helpformat_of_sprio") else ()
+        parser = Parser(_OPTIONS + more, permute=True)
         for key, value in parser.parse_for("sprio", argv, io):
             self.option(key, value)
         if "l" in self.on and self.format is not None:

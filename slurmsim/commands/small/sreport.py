@@ -13,7 +13,7 @@ from slurmsim.commands.text.dashed_table import ENDING, NO_ENDING, NUMBER, PADDE
 from slurmsim.commands.text.database_away import database_away
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.messages import Stop, stoppable
-from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, Parser
+from slurmsim.commands.text.option_reader import NO, REQUIRED, Parser, options
 from slurmsim.commands.text.release import release_of
 from slurmsim.fast_imports import dataclass, field
 from slurmsim.protocol import Refusal, Unreachable
@@ -27,12 +27,11 @@ if TYPE_CHECKING:
     from slurmsim.commands.io import Io
 
     Share = tuple[str, str | None, Mapping[str, int]]
-_O = LongOption
-_OPTIONS = (
-    _O("all_clusters", NO, "a"), _O("cluster", REQUIRED, "M"), _O("help", NO, "h"), _O("immediate", NO, "i"),
-    _O("local", NO, "local"), _O("noheader", NO, "n"), _O("parsable", NO, "p"), _O("parsable2", NO, "P"),
-    _O("quiet", NO, "Q"), _O("tres", REQUIRED, "T"), _O("usage", NO, "h"), _O("verbose", NO, "v"),
-    _O("version", NO, "V"), _O("time", REQUIRED, "t"),
+_OPTIONS = options(
+    ("all_clusters", NO, "a"), ("cluster", REQUIRED, "M"), ("help", NO, "h"), ("immediate", NO, "i"),
+    ("local", NO, "local"), ("noheader", NO, "n"), ("parsable", NO, "p"), ("parsable2", NO, "P"),
+    ("quiet", NO, "Q"), ("tres", REQUIRED, "T"), ("usage", NO, "h"), ("verbose", NO, "v"),
+    ("version", NO, "V"), ("time", REQUIRED, "t"),
 )  # fmt: skip
 _HELP = """\
 sreport [OPTIONS] [REPORT [CONDITION=VALUE...]]

@@ -20,7 +20,7 @@ from slurmsim.commands.text.dashed_table import (
     line,
 )
 from slurmsim.commands.text.messages import Stop, stoppable
-from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser
+from slurmsim.commands.text.option_reader import DOCUMENTS, NO, REQUIRED, Parser, options
 from slurmsim.commands.text.release import release_of
 from slurmsim.commands.text.values import leading_number
 from slurmsim.commands.text.widths import width_of
@@ -35,13 +35,12 @@ if TYPE_CHECKING:
     from slurmsim.commands.io import Io
 
 
-_O = LongOption
-_OPTIONS = (
-    _O("accounts", REQUIRED, "A"), _O("all", NO, "a"), _O("helpformat", NO, "e"), _O("long", NO, "l"),
-    _O("partition", NO, "m"), _O("cluster", REQUIRED, "M"), _O("clusters", REQUIRED, "M"), _O("noheader", NO, "n"),
-    _O("format", REQUIRED, "o"), _O("parsable", NO, "p"), _O("parsable2", NO, "P"), _O("users", REQUIRED, "u"),
-    _O("Users", NO, "U"), _O("verbose", NO, "v"), _O("version", NO, "V"), _O("help", NO, "help"),
-    _O("usage", NO, "help"), _O(None, NO, "h"), _O(None, NO, "q"), _O(None, REQUIRED, "t"),
+_OPTIONS = options(
+    ("accounts", REQUIRED, "A"), ("all", NO, "a"), ("helpformat", NO, "e"), ("long", NO, "l"),
+    ("partition", NO, "m"), ("cluster", REQUIRED, "M"), ("clusters", REQUIRED, "M"), ("noheader", NO, "n"),
+    ("format", REQUIRED, "o"), ("parsable", NO, "p"), ("parsable2", NO, "P"), ("users", REQUIRED, "u"),
+    ("Users", NO, "U"), ("verbose", NO, "v"), ("version", NO, "V"), ("help", NO, "help"),
+    ("usage", NO, "help"), (None, NO, "h"), (None, NO, "q"), (None, REQUIRED, "t"),
 )  # fmt: skip
 _FIELDS = (
     Head("Account", -20), Head("Cluster", 10), Head("EffectvUsage", 13, NUMBER), Head("FairShare", 10, NUMBER),
@@ -118,10 +117,7 @@ class _Call:
             return ""
 
     def read(self, argv: list[str]) -> None:
-        options = list(_OPTIONS)
-        if since(self.release, "data_parsers"):
-            options += [_O("json", OPTIONAL, "json"), _O("yaml", OPTIONAL, "yaml")]
-        parser = Parser(options, permute=True)
+        parser = Parser(_OPTIONS + (DOCUMENTS if since(self.release, "data_parsers") else ()), permute=True)
         for key, value in parser.parse_for("sshare", argv, self.io):
             self.option(key, value or "")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS
 from slurmsim.commands.squeue.step_columns import SPECIAL_STEPS
-from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.commands.text.option_reader import NO, REQUIRED, OptionError, Parser, options
 from slurmsim.commands.text.release import release_of
 from slurmsim.commands.text.widths import width_of
 from slurmsim.fast_imports import pattern
@@ -20,14 +20,11 @@ if TYPE_CHECKING:
     from slurmsim.commands.io import Io
 
 
-_OPTIONS = tuple(
-    LongOption(*row)
-    for row in (
-        ("allsteps", NO, "a"), ("helpformat", NO, "e"), ("help", NO, "h"), ("jobs", REQUIRED, "j"),
-        ("noheader", NO, "n"), ("fields", REQUIRED, "o"), ("format", REQUIRED, "o"), ("noconvert", NO, "noconvert"),
-        ("pidformat", NO, "i"), ("parsable", NO, "p"), ("parsable2", NO, "P"), ("usage", NO, "usage"),
-        ("verbose", NO, "v"), ("version", NO, "V"),
-    )
+_OPTIONS = options(
+    ("allsteps", NO, "a"), ("helpformat", NO, "e"), ("help", NO, "h"), ("jobs", REQUIRED, "j"),
+    ("noheader", NO, "n"), ("fields", REQUIRED, "o"), ("format", REQUIRED, "o"), ("noconvert", NO, "noconvert"),
+    ("pidformat", NO, "i"), ("parsable", NO, "p"), ("parsable2", NO, "P"), ("usage", NO, "usage"),
+    ("verbose", NO, "v"), ("version", NO, "V"),
 )  # fmt: skip
 _FIELDS = """
 10 AveCPU

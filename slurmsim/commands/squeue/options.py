@@ -76,7 +76,15 @@ ROWS: Rows = (
 )
 _START_FORMAT = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R"
 _DIGITS = 18  # that surely fit a long
-_USAGE = {
+_USAGE = """Usage: squeue [-A account] [--clusters names] [-i seconds] [--job jobid]
+              [-n name] [-o format] [--only-job-state] [-p partitions]
+              [--qos qos] [--reservation reservation] [--sort fields] [--start]
+              [--step step_id] [-t states] [-u user_name] [--usage]
+              [-L licenses] [-w nodes] [--federation] [--local] [--sibling]
+              [--expand-patterns] [--json=data_parser] [--yaml=data_parser]
+              {}[-ahjlrsv]
+"""
+_USAGES = {
     "22.05": """Usage: squeue [-A account] [--clusters names] [-i seconds] [--job jobid]
               [-n name] [-o format] [-p partitions] [--qos qos]
               [--reservation reservation] [--sort fields] [--start]
@@ -84,22 +92,8 @@ _USAGE = {
               [-L licenses] [-w nodes] [--federation] [--local] [--sibling]
 \t      [-ahjlrsv]
 """,
-    "24.11": """Usage: squeue [-A account] [--clusters names] [-i seconds] [--job jobid]
-              [-n name] [-o format] [--only-job-state] [-p partitions]
-              [--qos qos] [--reservation reservation] [--sort fields] [--start]
-              [--step step_id] [-t states] [-u user_name] [--usage]
-              [-L licenses] [-w nodes] [--federation] [--local] [--sibling]
-              [--expand-patterns] [--json=data_parser] [--yaml=data_parser]
-              [-ahjlrsv]
-""",
-    "26.05": """Usage: squeue [-A account] [--clusters names] [-i seconds] [--job jobid]
-              [-n name] [-o format] [--only-job-state] [-p partitions]
-              [--qos qos] [--reservation reservation] [--sort fields] [--start]
-              [--step step_id] [-t states] [-u user_name] [--usage]
-              [-L licenses] [-w nodes] [--federation] [--local] [--sibling]
-              [--expand-patterns] [--json=data_parser] [--yaml=data_parser]
-              [--running-over=time] [--running-under=time] [-ahjlrsv]
-""",
+    "24.11": _USAGE.format(""),
+    "26.05": _USAGE.format("[--running-over=time] [--running-under=time] "),
 }
 
 
@@ -138,7 +132,7 @@ class Asked:
 
 def usage(release: str) -> str:
     """Return what ``--usage`` prints."""
-    return str(releases.row(_USAGE, release))
+    return str(releases.row(_USAGES, release))
 
 
 def read(argv: Sequence[str], io: Io, release: str) -> Asked:

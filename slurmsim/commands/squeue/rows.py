@@ -172,7 +172,7 @@ def _in_partitions(text: str | None, wanted: Collection[str]) -> bool:
 
 
 class _NodeTest:
-    """Whether a node list shares a node with the wanted ones; equal lists are tested once."""
+    """A test if a node list shares a node with the wanted ones; equal lists are tested once."""
 
     def __init__(self, wanted: frozenset[str]) -> None:
         from slurmsim.hostlist import expand

@@ -254,14 +254,10 @@ class _Call:
             self.say.error(line)
         raise Stop(self.error_code)
 
-    def _client_checked(self, chosen: Chosen) -> tuple[str, ...]:
-        """Refusals that sbatch finds out itself, before it asks: said without what it was about."""
-        return () if chosen.get("clusters") else (_BAD_GRES,)
-
     def _failed(self, failed: Failed, chosen: Chosen) -> int:
         for line in failed.notes:
             self.say.error(line)
-        if failed.text in self._client_checked(chosen):
+        if failed.text == _BAD_GRES and not chosen.get("clusters"):  # sbatch finds it out itself
             self.say.error(failed.text)
             return self.error_code
         if chosen.get("test_only"):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 
+from slurmsim.duration import long_form
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,13 +50,7 @@ def long_clock(seconds: int | None) -> str:
     >>> long_clock(600), long_clock(93784), long_clock(None)
     ('00:10:00', '1-02:03:04', 'UNLIMITED')
     """
-    if seconds is None:
-        return "UNLIMITED"
-    minutes, second = divmod(seconds, 60)
-    hours, minute = divmod(minutes, 60)
-    days, hour = divmod(hours, 24)
-    text = f"{hour:02d}:{minute:02d}:{second:02d}"
-    return f"{days}-{text}" if days else text
+    return "UNLIMITED" if seconds is None else long_form(seconds)
 
 
 def date_line(now: int) -> str:

@@ -179,7 +179,7 @@ def parse_filter(word: str, release: str) -> str | None:
 
 
 def matches(meaning: str, base: str, flags: Sequence[str], allocated_cpus: int) -> bool:
-    """Whether a node passes one word of a filter."""
+    """Return True if a node passes one word of a filter."""
     kind, _, name = meaning.partition(" ")
     if kind == "flag":
         return name in flags

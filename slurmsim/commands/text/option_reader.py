@@ -33,6 +33,15 @@ class LongOption:
         self.name, self.argument, self.key = name, argument, key
 
 
+def options(*rows: tuple[str | None, str, str]) -> tuple[LongOption, ...]:
+    """Return an option for each row: long name, how it takes an argument, what stands for it."""
+    return tuple(LongOption(*row) for row in rows)
+
+
+DOCUMENTS = options(("json", OPTIONAL, "json"), ("yaml", OPTIONAL, "yaml"))
+"""What commands of a release with data parsers take, too."""
+
+
 class OptionError(Exception):
     """The command line cannot be read; the text is getopt's message without the program's name."""
 

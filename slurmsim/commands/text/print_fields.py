@@ -120,7 +120,7 @@ def by_name(columns: Iterable[Column], release: str) -> dict[str, Column]:
 
 
 def exists(column: Column, release: str) -> bool:
-    """Whether `release` has that column."""
+    """Return True if `release` has that column."""
     return has(release, column.since, column.until)
 
 
@@ -259,7 +259,7 @@ def column_values(column: Column, common: Any, table: Table) -> list[str]:
 
 
 def _are_one(texts: Sequence[str], column: Column) -> bool:
-    """Whether it is one text in all rows; equal ones may differ in what cuts them (`NULL`, `Uncut`)."""
+    """Return True if it is one text in all rows; equal ones may differ in what cuts them (`NULL`, `Uncut`)."""
     if not texts or texts[-1] is not texts[0] or texts.count(texts[0]) != len(texts):
         return False
     return (texts[0] != NULL and not column.marked) or len(set(map(id, texts))) == 1

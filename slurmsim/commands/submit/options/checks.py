@@ -98,7 +98,7 @@ def _memory(chosen: Chosen, say: Messages) -> None:
 
 
 def hint_counts(chosen: Chosen, say: Messages) -> bool:
-    """Whether ``--hint`` is to be obeyed; the options it overrides are forgotten then."""
+    """Return True if ``--hint`` is to be obeyed; the options it overrides are forgotten then."""
     rivals = ("ntasks-per-core", "threads-per-core", "extra-node-info", "cpu-bind")
     loud = bool(chosen.get("verbose"))
     listed = "--ntasks-per-core, --threads-per-core, -B and --cpu-bind"

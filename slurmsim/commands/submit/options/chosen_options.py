@@ -158,15 +158,15 @@ class Chosen:
         return str(self.values.get(self._by_name[name].field) or "")
 
     def is_set(self, name: str) -> bool:
-        """Whether the option was chosen at all."""
+        """Return True if the option was chosen at all."""
         return name in self._written
 
     def written(self, name: str) -> bool:
-        """Whether it was chosen by command line or script."""
+        """Return True if it was chosen by command line or script."""
         return self._written.get(name, False)
 
     def from_variable(self, name: str) -> bool:
-        """Whether it was chosen by an environment variable."""
+        """Return True if it was chosen by an environment variable."""
         return not self._written.get(name, True)
 
     def chosen(self) -> list[Option]:
@@ -230,6 +230,6 @@ def _refuse(option: Option) -> None:
 
 
 def _is_yes(text: str) -> bool:
-    """Whether a variable that stands for a flag sets it: empty, yes, or a number that is not 0."""
+    """Return True if a variable that stands for a flag sets it: empty, yes, or a number that is not 0."""
     value, rest = leading_number(text)
     return not text or text.lower() == "yes" or (value != 0 and not rest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from slurmsim.commands.text.clock_text import long_clock
 from slurmsim.commands.text.values import INFINITE, MAIL_BITS, SIGNALS, THREAD_FLAG, int32
 
 TYPE_CHECKING = False
@@ -52,13 +53,7 @@ def _size(field: str) -> Callable[[Chosen], str]:
 
 
 def _span(seconds: int) -> str:
-    if seconds == INFINITE:
-        return "UNLIMITED"
-    minutes, second = divmod(seconds, 60)
-    hours, minute = divmod(minutes, 60)
-    days, hour = divmod(hours, 24)
-    clock = f"{hour:02d}:{minute:02d}:{second:02d}"
-    return f"{days}-{clock}" if days else clock
+    return long_clock(None if seconds == INFINITE else seconds)
 
 
 def _minutes(field: str) -> Callable[[Chosen], str]:

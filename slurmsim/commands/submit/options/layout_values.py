@@ -215,7 +215,7 @@ def _begins_with_digit(text: str) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    """Whether a number begins here, or a hexadecimal one fills the place to the next comma."""
+    """Return True if a number begins here, or a hexadecimal one fills the place to the next comma."""
     return is_number(text[:1]) or not set(text.partition(",")[0].lower()) - set("0123456789abcdef")
 
 

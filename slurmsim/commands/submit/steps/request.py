@@ -174,7 +174,7 @@ class StepRequest:
         found["task_dist"] = _NAMES.get(base, "Block")
 
     def _no_memory(self, found: Mapping[str, Any]) -> bool:
-        """Whether no memory at all is asked for, so that the controller has to choose."""
+        """Return True if no memory at all is asked for, so that the controller has to choose."""
         alone = self.own and "het_job_id" not in self.facts
         return alone or 0 in (found.get("mem_per_cpu"), found.get("mem_per_node"))
 
