@@ -76,6 +76,11 @@ def format_duration(seconds: int | None) -> str:
         return "UNLIMITED"
     if seconds < 0:
         raise DurationError(f"{seconds} s is negative", expected="a duration of at least 0 s")
+    return long_form(seconds)
+
+
+def long_form(seconds: int) -> str:
+    """Return ``[D-]HH:MM:SS``."""
     minutes, second = divmod(seconds, 60)
     hours, minute = divmod(minutes, 60)
     days, hour = divmod(hours, 24)

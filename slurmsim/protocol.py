@@ -87,7 +87,7 @@ class Refusal(Exception):
 
 
 def alike(values: Sequence[Any]) -> bool:
-    """Whether all rows of a column say the same, as most columns of a long queue do; 1 and True are not the same."""
+    """Return True if all rows of a column say the same, as in most of a long queue; 1 and True are not the same."""
     if not values:
         return True
     first = values[0]

@@ -42,7 +42,7 @@ def row(table: Mapping[str, Any], release: str) -> Any:
 
 
 def has(release: str, since: str, until: str = "") -> bool:
-    """Whether `release` has what came with `since` and went with `until`; empty or ``-``: always was, still is there.
+    """Return True if `release` has what came with `since` and went with `until`; empty or ``-`` is no bound.
 
     >>> has("24.11", "24.11", "26.05"), has("26.05", "24.11", "26.05"), has("22.05", "-", "-")
     (True, False, True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -152,13 +152,9 @@ def loop_in_graph(waits_for: Mapping[int, Collection[int]]) -> int | None:
             waiting.setdefault(target, []).append(node)
     ready = [node for node, count in open_count.items() if count == 0]
     while ready:
-        for node in _pop_waiting(waiting, ready.pop()):
+        for node in waiting.pop(ready.pop(), ()):
             open_count[node] -= 1
             if open_count[node] == 0:
                 ready.append(node)
     stuck = [node for node, count in open_count.items() if count > 0]
     return min(stuck) if stuck else None
-
-
-def _pop_waiting(waiting: dict[int, list[int]], node: int) -> Iterable[int]:
-    return waiting.pop(node, ())

@@ -60,7 +60,7 @@ class Tried:
 
     @property
     def clear(self) -> bool:
-        """Whether it explains at least a tenth of the difference, and the whole interval is above zero."""
+        """True if it explains at least a tenth of the difference, and the whole interval is above zero."""
         one = self.explains
         return one is not None and one.low is not None and one.low > 0 and one.mean >= ENOUGH
 
@@ -138,7 +138,7 @@ def find_causes(
 
 
 def _nearer(one: Tried, than: float) -> bool:
-    """Whether its first replay came nearer, with a schedule no other change had before."""
+    """Return True if its first replay came nearer, with a schedule no other change had before."""
     return one.factor is not None and not one.same_as and one.factor < than
 
 

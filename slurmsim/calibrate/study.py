@@ -55,7 +55,7 @@ class Diagnosis:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the search for causes."""
+        """True if Ctrl-C ended the search for causes."""
         return self.causes is not None and self.causes.interrupted
 
 

@@ -13,7 +13,7 @@ TERMINATED = 128 + signal.SIGTERM
 
 
 class Ending:
-    """Whether this command was told to end by a SIGTERM."""
+    """What ended this command: `terminated` is True after a SIGTERM."""
 
     def __init__(self) -> None:
         self.terminated = False

@@ -81,21 +81,21 @@ class FaultRule:
 
     @property
     def spent(self) -> bool:
-        """Whether it has struck as often as it may."""
+        """True if it has struck as often as it may."""
         return self.times is not None and self.met >= self.times
 
     def lasts(self, now: int) -> bool:
-        """Whether it may still strike at `now`."""
+        """Return True if it may still strike at `now`."""
         return not self.spent and (self.until == NEVER or now < self.until)
 
     def concerns(self, command: str, user: str, job: str | None) -> bool:
-        """Whether a call or job is one of those; `job` is None where nothing is known of a job."""
+        """Return True if a call or job is one of those; `job` is None where nothing is known of a job."""
         if not self.is_by(command, user):
             return False
         return self.job == "*" if job is None else matches(self.job, job)
 
     def is_by(self, command: str, user: str) -> bool:
-        """Whether it concerns that user's calls of that command, if they are about one of its jobs."""
+        """Return True if it concerns that user's calls of that command, if they are about one of its jobs."""
         return matches(self.command, command) and matches(self.user, user)
 
     def strikes(self) -> bool:
@@ -119,7 +119,7 @@ class FaultRule:
 
 
 def matches(patterns: str, name: str) -> bool:
-    """Whether one of the patterns between commas is that of `name`.
+    """Return True if one of the patterns between commas is that of `name`.
 
     >>> matches("sbatch,sq*", "squeue"), matches("*", ""), matches("a", "b")
     (True, True, False)

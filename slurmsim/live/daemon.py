@@ -64,7 +64,7 @@ class Prepared:
 
 
 def is_alive(folder: Path) -> bool:
-    """Whether a daemon answers there."""
+    """Return True if a daemon answers there."""
     if not (folder / SOCKET).exists():
         return False
     try:

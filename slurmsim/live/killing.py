@@ -44,7 +44,7 @@ def _processes() -> list[int]:
 
 
 def _holds(pid: int, lock: Path) -> bool:
-    """Whether a process has that file open."""
+    """Return True if a process has that file open."""
     try:
         wanted = lock.stat()
         opened = [one.stat() for one in Path("/proc", str(pid), "fd").iterdir() if one.exists()]

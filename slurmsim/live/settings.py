@@ -148,7 +148,7 @@ def seconds_of(amount: int | float | str) -> int:
 
 
 def exists(folder: Path) -> bool:
-    """Whether a cluster lives in `folder`, running or not."""
+    """Return True if a cluster lives in `folder`, running or not."""
     return (folder / JOURNAL).is_file()
 
 

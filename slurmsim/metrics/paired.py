@@ -45,7 +45,7 @@ class Paired:
 
     @property
     def clear(self) -> bool:
-        """Whether the interval lies on one side of zero."""
+        """True if the interval lies on one side of zero."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
     @property

@@ -169,7 +169,7 @@ def rows_of(job_ids: IntArray, wanted: IntArray) -> IntArray:
 
 
 def _in_run(job: IntArray, kind: IntArray, turns: IntArray, requeue: int) -> BoolArray:
-    """Whether the latest of `turns` before each event, in the same job, is no `requeue`: the job has its nodes."""
+    """Return True where the latest of `turns` before an event, in the same job, is no `requeue`: it has its nodes."""
     before = np.searchsorted(turns, np.arange(len(job)), "left") - 1
     found = before >= 0
     latest = turns[before[found]]

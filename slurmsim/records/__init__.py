@@ -124,7 +124,7 @@ class Field:
 
     @property
     def beside(self) -> bool:
-        """Whether its value is kept beside the record, as it was given: the core has no use for it."""
+        """True if its value is kept beside the record, as it was given: the core has no use for it."""
         return bool(self.update) and not self.attribute and self.kind in ("text", "flag")
 
 

@@ -66,7 +66,7 @@ class Answer:
 
     @property
     def closes(self) -> bool:
-        """Whether the connection ends with it."""
+        """True if the connection ends with it."""
         return self.status >= 400
 
 

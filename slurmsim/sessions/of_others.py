@@ -19,7 +19,7 @@ _VERBS = {
 
 
 def is_asked(command: Command, *, real: bool) -> bool:
-    """Whether a command is asked again; `real` says that scripts run."""
+    """Return True if a command is asked again; `real` says that scripts run."""
     if not command.of_other:
         return True
     name = os.path.basename(command.argv[0]) if command.argv else ""

@@ -63,7 +63,7 @@ class Quiet:
             return self._marker in file.read()
 
     def _work(self) -> tuple[bool, tuple[tuple[int, int], ...]]:
-        """Whether one of them works, and the processor time of each so far, in ticks."""
+        """Return if one of them works, and the processor time of each so far, in ticks."""
         busy, used = False, []
         for pid in self._pids():
             try:
@@ -75,7 +75,7 @@ class Quiet:
         return busy, tuple(used)
 
     def _works(self, pid: int, words: list[bytes]) -> bool:
-        """Whether a thread of that process may run, or waits for the disk."""
+        """Return True if a thread of that process may run, or waits for the disk."""
         if words[0] in _WORKING or int(words[17]) == 1:
             return words[0] in _WORKING
         place = f"{self._proc}/{pid}/task"

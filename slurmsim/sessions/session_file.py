@@ -60,7 +60,7 @@ class Command:
 
     @property
     def inside(self) -> bool:
-        """Whether a job gave it, which gives it again where its script runs again."""
+        """True if a job gave it, which gives it again where its script runs again."""
         return "SLURM_JOB_ID" in self.environ
 
 

@@ -126,7 +126,7 @@ class EndOfRun:
             self._order_counts = c.host.any_could_start_alone(but=self._worn)
 
     def _to_come(self, now: int) -> bool:
-        """Whether a deadline is to come, or a reservation is to begin or to end that has not often enough."""
+        """Return True if a deadline is to come, or a reservation is to begin or to end that has not often enough."""
         c = self._controller
         if c.deadlines.next_time() is not None:
             return True

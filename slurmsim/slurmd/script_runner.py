@@ -82,7 +82,7 @@ class Executor:
         )  # fmt: skip
 
     def exists(self, core_id: int, restarts: int) -> bool:
-        """Whether that run was started and has not been forgotten."""
+        """Return True if that run was started and has not been forgotten."""
         return self._place(core_id, restarts).exists()
 
     def signal(self, core_id: int, restarts: int, number: int, *, script_only: bool = False) -> None:
@@ -133,16 +133,16 @@ class Executor:
         return _number(self._place(core_id, restarts) / "exit")
 
     def stopped(self, core_id: int, restarts: int) -> bool:
-        """Whether it was told to end."""
+        """Return True if it was told to end."""
         return (self._place(core_id, restarts) / _STOP).exists()
 
     def lost(self, core_id: int, restarts: int) -> bool:
-        """Whether the run can never report: its supervisor is gone without an exit status."""
+        """Return True if the run can never report: its supervisor is gone without an exit status."""
         begun = read_record(self._place(core_id, restarts) / "supervisor") is not None
         return begun and not self.supervised(core_id, restarts) and self.status(core_id, restarts) is None
 
     def supervised(self, core_id: int, restarts: int) -> bool:
-        """Whether its supervisor is there."""
+        """Return True if its supervisor is there."""
         supervisor, _, since = (read_record(self._place(core_id, restarts) / "supervisor") or "").partition(" ")
         try:
             words = Path("/proc", supervisor or "-", "stat").read_text("ascii", "replace").rpartition(")")[2].split()
@@ -158,7 +158,7 @@ class Executor:
             return True
 
     def is_quiet(self, core_id: int, restarts: int) -> bool:
-        """Whether no process of the run is left."""
+        """Return True if no process of the run is left."""
         pid = self.pid(core_id, restarts)
         if pid is None:
             return True

@@ -76,7 +76,7 @@ class Table:
     texts: dict[str, Texts] = field(default_factory=dict)
 
     def has(self, *names: str) -> bool:
-        """Whether all columns `names` are there."""
+        """Return True if all columns `names` are there."""
         return all(name in self.ints or name in self.texts for name in names)
 
 

@@ -69,7 +69,7 @@ class ValidationReport:
 
     @property
     def valid(self) -> bool:
-        """Whether no check found a violation."""
+        """True if no check found a violation."""
         return all(check.ok for check in self.checks)
 
     @property

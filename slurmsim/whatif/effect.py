@@ -43,7 +43,7 @@ class Effect:
 
     @property
     def clear(self) -> bool:
-        """Whether the band lies on one side of zero, and on that of the difference."""
+        """True if the band lies on one side of zero, and on that of the difference."""
         if self.low is None or self.high is None:
             return False
         return (self.low > 0 and self.difference_s > 0) or (self.high < 0 and self.difference_s < 0)

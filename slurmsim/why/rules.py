@@ -49,7 +49,7 @@ _RULES: dict[str, str] = {
 
 
 def is_limit(reason: str) -> bool:
-    """Whether `reason` is an accounting limit."""
+    """Return True if `reason` is an accounting limit."""
     family = reason.startswith(("Assoc", "QOS", "Max")) or reason.endswith("PerAccount")
     return family and reason not in _RULES
 

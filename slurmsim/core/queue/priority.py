@@ -157,10 +157,6 @@ class Multifactor:
             return job.accrue_time
         return job.eligible_time
 
-    def qos_factor(self, job: Job) -> float:
-        """Priority of the job's QOS over the highest of all."""
-        return self._qos_factor.get(job.qos, 0.0)
-
     def assoc_factor(self, job: Job) -> float:
         """Priority of the job's association (or of the next account above that has one) over the highest of all."""
         return self._assoc_factor[job.branch.row] if job.branch is not None and self._assoc_factor else 0.0
@@ -212,7 +208,7 @@ class Multifactor:
             self.w_assoc * self.assoc_factor(job) if self.w_assoc else 0.0,
             self.w_size * self.size_factor(job, tried) if self.w_size else 0.0,
             self.w_partition * self.part_factor[job.partitions[at].index],
-            self.w_qos * self.qos_factor(job) if self.w_qos else 0.0,
+            self.w_qos * self._qos_factor.get(job.qos, 0.0) if self.w_qos else 0.0,
             self.tres_sum(job, at) if self.w_tres else 0.0,
             float(job.sub.nice - job.sub.site_factor),
         )

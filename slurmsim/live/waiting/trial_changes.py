@@ -62,7 +62,7 @@ class Offers:
                     yield {"option": f"--partition={partition.name}", "after_s": after}
 
     def by_itself(self) -> bool:
-        """Whether it starts within the next look of the scheduler as it is."""
+        """Return True if it starts within the next look of the scheduler as it is."""
         fork = self._onlooker.fork()
         fork.network.advance(fork.now + look_s(fork))
         return _started(fork, self._live.core.id) is not None

@@ -159,7 +159,7 @@ class Result:
         return Estimate.of([100 * (a - b) / b if percent else a - b for a, b in pairs])
 
     def same_as_base(self, part: Part) -> bool:
-        """Whether an infinite limit left the very bytes of the base scheduler."""
+        """Return True if an infinite limit left the very bytes of the base scheduler."""
         first = (self.runs[f"{part}-{name}-1"]["jobs_sha256"] for name in (BASE, "base"))
         return len(set(first)) == 1
 

@@ -178,11 +178,11 @@ class Database:
         return "Operator" if person.name in self.operators and level != "Administrator" else level
 
     def is_administrator(self, person: Person) -> bool:
-        """Whether `person` may change nodes, partitions and the cluster itself (validate_super_user)."""
+        """Return True if `person` may change nodes, partitions and the cluster itself (validate_super_user)."""
         return self.admin_level(person) == "Administrator"
 
     def is_operator(self, person: Person) -> bool:
-        """Whether `person` may do to others' jobs and to reservations what their owners may (validate_operator)."""
+        """Return True if `person` may do with others' jobs and reservations what owners may (validate_operator)."""
         return self.admin_level(person) in ("Operator", "Administrator")
 
     def note(self, now: int, action: str, person: Person, where: str, info: str = "") -> None:

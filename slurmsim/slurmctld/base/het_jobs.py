@@ -63,6 +63,6 @@ def whole(jobs: ShownJobs, found: Sequence[LiveJob]) -> list[LiveJob]:
 
 
 def leads(live: LiveJob) -> bool:
-    """Whether it is no component, or the first of its job."""
+    """Return True if it is no component, or the first of its job."""
     at = place(live.core)
     return at is None or not at[1]

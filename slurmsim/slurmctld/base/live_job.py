@@ -136,7 +136,7 @@ class LiveJob:
 
     @property
     def is_known(self) -> bool:
-        """Whether the controller has its record: not while tasks before it start within the array's submission."""
+        """True if the controller has its record: not while tasks before it start within the array's submission."""
         return self._core is not None
 
     def take_id(self, number: int) -> None:
@@ -160,7 +160,7 @@ class LiveJob:
 
     @property
     def over(self) -> bool:
-        """Whether it reached a final state."""
+        """True if it reached a final state."""
         return self.core.end_time is not None
 
 

@@ -111,7 +111,7 @@ class People:
         return {before: self._by_name[name]}
 
     def is_simulated(self, uid: int) -> bool:
-        """Whether that uid was made for a simulated user, and is not one of a user that was given or the machine's."""
+        """Return True if that uid was made for a simulated user: it was not given, and is none of the machine's."""
         found = self._by_uid.get(uid)
         return found is not None and found.name != str(uid) and self._was_made(found.name)
 
@@ -189,7 +189,7 @@ def _of_machine(name: str) -> Person | None:
 
 
 def _is_taken(uid: int) -> bool:
-    """Whether the machine has a user or a group of that id."""
+    """Return True if the machine has a user or a group of that id."""
     for ask in (pwd.getpwuid, grp.getgrgid):
         try:
             ask(uid)

@@ -44,7 +44,7 @@ _QUIET = ("true", ":", "echo ", "printf ", "hostname", "date", "pwd", "set ", "e
 
 
 def is_real(asked: Mapping[str, Any]) -> bool:
-    """Whether a batch job of a cluster that runs jobs is to run, and not to be simulated.
+    """Return True if a batch job of a cluster that runs jobs is to run, and not to be simulated.
 
     The script of a heterogeneous job is its first component's.
     """

@@ -157,7 +157,7 @@ class Engine(LiveCluster):
 
     @property
     def busy(self) -> bool:
-        """Whether anything runs or may still start by itself."""
+        """True if anything runs or may still start by itself."""
         c = self.controller
         return bool(c.state.running) or any(not live.over for live in self.jobs.values())
 

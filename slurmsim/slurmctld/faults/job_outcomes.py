@@ -69,6 +69,6 @@ class JobOutcomes:
 
 
 def _meets(live: LiveJob, run: int, state: str) -> bool:
-    """Whether an outcome that was planned for a run of a job can still befall it."""
+    """Return True if an outcome that was planned for a run of a job can still befall it."""
     job = live.core
     return not live.over and job.restarts == run and (job.state in _ALIVE or state == JobState.DEADLINE)

@@ -96,7 +96,7 @@ class Faults:
 
     @property
     def for_commands(self) -> bool:
-        """Whether commands have to ask what they meet."""
+        """True if commands have to ask what they meet."""
         return any(KINDS[rule.what].of == COMMAND for rule in self.rules.values())
 
     # -- commands -----------------------------------------------------------------------------------------------------
@@ -173,5 +173,5 @@ class Faults:
 
 
 def matches_job(rule: FaultRule, live: LiveJob) -> bool:
-    """Whether a rule of jobs concerns this one."""
+    """Return True if a rule of jobs concerns this one."""
     return rule.concerns("", live.person.name, str(live.asked.get("name") or ""))

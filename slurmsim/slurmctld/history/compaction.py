@@ -82,12 +82,12 @@ class Compaction:
 
     @property
     def due(self) -> bool:
-        """Whether the journal is long enough."""
+        """True if the journal is long enough."""
         return not self._child and self._history.journal.grown - self._failed_at > self._most
 
     @property
     def late(self) -> bool:
-        """Whether the journal grows so fast that the snapshot under way has to be waited for."""
+        """True if the journal grows so fast that the snapshot under way has to be waited for."""
         return bool(self._child) and self._history.journal.grown - self._failed_at > self._most + self._most // 2
 
     def at_start(self, engine: Engine, clock: Clock) -> None:

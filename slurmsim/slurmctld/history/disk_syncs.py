@@ -36,12 +36,12 @@ class DiskSyncs:
         self._threads: ThreadPoolExecutor | None = None
 
     def __bool__(self) -> bool:
-        """Whether one has been begun and not told of."""
+        """Return True if one has been begun and not told of."""
         return bool(self._going)
 
     @property
     def full(self) -> bool:
-        """Whether none can be begun."""
+        """True if none can be begun."""
         return not self._idle
 
     def open(self, path: Path) -> None:

@@ -140,7 +140,7 @@ def _policy_changes(old: Configuration, new: Configuration) -> Iterable[tuple[st
 
 
 def _matters(key: str) -> bool:
-    """Whether anything is decided by that key of slurm.conf."""
+    """Return True if anything is decided by that key of slurm.conf."""
     option = find_scalar(key)
     return option is None or option.status is Status.HONOURED
 

@@ -306,7 +306,7 @@ class _Followed:
 
 
 def not_begun(engine: Engine, arguments: Mapping[str, Any]) -> bool:
-    """Whether news of the end of a real run come of a job that our rules have not let run as often."""
+    """Return True if news of the end of a real run come of a job that our rules have not let run as often."""
     job, run = engine.controller.state.jobs.get(int(arguments["core_id"])), int(arguments["restarts"])
     return job is not None and (job.restarts < run or (job.restarts == run and job.alloc is None))
 

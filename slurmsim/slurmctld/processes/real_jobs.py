@@ -92,7 +92,7 @@ class RealJobs:
 
     @property
     def starting(self) -> bool:
-        """Whether scripts wait for `flush`."""
+        """True if scripts wait for `flush`."""
         return bool(self._waiting)
 
     def take(self) -> Pending | None:
@@ -269,7 +269,7 @@ class RealJobs:
         return found
 
     def _is_wanted(self, core_id: int, restarts: int) -> bool:
-        """Whether that run goes on, as far as the controller knows; it may have to catch up with a start."""
+        """Return True if that run goes on, as far as the controller knows; it may have to catch up with a start."""
         live = self.cluster.jobs.get(core_id)
         return live is not None and not live.over and live.core.restarts <= restarts
 

@@ -38,7 +38,7 @@ def is_idle(engine: Engine) -> bool:
 
 
 def awaits_a_pass(engine: Engine) -> bool:
-    """Whether the reason of a job that waits is another one in the next second, once a pass has looked."""
+    """Return True if the reason of a job that waits is another one in the next second, once a pass has looked."""
     waiting = (live.core for live in engine.jobs.values() if not live.over)
     return any(says_so_later(core, engine) for core in waiting)
 
@@ -49,7 +49,7 @@ def _stuck(engine: Engine, live: LiveJob) -> bool:
 
 
 def runs_something_real(engine: Engine) -> bool:
-    """Whether a process on this machine ends a running job, or a user who holds an allocation."""
+    """Return True if a process on this machine ends a running job, or a user who holds an allocation."""
     for _, core_id, _ in engine.controller.state.running:
         live = engine.jobs.get(core_id)
         if live is not None and (live.asked.get("allocate") or (engine.runs_jobs and is_real(live.asked))):

@@ -236,7 +236,7 @@ class Server:
 
     @property
     def _solving(self) -> bool:
-        """Whether an answer of the policy's solver is awaited."""
+        """True if an answer of the policy's solver is awaited."""
         return self.engine.controller.solves.awaited is not None
 
     def _ask(self, message: Any, uid: int) -> Asked:

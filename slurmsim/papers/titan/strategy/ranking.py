@@ -57,7 +57,7 @@ class Candidate:
 
     @property
     def feasible(self) -> bool:
-        """Whether the machine has that many node-hours."""
+        """True if the machine has that many node-hours."""
         return BEYOND not in self.flags
 
     @property
