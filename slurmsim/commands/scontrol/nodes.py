@@ -36,8 +36,7 @@ class _Denied(Exception):
 
 
 def _denied(session: Session, text: str) -> _Denied:
-    session.code = 1
-    session.error(text)
+    session.refuse(text)
     return _Denied(NO_ERROR)
 
 
