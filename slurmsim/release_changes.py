@@ -398,6 +398,9 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "memory_of_running_jobs": Change(
         "26.05", "scontrol", "`update job` could change the memory of a running job that has an extern step."
     ),
+    "bindings_of_gres": Change(
+        "24.11", "scontrol", "`update job TresBind=` names GRES, as `gres/gpu:closest`; it was `gpu:closest`."
+    ),
     "weight_is_a_number": Change(
         "24.11", "scontrol", "A node's weight is a plain number; `k` and UNLIMITED were taken."
     ),

@@ -56,6 +56,7 @@ LAYERS: dict[str, Layer] = {
                 "fast_imports",
                 "numerals",
                 "tres",
+                "gpu_bindings",
                 "gres_counts",
                 "duration",
                 "cron",

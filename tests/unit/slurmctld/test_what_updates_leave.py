@@ -97,3 +97,36 @@ def test_without_accounting_an_update_takes_the_account_away(cluster: Engine) ->
     assert show(cluster, job, "account") == ["physics"]
     assert update(cluster, job, account="chem") == ""
     assert not show(cluster, job, "account")[0]
+
+
+TRES = "Invalid Trackable RESource (TRES) specification"
+
+
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+@pytest.mark.parametrize("held", [True, False])
+def test_bindings_and_frequencies(tmp_path: Path, release: str, held: bool) -> None:
+    """Recorded with 22.05.8, 24.11.5 and 26.05.5, of a waiting and of a running job: what was said before it stays."""
+    cluster = engine(tmp_path, release)
+    job = submit(cluster, hold=held)
+    wait(cluster, 10)
+    assert show(cluster, job, "job_state") == ["PENDING" if held else "RUNNING"]
+    bind = "gpu:closest" if release == "22.05" else "gres/gpu:closest"
+    fields = ("tres_bind", "tres_freq", "comment")
+    assert update(cluster, job, tres_bind=bind, tres_freq="gpu:low") == ""
+    assert show(cluster, job, *fields) == [bind, "gpu:low", None]
+    assert update(cluster, job, tres_bind="junk", comment="c") == TRES
+    assert update(cluster, job, tres_bind="", tres_freq="junk") == TRES
+    assert show(cluster, job, *fields) == [None, "gpu:low", "c"]
+    assert update(cluster, job, tres_freq="") == ""
+    assert show(cluster, job, *fields) == [None, None, "c"]
+
+
+def test_a_label_is_for_waiting_jobs(tmp_path: Path) -> None:
+    """Recorded with 26.05.5, without MCSPlugin: a running job is refused before all else, a waiting one has none."""
+    cluster = engine(tmp_path, "26.05")
+    runs, waits = submit(cluster), submit(cluster, hold=True)
+    wait(cluster, 10)
+    assert update(cluster, runs, mcs_label="foo", tres_freq="gpu:low") == "Job is no longer pending execution"
+    assert update(cluster, waits, mcs_label="foo", tres_freq="gpu:low") == ""
+    assert show(cluster, runs, "mcs_label", "tres_freq") == [None, None]
+    assert show(cluster, waits, "mcs_label", "tres_freq") == [None, "gpu:low"]

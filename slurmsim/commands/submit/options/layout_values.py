@@ -7,6 +7,7 @@ Slurm's words. Mirrors 22.05.
 from __future__ import annotations
 
 from slurmsim.commands.text.values import INFINITE, NO_VALUE, BadValue, int32, invalid, leading_number
+from slurmsim.gpu_bindings import is_frequency
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
@@ -401,15 +402,9 @@ def _check_count(word: str, hexadecimal: bool, complaint: str) -> None:
 
 def gpu_frequency(text: str, option: str, context: Context) -> str:
     """``medium``, ``450,memory=high,verbose``."""
-    words = [word for word in text.split(",") if word]
-    good = bool(text) and all(word == "verbose" or _is_gpu_frequency(word.removeprefix("memory=")) for word in words)
-    if not good:
+    if not is_frequency(text):
         raise BadValue(f"Invalid {option} argument: gpu:{text}")
     return text
-
-
-def _is_gpu_frequency(word: str) -> bool:
-    return word in ("low", "medium", "high", "highm1") or is_number(word)
 
 
 def umask(text: str, option: str, context: Context) -> int:

@@ -22,6 +22,7 @@ from slurmsim.core.records.messages import (
     SetTimeLimit,
 )  # fmt: skip
 from slurmsim.errors import SubmitError
+from slurmsim.gpu_bindings import are_bindings, are_frequencies
 from slurmsim.protocol import DENIED, Refusal
 from slurmsim.records.job import CARRIED
 from slurmsim.release_changes import since
@@ -119,6 +120,13 @@ def _authority(u: Update) -> None:
     u.ranks = False
     _owner(u)
     u.ranks = True
+
+
+def _mcs_label(u: Update) -> None:
+    """Only a waiting job takes a label. Without MCSPlugin it has none all the same, and the refusal ranks nothing."""
+    if u.get("mcs_label") is not None:
+        u.ranks = u.pending
+        u.need_pending()
 
 
 def _partition(u: Update) -> None:
@@ -417,6 +425,11 @@ def _the_rest(u: Update) -> None:
             raise Refusal(DENIED, 2002)
         u.need_pending()
         u.set("reboot")
+    for name, fits in (("tres_bind", are_bindings(u.get("tres_bind") or "", u.cluster.release)),
+                       ("tres_freq", are_frequencies(u.get("tres_freq") or ""))):  # fmt: skip
+        if not fits:
+            raise Refusal("Invalid Trackable RESource (TRES) specification")
+        u.set(name)
     u.set("mail_type", "mail_user")
     factor = u.get("site_factor")
     if factor is not None:
@@ -433,7 +446,7 @@ def _together(u: Update) -> None:
 
 
 _STEPS: tuple[Callable[[Update], None], ...] = (
-    _authority, _partition, _qos, _accrual, _nodes_asked, _reservation, _gres, counts, _licenses, _excluded,
+    _authority, _mcs_label, _partition, _qos, _accrual, _nodes_asked, _reservation, _gres, counts, _licenses, _excluded,
     _small_things, sizes, _time_limit, _ends, _priority, _resources, _texts, _shrink, _dependency, _together,
     _partition_takes, _the_rest,
 )  # fmt: skip
