@@ -61,6 +61,19 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "deadline_after_limit": Change(
         "24.11", _SUBMITTING, "A job that could not end before its `--deadline` within its time limit is refused."
     ),
+    "gpus_in_one_way": Change("26.05", _SUBMITTING, "`--gpus-per-node` together with `--gres=gpu` is refused."),
+    "gres_with_slash": Change(
+        "24.11",
+        "sbatch, scontrol, squeue",
+        "GRES of jobs are written as TRES, `gres/gpu:2`, of tasks `gres/gpu=2`, and tasks are bound to theirs; it was"
+        " `gres:gpu:2`.",
+    ),
+    "mpi_launchers_told": Change(
+        "24.11", _SUBMITTING, "Launchers of MPI programs find variables that make them start ranks by srun."
+    ),
+    "last_mail_type_holds": Change(
+        "26.05", _SUBMITTING, "Of several `--mail-type` the last one holds; they were added up."
+    ),
     "expedited_requeue": Change("26.05", "sbatch", "`--requeue=expedite` has a meaning; any value was ignored."),
     "cpus_by_socket": Change(
         "24.11",

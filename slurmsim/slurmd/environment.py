@@ -29,7 +29,6 @@ SLURM_TASKS_PER_NODE tasks_per_node
 SLURM_CPUS_ON_NODE cpus_on_node
 SLURM_NTASKS n_tasks
 SLURM_NPROCS n_tasks
-SLURM_NTASKS_PER_NODE ntasks_per_node
 SLURM_CPUS_PER_TASK cpus_per_task
 SLURM_TRES_PER_TASK tres_per_task 24.11
 SLURM_MEM_PER_CPU mem_per_cpu
@@ -99,10 +98,9 @@ def batch_environment(facts: Mapping[str, Any], submitted: Mapping[str, str], re
     release
         The release to be like.
     """
-    per_task, shared = facts.get("cpus_per_task"), facts.get("shared")
+    shared = facts.get("shared")
     known = {
         "oom_kill_step": 0, **facts, "restart_count": facts.get("restarts") or None,
-        "tres_per_task": f"cpu={per_task}" if per_task else None,
         "exclusive": _EXCLUSIVE.get(str(shared), "NO"), "oversubscribe": "YES" if shared == "ok" else "NO",
     }  # fmt: skip
     found = {name: value for name, value in submitted.items() if not name.startswith("SLURMSIM_CLUSTER")}

@@ -58,6 +58,7 @@ LAYERS: dict[str, Layer] = {
                 "tres",
                 "gpu_bindings",
                 "gres_counts",
+                "gres_words",
                 "duration",
                 "cron",
                 "releases",

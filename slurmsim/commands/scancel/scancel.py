@@ -144,7 +144,7 @@ def _may_be_tasks(text: str, io: Io) -> bool:
 def _apply(asked: Asked, key: str, value: str, io: Io) -> None:
     match key:
         case "A" | "n" | "p" | "q" | "R" | "w" | "wckey":
-            asked.filters[key] = value
+            asked.filters[key] = value.lower() if key in ("A", "q") else value
         case "t":
             asked.filters[key] = _state(value, io)
         case "u":

@@ -196,7 +196,7 @@ def _nodes(row: Row, view: View) -> str:
 
 
 def _range(least: int, most: int) -> str:
-    return f"{quantity(least, '')}-{quantity(most, '')}" if most > 0 else quantity(least, "")
+    return f"{least}-{most}" if most > 0 else str(least)
 
 
 def _power(row: Row, view: View) -> str:

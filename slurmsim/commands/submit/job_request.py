@@ -338,11 +338,14 @@ class Builder:
         chosen, sizes = self.chosen, self.sizes
         if chosen.get("overcommit"):
             return max(sizes.min_nodes, 1)
+        tasks, per_node = sizes.tasks, int(chosen.get("ntasks_per_node") or 0)
+        if per_node and not sizes.tasks_set and sizes.max_nodes in (0, sizes.min_nodes):
+            tasks = sizes.min_nodes * per_node  # the request itself leaves them to the controller
         if chosen.is_set("cpus-per-task"):
-            return sizes.tasks * int(chosen.get("cpus_per_task"))
+            return tasks * int(chosen.get("cpus_per_task"))
         if sizes.nodes_set and sizes.min_nodes == 0:
             return 0
-        return sizes.tasks
+        return tasks
 
     def _memory(self, job: dict[str, Any]) -> None:
         if self.chosen.get("mem") is not None:

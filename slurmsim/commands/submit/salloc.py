@@ -13,6 +13,7 @@ from contextlib import suppress
 
 from slurmsim.commands.submit.allocating import ALREADY_DONE, AllocatingCall, Interrupted, interruptible
 from slurmsim.commands.submit.het.environment import salloc_environment
+from slurmsim.commands.submit.launchers import launcher_variables
 from slurmsim.commands.submit.steps.environment import allocation_environment
 from slurmsim.commands.submit.submission import Failed
 from slurmsim.commands.text.messages import Messages, stoppable
@@ -120,6 +121,7 @@ class _Call(AllocatingCall):
         """Run the command or shell until it ends; its wait status."""
         words = command or [self.io.environ.get("SHELL") or "/bin/sh"]
         environ = {**self.io.environ, **self._environment(facts)}
+        environ |= launcher_variables(environ, self.cluster.release)
         self.io.stdout.flush()
         self.io.stderr.flush()
         terminal = self._terminal()

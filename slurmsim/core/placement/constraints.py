@@ -51,6 +51,8 @@ def parse_constraint(text: str, known: frozenset[str]) -> Constraint:
         Bad syntax or an unknown name, with Slurm's text; by name, brackets with something beside them, which are not
         modelled.
     """
+    if any(letter.isspace() for letter in text):
+        raise SubmitError(BAD)  # no feature has a blank in its name
     tokens = _TOKEN.findall(text.replace(",", "&"))
     parser = _Parser(tokens, known)
     if "[" in tokens:

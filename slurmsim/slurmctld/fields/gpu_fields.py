@@ -6,8 +6,10 @@ does not for a job that is submitted held, and forgets other defaults of memory 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from slurmsim import gres_words
 from slurmsim.states import JobState, is_held
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ def cpus_per_tres(row: Row, cluster: LiveCluster) -> str | None:
     if told is None and row.job.asked.get("cpus_per_gpu"):
         told = f"gres:gpu:{row.job.asked['cpus_per_gpu']}"
     each = row.core.request.per_gpu
-    return told or (f"gpu:{each.cpus}" if each.cpus and looked_at(row) else None)
+    return gres_words.told(told, cluster.release) or (f"gpu:{each.cpus}" if each.cpus and looked_at(row) else None)
 
 
 def mem_per_tres(row: Row, cluster: LiveCluster) -> str | None:
@@ -35,7 +37,7 @@ def mem_per_tres(row: Row, cluster: LiveCluster) -> str | None:
     if told is None and row.job.asked.get("mem_per_gpu"):
         told = f"gres:gpu:{row.job.asked['mem_per_gpu']}"
     each = row.core.request.per_gpu
-    return told or (f"gpu:{each.memory}" if each.memory and looked_at(row) else None)
+    return gres_words.told(told, cluster.release) or (f"gpu:{each.memory}" if each.memory and looked_at(row) else None)
 
 
 def cpus_per_task(row: Row, cluster: LiveCluster) -> int:
@@ -63,7 +65,21 @@ def memory(row: Row, cluster: LiveCluster) -> tuple[int, bool]:
     return int(request.mem_cpu or request.mem_node or 0), bool(request.mem_cpu)
 
 
+def _gres(name: str) -> Callable[[Row, LiveCluster], str | None]:
+    return lambda row, cluster: gres_words.told(row.job.asked.get(name), cluster.release)
+
+
+def _binding(row: Row, cluster: LiveCluster) -> str | None:
+    """TresBind, as it was asked for or set by an update."""
+    asked = row.job.asked
+    if asked.get("tres_bind"):
+        return str(asked["tres_bind"])
+    return gres_words.told_binding(asked.get("gpu_bind"), asked.get("tres_per_task"), cluster.release)
+
+
 FIELDS: dict[str, Any] = {
+    **{name: _gres(name) for name in ("tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket")},
+    "tres_bind": _binding,
     "cpus_per_task": cpus_per_task,
     "pn_min_cpus": pn_min_cpus,
     "pn_min_memory": lambda r, c: memory(r, c)[0],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim import sluid
 from slurmsim.core.accounting.partition_access import NOT_IN_GROUP
 from slurmsim.core.queue.likely_nodes import FORGOTTEN
+from slurmsim.gres_words import told_per_task
 from slurmsim.hostlist import compress
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.fields.core_ids import cpu_ids
@@ -206,12 +207,8 @@ def _error_file(row: Row, cluster: LiveCluster) -> str | None:
 def _per_task(row: Row, cluster: LiveCluster) -> str | None:
     """Return what each task is given, the --cpus-per-task it came with among it where the release says so."""
     asked = row.job.asked
-    text = asked.get("tres_per_task") or None
-    count = asked.get("cpus_per_task_before", asked.get("cpus_per_task"))
-    told = since(cluster.release, "cpus_per_task_as_tres")
-    if not told or not count or asked.get("crontab_spec"):
-        return text
-    return f"cpu={count}" + (f",{text}" if text else "")
+    count = None if asked.get("crontab_spec") else asked.get("cpus_per_task_before", asked.get("cpus_per_task"))
+    return told_per_task(asked.get("tres_per_task"), cluster.release, count)
 
 
 _GRES_FLAGS = {"disable-binding": "GRES_DISABLE_BIND", "enforce-binding": "GRES_ENFORCE_BIND"}

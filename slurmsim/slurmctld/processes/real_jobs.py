@@ -6,7 +6,7 @@ import asyncio
 import re
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,8 @@ from slurmsim import sluid, stepd_notices
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import JobEnded
 from slurmsim.errors import OutputError
+from slurmsim.gres_words import told_per_task
+from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 from slurmsim.releases import row
 from slurmsim.slurmctld.base import het_jobs
@@ -291,7 +293,7 @@ class RealJobs:
         recurs, alloc = bool(asked.get("crontab_spec")), core.alloc
         assert alloc is not None
         cpus = state.cpus_per_node(alloc)
-        request = core.sub.request
+        per_task = asked.get("cpus_per_task")
         facts: dict[str, Any] = {
             "job_id": live.id, "name": asked.get("name"), "partition": core.partition.name,
             "user": live.person.name, "uid": live.person.uid, "gid": live.person.gid, "home": live.person.home,
@@ -299,8 +301,9 @@ class RealJobs:
             "n_nodes": core.n_nodes, "nodes": state.node_list(alloc), "first_node": self._node(core),
             "cpus_per_node": cpus, "tasks_per_node": _tasks_per_node(core, self.cluster.release),
             "cpus_on_node": cpus.partition("(")[0].partition(",")[0],
-            "n_tasks": request.n_tasks or None, "ntasks_per_node": request.tasks_per_node or None,
-            "cpus_per_task": asked.get("cpus_per_task"),
+            "n_tasks": _tasks(core, asked),
+            "cpus_per_task": per_task,
+            "tres_per_task": told_per_task(asked.get("tres_per_task"), self.cluster.release, per_task),
             "mem_per_cpu": core.request.mem_cpu or None, "mem_per_node": core.request.mem_node or None,
             "submit_dir": None if recurs else asked.get("submit_dir") or asked.get("work_dir"),
             "submit_host": None if recurs else asked.get("alloc_node") or "localhost",
@@ -351,9 +354,22 @@ class RealJobs:
     def _gpus(self, core: Job) -> dict[str, Any]:
         """How many GPUs the job has on its first node; which they are is not modelled, so they count from 0."""
         assert core.alloc is not None
-        kinds = self.cluster.controller.state.table.gres_kinds
-        count = sum(int(n if isinstance(n, int) else n[0]) for kind, n in core.alloc.gres if kinds[kind][0] == "gpu")
-        return {"gpus": ",".join(map(str, range(count))), "gpus_on_node": count} if count else {}
+        table = self.cluster.controller.state.table
+        kinds = [number for number, (name, _) in enumerate(table.gres_kinds) if name == "gpu"]
+        if core.sub.request.exclusive:
+            node = int(core.alloc.indices()[0])
+            count = sum(int(table.gres[kind][node]) for kind in kinds)
+        else:
+            count = sum(int(n if isinstance(n, int) else n[0]) for kind, n in core.alloc.gres if kind in kinds)
+        told = {"gpus": ",".join(map(str, range(count)))} if core.alloc.gres else {}  # the others are its, but not told
+        return {**told, "gpus_on_node": count} if count else {}
+
+
+def _tasks(core: Job, asked: Mapping[str, Any]) -> int | None:
+    """SLURM_NTASKS: what was asked for, or as many on each node as sbatch said (env_array_for_batch_job)."""
+    told = str((asked.get("environment") or {}).get("SLURM_NTASKS_PER_NODE", ""))
+    per_node = int(told) if is_number(told) else 0
+    return core.sub.request.n_tasks or per_node * core.n_nodes or None
 
 
 def _tasks_per_node(core: Job, release: str) -> str:
@@ -364,9 +380,7 @@ def _tasks_per_node(core: Job, release: str) -> str:
     if request.tasks_per_node and (not since(release, "tasks_beside_tasks_per_node") or not request.n_tasks):
         counts = [request.tasks_per_node] * alloc.n_nodes
     elif not request.n_tasks:
-        counts = (
-            [1] * alloc.n_nodes if request.exclusive is False else [max(n // request.cpus_per_task, 1) for n in cpus]
-        )
+        counts = [max(n // request.cpus_per_task, 1) for n in cpus]
     else:
         cap = request.tasks_per_node
         counts = lay_out(request.n_tasks, [min(n // request.cpus_per_task, cap or n) for n in cpus])

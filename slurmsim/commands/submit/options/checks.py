@@ -6,6 +6,7 @@ Mirrors the checks sbatch, srun and salloc share (22.05; later ones from 24.11),
 from __future__ import annotations
 
 from slurmsim.commands.text.values import THREAD_FLAG
+from slurmsim.gres_counts import bare
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -33,6 +34,9 @@ def check_together(chosen: Chosen, say: Messages, spec_allowed: Callable[[], boo
     Stop
         After Slurm's ``fatal:`` line.
     """
+    twice = chosen.is_set("gpus-per-node") and "gpu" in _names_of_gres(chosen)
+    if twice and since(chosen.context.release, "gpus_in_one_way"):
+        say.fatal("--gpus-per-node and --gres=gpu are mutually exclusive.")
     _tasks_per_gpu(chosen, say)
     _specialised_cores(chosen, say, spec_allowed)
     if chosen.is_set("threads-per-core") and not chosen.is_set("cpu-bind") and chosen.get("verbose"):
@@ -41,6 +45,10 @@ def check_together(chosen: Chosen, say: Messages, spec_allowed: Callable[[], boo
     both = chosen.written("exclusive") and chosen.written("oversubscribe")
     if both and since(chosen.context.release, "exclusive_or_oversubscribe"):
         say.fatal("--exclusive and --oversubscribe options are mutually exclusive")
+
+
+def _names_of_gres(chosen: Chosen) -> list[str]:
+    return [bare(item).partition(":")[0] for item in str(chosen.get("gres") or "").split(",")]
 
 
 def _tasks_per_gpu(chosen: Chosen, say: Messages) -> None:

@@ -11,6 +11,7 @@ from slurmsim.commands.submit.options.job_variables import variables_of
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, OptionError, Parser
 from slurmsim.commands.text.values import BadValue, leading_number, natural
+from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ BAD_OPTION = 255
 _CLEARS = {"nodelist": "nodefile", "nodefile": "nodelist"}
 _ORED = ("mail_type",)
 _UNITED = ("warn_flags",)
-_OUTCOMES = frozenset({"SLURM_OOM_KILL_STEP", "SLURM_TRES_PER_TASK"})
-"""Variables of options that are not modelled, which every job of newer releases has in its environment."""
+_OUTCOMES = frozenset({"SLURM_OOM_KILL_STEP", "SLURM_TRES_PER_TASK", "SLURM_TRES_BIND"})
+"""Variables that jobs of newer releases have in their environment; of the last two the GRES of tasks count for srun."""
+_BOUND_GPUS = "gres/gpu:"
 
 
 class Chosen:
@@ -85,10 +87,19 @@ class Chosen:
         for variable, name in variables_of(self.context.command, self.context.release):
             if variable in environ and (names is None or name in names):
                 option = self._by_name.get(name)
-                if option is None or variable in _OUTCOMES:
-                    continue
-                _refuse(option)
-                self.set(option, environ[variable], variable=True)
+                if variable in _OUTCOMES:
+                    self._inherit(variable, environ[variable])
+                elif option is not None:
+                    _refuse(option)
+                    self.set(option, environ[variable], variable=True)
+
+    def _inherit(self, variable: str, text: str) -> None:
+        """Take what tasks of the job have been given for what tasks of the step want."""
+        if variable == "SLURM_TRES_BIND" and text.startswith(_BOUND_GPUS):
+            self.set(self._by_name["gpu-bind"], text.removeprefix(_BOUND_GPUS), variable=True)
+        gres = [item for item in text.split(",") if item.startswith("gres/")]
+        if variable == "SLURM_TRES_PER_TASK" and gres:
+            self.set(self._by_name["tres-per-task"], ",".join(gres), variable=True)
 
     def set_by_name(self, name: str, text: str | None) -> None:
         """Set one option. Raises BadValue."""
@@ -115,7 +126,7 @@ class Chosen:
 
     def _keep(self, found: dict[str, Any]) -> None:
         for field, value in found.items():
-            if field in _ORED:
+            if field in _ORED and not since(self.context.release, "last_mail_type_holds"):
                 value |= self.values.get(field, 0)
             elif field in _UNITED:
                 value = "".join(letter for letter in "RB" if letter in value + self.values.get(field, ""))

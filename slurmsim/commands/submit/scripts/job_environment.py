@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import os
 
+from slurmsim.commands.submit.launchers import launcher_variables
+from slurmsim.commands.submit.options.task_tres import task_tres
 from slurmsim.commands.submit.scripts.batch_script import exported
 from slurmsim.numerals import is_number
+from slurmsim.release_changes import since
+from slurmsim.releases import has
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,14 +21,14 @@ if TYPE_CHECKING:
     from slurmsim.commands.submit.options.chosen_options import Chosen
 
 
-_FROM_OPTIONS = (
+_FROM_OPTIONS: tuple[tuple[str, ...], ...] = (
     ("SLURM_CPUS_PER_GPU", "cpus_per_gpu"),
     ("SLURM_GPUS", "gpus"),
-    ("SLURM_GPU_BIND", "gpu_bind"),
+    ("SLURM_GPU_BIND", "gpu_bind", "", "24.11"),
     ("SLURM_GPU_FREQ", "gpu_freq"),
     ("SLURM_GPUS_PER_NODE", "gpus_per_node"),
     ("SLURM_GPUS_PER_SOCKET", "gpus_per_socket"),
-    ("SLURM_GPUS_PER_TASK", "gpus_per_task"),
+    ("SLURM_GPUS_PER_TASK", "gpus_per_task", "", "24.11"),
     ("SLURM_MEM_PER_GPU", "mem_per_gpu"),
     ("SLURM_CPUS_PER_TASK", "cpus_per_task"),
     ("SLURM_NTASKS_PER_CORE", "ntasks_per_core"),
@@ -32,7 +36,9 @@ _FROM_OPTIONS = (
     ("SLURM_NTASKS_PER_SOCKET", "ntasks_per_socket"),
     ("SLURM_THREADS_PER_CORE", "threads_per_core"),
     ("SLURM_DIST_PLANESIZE", "plane_size"),
+    ("SLURM_OVERCOMMIT", "overcommit"),
 )
+"""Variable, option, first release that has it, first without it."""
 _LIMITS = (
     "CPU", "FSIZE", "DATA", "STACK", "CORE", "RSS", "NPROC", "NOFILE", "MEMLOCK", "AS",
 )  # fmt: skip
@@ -68,6 +74,7 @@ def batch_environment(builder: Builder, component: int | None, host: str) -> dic
     found.update(exported("ALL" if names is None else names, own))
     if chosen.get("get_user_env") is not None or (names is not None and names.upper() != "ALL"):
         found["SLURM_GET_USER_ENV"] = "1"
+    found.update(launcher_variables(found, chosen.context.release))
     suffix = "" if component is None else f"_HET_GROUP_{component}"
     for name, value in _sizes(builder).items():
         found[name + suffix] = value
@@ -97,7 +104,14 @@ def _additions(chosen: Chosen, host: str) -> dict[str, str]:
 
 def _sizes(builder: Builder) -> dict[str, str]:
     chosen = builder.chosen
-    found = {name: str(chosen.get(field)) for name, field in _FROM_OPTIONS if chosen.get(field) is not None}
+    found = {}
+    for name, field, *releases in _FROM_OPTIONS:
+        value = chosen.get(field)
+        if value is not None and has(chosen.context.release, *(releases or ("",))):
+            found[name] = str(int(value) if value is True else value)
+    if since(chosen.context.release, "gres_with_slash"):
+        tres = task_tres(chosen)
+        found |= {f"SLURM_{name.upper()}": value for name, value in tres.items() if value is not None}
     if builder.sizes.tasks_set and builder.sizes.tasks > 0:
         found["SLURM_NTASKS"] = found["SLURM_NPROCS"] = str(builder.sizes.tasks)
     if chosen.get("ntasks_per_tres") is not None:

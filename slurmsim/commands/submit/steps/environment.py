@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 
+from slurmsim.commands.submit.launchers import launcher_variables
+from slurmsim.commands.submit.options.task_tres import task_tres
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
@@ -42,6 +44,7 @@ SLURM_NTASKS n_tasks
 SLURM_NPROCS n_tasks
 SLURM_CPUS_PER_TASK cpus_per_task
 SLURM_TRES_PER_TASK tres_per_task 24.11
+SLURM_TRES_BIND tres_bind 24.11
 SLURM_NTASKS_PER_NODE ntasks_per_node
 SLURM_OVERCOMMIT overcommit
 SLURM_CLUSTER_NAME cluster
@@ -69,6 +72,7 @@ SLURM_DISTRIBUTION distribution
 SLURM_DIST_PLANESIZE plane_size
 SLURM_CPUS_PER_TASK cpus_per_task
 SLURM_TRES_PER_TASK tres_per_task 24.11
+SLURM_TRES_BIND tres_bind 24.11
 SLURM_NTASKS_PER_NODE ntasks_per_node
 SLURM_THREADS_PER_CORE threads_per_core
 SLURM_OVERCOMMIT overcommit
@@ -151,9 +155,8 @@ def _filled(rows: str, facts: Mapping[str, Any], release: str) -> dict[str, str]
 
 def _from_options(part: Part) -> dict[str, Any]:
     chosen = part.chosen
-    per_task = chosen.get("cpus_per_task")
     return {
-        "cpus_per_task": per_task, "tres_per_task": f"cpu={per_task}" if per_task else None,
+        "cpus_per_task": chosen.get("cpus_per_task"), **task_tres(chosen),
         "ntasks_per_node": chosen.get("ntasks_per_node"), "threads_per_core": chosen.get("threads_per_core"),
         "overcommit": 1 if chosen.get("overcommit") else None, "plane_size": chosen.get("plane_size"),
         "distribution": chosen.get("distribution"), "submit_dir": chosen.context.cwd,
@@ -225,7 +228,7 @@ def step_environment(
         srun's.
     """
     chosen = part.chosen
-    found = dict(base)
+    found = {**base, **launcher_variables(base, release)}
     name = chosen.get("name") if chosen.is_set("job-name") else part.command[0] if own and part.command else None
     known = {
         **facts, **_from_options(part), "step_id": step["step_id"], "step_nodes": step["node_list"],

@@ -48,6 +48,7 @@ from slurmsim.slurmctld.requests.jobs.ids import Record
 from slurmsim.slurmctld.requests.jobs.limits import partition_takes, reasons_go
 from slurmsim.slurmctld.requests.jobs.recurring import check_changeable
 from slurmsim.slurmctld.requests.jobs.sizes import counts, sizes, tasks_per_node
+from slurmsim.slurmctld.requests.submit.normalising import plain_features
 from slurmsim.slurmctld.requests.submit.refusals import check_gres
 from slurmsim.states import JobState, is_held
 
@@ -267,7 +268,10 @@ def _small_things(u: Update) -> None:
         u.asked.pop("min_nodes")
     if u.runs and (u.get("min_nodes") or 0) > u.core.n_nodes:
         raise Refusal(NOT_SUPPORTED)
-    u.set("req_switch", "wait4switch", *(row.name for row in CARRIED if row.update and not row.ruled))
+    wait = u.get("wait4switch")
+    if wait is not None:
+        u.new["wait4switch"] = min(int(wait), u.cluster.controller.state.cluster.max_switch_wait_s)
+    u.set("req_switch", *(row.name for row in CARRIED if row.update and not row.ruled))
     text = u.get("admin_comment")
     if text is not None:
         more = text[2:] if text.startswith("+=") else None
@@ -365,6 +369,14 @@ def _resources(u: Update) -> None:
             u.new[name] = value
         if name == "pn_min_memory":
             u.new["mem_per_cpu"] = bool(u.get("mem_per_cpu"))
+    _features(u)
+    if u.get("cluster_features") is not None or u.get("clusters") is not None:  # there is no federation
+        raise Refusal("Unspecified error")
+
+
+def _features(u: Update) -> None:
+    if u.get("features"):
+        u.asked["features"] = plain_features(str(u.get("features")))
     for name in ("features", "prefer"):
         value = u.get(name)
         if value is not None and value != (u.present(name) or ""):
@@ -372,8 +384,6 @@ def _resources(u: Update) -> None:
             u.new[name] = value or None
             if name == "features":
                 _tested(u, name)
-    if u.get("cluster_features") is not None or u.get("clusters") is not None:  # there is no federation
-        raise Refusal("Unspecified error")
 
 
 def _texts(u: Update) -> None:

@@ -21,7 +21,8 @@ def normalised_request(cluster: LiveCluster, asked: dict[str, Any]) -> dict[str,
 
     A list of array tasks without an element is no array. A job that reboots its nodes has them to itself. A job that
     names a reservation and no partition goes to the reservation's partition (_get_job_parts). No job has fewer nodes
-    than all its partitions want (_valid_job_part).
+    than all its partitions want (_valid_job_part). Accounts and WCKeys are in lower case. A job waits for its switches
+    no longer than max_switch_wait.
     """
     changes: dict[str, Any] = {name: None for name in _OWN if name in asked}
     if asked.get("partition") is None:
@@ -36,11 +37,28 @@ def normalised_request(cluster: LiveCluster, asked: dict[str, Any]) -> dict[str,
             changes["qos_told"] = asked["qos"]
     if asked.get("reboot"):
         changes["reboot"], changes["shared"] = 1, "exclusive"
+    changes |= _kept_otherwise(cluster, asked)
     least = _least_nodes(cluster, changes.get("partition") or asked.get("partition") or "")
     nodes, most = asked.get("min_nodes"), asked.get("max_nodes")
     if (1 if nodes is None else nodes) < least and (most is None or most >= least) and nodes != 0:
         changes["min_nodes"], changes["max_nodes"] = least, most or 0
     return {**asked, **changes} if changes else asked
+
+
+def _kept_otherwise(cluster: LiveCluster, asked: dict[str, Any]) -> dict[str, Any]:
+    """Return what is kept in another form than it was asked for."""
+    found: dict[str, Any] = {name: str(asked[name]).lower() for name in ("account", "wckey") if asked.get(name)}
+    if asked.get("features"):
+        found["features"] = plain_features(str(asked["features"]))
+    if asked.get("req_switch"):
+        wait, longest = asked.get("wait4switch"), cluster.controller.state.cluster.max_switch_wait_s
+        found["wait4switch"] = longest if wait is None else min(int(wait), longest)
+    return found
+
+
+def plain_features(text: str) -> str:
+    """Return a constraint as the job keeps it: a comma means the same as ``&`` (build_feature_list)."""
+    return text.replace(",", "&")
 
 
 def _least_nodes(cluster: LiveCluster, partitions: str) -> int:
