@@ -52,9 +52,7 @@ class Change(ABC):
         handler = self.actions()[arguments["action"]]
         try:
             objects = handler(arguments)
-            answer: Answer = {"objects": objects}
-            if isinstance(objects, dict):
-                answer = objects
+            answer: Answer = objects if isinstance(objects, dict) else {"objects": objects}
             if self.commit and not answer.get("error") and answer["objects"]:
                 self.finish()
         except ConfigError as error:
@@ -115,8 +113,7 @@ class Change(ABC):
 
     def add_account(self, arguments: Mapping[str, Any]) -> list[str]:
         parent = str(arguments.get("parent") or "root")
-        if not self.db.is_operator(self.person):
-            self.need_coordinator([parent])
+        self.need_coordinator([parent])
         found = []
         for name in arguments["names"]:
             if (name, "", "") in self.draft.associations:
@@ -213,23 +210,15 @@ class Change(ABC):
         found = []
         for key in sorted(self.draft.associations, key=lambda k: self.db.ids.get(k, 1 << 30)):
             account, user, partition = key
-            if bool(user) != (kind == "user"):
-                continue
-            if cond.get("clusters") and self.db.cluster not in cond["clusters"]:
-                continue
-            if cond.get("accounts") and account not in cond["accounts"]:
-                continue
-            if cond.get("users") and user not in cond["users"]:
-                continue
-            if cond.get("partitions") and partition not in cond["partitions"]:
-                continue
-            if cond.get("ids") and self.db.ids.get(key) not in [int(i) for i in cond["ids"]]:
-                continue
-            if cond.get("default_accounts") and self.draft.defaults.get(user, ("",))[0] not in cond["default_accounts"]:
-                continue
-            if cond.get("parents") and not user and self.parent(key) not in cond["parents"]:
-                continue
-            found.append(key)
+            has = {
+                "clusters": self.db.cluster, "accounts": account, "users": user, "partitions": partition,
+                "ids": self.db.ids.get(key), "default_accounts": self.draft.defaults.get(user, ("",))[0],
+            } | ({} if user else {"parents": self.parent(key)})  # fmt: skip
+            if bool(user) == (kind == "user") and all(
+                not cond.get(name) or value in (map(int, cond[name]) if name == "ids" else cond[name])
+                for name, value in has.items()
+            ):
+                found.append(key)
         return found
 
     def parent(self, key: Key) -> str:
