@@ -12,9 +12,7 @@ Day of month and day of week each suffice where neither is a star. Times are UTC
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from slurmsim.fast_imports import NamedTuple
+from slurmsim.fast_imports import NamedTuple, remembered
 from slurmsim.numerals import ranges
 
 TYPE_CHECKING = False
@@ -163,7 +161,7 @@ def parse(line: str) -> tuple[Cron, str]:
     return Cron(*found), rest
 
 
-@lru_cache(maxsize=1024)
+@remembered
 def of(text: str) -> Cron:
     """Return the times `Cron.text` tells. Raises CronError."""
     return parse(f"{text} -")[0]

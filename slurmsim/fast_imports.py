@@ -1,8 +1,9 @@
 """What commands use in place of heavy modules, because a command is over in the time those take to load.
 
-`typing`, `re`, `json`, `socket` and `dataclasses` cost 9 to 19 ms of CPU each, as much as Python's own start. So what a
-command loads imports types only ``if TYPE_CHECKING``, a name it sets to False itself; type checkers know it, and take
-what stands here for the real thing. `tests/layering/test_command_imports.py` says what commands may load.
+`typing`, `re`, `json`, `socket` and `dataclasses` cost 9 to 19 ms of CPU each, as much as Python's own start, and
+`collections` a tenth of what squeue takes to load. So what a command loads imports types only ``if TYPE_CHECKING``, a
+name it sets to False itself; type checkers know it, and take what stands here for the real thing.
+`tests/layering/test_command_imports.py` says what commands may load.
 """
 
 from __future__ import annotations
@@ -10,10 +11,24 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from collections.abc import Callable
     from dataclasses import dataclass, field
-    from typing import NamedTuple
+    from typing import NamedTuple, TypeVar
+
+    T = TypeVar("T", bound=Callable[..., object])
 else:
-    from collections import namedtuple
+    from _collections import _tuplegetter
+
+    def _replace(self, **new):
+        """Return a copy with new values of some members."""
+        return type(self)(**{**dict(zip(self._fields, self, strict=True)), **new})
+
+    def _members(self):
+        return tuple(self)
+
+    def _text(self):
+        members = zip(self._fields, self, strict=True)
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in members)})"
 
     class _Named(type):
         """Makes a named tuple of a class with annotations, as ``typing.NamedTuple`` does."""
@@ -21,10 +36,23 @@ else:
         def __new__(cls, name, bases, space):
             if not bases:
                 return type.__new__(cls, name, bases, space)
-            fields = space.pop("__annotations__", {})
-            defaults = [space.pop(one) for one in fields if one in space]
-            made = namedtuple(name, fields, defaults=defaults, module=space["__module__"])
-            return type(name, (made,), {"__slots__": (), **space})
+            fields = tuple(space.pop("__annotations__", ()))
+            defaults = {one: space.pop(one) for one in fields if one in space}
+            count, new = len(fields), tuple.__new__
+
+            def make(cls, *given, **named):
+                if named or len(given) != count:
+                    rest = fields[len(given) :]
+                    values = {**defaults, **named}
+                    if len(given) > count or not values.keys() >= set(rest) or not named.keys() <= set(rest):
+                        raise TypeError(f"{name}() takes {', '.join(fields)}, each once")
+                    given += tuple(map(values.__getitem__, rest))
+                return new(cls, given)
+
+            members = {one: _tuplegetter(at, "") for at, one in enumerate(fields)}
+            shared = {"__slots__": (), "__repr__": _text, "__getnewargs__": _members, "_replace": _replace}
+            own = {"__new__": make, "_fields": fields, "__match_args__": fields}
+            return type(name, (tuple,), {**members, **shared, **own, **space})
 
     class NamedTuple(metaclass=_Named):
         """A tuple of members with names, and perhaps defaults."""
@@ -86,4 +114,20 @@ def pattern(text: str) -> re.Pattern[str]:
     return _Lazy(text)  # type: ignore[return-value]
 
 
-__all__ = ["NamedTuple", "dataclass", "field", "pattern"]
+def remembered(make: T) -> T:
+    """Return a function that remembers up to 4,096 of its answers, as ``functools.lru_cache`` does."""
+    known: dict[tuple[object, ...], object] = {}
+
+    def ask(*given: object) -> object:
+        if given not in known:
+            if len(known) >= 4096:
+                known.clear()
+            known[given] = make(*given)
+        return known[given]
+
+    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(ask, name, getattr(make, name))
+    return ask  # type: ignore[return-value]
+
+
+__all__ = ["NamedTuple", "dataclass", "field", "pattern", "remembered"]

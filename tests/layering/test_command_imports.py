@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 from pathlib import Path
@@ -13,11 +14,12 @@ from slurmsim import fast_imports, wire_json
 from slurmsim.commands import MODULES
 
 HEAVY = frozenset({
-    "argparse", "dataclasses", "datetime", "decimal", "inspect", "json", "pathlib", "re", "shlex", "socket",
-    "subprocess", "tempfile", "typing",
+    "argparse", "collections", "contextlib", "dataclasses", "datetime", "decimal", "functools", "inspect", "json",
+    "pathlib", "re", "shlex", "socket", "subprocess", "tempfile", "typing",
 })  # fmt: skip
-MAY = {"srun": {"re", "shlex"}}
-"""Shell words are split by the standard module."""
+_OF_TASKS = {"collections", "contextlib", "functools"}
+MAY = {"srun": {"re", "shlex"} | _OF_TASKS, "salloc": _OF_TASKS}
+"""Shell words are split by the standard module; tasks are processes of their own, which take longer to start."""
 ROOT = str(Path(slurmsim.__file__).parents[1])
 
 
@@ -40,6 +42,35 @@ def test_named_tuple() -> None:
 
     assert Pair(1) == (1, "b") and Pair(1).text() == "1b" and Pair(second="c", first=2)._replace(first=3) == (3, "c")
     assert Pair.__doc__ == "Two." and Pair._fields == ("first", "second") and not hasattr(Pair(1), "__dict__")
+
+
+def test_a_named_tuple_is_copied_told_and_compared_as_the_standard_one() -> None:
+    class Pair(fast_imports.NamedTuple):
+        first: int
+        second: str = "b"
+
+    one = Pair(1)
+    assert repr(one) == f"{Pair.__name__}(first=1, second='b')" and {one: 2}[1, "b"] == 2  # type: ignore[index]
+    assert copy.copy(one) == copy.deepcopy(one) == one and type(copy.copy(one)) is Pair
+    for wrong in ((), (1, "b", 3)):
+        with pytest.raises(TypeError):
+            Pair(*wrong)  # type: ignore[call-arg, arg-type]
+    with pytest.raises(TypeError):
+        one._replace(third=3)  # type: ignore[call-arg]
+
+
+def test_remembered_answers() -> None:
+    asked: list[int] = []
+
+    @fast_imports.remembered
+    def double(number: int) -> int:
+        """Twice as much."""
+        asked.append(number)
+        return 2 * number
+
+    assert [double(number) for number in (1, 2, 1)] == [2, 4, 2] and asked == [1, 2]
+    assert [double(number) for number in range(5000)][-1] == 9998 and double(1) == 2
+    assert double.__doc__ == "Twice as much."
 
 
 def test_dataclass() -> None:

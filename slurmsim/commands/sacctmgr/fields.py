@@ -6,10 +6,8 @@ name is ``Whole:N``, which may be shortened to N characters.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from slurmsim.commands.text.dashed_table import DATE, NUMBER, TEXT
-from slurmsim.fast_imports import NamedTuple
+from slurmsim.fast_imports import NamedTuple, remembered
 from slurmsim.releases import has
 
 DOUBLE = "double"
@@ -163,7 +161,7 @@ FIELDS: tuple[F, ...] = (
     F("Where:2", "where", "Where", 20, TEXT),)  # fmt: skip
 
 
-@lru_cache(4096)  # each line of a file that is loaded has the same words
+@remembered  # each line of a file that is loaded has the same words
 def matches(word: str, names: str) -> bool:
     """Return True if `word` is one of `names`, or a beginning of one that is long enough (xstrncasecmp with MAX).
 

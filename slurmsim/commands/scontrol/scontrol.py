@@ -6,8 +6,6 @@ What the requests do is in the modules beside this one: `show`, `jobs`, `update`
 
 from __future__ import annotations
 
-from functools import partial
-
 from slurmsim import releases
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.messages import Stop, stoppable
@@ -299,7 +297,7 @@ def _takeover(session: Session, words: Words) -> None:
 
 
 KEYWORDS: tuple[tuple[str, int, str, str, Handler], ...] = (
-    ("abort", 5, "", "24.11", _plain(partial(_call, what="shutdown"), 2)),
+    ("abort", 5, "", "24.11", _plain(lambda session: _call(session, "shutdown"), 2)),
     ("all", 2, "", "", _plain(_set(all=True), 1 << 30)),
     ("cancel_reboot", 3, "", "", _module("nodes", "cancel_reboot", 2, 2)),
     ("completing", 2, "", "", _module("show", "completing", most=1)),
@@ -323,7 +321,7 @@ KEYWORDS: tuple[tuple[str, int, str, str, Handler], ...] = (
     ("quiet", 4, "", "", _plain(_set(quiet=1))),
     ("quit", 4, "", "", _plain(_set(leave=True))),
     ("reboot_nodes", 3, "", "", _module("nodes", "reboot")),
-    ("reconfigure", 3, "", "", _plain(partial(_call, what="reconfigure"), 2)),
+    ("reconfigure", 3, "", "", _plain(lambda session: _call(session, "reconfigure"), 2)),
     ("requeue", 3, "", "", _module("jobs", "requeue")),
     ("requeuehold", 11, "", "", _module("jobs", "requeue_hold")),
     ("hold", -4, "", "", _module("jobs", "hold")),

@@ -6,8 +6,6 @@ line, and in what order lines come, in `groups`.
 
 from __future__ import annotations
 
-from functools import partial
-
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.sinfo.options import read
 from slurmsim.commands.text import print_fields
@@ -21,6 +19,7 @@ from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from slurmsim.commands.io import Io
@@ -54,8 +53,8 @@ def _print(asked: Asked, io: Io) -> int:
         for line in _plugins(asked, io) if layout else ():
             io.error(f"sinfo: {line}")
     if layout is None:
-        return print_repeatedly(asked, io, partial(_print_reservations, asked, io))
-    return print_repeatedly(asked, io, partial(_print_nodes, asked, layout, io))
+        return print_repeatedly(asked, io, lambda: _print_reservations(asked, io))
+    return print_repeatedly(asked, io, lambda: _print_nodes(asked, layout, io))
 
 
 def _plugins(asked: Asked, io: Io) -> list[str]:
@@ -221,13 +220,13 @@ def _starred(layout: Layout, widths: dict[str, int]) -> Layout:
         if spec.width < 0 and not spec.right:
             specs[at] = spec._replace(column=None)  # printf takes a negative precision to mean: nothing
         elif spec.column is not None and "part:default" in spec.column.fields and width > 0:
-            render = partial(_partition_in, partition_text, width)
+            render = _partition_in(partition_text, width)
             specs[at] = spec._replace(column=spec.column._replace(render=render))
     return print_fields.Layout(layout.prefix, tuple(specs), layout.unknown)
 
 
-def _partition_in(text: Any, width: int, _: Any, name: str | None, default: object) -> str:
-    return str(text(name, default, width))
+def _partition_in(text: Any, width: int) -> Callable[..., str]:
+    return lambda _, name, default: str(text(name, default, width))
 
 
 # ---- reservations ----

@@ -5,8 +5,6 @@ Mirrors sprio 22.05 (later columns from 24.11 and 26.05): formats, sorting, mess
 
 from __future__ import annotations
 
-from functools import partial
-
 from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.text.cluster_facts import reach
@@ -139,8 +137,8 @@ def run(argv: list[str], io: Io) -> int:
     return _Call(io).run(argv)
 
 
-def _cell(show: Show, job: Record, column: Column) -> str:
-    return column.job(show, job)
+def _cell_of(show: Show, job: Record) -> Callable[[Column], str]:
+    return lambda column: column.job(show, job)
 
 
 class _Call:
@@ -184,7 +182,7 @@ class _Call:
             self.line(prefix, columns, lambda column: column.weight(show))
             return 0
         for job in self.sorted(jobs):
-            self.line(prefix, columns, partial(_cell, show, job))
+            self.line(prefix, columns, _cell_of(show, job))
         return 0
 
     def show_options(self) -> None:

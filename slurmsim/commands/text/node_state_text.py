@@ -7,6 +7,7 @@ state is its base and the names of its flags, as ``scontrol show node`` has them
 from __future__ import annotations
 
 from slurmsim import releases
+from slurmsim.fast_imports import remembered
 from slurmsim.releases import has
 
 TYPE_CHECKING = False
@@ -72,9 +73,7 @@ def compact(base: str, flags: Sequence[str], *, mixed_fails: bool = False) -> st
     return _COMPACT.get(word, word) + suffix
 
 
-_KNOWN: dict[tuple[str, tuple[str, ...], bool], tuple[str, str]] = {}
-
-
+@remembered
 def shown(base: str, flags: tuple[str, ...], mixed_fails: bool = False) -> tuple[str, str]:
     """Return the word and the sign behind it.
 
@@ -83,13 +82,6 @@ def shown(base: str, flags: tuple[str, ...], mixed_fails: bool = False) -> tuple
     >>> shown("IDLE", ("DRAIN", "NOT_RESPONDING")), shown("MIXED", ("PLANNED",)), shown("IDLE", ("RESERVED",))
     (('DRAINED', '*'), ('MIXED', '-'), ('RESERVED', ''))
     """
-    key = base, flags, mixed_fails
-    if key not in _KNOWN:
-        _KNOWN[key] = _worked_out(*key)
-    return _KNOWN[key]
-
-
-def _worked_out(base: str, flags: tuple[str, ...], mixed_fails: bool) -> tuple[str, str]:
     busy = base in ("ALLOCATED", "MIXED")
     silent = "*" if "NOT_RESPONDING" in flags else ""
     if "INVALID_REG" in flags:
