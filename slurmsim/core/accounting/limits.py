@@ -223,7 +223,7 @@ class Limits(Observer):
             capped = self._capped[request, most] = copy(request)
             capped.max_nodes = most
             capped.target_nodes = min(capped.target_nodes, most)
-            capped.possible = None
+            capped.possible = capped.cpus_when_empty = None
             capped.limits_met = set()
         return capped
 

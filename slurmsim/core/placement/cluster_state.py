@@ -68,11 +68,9 @@ class ClusterState:
         self.table = NodeTable(cluster.nodes, unit)
         parameters = cluster.scheduler_parameters
         self.selector = Selector(
-            self.table, memory_consumable=memory, busy_first="bf_busy_nodes" in parameters,
+            self.table, self.rules, memory_consumable=memory, busy_first="bf_busy_nodes" in parameters,
             serial_last="pack_serial_at_end" in parameters,
             window_linear=ONE_BY_ONE if unit == "node" else int(parameters.get("bf_window_linear") or 0),
-            deals_tasks=self.rules.deals_tasks, first_node_serves=self.rules.first_node_serves,
-            spreads_by_weight=self.rules.spreads_by_weight,
         )  # fmt: skip
         self.partitions = [Partition(spec, i, self.table) for i, spec in enumerate(cluster.partitions)]
         self.by_name = {p.name: p for p in self.partitions}

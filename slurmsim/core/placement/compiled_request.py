@@ -80,14 +80,13 @@ class CompiledRequest:
     """
 
     __slots__ = (
-        "_columns", "all_cores", "apart", "asked", "asked_cpus", "by_count", "candidates", "contiguous",
-        "counted", "cpus_each", "cpus_per_task", "exclusive", "gpus_asked", "gres", "job_units", "kinds",
+        "_columns", "all_cores", "apart", "asked", "asked_cpus", "by_count", "candidates", "contiguous", "counted",
+        "cpus_each", "cpus_per_task", "cpus_when_empty", "exclusive", "gpus_asked", "gres", "job_units", "kinds",
         "least_cpus", "least_loaded", "least_memory", "lifted", "limits_met", "max_cpus_per_node", "max_nodes",
-        "mem_all", "mem_cpu", "mem_gpu", "mem_node", "memory", "memory_asked", "min_cpus",
-        "min_nodes", "n_tasks", "node_need",
-        "part_max_nodes", "part_max_time_s", "part_min_nodes", "partition", "per_gpu", "possible", "required",
-        "sharing", "spread", "strict_one", "switches", "target_nodes", "task_cpus", "tasks_per_node", "tasks_short",
-        "tree", "uniform", "unit_need", "units", "whole",
+        "mem_all", "mem_cpu", "mem_gpu", "mem_node", "memory", "memory_asked", "min_cpus", "min_nodes", "n_tasks",
+        "node_need", "part_max_nodes", "part_max_time_s", "part_min_nodes", "partition", "per_gpu", "possible",
+        "required", "sharing", "spread", "strict_one", "switches", "target_nodes", "task_cpus", "tasks_per_node",
+        "tasks_short", "tree", "uniform", "unit_need", "units", "whole",
     )  # fmt: skip
 
     def __init__(
@@ -129,6 +128,7 @@ class CompiledRequest:
         # kernels choose as cons_tres does: no columns for nodes that are not alike under select/linear
         self._columns: array[int] | None = array("q") if table.unit == "node" and not self.uniform else None
         self.possible: bool | None = None
+        self.cpus_when_empty: int | None = None
         self.job_units: JobUnits | None = None  # once a policy has asked for them (`units`)
         self.limits_met: set[int] = set()  # time limits found inside the limits of the partition while it was UP
 

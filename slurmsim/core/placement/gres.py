@@ -167,7 +167,7 @@ def usable(wanted: Sequence[Demand], free_gres: IntArray, idx: IntArray, per_gpu
 
 def offer(
     wanted: Sequence[Demand], have: IntArray, cpus: IntArray, cpus_per_task: int, most_tasks: int | None,
-    grain: IntArray | int = 1, whole: bool = False,
+    grain: IntArray | int = 1, whole: bool = False, others: int | None = None,
 ) -> tuple[IntArray, IntArray]:  # fmt: skip
     """CPUs each node can offer a job with GRES, and what it has of each then.
 
@@ -180,6 +180,8 @@ def offer(
         Tasks a node may get at most, None when only its CPUs limit them.
     grain
         CPUs of the smallest share of a node.
+    others
+        Nodes the job needs at least beside one, if GPUs that bring CPUs leave a node no others (24.11).
     """
     tasks = cpus // cpus_per_task
     if most_tasks is not None:
@@ -192,14 +194,17 @@ def offer(
         if demand.cpus:
             usable = np.minimum(usable, cpus // demand.cpus)
             if demand.most and not whole:
-                usable = np.minimum(usable, demand.most)
+                usable = np.minimum(usable, demand.most - (others or 0) * (demand.scope != "node"))
         enough &= usable >= least
         if demand.scope == "task":
             tasks = np.minimum(tasks, usable // demand.count)
         if demand.cpus:
             bring = True
             gpus = usable if demand.scope == "job" else demand.count * (tasks if demand.scope == "task" else 1)
-            need = -(-np.maximum(tasks * cpus_per_task, gpus * demand.cpus) // grain) * grain
+            need = gpus * demand.cpus
+            if others is None or whole:
+                need = np.maximum(tasks * cpus_per_task, need)
+            need = -(-need // grain) * grain
             enough &= (need <= cpus) & (tasks > 0)
             cpus = np.minimum(cpus, need)
             have[k] = np.minimum(have[k], cpus // demand.cpus)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,12 +21,22 @@ from slurmsim.core.placement.best_fit import (
 )
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import FreeState, Supposed
-from slurmsim.core.placement.gres import NEAR, all_of, gpu_cpus, grant, offer, preference, totals, untouched
+from slurmsim.core.placement.gres import (
+    NEAR,
+    all_of,
+    gpu_cpus,
+    grant,
+    offer,
+    preference,
+    totals,
+    untouched,
+)
 from slurmsim.core.placement.gres import usable as usable_gres
 from slurmsim.core.placement.linear_fit import choose_linear
 from slurmsim.core.placement.sharing import trials
 from slurmsim.core.records.allocation import Allocation, IntArray, Share
 from slurmsim.core.records.node_table import NodeTable
+from slurmsim.core.records.release_rules import ReleaseRules
 from slurmsim.core.records.shared_cores import Taken
 
 ASLEEP_BITS = 40  # above any weight
@@ -52,6 +62,8 @@ class Placer:
     ----------
     table
         The nodes.
+    rules
+        How the release places jobs.
     memory_consumable
         Whether SelectTypeParameters makes memory a resource (``*_Memory``).
     busy_first
@@ -61,14 +73,12 @@ class Placer:
     """
 
     def __init__(
-        self, table: NodeTable, *, memory_consumable: bool, busy_first: bool = False, serial_last: bool = False,
-        deals_tasks: bool = False, first_node_serves: bool = False, spreads_by_weight: bool = False,
+        self, table: NodeTable, rules: ReleaseRules, *, memory_consumable: bool, busy_first: bool = False,
+        serial_last: bool = False,
     ) -> None:  # fmt: skip
-        self.table = table
+        self.table, self.rules = table, rules
         self.memory_consumable = memory_consumable
-        self.busy_first, self.serial_last, self.deals_tasks = busy_first, serial_last, deals_tasks
-        self.first_node_serves, self.spreads_by_weight = first_node_serves, spreads_by_weight
-
+        self.busy_first, self.serial_last = busy_first, serial_last
         self.asleep: Bitmap = 0  # nodes powered down, which come after all others
         # what is remembered: until the running jobs change whether a request fits, and for good the indices of nodes
         self._fitting: dict[tuple[CompiledRequest, Bitmap], bool] = {}
@@ -83,13 +93,20 @@ class Placer:
 
         First of those that are not powered down.
         """
-        return not (self.busy_first or self.serial_last or self.first_node_serves)
+        return not (self.busy_first or self.serial_last or self.rules.first_node_serves)
 
     def possible(self, request: CompiledRequest) -> bool:
         """Return True if the request could ever run on the cluster as configured, all nodes up and free."""
         if request.possible is None:
             request.possible = self.could_serve(request)
         return request.possible
+
+    def cpus_when_empty(self, request: CompiledRequest) -> int:
+        """Return the CPUs the request gets if all nodes are up and free; those it asks for if none could serve it."""
+        if request.cpus_when_empty is None:
+            found = self.place(request, Supposed.empty(self.table))
+            request.cpus_when_empty = request.min_cpus if found is None else found.n_cpus
+        return request.cpus_when_empty
 
     def could_serve(self, request: CompiledRequest, within: Bitmap | None = None) -> bool:
         """Return True if the nodes, all or those of `within`, could serve the request if no job had them.
@@ -232,7 +249,10 @@ class Placer:
     ) -> tuple[IntArray, IntArray]:
         """CPUs and GRES nodes `idx` can offer, `have` and `cpus` of which are free; arrays of shape (…, len(idx))."""
         grain = self.table.grain[idx]
-        return offer(request.gres, have, cpus, request.cpus_per_task, request.most_tasks, grain, request.exclusive)
+        others = request.min_nodes - 1 if self.rules.gpu_cpus_by_node else None
+        return offer(
+            request.gres, have, cpus, request.cpus_per_task, request.most_tasks, grain, request.exclusive, others
+        )
 
     def _indices(self, mask: Bitmap) -> IntArray:
         """`to_indices`, remembered: backfill asks about the same few node sets again and again."""
@@ -279,7 +299,7 @@ class Placer:
                     return self._pick_runs(request, awake, need, least, later, idle)
                 rest = runs_mask(self._pick_runs(request, mask & self.asleep, need - some, least - some, later, idle))
                 return bit_runs(awake | rest)
-        if self.first_node_serves and 1 in (request.max_nodes, request.n_tasks):
+        if self.rules.first_node_serves and 1 in (request.max_nodes, request.n_tasks):
             return bit_runs(lowest(mask, need))
         if later and self.busy_first:
             idle &= mask
@@ -389,7 +409,7 @@ class Placer:
             if found is None:
                 return None
             required = found
-        if self.first_node_serves and ask.max_nodes == 1:
+        if self.rules.first_node_serves and ask.max_nodes == 1:
             taken = self._take_first(request, ask, idx, cpus, weights, required)
         elif request.contiguous and self.table.unit == "node":
             taken = self._take_lightest(request, ask, idx, cpus, weights, required, later)
@@ -404,7 +424,8 @@ class Placer:
             return None
         if rough:
             return Allocation(from_ascending(nodes), request.whole, len(nodes), 0, 0, 0)
-        return self._allocation(request, free, nodes, [taken[n] for n in nodes])
+        offered = cpus[np.searchsorted(idx, nodes)].tolist() if request.gres else ()
+        return self._allocation(request, free, nodes, [taken[n] for n in nodes], offered)
 
     def _take_first(
         self, request: CompiledRequest, ask: Ask, idx: IntArray, cpus: IntArray, weights: IntArray, required: set[int]
@@ -446,7 +467,7 @@ class Placer:
         """Return nodes of `idx` and CPUs taken from each."""
         if required and not set(idx.tolist()).issuperset(required):
             return None
-        if request.spread and self.spreads_by_weight and ask.max_nodes != 1:
+        if request.spread and self.rules.spreads_by_weight and ask.max_nodes != 1:
             lists = idx.tolist(), cpus.tolist(), weights.tolist()
             return choose_by_weight(ask, *lists, required, request.cpus_per_task)
         order = self._order(request, idx, cpus, weights, later)
@@ -495,20 +516,27 @@ class Placer:
             return [int(i) for i in idx[np.lexsort((-idx, weight))]]
         return None
 
-    def _allocation(self, request: CompiledRequest, free: FreeState, nodes: list[int], each: list[int]) -> Allocation:
-        """Return the allocation of the ascending nodes, with what the job gets of the CPUs `each` it may have."""
+    def _allocation(
+        self, request: CompiledRequest, free: FreeState, nodes: list[int], each: list[int], offered: Sequence[int] = ()
+    ) -> Allocation:
+        """Return the allocation of the ascending nodes, with what the job gets of the CPUs `each` it may have.
+
+        `offered`: CPUs each node could give a request with GRES.
+        """
         table = self.table
         idx = np.fromiter(nodes, np.int64, len(nodes))
         chosen = from_ascending(nodes)
         if request.whole:
             return self._whole(request, chosen, None, len(nodes), int(table.cpus[idx].sum()))
         grain = [table.uniform_grain] * len(nodes) if table.uniform_grain else table.grain[idx].tolist()
-        dealt = request.asked.n_tasks if self.deals_tasks and request.tasks_per_node else 0
+        dealt = request.asked.n_tasks if self.rules.deals_tasks and request.tasks_per_node else 0
         brought = gpu_cpus(request.gres, len(nodes))
         given = distribute(
             request.min_cpus, request.least_cpus, each, request.cpus_per_task, request.tasks_per_node, grain, dealt,
             brought,
         )  # fmt: skip
+        if brought and self.rules.gpu_cpus_by_node and any(d.cpus and d.scope != "node" for d in request.gres):
+            given = list(offered)
         if request.all_cores:
             cpus = table.cpus[idx]
             given = cpus.tolist()

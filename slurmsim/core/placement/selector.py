@@ -20,6 +20,7 @@ from slurmsim.core.placement.shares import Shares, future_on
 from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.node_table import NodeTable
+from slurmsim.core.records.release_rules import ReleaseRules
 from slurmsim.core.records.shared_cores import Taken
 from slurmsim.core.records.value import Value
 
@@ -69,27 +70,19 @@ class Selector(Placer):
 
     Parameters
     ----------
-    table, memory_consumable, busy_first, serial_last
+    table, rules, memory_consumable, busy_first, serial_last
         As `Placer` has them.
     window_linear
         bf_window_linear: seconds the future test's window grows by, 0 to double it; or `ONE_BY_ONE`.
-    deals_tasks
-        Beside --ntasks-per-node, CPUs are given for as many tasks as the job has, not as its nodes may have.
-    first_node_serves
-        A job that may have one node only gets the first that can serve it.
-    spreads_by_weight
-        --spread-job takes nodes of every weight.
     """
 
     def __init__(
-        self, table: NodeTable, *, memory_consumable: bool, busy_first: bool = False, serial_last: bool = False,
-        window_linear: int = 0, deals_tasks: bool = False, first_node_serves: bool = False,
-        spreads_by_weight: bool = False,
+        self, table: NodeTable, rules: ReleaseRules, *, memory_consumable: bool, busy_first: bool = False,
+        serial_last: bool = False, window_linear: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(
-            table, memory_consumable=memory_consumable, busy_first=busy_first, serial_last=serial_last,
-            deals_tasks=deals_tasks, first_node_serves=first_node_serves, spreads_by_weight=spreads_by_weight,
-        )  # fmt: skip
+            table, rules, memory_consumable=memory_consumable, busy_first=busy_first, serial_last=serial_last
+        )
         self.window_linear = window_linear
         # what is remembered until the running jobs change: forecasts, and free states without the first k jobs
         self.forgotten = 0  # how often

@@ -17,6 +17,7 @@ from slurmsim.core.placement.placer import ASLEEP_BITS
 from slurmsim.core.records.allocation import IntArray
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.node_table import NodeTable
+from slurmsim.core.records.release_rules import ReleaseRules
 from slurmsim.kernel import compiled, load
 from slurmsim.kernel.placement import MAX_NODES_
 
@@ -29,7 +30,7 @@ class Selecting(Protocol):
     asleep: Bitmap
     busy_first: bool
     serial_last: bool
-    first_node_serves: bool
+    rules: ReleaseRules
     window_linear: int
     forgotten: int
 
@@ -78,7 +79,7 @@ class Shares:
         if selector.serial_last and request.min_cpus == request.min_nodes == 1:
             return False
         asked = request.columns
-        return asked is not None and not (selector.first_node_serves and asked[MAX_NODES_] == 1)
+        return asked is not None and not (selector.rules.first_node_serves and asked[MAX_NODES_] == 1)
 
     def fits(self, request: CompiledRequest, reach: IntArray, selector: Selecting) -> bool:
         """Return True if `request` could start now on the nodes `reach`, which are up."""

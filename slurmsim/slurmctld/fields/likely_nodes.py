@@ -1,4 +1,4 @@
-"""How many nodes a job that asks for a range of them is shown with when it comes."""
+"""How many nodes a job is shown with when it comes, if it asks for a range of them, or for GPUs of several nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def guess(controller: Controller, jobs: list[Job]) -> None:
     """
     job = jobs[0]
     request = job.request
-    if job.state != JobState.PENDING or not job.priority or not (request.elastic or request.spread or request.required):
+    ranges = request.elastic or request.spread or bool(request.gres)
+    if job.state != JobState.PENDING or not job.priority or not (ranges or request.required):
         return
     state, own = controller.state, job.reservations[0] if job.reservations else None
     record = Record(job, job.partition, request, job.priority, False, own)
@@ -24,7 +25,7 @@ def guess(controller: Controller, jobs: list[Job]) -> None:
     found = 0
     if request.required & ~(open_to & state.table.up):
         found = FORGOTTEN
-    elif request.elastic or request.spread:
+    elif ranges:
         found = expected(state, job, open_to, preempts=controller.preemption is not None)
     for job in jobs if found else ():
         job.likely_nodes = found

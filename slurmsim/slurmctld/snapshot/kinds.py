@@ -122,6 +122,7 @@ KINDS: tuple[Kind, ...] = (
         part_min_nodes partition per_gpu possible required sharing spread strict_one switches target_nodes
         task_cpus tasks_per_node tasks_short tree uniform unit_need units whole
     """,
+        cpus_when_empty=_none,
         job_units=_none,
         _columns=_none,
     ),
