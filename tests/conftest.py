@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
+from slurmsim import long_lived
+
 # Same examples in every run, so that a red suite is red for everybody; the search for new ones is the nightly's work.
 settings.register_profile("ci", max_examples=20, derandomize=True, deadline=None, database=None)
 settings.register_profile(
@@ -27,6 +29,8 @@ if PROFILE == "ci":
     # with the order of the workers: without them an example is a matter of the seed alone.
     providers._get_local_constants = providers.Constants
 
+gc.set_threshold(20_000, 20, 20)  # a test leaves little behind, and after each module all that is alive is frozen
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell has what it starts in the background ignore Ctrl-C, and so would all that the tests interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -39,9 +43,8 @@ EXTERNAL = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _old_objects_are_not_looked_at() -> Iterator[None]:
-    """Every replay collects garbage first, which in a process of 6,000 tests takes longer than the replay."""
-    gc.collect()
-    gc.freeze()
+    """Every replay collects garbage first, which in a process of 9,000 tests takes longer than the replay."""
+    long_lived.freeze()
     yield
 
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from slurmsim import long_lived
 from slurmsim.core.records.messages import CreateReservation
 from slurmsim.replaying.instances import InstanceSaver
 from slurmsim.replaying.jobs import FRAME
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from slurmsim.trace.reader import Trace
 
+_ran = False  # whether this process made a run before
 GC_THRESHOLD = 200_000  # allocations between collections of young objects: a run makes few cycles
 Progress = Callable[[Simulation], None]
 
@@ -180,9 +182,12 @@ def _few_collections() -> Iterator[None]:
 
     A process that makes many runs freezes what they share itself, and that is not looked through for each of them.
     """
+    global _ran
     old = gc.get_threshold()
-    frozen = gc.get_freeze_count() > 0
-    gc.collect()
+    frozen = long_lived.freezing()
+    if _ran:
+        gc.collect()  # what the run before left; before the first there is next to nothing
+    _ran = True
     if not frozen:
         gc.freeze()
     gc.set_threshold(GC_THRESHOLD, 50, 50)

@@ -54,6 +54,7 @@ LAYERS: dict[str, Layer] = {
                 "hostlist",
                 "json_text",
                 "fast_imports",
+                "long_lived",
                 "numerals",
                 "tres",
                 "gpu_bindings",
