@@ -37,6 +37,14 @@ class Interrupted(Exception):
         self.number = number
 
 
+class NotReady(Exception):
+    """The nodes of an allocation do not come up; `failed` are those that could not, "" if the job was cancelled."""
+
+    def __init__(self, nodes: str, failed: str) -> None:
+        super().__init__(nodes)
+        self.nodes, self.failed = nodes, failed
+
+
 @contextmanager
 def interruptible(names: Sequence[str] = SIGNALS) -> Iterator[None]:
     """Raise Interrupted at the first of these signals; those after it are ignored."""
@@ -130,16 +138,7 @@ class Allocation:
 
     def _wait(self, immediate: int | None) -> dict[str, Any]:
         until = None if not immediate else int(self.io.client.call("hello")["now"]) + immediate
-        patient = self.io.client.patient()
-        while True:
-            try:
-                answer = patient.call("wait_allocation", job_id=self.job_id, hold=True, until=until)
-                break
-            except Unreachable:
-                signal.sigtimedwait((), 1)  # the controller is away: look again
-            except Refusal as refusal:
-                raise Failed(refusal.text) from None
-        patient.close()
+        answer = self._patiently("wait_allocation", until=until)
         if answer.get("timed_out"):
             self.give_back(NO_STATUS)
             raise Failed(TIMED_OUT)
@@ -147,6 +146,36 @@ class Allocation:
             self.say.info("Job has been cancelled")
             raise Failed(ALREADY_DONE)
         self.say.info(f"job {self.job_id} has been allocated resources")
+        return answer
+
+    def ready(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """Wait until the nodes of the allocation have booted; return the allocation as it is then.
+
+        Raises
+        ------
+        NotReady
+            A node has not come up, or the job was cancelled meanwhile.
+        Interrupted
+        """
+        if not facts.get("booting"):
+            return facts
+        answer = self._patiently("wait_ready")
+        if answer.get("over"):
+            raise NotReady(str(facts["node_list"]), str(answer["failed"]))
+        return answer
+
+    def _patiently(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """Return the answer to a call about the job that may take long. Raises Failed."""
+        patient = self.io.client.patient()
+        while True:
+            try:
+                answer = patient.call(name, job_id=self.job_id, hold=True, **arguments)
+                break
+            except Unreachable:
+                signal.sigtimedwait((), 1)  # the controller is away: look again
+            except Refusal as refusal:
+                raise Failed(refusal.text) from None
+        patient.close()
         return answer
 
     def _call(self, name: str, **arguments: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import selectors
 import signal
 from contextlib import suppress
 
-from slurmsim.commands.submit.allocating import ALREADY_DONE, AllocatingCall, Interrupted, interruptible
+from slurmsim.commands.submit.allocating import ALREADY_DONE, AllocatingCall, Interrupted, NotReady, interruptible
 from slurmsim.commands.submit.het.environment import salloc_environment
 from slurmsim.commands.submit.launchers import launcher_variables
 from slurmsim.commands.submit.steps.environment import allocation_environment
@@ -77,10 +77,11 @@ class _Call(AllocatingCall):
             return self.error_code
         job_id = self.allocation.job_id
         self.say.info(f"Granted job allocation {job_id}")
-        ready = row(_READY, self.cluster.release)
-        if ready:
-            for component in facts.get("components", [facts]):
-                self.say.info(ready.format(nodes=component["node_list"]))
+        try:
+            facts = self._ready(facts)
+        except (NotReady, Interrupted, Failed):
+            self.say.error(f"Job allocation {job_id} has been revoked")
+            return self.error_code
         if not shell:
             return 0
         status = self._command(facts, command)
@@ -93,6 +94,19 @@ class _Call(AllocatingCall):
             return os.WEXITSTATUS(status)
         # these signals most likely came from the user, which is no failure (salloc.c)
         return 0 if os.WTERMSIG(status) in _NOTHING_WRONG else 1
+
+    def _ready(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """Wait until the nodes have booted, as 22.05 does not, and say that they are ready."""
+        ready = row(_READY, self.cluster.release)
+        if not ready:
+            return facts
+        if facts.get("booting"):
+            self.say.info("Waiting for resource configuration")
+            with interruptible():
+                facts = self.allocation.ready(facts)
+        for component in facts.get("components", [facts]):
+            self.say.info(ready.format(nodes=component["node_list"]))
+        return facts
 
     def _pending(self, job_id: int) -> None:
         self.say.info(f"Pending job allocation {job_id}")

@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 
 from slurmsim.commands.io import text_of
-from slurmsim.commands.submit.allocating import NO_STATUS, AllocatingCall, Interrupted, interruptible
+from slurmsim.commands.submit.allocating import NO_STATUS, AllocatingCall, Interrupted, NotReady, interruptible
 from slurmsim.commands.submit.steps.components import shares
 from slurmsim.commands.submit.steps.launch import Launch
 from slurmsim.commands.submit.steps.life import StepLife
@@ -120,7 +120,13 @@ class _Call(AllocatingCall):
         requests = [{**part.request, "allocate": True, "held": True, "command": part.command[0]} for part in self.parts]
         try:
             with interruptible():
-                return self.allocation.get(requests, immediate)
+                return self.allocation.ready(self.allocation.get(requests, immediate))
+        except NotReady as never:
+            if never.failed:
+                self.say.error(f"Node failure on {never.failed}")
+            self.say.error(f"Nodes {never.nodes} are still not ready")
+            self.say.error("Something is wrong with the boot of the nodes.")
+            raise Stop(self.error_code) from None
         except Failed as failed:
             for line in failed.notes:
                 self.say.error(line)

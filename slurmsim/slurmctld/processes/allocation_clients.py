@@ -82,4 +82,4 @@ class Holders:
             self._missed(job_id)
 
 
-_HOLD = ("wait_allocation", "wait_mail")
+_HOLD = ("wait_allocation", "wait_ready", "wait_mail")

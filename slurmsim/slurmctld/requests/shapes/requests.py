@@ -164,6 +164,7 @@ REQUESTS: dict[str, Shape] = {
     "complete_job": _fields("job_id", "status", **_OWN_ID, status=NUMBER),
     "client_gone": _fields("job_id", **_OWN_ID),
     "allocation": _fields("job_id", **_OWN_ID),
+    "wait_ready": _fields("job_id", **_OWN_ID, hold=FLAG),
     "wait_allocation": _fields("job_id", **_OWN_ID, hold=FLAG, until=TIME),
     "wait_over": _fields("job_id", **_JOB_ID),
     "wait_mail": _fields("job_id", "after", **_OWN_ID, after=NUMBER, step_id=_STEP_ID, hold=FLAG, told=FLAG),

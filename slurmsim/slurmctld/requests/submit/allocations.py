@@ -58,6 +58,7 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], 
         "client_gone": lambda arguments, person: client_gone(cluster, arguments, person),
         "allocation": lambda arguments, person: allocation(cluster, arguments, person),
         "wait_allocation": lambda arguments, person: wait_allocation(cluster, arguments, person),
+        "wait_ready": lambda arguments, person: wait_ready(cluster, arguments, person),
         "wait_over": lambda arguments, person: wait_over(cluster, arguments),
         "wait_mail": lambda arguments, person: wait_mail(cluster, arguments, person),
         "wait_until": lambda arguments, person: wait_until(cluster, arguments),
@@ -208,7 +209,8 @@ def _of_one(cluster: LiveCluster, live: LiveJob) -> dict[str, Any]:
         "gpus": state.gres_per_node(alloc) or None, "batch": bool(live.asked.get("script")),
         "kill_wait": int(cluster.spec.option("KillWait")), "release": cluster.release,
         "kill_on_bad_exit": int(cluster.spec.options.get("KillOnBadExit") or 0),
-        "shared": live.asked.get("shared"), "sluid": sluid.text(cluster.storage.first(live).db_index),
+        "shared": live.asked.get("shared"), "booting": bool(_booting(cluster, live)),
+        "sluid": sluid.text(cluster.storage.first(live).db_index),
     }  # fmt: skip
 
 
@@ -223,6 +225,24 @@ def wait_allocation(cluster: LiveCluster, arguments: Mapping[str, Any], person: 
     if until is not None and cluster.now >= int(until):
         return {"timed_out": True}
     return {"wait": [live.core.id], "until": until}
+
+
+def wait_ready(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
+    """Wait until the nodes of an allocation have booted; ``failed`` names them if one did not. Raises Refusal."""
+    live = _own(cluster, arguments, person)
+    if live.over or live.core.state == JobState.PENDING:
+        lost = live.core.alloc if live.core.state == JobState.NODE_FAIL else None
+        return {"over": True, "failed": cluster.controller.state.cluster.node_list(lost) if lost is not None else ""}
+    booting = _booting(cluster, live)
+    return {"wait": [part.core.id for part in booting], "until": None} if booting else facts(cluster, live)
+
+
+def _booting(cluster: LiveCluster, live: LiveJob) -> list[LiveJob]:
+    """Return the parts of a job that wait for their nodes to boot."""
+    power = cluster.controller.power
+    if power is None:
+        return []
+    return [part for part in het_jobs.whole(cluster.job_table, [live]) if power.waits(part.core)]
 
 
 def wait_over(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
