@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from slurmsim.commands.json.allocated_nodes import nodes_with_cores, numbers
 from slurmsim.commands.json.sacct import exit_code
 from slurmsim.commands.json.versions import (
     Field,
@@ -111,16 +112,8 @@ def _thread_spec(cores: int | None) -> int:
     return 32766 if cores is None else cores & 0x7FFF if cores & 0x8000 else cores
 
 
-def _names(cpu_text: str) -> frozenset[int]:
-    found: set[int] = set()
-    for part in words(cpu_text):
-        low, _, high = part.partition("-")
-        found.update(range(int(low), int(high or low) + 1))
-    return frozenset(found)
-
-
 def _sockets(cpus: str, sockets: int, cores: int, threads: int) -> list[Record]:
-    used = {cpu // threads for cpu in _names(cpus)}
+    used = {cpu // threads for cpu in numbers(cpus)}
     return [
         {"index": s, "cores": [
             {"index": c, "status": ["ALLOCATED" if s * cores + c in used else "UNALLOCATED"]} for c in range(cores)
@@ -148,18 +141,10 @@ def _resources(kind: str) -> Any:
 
 
 def _allocated(rows: list[list[Any]] | None, nodes: str) -> Record:
-    """Return what it has as v0.0.40 tells it: cores by the numbers of their sockets, and those alone that it has."""
+    """Return what it has as v0.0.40 tells it."""
     if rows is None:
         return {}
-    found = []
-    n_cores = 0
-    for name, _, mem, used, used_mem, ids, _sockets, cores, threads in rows:
-        sockets: Record = {}
-        for core in sorted({cpu // threads for cpu in _names(ids)}):
-            n_cores += 1
-            sockets.setdefault(str(core // cores), {"cores": {}})["cores"][str(core % cores)] = "allocated"
-        found.append({"sockets": sockets, "nodename": name, "cpus_used": used, "memory_used": used_mem,
-                      "memory_allocated": mem})  # fmt: skip
+    found, n_cores = nodes_with_cores(rows)
     return {"nodes": nodes, "allocated_cores": n_cores, "allocated_cpus": 0, "allocated_hosts": len(rows),
             "allocated_nodes": found}  # fmt: skip
 

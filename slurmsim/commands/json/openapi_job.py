@@ -9,10 +9,12 @@ from __future__ import annotations
 from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS, Io, text_of
 from slurmsim.commands.json import versions
+from slurmsim.commands.json.allocated_nodes import nodes_with_cores
 from slurmsim.commands.json.data_text import NO_TEXT, as_json, as_yaml
 from slurmsim.commands.json.versions import count, field, truth
 from slurmsim.commands.text import array_text
 from slurmsim.commands.text.job_state_text import state_text
+from slurmsim.numerals import is_number
 from slurmsim.protocol import Unreachable
 from slurmsim.records import FIRST
 
@@ -84,8 +86,10 @@ def same(value: Any) -> Any:
     return value
 
 
-def _float(value: float | None) -> float | None:
-    return None if value is None else float(value)
+def _billable(tres: str | None) -> float | None:
+    """Return what a job that runs, or ran, is billed for; null before."""
+    found = [word.partition("=")[2] for word in (tres or "").split(",") if word.startswith("billing=")]
+    return float(found[0]) if found and is_number(found[0]) else None
 
 
 def _nice(value: int | None) -> int | None:
@@ -112,8 +116,14 @@ def _profile(word: str | None) -> list[str] | None:
     return None if word in (None, "NotSet") else word.split(",") if word else []
 
 
-def _resources(value: Record | None) -> Any:
-    return LEFT_OUT if value is None else value
+def _resources(rows: list[list[Any]] | None, nodes: str, asked: str | None) -> Any:
+    """Return what a job has; its cores are counted as its request counts CPUs, also where it has whole nodes."""
+    if rows is None:
+        return LEFT_OUT
+    cpus = next((word[4:] for word in (asked or "").split(",") if word.startswith("cpu=")), "")
+    found, n_cores = nodes_with_cores(rows)
+    return {"nodes": nodes, "allocated_cores": int(cpus) if is_number(cpus) else n_cores,
+            "allocated_hosts": len(rows), "allocated_nodes": found}  # fmt: skip
 
 
 def _cpus_a_task(cpus: int | None, frequency: int | None) -> int | None:
@@ -124,8 +134,17 @@ def _counted(count: int | None, tasks: int | None) -> int | None:
     return None if tasks is None else count
 
 
-def _list(value: list[str] | None) -> list[str]:
-    return list(value or [])
+FLAGS = {
+    "SKIP_TRES_STRING_ACCOUNTING": "TRES_STR_CALC", "EXACT_CPU_COUNT_REQUESTED": "JOB_CPUS_SET",
+    "ACCRUE_COUNT_CLEARED": "JOB_ACCRUE_OVER", "JOB_WAS_RUNNING": "JOB_WAS_RUNNING",
+    "EXACT_MEMORY_REQUESTED": "JOB_MEM_SET", "KILL_INVALID_DEPENDENCY": "KILL_INV_DEP",
+    "NO_KILL_INVALID_DEPENDENCY": "NO_KILL_INV_DEP",
+}  # fmt: skip
+"""The word of this release for a flag that newer ones name otherwise; others are not told."""
+
+
+def _flags(value: list[str] | None) -> list[str]:
+    return [FLAGS[flag] for flag in value or [] if flag in FLAGS]
 
 
 def _gres(value: object) -> list[str]:
@@ -149,11 +168,12 @@ ROWS = (
     R("account", text), R("accrue_time", count), R("admin_comment", text), R("array_job_id", count),
     R("array_task_id", same), R("array_max_tasks", count), R("array_task_string", text, "array_task_str"),
     R("association_id", count, "assoc_id"), R("batch_features", text), R("batch_flag", truth), R("batch_host", text),
-    R("flags", _list, "bitflags"), R("burst_buffer", text), R("burst_buffer_state", text), R("cluster", text),
+    R("flags", _flags, "job_flags"), R("burst_buffer", text), R("burst_buffer_state", text), R("cluster", text),
     R("cluster_features", text), R("command", text), R("comment", text), R("container", text),
     R("contiguous", truth), R("core_spec", same, "thread_spec"), R("thread_spec", same, "core_spec"),
-    R("cores_per_socket", same), R("billable_tres", _float), R("cpus_per_task", _cpus_a_task, "cpus_per_task",
-    "cpu_freq_min"), R("cpu_frequency_minimum", _seen_minimum, "cpu_freq_min"),
+    R("cores_per_socket", same), R("billable_tres", _billable, "tres_alloc_str"),
+    R("cpus_per_task", _cpus_a_task, "cpus_per_task", "cpu_freq_min"),
+    R("cpu_frequency_minimum", _seen_minimum, "cpu_freq_min"),
     R("cpu_frequency_minumum", _misspelt_minimum, "cpu_freq_min"),
     R("cpu_frequency_maximum", same, "cpu_freq_max"), R("cpu_frequency_governor", same, "cpu_freq_gov"),
     R("cpus_per_tres", text), R("deadline", count), R("delay_boot", count), R("dependency", text),
@@ -161,7 +181,7 @@ ROWS = (
     R("excluded_nodes", text, "exc_nodes"), R("exit_code", count), R("features", text),
     R("federation_origin", text, "fed_origin_str"), R("federation_siblings_active", text, "fed_siblings_active_str"),
     R("federation_siblings_viable", text, "fed_siblings_viable_str"), R("gres_detail", _gres), R("group_id", same),
-    R("group_name", text), R("job_id", same), R("job_resources", _resources, "job_resrcs"),
+    R("group_name", text), R("job_id", same), R("job_resources", _resources, "resources", "nodes", "tres_req_str"),
     R("job_state", state_text, "job_state", "state_flags"), R("last_sched_evaluation", count, "last_sched_eval"),
     R("licenses", text), R("max_cpus", count), R("max_nodes", count), R("mcs_label", text),
     R("memory_per_tres", text, "mem_per_tres"), R("name", text), R("nodes", text), R("nice", _nice),

@@ -14,14 +14,6 @@ if TYPE_CHECKING:
     from slurmsim.commands.io import Io
 
 
-_ZERO = frozenset(
-    ["agent_queue_size", "agent_count", "agent_thread_count", "dbd_agent_queue_size", "gettimeofday_latency",
-     "schedule_cycle_max", "schedule_cycle_last", "schedule_cycle_sum", "schedule_cycle_mean",
-     "schedule_cycle_mean_depth", "schedule_cycle_per_minute", "schedule_cycle_depth",
-     "bf_cycle_mean", "bf_depth_mean", "bf_depth_mean_try", "bf_cycle_sum", "bf_cycle_last", "bf_cycle_max",
-     "bf_last_depth", "bf_last_depth_try", "bf_depth_sum", "bf_depth_try_sum", "bf_queue_len", "bf_queue_len_mean",
-     "bf_queue_len_sum", "bf_table_size", "bf_table_size_sum", "bf_table_size_mean"]
-)  # fmt: skip
 _ORDER = [
     "parts_packed",
     "req_time",
@@ -106,7 +98,7 @@ def _exits(names: Sequence[str], cycles: int) -> dict[str, int]:
 
 def dump_statistics(s: dict[str, Any], form: str, io: Io, release: str, argv: list[str], parser: str = "") -> int:
     """Print them; the exit code."""
-    known: dict[str, Any] = dict.fromkeys(_ZERO, 0)
+    known: dict[str, Any] = dict.fromkeys(_ORDER, 0)
     known |= {f"jobs_{name}": s[name] for name in ("submitted", "started", "completed", "canceled", "failed")}
     known |= {
         "parts_packed": 1, "req_time": number(s["now"]), "req_time_start": number(s["since"]), "server_thread_count": 1,
@@ -132,7 +124,7 @@ def dump_statistics(s: dict[str, Any], form: str, io: Io, release: str, argv: li
     if version < 41:
         for kind in ("rpcs_by_message_type", "rpcs_by_user"):
             known[kind] = [_plain(row) for row in known[kind]]
-    entries = {"statistics": {name: known[name] for name in _ORDER if name not in left_out}}
+    entries = {"statistics": {name: value for name, value in known.items() if name not in left_out}}
     cluster = str(io.client.call("hello").get("cluster") or "")
     dump_frame.write(io, form, release, entries, ["sdiag", *argv], cluster, version=version)
     return 0

@@ -167,8 +167,8 @@ def _association(
     default = values.get("default_qos") or ""
     if default and default not in draft.qos:
         _unknown_qos(item, "default_qos", "DefaultQOS", default, draft)
-    if default and effective is not None and default not in effective:
-        fail(item.where("default_qos"), "DefaultQOS", f"{user or account} may not use its default QOS {default!r}",
+    if user and default and effective is not None and default not in effective:
+        fail(item.where("default_qos"), "DefaultQOS", f"{user} may not use its default QOS {default!r}",
              f"one of {', '.join(effective) or 'its QOS'}")  # fmt: skip
     inherited = default or ("" if key == ROOT else defaults[account if user else parent])
     if not user:

@@ -1,14 +1,20 @@
-"""Where releases of Slurm decide differently: rows by release, looked up once by who decides."""
+"""Where releases of Slurm decide differently: one rule a field, looked up once by who decides."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields
 
 from slurmsim.core.records.value import Value
-from slurmsim.releases import RELEASES, row
+from slurmsim.releases import has
 from slurmsim.states import Reason
 
 _PARTITION_LIMITS = frozenset({Reason.PARTITION_CONFIG, Reason.PARTITION_NODE_LIMIT})
+
+
+def _rule(*span: str) -> bool:
+    """Return the field of a rule that came with the first release of `span` and went with the second, if any."""
+    ruled: bool = field(default=False, metadata={"span": span})
+    return ruled
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,96 +116,49 @@ class ReleaseRules(Value):
         A job that is requeued gets its priority anew, under priority/basic the next one, as a new job does.
     """
 
-    walks_job_table: bool = False
-    tries_over_limits: bool = False
+    walks_job_table: bool = _rule("", "24.11")
+    tries_over_limits: bool = _rule("24.11")
     but_limits: frozenset[str] = frozenset()
-    unknown_refused: bool = False
-    list_may_be_longer: bool = False
-    deals_tasks: bool = False
-    tasks_need_cpus: bool = False
-    serves_whole_tasks: bool = False
-    drained_unnamed: bool = False
-    license_choice: bool = False
-    one_separator: bool = False
-    recalculates_always: bool = False
-    recalculates_first: bool = False
-    tests_from_try: bool = False
-    owners_from_try: bool = False
-    marks_busy_nodes: bool = False
-    ends_where_chosen: bool = False
-    minimum_extended: bool = False
-    plans_within_throttle: bool = False
-    tasks_reach_nodes: bool = False
-    gpu_cpus_by_node: bool = False
-    first_node_serves: bool = False
-    spreads_by_weight: bool = False
-    groups_late: bool = False
-    lists_associations: bool = False
-    tops_by_tier: bool = False
-    waits_where_down: bool = False
-    reserves_as_for_jobs: bool = False
-    reserves_idle_first: bool = False
-    reserves_core_a_node: bool = False
-    reserves_of_partition: bool = False
-    ranks_requeued_anew: bool = False
-    reservations_open_to_root: bool = False
-    reservations_keep_users: bool = False
-    attracts_what_fits: bool = False
-    limits_of_another_qos: bool = False
-
-
-_ROWS = {
-    "22.05": ReleaseRules(walks_job_table=True),
-    "24.11": ReleaseRules(
-        tries_over_limits=True,
-        unknown_refused=True,
-        list_may_be_longer=True,
-        deals_tasks=True,
-        tasks_need_cpus=True,
-        serves_whole_tasks=True,
-        gpu_cpus_by_node=True,
-        drained_unnamed=True,
-        groups_late=True,
-        lists_associations=True,
-        recalculates_always=True,
-        recalculates_first=True,
-        tests_from_try=True,
-        owners_from_try=True,
-        marks_busy_nodes=True,
-        plans_within_throttle=True,
-        tops_by_tier=True,
-        waits_where_down=True,
-        reserves_as_for_jobs=True,
-        reserves_of_partition=True,
-        reservations_open_to_root=True,
-        reservations_keep_users=True,
-        reserves_idle_first=True,
-        ranks_requeued_anew=True,
-    ),
-}
-_ROWS["26.05"] = replace(
-    _ROWS["24.11"],
-    but_limits=_PARTITION_LIMITS,
-    deals_tasks=False,
-    license_choice=True,
-    one_separator=True,
-    ends_where_chosen=True,
-    minimum_extended=True,
-    tasks_reach_nodes=True,
-    first_node_serves=True,
-    spreads_by_weight=True,
-    attracts_what_fits=True,
-    limits_of_another_qos=True,
-    reserves_idle_first=False,
-    reserves_core_a_node=True,
-)
+    unknown_refused: bool = _rule("24.11")
+    list_may_be_longer: bool = _rule("24.11")
+    deals_tasks: bool = _rule("24.11", "26.05")
+    tasks_need_cpus: bool = _rule("24.11")
+    serves_whole_tasks: bool = _rule("24.11")
+    drained_unnamed: bool = _rule("24.11")
+    license_choice: bool = _rule("26.05")
+    one_separator: bool = _rule("26.05")
+    recalculates_always: bool = _rule("24.11")
+    recalculates_first: bool = _rule("24.11")
+    tests_from_try: bool = _rule("24.11")
+    owners_from_try: bool = _rule("24.11")
+    marks_busy_nodes: bool = _rule("24.11")
+    ends_where_chosen: bool = _rule("26.05")
+    minimum_extended: bool = _rule("26.05")
+    plans_within_throttle: bool = _rule("24.11")
+    tasks_reach_nodes: bool = _rule("26.05")
+    gpu_cpus_by_node: bool = _rule("24.11")
+    first_node_serves: bool = _rule("26.05")
+    spreads_by_weight: bool = _rule("26.05")
+    groups_late: bool = _rule("24.11")
+    lists_associations: bool = _rule("24.11")
+    tops_by_tier: bool = _rule("24.11")
+    waits_where_down: bool = _rule("24.11")
+    reserves_as_for_jobs: bool = _rule("24.11")
+    reserves_idle_first: bool = _rule("24.11", "26.05")
+    reserves_core_a_node: bool = _rule("26.05")
+    reserves_of_partition: bool = _rule("24.11")
+    ranks_requeued_anew: bool = _rule("24.11")
+    reservations_open_to_root: bool = _rule("24.11")
+    reservations_keep_users: bool = _rule("24.11")
+    attracts_what_fits: bool = _rule("26.05")
+    limits_of_another_qos: bool = _rule("26.05")
 
 
 def rules_of(release: str) -> ReleaseRules:
-    """Return the row of `release`: the newest that is not newer, the first for older releases.
+    """Return what holds for `release`, which may be any; older ones are as our first.
 
     >>> [rules_of(release).unknown_refused for release in ("21.08", "22.05", "25.05")]
     [False, False, True]
     """
-    rules: ReleaseRules = row(_ROWS, max(release, RELEASES[0]))
-    return rules
+    ruled = {each.name: has(release, *each.metadata["span"]) for each in fields(ReleaseRules) if each.metadata}
+    return ReleaseRules(**ruled, but_limits=_PARTITION_LIMITS if has(release, "26.05") else frozenset())

@@ -52,9 +52,7 @@ class Change(ABC):
         handler = self.actions()[arguments["action"]]
         try:
             objects = handler(arguments)
-            answer: Answer = {"objects": objects}
-            if isinstance(objects, dict):
-                answer = objects
+            answer: Answer = objects if isinstance(objects, dict) else {"objects": objects}
             if self.commit and not answer.get("error") and answer["objects"]:
                 self.finish()
         except ConfigError as error:
@@ -115,8 +113,7 @@ class Change(ABC):
 
     def add_account(self, arguments: Mapping[str, Any]) -> list[str]:
         parent = str(arguments.get("parent") or "root")
-        if not self.db.is_operator(self.person):
-            self.need_coordinator([parent])
+        self.need_coordinator([parent])
         found = []
         for name in arguments["names"]:
             if (name, "", "") in self.draft.associations:
@@ -171,10 +168,14 @@ class Change(ABC):
 
     def _need_default_qos(self, key: Key) -> None:
         """Its default QOS, be it inherited, must be one it may use. Raises Refusal."""
-        defaults = (item.values.get("default_qos") for item in records.path(self.db, key, self.draft))
-        default = next(filter(None, defaults), None)
+        default = self._default_qos(key)
         if default and default not in records.qos_of(self.db, key, self.draft)[0]:
             raise Refusal(NO_DEFAULT_QOS)
+
+    def _default_qos(self, key: Key) -> str:
+        """Return the default QOS of an association, its own or the inherited one; "" for none."""
+        defaults = (item.values.get("default_qos") for item in records.path(self.db, key, self.draft))
+        return next((str(default) for default in defaults if default), "")
 
     def add_qos(self, arguments: Mapping[str, Any]) -> list[str]:
         self.need_operator()
@@ -209,23 +210,15 @@ class Change(ABC):
         found = []
         for key in sorted(self.draft.associations, key=lambda k: self.db.ids.get(k, 1 << 30)):
             account, user, partition = key
-            if bool(user) != (kind == "user"):
-                continue
-            if cond.get("clusters") and self.db.cluster not in cond["clusters"]:
-                continue
-            if cond.get("accounts") and account not in cond["accounts"]:
-                continue
-            if cond.get("users") and user not in cond["users"]:
-                continue
-            if cond.get("partitions") and partition not in cond["partitions"]:
-                continue
-            if cond.get("ids") and self.db.ids.get(key) not in [int(i) for i in cond["ids"]]:
-                continue
-            if cond.get("default_accounts") and self.draft.defaults.get(user, ("",))[0] not in cond["default_accounts"]:
-                continue
-            if cond.get("parents") and not user and self.parent(key) not in cond["parents"]:
-                continue
-            found.append(key)
+            has = {
+                "clusters": self.db.cluster, "accounts": account, "users": user, "partitions": partition,
+                "ids": self.db.ids.get(key), "default_accounts": self.draft.defaults.get(user, ("",))[0],
+            } | ({} if user else {"parents": self.parent(key)})  # fmt: skip
+            if bool(user) == (kind == "user") and all(
+                not cond.get(name) or value in (map(int, cond[name]) if name == "ids" else cond[name])
+                for name, value in has.items()
+            ):
+                found.append(key)
         return found
 
     def parent(self, key: Key) -> str:
@@ -255,10 +248,9 @@ class Change(ABC):
                 f"Please re-parent {parent} before using it as a parent."
             ]
         found = [text for key in self.told_of(keys) for text in self._modify(key, kind, settings, parent)]
-        if any(name == "DefaultQOS" for name, _, _ in settings):
-            barred = self.without_default(keys)
-            if barred:
-                return {"objects": barred, "error": "default_qos"}
+        barred = self._without_default(keys, kind, settings)
+        if barred:
+            return {"objects": barred, "error": "default_qos"}
         if found:
             ids = " || ".join(f"id_assoc={self.db.ids.get(key, 0)}" for key in sorted(
                 keys, key=lambda k: -self.db.ids.get(k, 0)))  # fmt: skip
@@ -305,14 +297,29 @@ class Change(ABC):
         left = records.spans(self.db)
         return sorted(keys, key=left.__getitem__)
 
-    def without_default(self, keys: Sequence[Key]) -> list[str]:
-        """Those of `keys` that may not use the QOS that is to be their default one, with its name."""
+    def _without_default(self, keys: Sequence[Key], kind: str, settings: Sequence[Setting]) -> list[str]:
+        """Those that may not use their default QOS after a change, with its name; users of a changed account, too.
+
+        22.05 asks none of a whole cluster, and measures all users of an account by its new default QOS.
+        """
+        named = {name.upper() for name, _, _ in settings}
+        own = since(self.cluster.release, "default_qos_is_an_error")
+        if named.isdisjoint(("QOS", "DEFAULTQOS")) or (kind == "cluster" and not own):
+            return []
+        accounts = {key[0] for key in keys if not key[1]}
+        users = [key for key in self.draft.associations if key[1] and key[0] in accounts]
         found = []
-        for key in self.told_of(keys):
-            default = self.draft.associations[key].values.get("default_qos")
-            if default and default not in records.qos_of(self.db, key, self.draft)[0]:
-                found.append(f"DefQOS = {default:<10} {self.text(key)}")
+        for key in self.told_of([*keys, *users]):
+            default = self._default_qos(key)
+            measure = default if own or not key[1] or "DEFAULTQOS" not in named else self._default_qos((key[0], "", ""))
+            measure = default if key in keys else measure
+            if measure and measure not in records.qos_of(self.db, key, self.draft)[0]:
+                found.append(f"DefQOS = {default:<10} {self._barred_text(key, own)}")
         return found
+
+    def _barred_text(self, key: Key, own: bool) -> str:
+        """Return how slurmdbd names an association that may not use its default QOS."""
+        return self.text(key) if key[1] else f"C = {self.db.cluster:<10} A = {key[0]:<20}{'' if own else ' '}"
 
     def text(self, key: Key, *, told: bool = False) -> str:
         """Return an association as the database tells of it; `told`: because of one above it."""

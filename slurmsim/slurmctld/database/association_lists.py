@@ -39,8 +39,7 @@ def _associations(cluster: LiveCluster, arguments: Mapping[str, Any], person: Pe
     own = bool(arguments.get("own"))
     found = [records.association(db, key, spans[key], own=own) for key in records.in_order(db)]
     if _private(cluster, "users", person):
-        mine = [r for r in found if r["user"] == person.name]
-        found = mine
+        found = [record for record in found if record["user"] == person.name]
     return found
 
 

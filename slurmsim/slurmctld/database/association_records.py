@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.config.accounting.draft import NO_QOS, ROOT, Draft, Item, Key
@@ -33,13 +33,19 @@ def above(db: Database, key: Key, draft: Draft | None = None) -> Key | None:
     return str((draft or db.draft).associations[key].values.get("parent") or "root"), "", ""
 
 
-def in_order(db: Database) -> Iterator[Key]:
-    """Down the tree, users of an account first, by name."""
+def _children(db: Database, keys: Iterable[Key]) -> dict[Key, list[Key]]:
+    """Return those of `keys` that are in each account, in the order of `keys`."""
     children: dict[Key, list[Key]] = {}
-    for key in db.draft.associations:
+    for key in keys:
         parent = above(db, key)
         if parent is not None:
             children.setdefault(parent, []).append(key)
+    return children
+
+
+def in_order(db: Database) -> Iterator[Key]:
+    """Down the tree, users of an account first, by name."""
+    children = _children(db, db.draft.associations)
     stack = [ROOT]
     while stack:
         key = stack.pop()
@@ -49,11 +55,7 @@ def in_order(db: Database) -> Iterator[Key]:
 
 def spans(db: Database) -> dict[Key, tuple[int, int]]:
     """Return the nested-set numbers (lft, rgt) of all associations; the last one added comes first."""
-    children: dict[Key, list[Key]] = {}
-    for key in sorted(db.draft.associations, key=lambda k: -db.ids.get(k, 0)):
-        parent = above(db, key)
-        if parent is not None:
-            children.setdefault(parent, []).append(key)
+    children = _children(db, sorted(db.draft.associations, key=lambda k: -db.ids.get(k, 0)))
     found: dict[Key, tuple[int, int]] = {}
     count = 0
 

@@ -17,7 +17,7 @@ import os
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,7 @@ class RecordStore:
         """Write what waits; it need not be on the disk yet. Raises OutputError, having lost nothing."""
         if not self._waiting:
             return
-        try:
+        with self._errors("write"):
             db = self._connection
             db.execute("BEGIN")
             try:
@@ -100,9 +100,15 @@ class RecordStore:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 raise
-        except sqlite3.Error as error:
-            raise OutputError(f"{self.path}: cannot write the rows of ended jobs: {error}") from None
         self._waiting.clear()
+
+    @contextmanager
+    def _errors(self, doing: str) -> Iterator[None]:
+        """Turn an error of SQLite inside into an OutputError."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise OutputError(f"{self.path}: cannot {doing} the rows of ended jobs: {error}") from None
 
     def _script(self, record: JobRecord) -> int | None:
         """Return the number of a job's script; equal ones are stored once, as slurmdbd does it."""
@@ -126,10 +132,8 @@ class RecordStore:
         """
         self.flush()
         if self.path is not None:
-            try:
+            with self._errors("write"):
                 busy, _, _ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            except sqlite3.Error as error:
-                raise OutputError(f"{self.path}: cannot write the rows of ended jobs: {error}") from None
             if busy:
                 raise OutputError(f"{self.path}: cannot write the rows of ended jobs: another process reads them")
         return self._last
@@ -153,7 +157,7 @@ class RecordStore:
         if not mark and self._made is None and (self.path is None or not self.path.exists()):
             return []  # a new cluster: the file is made with its first rows
         said = [] if self._made is not None or self.path is None else self._look(self.path, mark)
-        try:
+        with self._errors("use"):
             db = self._connection
             for table in ("job", "aside"):
                 db.execute(f"DELETE FROM {table} WHERE row > ?", (mark,))
@@ -163,8 +167,6 @@ class RecordStore:
             record_checks.find_damage(db)
             damaged = record_checks.aside(db)
             (left,) = db.execute("SELECT (SELECT count(*) FROM job) + (SELECT count(*) FROM aside)").fetchone()
-        except sqlite3.Error as error:
-            raise OutputError(f"{self.path}: cannot use the rows of ended jobs: {error}") from None
         if damaged:
             said.append(self._said(damaged))
         if left < mark:

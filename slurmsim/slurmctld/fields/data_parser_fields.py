@@ -43,7 +43,8 @@ def job_flags(row: Row, cluster: LiveCluster, scheduler: str, told: list[str]) -
         "EXACT_TASK_COUNT_REQUESTED": bool(asked.get("num_tasks")),
         "EXACT_CPU_COUNT_REQUESTED": bool(asked.get("cpus_per_task")) and not asked.get("crontab_spec"),
         "CRON_JOB": bool(core.sub.cron),
-        "ACCRUE_COUNT_CLEARED": core.start_time is not None and not allocated_at_once(row),
+        "ACCRUE_COUNT_CLEARED": cluster.database.exists and core.start_time is not None
+        and not allocated_at_once(row),
         "JOB_WAS_RUNNING": core.state in _RAN,
         "EXACT_MEMORY_REQUESTED": asked.get("pn_min_memory") is not None,
         **{flag: flag in default for flag in _DEFAULTS.values()},

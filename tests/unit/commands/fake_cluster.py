@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from slurmsim.commands.io import Io
+from slurmsim.commands.json.openapi_job import FLAGS
 from slurmsim.protocol import Refusal
 
 Record = dict[str, Any]
@@ -92,16 +93,30 @@ _JOB_NAMES = {
     "derived_exit_code": "derived_ec", "scheduled_nodes": "sched_nodes", "allocating_node": "alloc_node",
     "tasks_per_node": "ntasks_per_node", "tasks_per_core": "ntasks_per_core", "tasks_per_socket": "ntasks_per_socket",
     "tasks_per_board": "ntasks_per_board", "state_description": "state_desc", "memory_per_tres": "mem_per_tres",
-    "flags": "bitflags",
     "federation_origin": "fed_origin_str", "federation_siblings_active": "fed_siblings_active_str",
-    "federation_siblings_viable": "fed_siblings_viable_str", "job_resources": "job_resrcs",
+    "federation_siblings_viable": "fed_siblings_viable_str",
 }  # fmt: skip
+
+
+def _resources(told: Record | None) -> list[list[Any]] | None:
+    """The rows behind ``job_resources`` of 22.05, on nodes with 64 cores a socket."""
+    if not told or "allocated_nodes" not in told:
+        return None
+    rows = []
+    for node in told["allocated_nodes"]:
+        ids = [64 * int(s) + int(c) for s, socket in node["sockets"].items() for c in socket["cores"]]
+        rows.append([node["nodename"], len(ids), node["memory_allocated"], node["cpus_used"], node["memory_used"],
+                     ",".join(map(str, ids)), 2, 64, 1])  # fmt: skip
+    return rows
 
 
 def job_record(entry: Record, release: str) -> Record:
     """The record behind one job of ``squeue --json``."""
     record: Record = {_JOB_NAMES.get(key, key): plain(value) for key, value in entry.items()}
     record = {key: None if value == "" else value for key, value in record.items()}
+    newer = {old: new for new, old in FLAGS.items()}
+    record["job_flags"] = [newer.get(flag, flag) for flag in entry["flags"]]
+    record["resources"] = _resources(entry.get("job_resources"))
     per_cpu, per_node = plain(entry["memory_per_cpu"]), plain(entry["memory_per_node"])
     record["pn_min_memory"], record["mem_per_cpu"] = per_cpu or per_node or 0, per_cpu is not None
     states = entry["job_state"] if isinstance(entry["job_state"], list) else [entry["job_state"]]

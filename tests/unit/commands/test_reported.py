@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -276,3 +277,32 @@ def test_magnetic_reservations_take_what_ends_in_time(tmp_path: Path, release: s
     assert queue(cluster, "%t %v %r") == [
         "R mg None", *(late or ["R mg None"]), "R mf None", *(late or ["R mn None"]), "R mn None",
     ]  # fmt: skip
+
+
+# -- JSON of 22.05 ----------------------------------------------------------------------------------------------------
+
+
+def test_json_of_22_05_tells_what_a_job_has(tmp_path: Path) -> None:
+    """Cores are counted as the request counts CPUs, also where the job has whole nodes."""
+    cluster = made(tmp_path, "22.05")
+    for options in ("", "-N2 --exclusive -w n[2-3]", "-n5 -w n4 --mem=500", "-H"):
+        cluster.run(f"sbatch -t 5 {options} --wrap 'sleep 300'", "alice")
+    cluster.now += 9
+    one, two, three, held = json.loads(cluster.text("squeue --json"))["jobs"]
+    node = {"cpus_used": 0, "memory_used": 0}
+    assert one["job_resources"] == {
+        "nodes": "n1", "allocated_cores": 1, "allocated_hosts": 1, "allocated_nodes": [
+            {"sockets": {"0": {"cores": {"0": "allocated"}}}, "nodename": "n1", "memory_allocated": 100, **node}],
+    }  # fmt: skip
+    whole = {str(core): "allocated" for core in range(4)}
+    assert two["job_resources"] == {
+        "nodes": "n[2-3]", "allocated_cores": 2, "allocated_hosts": 2, "allocated_nodes": [
+            {"sockets": {"0": {"cores": whole}, "1": {"cores": whole}}, "nodename": name, "memory_allocated": 800,
+             **node} for name in ("n2", "n3")],
+    }  # fmt: skip
+    sockets = three["job_resources"]["allocated_nodes"][0]["sockets"]
+    assert {socket: sorted(cores["cores"]) for socket, cores in sockets.items()} == {"0": list("012"), "1": list("01")}
+    assert [job["billable_tres"] for job in (one, two, three, held)] == [1.0, 16.0, 5.0, None]
+    assert [job["flags"] for job in (one, two)] == [["JOB_WAS_RUNNING"]] * 2
+    assert three["flags"] == ["JOB_WAS_RUNNING", "JOB_MEM_SET"]
+    assert (held["flags"], held.get("job_resources")) == ([], None)
