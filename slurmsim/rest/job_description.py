@@ -11,6 +11,7 @@ from typing import Any
 
 from slurmsim.numerals import is_number
 from slurmsim.records.job import CARRIED
+from slurmsim.records.request import REQUEST
 
 Job = dict[str, Any]
 INFINITE = frozenset({"INFINITE", "UNLIMITED", "INFINITY"})
@@ -108,10 +109,6 @@ def _memory(per_cpu: bool) -> Callable[[Any], dict[str, Any]]:
     return read
 
 
-def _hold(value: Any) -> bool:
-    return _flag(value)
-
-
 def _argv(value: Any) -> list[str]:
     return [text(one) for one in value] if isinstance(value, list) else [text(value)]
 
@@ -129,98 +126,52 @@ def _mail(value: Any) -> int:
     return mask
 
 
-_KINDS: dict[str, Callable[[Any], Any]] = {"text": text, "count": number, "flag": _flag}
-FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "account": ("account", text), "argv": ("argv", _argv),
-    "array": ("array_inx", text), "begin_time": ("begin_time", number),
-    "constraints": ("features", text), "contiguous": ("contiguous", _flag),
-    "cores_per_socket": ("cores_per_socket", number), "cpus_per_task": ("cpus_per_task", number),
-    "current_working_directory": ("work_dir", text), "deadline": ("deadline", number),
-    "dependency": ("dependency", text), "environment": ("environment", _environment),
-    "excluded_nodes": ("exc_nodes", csv), "hold": ("hold", _hold),
-    "licenses": ("licenses", text), "mail_type": ("mail_type", _mail), "mail_user": ("mail_user", text),
-    "maximum_cpus": ("max_cpus", number), "maximum_nodes": ("max_nodes", number),
-    "memory_per_cpu": ("", _memory(True)), "memory_per_node": ("", _memory(False)),
-    "minimum_cpus": ("min_cpus", number), "minimum_nodes": ("min_nodes", number), "name": ("name", text),
-    "nice": ("nice", number), "nodes": ("", _nodes), "partition": ("partition", csv),
-    "priority": ("priority", number), "qos": ("qos", text), "reboot": ("reboot", _flag),
-    "required_nodes": ("req_nodes", csv), "requeue": ("requeue", _flag), "reservation": ("reservation", csv),
-    "shared": ("shared", _shared), "sockets_per_node": ("sockets_per_node", number),
-    "standard_error": ("std_err", text), "standard_input": ("std_in", text), "standard_output": ("std_out", text),
-    "tasks": ("num_tasks", number), "tasks_per_core": ("ntasks_per_core", number),
-    "tasks_per_node": ("ntasks_per_node", number), "tasks_per_socket": ("ntasks_per_socket", number),
-    "temporary_disk_per_node": ("pn_min_tmp_disk", number), "threads_per_core": ("threads_per_core", number),
-    "time_limit": ("time_limit", _minutes), "time_minimum": ("time_min", _minutes),
-    "tres_per_job": ("tres_per_job", text), "tres_per_node": ("tres_per_node", text),
-    "tres_per_socket": ("tres_per_socket", text), "tres_per_task": ("tres_per_task", text),
-    "wckey": ("wckey", text),
-    **{row.json: (row.name, _KINDS[row.kind]) for row in CARRIED if row.body},
+_KINDS: dict[str, Callable[[Any], Any]] = {
+    "text": text, **dict.fromkeys(("words", "nodes"), csv), **dict.fromkeys(("flag", "switch"), _flag),
+    **dict.fromkeys(("count", "amount", "signed", "product", "time"), number),
 }  # fmt: skip
+_OWN: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "argv": ("argv", _argv), "array": ("array_inx", text), "environment": ("environment", _environment),
+    "mail_type": ("mail_type", _mail), "memory_per_cpu": ("", _memory(True)), "memory_per_node": ("", _memory(False)),
+    "nodes": ("", _nodes), "shared": ("shared", _shared), "time_limit": ("time_limit", _minutes),
+    "time_minimum": ("time_min", _minutes),
+}  # fmt: skip
+_ROWS = (*REQUEST, *CARRIED)
+FIELDS = {row.json: (row.name, _KINDS[row.kind]) for row in _ROWS if row.body and row.kind != "own"} | _OWN
 """Field of the body -> the request's field ("": several) and how its value is read."""
 NOT_MODELLED = frozenset(
     [
-        *(row.json for row in CARRIED if row.body is False),
-        "account_gather_frequency",
+        *(row.json for row in _ROWS if row.body is False),
         "allocation_node_list",
         "allocation_node_port",
         "batch_features",
-        "clusters",
         "cluster_constraint",
         "container_id",
         "container_type",
-        "core_specification",
         "cpu_binding",
         "cpu_binding_flags",
         "cpu_frequency",
-        "cpus_per_tres",
         "crontab",
-        "delay_boot",
-        "distribution",
-        "distribution_plane_size",
-        "end_time",
-        "expedited_requeue",
         "flags",
-        "group_id",
-        "immediate",
         "job_id",
-        "kill_on_node_fail",
-        "kill_warning_delay",
-        "kill_warning_flags",
-        "kill_warning_signal",
-        "memory_binding",
         "memory_binding_type",
-        "memory_per_tres",
         "memory_update_delay",
         "memory_update_margin",
-        "ntasks_per_tres",
-        "oom_kill_step",
-        "open_mode",
-        "overcommit",
         "oversubscribe",
-        "power_flags",
-        "profile",
-        "required_switches",
         "reserve_ports",
         "resv_mpi_ports",
-        "rlimits",
-        "script",
-        "segment_size",
         "selinux_context",
-        "site_factor",
         "spank_environment",
         "step_id",
         "tasks_per_board",
         "thread_specification",
         "user_id",
-        "wait_all_nodes",
-        "wait_for_switch",
         "x11",
         "x11_magic_cookie",
         "x11_target_host",
         "x11_target_port",
         "hetjob_group",
         "minimum_boards_per_node",
-        "minimum_cpus_per_node",
         "minimum_sockets_per_board",
     ]
 )

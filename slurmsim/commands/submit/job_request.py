@@ -15,6 +15,7 @@ from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.values import BadValue
 from slurmsim.gres_counts import Counts, Disagreement, agree, gres_items
 from slurmsim.records.job import CARRIED
+from slurmsim.records.request import REQUEST
 from slurmsim.release_changes import since
 from slurmsim.releases import row
 
@@ -34,18 +35,7 @@ _TOO_WIDE = {
 }
 _LIST_RAISES_COUNT = {"22.05": True, "24.11": False}
 """Whether a node list asks for as many nodes even beside ``--nodes``."""
-_COPIED = (
-    "account", "array_inx", "begin_time", "clusters", "contiguous", "core_spec", "cores_per_socket", "cpu_freq_gov",
-    "cpu_freq_max", "cpu_freq_min", "cpus_per_gpu", "cpus_per_task", "deadline", "delay_boot", "dependency",
-    "distribution", "expedited_requeue", "features", "gpu_bind", "gpu_freq", "gres_flags", "group_id", "job_size_str",
-    "kill_on_invalid_dep", "licenses", "mail_type", "mail_user", "mem_bind", "mem_per_gpu", "name", "nice",
-    "ntasks_per_core", "ntasks_per_node", "ntasks_per_socket", "oom_kill_step", "overcommit", "partition", "plane_size",
-    "pn_min_tmp_disk", "power", "profile", "qos", "reboot", "req_switch", "requeue", "reservation", "segment_size",
-    "shared", "sockets_per_node", "spread_job", "std_err", "std_in", "std_out", "threads_per_core", "time_limit",
-    "time_min", "use_min_nodes", "wait4switch", "wait_all_nodes", "warn_flags", "warn_signal", "warn_time", "wckey",
-    "work_dir", "acctg_freq",
-    *(row.name for row in CARRIED if row.option),
-)  # fmt: skip
+_COPIED = (*(row.name for row in REQUEST if not row.ruled), *(row.name for row in CARRIED if row.option))
 _GPU_SCOPES = (
     ("tres_per_job", "gpus"),
     ("tres_per_node", "gpus_per_node"),

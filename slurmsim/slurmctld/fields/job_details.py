@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 _RAN = (JobState.RUNNING, JobState.SUSPENDED)
 
 
-def _plain(name: str) -> Callable[[Row, LiveCluster], Any]:
-    return lambda row, cluster: row.job.asked.get(name)
-
-
 def _preemptable(row: Row, cluster: LiveCluster) -> int:
     """Return since when the job may be preempted, on a cluster with preemption."""
     core = row.core
@@ -246,8 +242,6 @@ DETAILS: dict[str, Callable[[Row, LiveCluster], Any]] = {
     "preemptable_time": _preemptable,
     "max_nodes_asked": _most_nodes,
     "tasks_unknown": tasks_unknown,
-    "ntasks_per_socket": _plain("ntasks_per_socket"),
-    "ntasks_per_core": _plain("ntasks_per_core"),
     "cpu_ids": _placed,
     "gres_total": lambda r, c: gres_totals(r.core, c) or None,
     "exclusive": _exclusive,
@@ -256,10 +250,7 @@ DETAILS: dict[str, Callable[[Row, LiveCluster], Any]] = {
     "submit_line": _submit_line,
     "system_comment": lambda r, c: None,
     "shown_err": _error_file,
-    "req_switch": lambda r, c: r.job.asked.get("req_switch") or 0,
-    "wait4switch": lambda r, c: r.job.asked.get("wait4switch") or 0,
     "bitflags": _bit_flags,
-    "oom_kill_step": lambda r, c: r.job.asked.get("oom_kill_step"),
     "tres_per_task_shown": _per_task,
 }  # fmt: skip
 """Field -> its value for a row."""

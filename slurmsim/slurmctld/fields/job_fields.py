@@ -18,6 +18,7 @@ from slurmsim.core.queue.priority import Basic, Multifactor
 from slurmsim.core.records.job import AS_ASKED, ONE_YEAR_S
 from slurmsim.hostlist import compress
 from slurmsim.records.job import CARRIED
+from slurmsim.records.request import REQUEST
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.live_job import Array, LiveJob, Row, task_list
@@ -524,7 +525,10 @@ def _scheduler(row: Row, cluster: LiveCluster) -> str:
     return f"{looked}:*" if looked == "Backfill" else looked
 
 
+_TOLD = (*(row for row in REQUEST if row.shown), *CARRIED)
 FIELDS: dict[str, Getter] = {
+    **{row.name: _text(row.name) if row.kind in ("text", "nodes") else _asked(row.name) for row in _TOLD},
+    **{row.name: _asked(row.name, 0) for row in _TOLD if row.kind == "amount"},
     "job_id": lambda r, c: r.job.id,
     "array_job_id": lambda r, c: r.job.array.id if r.job.array is not None else 0,
     "array_task_id": lambda r, c: None if _is_list(r, c) or r.job.emptied else r.job.task,
@@ -566,24 +570,17 @@ FIELDS: dict[str, Getter] = {
     "max_cpus": lambda r, c: int(r.job.asked.get("max_cpus") or 0) if r.core.state == JobState.PENDING else 0,
     "num_tasks": _tasks,
     "ntasks_per_node": lambda r, c: r.core.sub.request.tasks_per_node,
-    "pn_min_tmp_disk": _asked("pn_min_tmp_disk", 0),
-    "req_nodes": _text("req_nodes"),
-    "exc_nodes": _text("exc_nodes"),
-    "features": _text("features"),
     "tres_req_str": _tres_asked,
     "tres_alloc_str": tres_given,
     "priority": _priority,
     "nice": lambda r, c: r.core.sub.nice,
     "dependency": _dependency,
-    "work_dir": _text("work_dir"),
-    "command": _text("command"),
     "std_out": lambda r, c: _pattern(r, "std_out"),
     "std_err": lambda r, c: _pattern(r, "std_err"),
     "shown_out": lambda r, c: shown_file(r, "std_out"),
     "std_in": lambda r, c: shown_file(r, "std_in"),
     "crontab_spec": _text("crontab_spec"),
     "cron_job": lambda r, c: bool(r.core.sub.cron),
-    "wckey": _text("wckey"),
     "exit_code": _exit_code,
     "derived_ec": _derived,
     "requeue": lambda r, c: 1 if r.core.sub.requeue else 0,
@@ -591,18 +588,9 @@ FIELDS: dict[str, Getter] = {
     "shared": _shared,
     "oversubscribe": _oversubscribe,
     "contiguous": lambda r, c: 1 if r.core.sub.request.contiguous else 0,
-    "licenses": _text("licenses"),
     "resv_name": lambda r, c: r.core.reservation_name or r.core.sub.reservation or None,
     "alloc_node": _asked("alloc_node", "localhost"),
-    "alloc_sid": _asked("alloc_sid", 0),
     "core_spec": _asked("core_spec"),
-    "cpu_freq_min": _asked("cpu_freq_min"),
-    "cpu_freq_max": _asked("cpu_freq_max"),
-    "cpu_freq_gov": _asked("cpu_freq_gov"),
-    "sockets_per_node": _asked("sockets_per_node"),
-    "cores_per_socket": _asked("cores_per_socket"),
-    "threads_per_core": _asked("threads_per_core"),
-    "mail_type": _asked("mail_type", 0),
     "mail_user": lambda r, c: (
         r.job.asked.get("mail_user") or (r.job.person.name if r.job.asked.get("mail_type") else None)
     ),
@@ -619,7 +607,6 @@ FIELDS: dict[str, Getter] = {
         c.controller.state.cluster.cpus_per_node(r.core.alloc) if r.core.alloc is not None else None
     ),
     "gres_detail": lambda r, c: gres_details(r.core, c),
-    **{row.name: _text(row.name) if row.kind == "text" else _asked(row.name) for row in CARRIED},
     **GPU_FIELDS,
     **DETAILS,
     **DATA_PARSER_FIELDS,

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from slurmsim.records import Column, Field, Line, Option, job, node, partition
+from slurmsim.records import Column, Field, Line, Option, job, node, partition, request
 
 partition.PARTITION += (Field("colour", "text", conf="Colour", update="Colour:3", json="looks.colour"),)
 job.CARRIED += (
@@ -15,13 +15,15 @@ job.CARRIED += (
           column=Column("MOOD", "Mood"), line=Line("Mood", "SystemComment")),
 )  # fmt: skip
 node.NODE += (Field("rack", "text", update="Rack:3", json="rack", line=Line("Rack", "Reason")),)
+request.REQUEST += (Field("pace", "count", json="pace", shown=True),)
 TESTS = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(TESTS / "unit" / "commands"), str(TESTS / "docs")]
 
 import coverage_tables  # noqa: E402
-from engine_client import Cluster  # noqa: E402
+from engine_client import PEOPLE, Cluster  # noqa: E402
 
 from slurmsim.commands.json import partition as document  # noqa: E402
+from slurmsim.commands.submit import job_request  # noqa: E402
 from slurmsim.config.line_options import PARTITION_KEYS  # noqa: E402
 from slurmsim.config.option import Option, Status  # noqa: E402
 from slurmsim.rest import controller_writing, job_description, openapi, routes  # noqa: E402
@@ -81,6 +83,23 @@ def of_node() -> dict[str, object]:
     return found
 
 
+def of_request() -> dict[str, object]:
+    """Where the new field of a request is met."""
+    found: dict[str, object] = {"copied": "pace" in job_request._COPIED, "body": job_description.read({"pace": 3})[0]}
+    with tempfile.TemporaryDirectory() as folder:
+        cluster = Cluster(Path(folder), CONF.replace(" Colour=blue", ""), release="26.05")
+        asked = {"job": {"name": "j", "script": "#!/bin/sh\n", "work_dir": "/", "pace": 3}}
+        cluster.call("submit", PEOPLE["alice"], asked)
+        found["told"] = cluster.call("jobs", PEOPLE["alice"], {"fields": ["pace"]})["columns"]["pace"]
+    try:
+        request_shapes.check_arguments("submit", {"job": {"pace": "fast"}})
+    except Malformed as wrong:
+        found["refused"] = str(wrong)
+    schemas = openapi.specification("26.05", routes.PLUGINS, [45])["components"]["schemas"]
+    found["described"] = schemas["v0.0.45_job_description"]["properties"]["pace"]
+    return found
+
+
 def of_job() -> dict[str, object]:
     """Where the new option of sbatch is met."""
     found: dict[str, object] = {}
@@ -105,4 +124,4 @@ def of_job() -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"partition": of_partition(), "node": of_node(), "job": of_job()}))
+    print(json.dumps({"partition": of_partition(), "node": of_node(), "request": of_request(), "job": of_job()}))
