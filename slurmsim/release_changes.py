@@ -61,6 +61,12 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "deadline_after_limit": Change(
         "24.11", _SUBMITTING, "A job that could not end before its `--deadline` within its time limit is refused."
     ),
+    "output_folders_made": Change(
+        "24.11", "sbatch, srun", "Folders of output files are made (Slurm does so from 23.02 on)."
+    ),
+    "tasks_fit_threads": Change(
+        "24.11", _SUBMITTING, "More `--ntasks-per-core` than `--threads-per-core` are refused."
+    ),
     "gpus_in_one_way": Change("26.05", _SUBMITTING, "`--gpus-per-node` together with `--gres=gpu` is refused."),
     "gres_with_slash": Change(
         "24.11",
@@ -285,6 +291,8 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "scontrol, squeue",
         "Of a job that waits OverSubscribe tells what it asks for, also after it was tried.",
     ),
+    "container_ids": Change("24.11", "scontrol", "`show job` tells the id of a job's container."),
+    "container_types": Change("26.05", "scontrol", "`show job` tells the kind of a job's container."),
     "memory_per_tres": Change("24.11", "scontrol", "`show job` has MinMemoryTRES for `--mem-per-gpu`."),
     "cpus_per_task_as_tres": Change("24.11", "scontrol", "`show job` tells `--cpus-per-task` in TresPerTask, too."),
     "most_nodes_of_held_jobs": Change(

@@ -28,7 +28,8 @@ class ResourceRequest:
     `switches` is the count of ``--switches=n@t`` (0: not asked), `switch_wait_s` its time in
     seconds (None: max_switch_wait). `cpus_given` tells that ``-c`` was written, be it ``-c 1``.
     `spread` is ``--spread-job``. `sockets_per_node` matters to GRES per socket only. `tasks_per_socket` and
-    `tasks_per_core` are ``--ntasks-per-socket`` and ``--ntasks-per-core``, 0 where not given.
+    `tasks_per_core` are ``--ntasks-per-socket`` and ``--ntasks-per-core``, 0 where not given. Of each core
+    `threads_per_core` threads are used (``--threads-per-core``, ``--hint``), all where it is 0.
     `cpus` is how many CPUs the job wants when its tasks and nodes do not say it (else None): a range of nodes has no
     tasks of its own, and an update changes one without the other.
     """
@@ -62,6 +63,7 @@ class ResourceRequest:
     min_cpus_per_node: int = 0
     tasks_per_socket: int = 0
     tasks_per_core: int = 0
+    threads_per_core: int = 0
 
     @property
     def min_cpus(self) -> int:

@@ -22,7 +22,7 @@ CARRIED: tuple[F, ...] = (
       option=Option("comment", "compress", "supported"), column=Column("COMMENT", "Comment", "k"),
       line=Line("Comment", "SystemComment", " ")),
     F("container", "text", json="container", before="container_id", body=False,
-      option=Option("container", "container-id", "refused"), column=Column("CONTAINER", "Container"),
+      option=Option("container", "container-id", "accepted"), column=Column("CONTAINER", "Container"),
       line=Line("Container", "MailUser")),
     F("extra", "text", update="Extra:3", json="extra", before="failed_node", since="24.11",
       option=Option("extra", "extra-node-info"), line=Line("Extra", "SystemComment", " ")),

@@ -125,6 +125,9 @@ def _become(spec: dict[str, Any], failed: int) -> None:
     os.chdir(spec["work_dir"])
     mode = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if spec["append"] else os.O_TRUNC)
     source = os.open(spec["std_in"], os.O_RDONLY)
+    if spec.get("make_folders"):
+        for path in (spec["std_out"], spec["std_err"]):
+            os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
     out = os.open(spec["std_out"], mode, 0o666)
     error = out if spec["std_err"] == spec["std_out"] else os.open(spec["std_err"], mode, 0o666)
     for number, descriptor in ((0, source), (1, out), (2, error)):

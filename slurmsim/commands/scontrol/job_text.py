@@ -341,10 +341,21 @@ def _oom(row: Row, view: View) -> str | None:
     return f"OOMKillStep={row['oom_kill_step']}" if row["oom_kill_step"] is not None else None
 
 
+def _container(row: Row, view: View) -> str | None:
+    if row["container"] is None:
+        return None
+    kind = "ContainerType=(null) " if since(view.release, "container_types") else ""
+    number = " ContainerID=(null)" if since(view.release, "container_ids") else ""
+    return f"{kind}Container={row['container']}{number}"
+
+
+_OWN_LINES: dict[str, Line] = {"container": _container}
+
+
 def _carried(after: str) -> list[tuple[str, str, Line]]:
     """Lines that stand after that one, of what a job only carries."""
     return [
-        (row.since, row.until, _optional(row.line.label, row.name, row.line.end))
+        (row.since, row.until, _OWN_LINES.get(row.name) or _optional(row.line.label, row.name, row.line.end))
         for row in CARRIED if row.line and row.line.after == after
     ]  # fmt: skip
 

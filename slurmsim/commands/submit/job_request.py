@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from slurmsim.commands.submit.options.checks import check_together, hint_counts
-from slurmsim.commands.submit.options.layout_values import HINT_HELP, hint_settings
+from slurmsim.commands.submit.options.layout_values import ANY_TASKS, HINT_HELP, hint_settings
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.values import BadValue
 from slurmsim.gres_counts import Counts, Disagreement, agree, gres_items
@@ -125,6 +125,10 @@ class Builder:
         if chosen.get("deadline") and chosen.get("begin_time") and chosen.get("deadline") < chosen.get("begin_time"):
             say.error("Incompatible begin and deadline time specification")
             raise Stop(self.error_code)
+        tasks, threads = chosen.get("ntasks_per_core"), chosen.get("threads_per_core")
+        if tasks and threads and tasks > threads and since(self.release, "tasks_fit_threads"):
+            say.error(f"--ntasks-per-core ({tasks}) can not be bigger than --threads-per-core ({threads})")
+            self._good = False
         if not self._good:
             raise Stop(self.error_code)
         sizes = self.sizes
@@ -282,6 +286,8 @@ class Builder:
         """Return the description, without script, arguments and environment."""
         chosen, sizes = self.chosen, self.sizes
         job = {field: chosen.values[field] for field in _COPIED if chosen.values.get(field) is not None}
+        if job.get("ntasks_per_core") == ANY_TASKS:
+            del job["ntasks_per_core"]
         if sizes.nodes_set:
             job["min_nodes"] = sizes.min_nodes
             if sizes.max_nodes:

@@ -237,8 +237,8 @@ class Limits(Observer):
             most = partition.spec.max_time_s
             minutes = UNLIMITED_MIN if most is None else most // 60
         counts = self.state.billing.requested(job, request)
-        n_cpus = job.tried_cpus or request.min_cpus  # slurmctld goes by what a test has found, if one has
-        counts["mem"] += (n_cpus - request.min_cpus) * request.mem_cpu
+        n_cpus = job.tried_cpus or request.told_cpus  # slurmctld goes by what a test has found, if one has
+        counts["mem"] += (n_cpus - request.told_cpus) * request.told_mem_cpu
         counts["cpu"], counts["node"] = n_cpus, request.target_nodes
         vector = self.counters.vector(counts, partition)
         return Demand(int(minutes * factor), job.limit_fixed, vector, request.required, request.target_nodes)
@@ -411,7 +411,7 @@ class Limits(Observer):
         """Return the demand of a plan on so many nodes and CPUs, without their shares."""
         request = record.request
         counts = self.state.billing.requested(record.job, request)
-        counts["cpu"] = max(n_cpus, request.min_cpus) if request.whole else request.min_cpus
+        counts["cpu"] = max(n_cpus, request.told_cpus) if request.whole else request.told_cpus
         counts["mem"] += (n_nodes - request.min_nodes) * request.mem_node
         counts["node"] = n_nodes
         vector = self.counters.vector(counts, record.partition)

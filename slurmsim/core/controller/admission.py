@@ -122,6 +122,13 @@ class Admission:
         if not _is_independent(sub):
             self._eligibility.register(job)
 
+    def test_wishes(self, job: Job) -> None:
+        """Raise SubmitError for licenses, reservations or other jobs that `job` may not ask for; nothing is changed."""
+        job.licenses = self.licenses.wanted(job.sub.licenses)
+        if job.sub.reservation:
+            self.reserved_jobs.claim(job, job.sub.reservation)
+        self._eligibility.check(job)
+
     def _keep(self, job: Job) -> None:
         """Put an admitted job among the jobs, and tell who observes them."""
         state, request = self.state, job.sub.request

@@ -83,7 +83,7 @@ class ClusterUpdates:
                 pairs = zip(job.partitions, job.requests, strict=True)
                 job.requests = tuple([limits.cap(job, p, r) for p, r in pairs])
             job.partition, job.request = job.partitions[0], job.requests[0]
-            job.n_nodes, job.n_cpus = job.request.min_nodes, job.request.min_cpus
+            job.n_nodes, job.n_cpus = job.request.min_nodes, job.request.told_cpus
             job.within_limits = -1
         for job, standing in queued:
             reason = job.reason

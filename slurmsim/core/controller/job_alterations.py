@@ -128,7 +128,7 @@ class JobAlterations:
                 pairs = zip(found.partitions, found.requests, strict=True)
                 found.requests = tuple([limits.cap(found, p, r) for p, r in pairs])
         found.request = found.requests[0]
-        found.n_nodes, found.n_cpus = found.request.min_nodes, found.request.min_cpus
+        found.n_nodes, found.n_cpus = found.request.min_nodes, found.request.told_cpus
         return found
 
     def _leave(self, job: Job) -> None:

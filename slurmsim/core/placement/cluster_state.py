@@ -196,7 +196,7 @@ class ClusterState:
         """Compile the requests of `job` without the partition limits that its QOS lifts."""
         job.requests = tuple([compile_request(self, job.sub.request, p, lifted=flags) for p in job.partitions])
         job.request = job.requests[0]
-        job.n_nodes, job.n_cpus = job.request.min_nodes, job.request.min_cpus
+        job.n_nodes, job.n_cpus = job.request.min_nodes, job.request.told_cpus
 
     def node_list(self, a: Allocation) -> str:
         """Return the allocation's nodes as Slurm prints them."""

@@ -8,6 +8,8 @@ it, the CPUs and memory each node must give, and the number of nodes to aim at. 
 from __future__ import annotations
 
 from array import array
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +20,7 @@ from slurmsim.core.placement.gres import Demand, GpuDefaults, PerGpu, agreed, de
 from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds
 from slurmsim.core.placement.node_sets import NodeSet, NodeSets
 from slurmsim.core.placement.topology import SwitchTree
+from slurmsim.core.placement.whole_cores import charge, placed
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.partition import Partition
 from slurmsim.errors import SubmitError
@@ -58,7 +61,7 @@ class CompiledRequest:
     part_min_nodes, part_max_nodes, part_max_time_s
         Limits of the partition, but those `lifted` by the job's QOS.
     asked_cpus, min_cpus
-        CPUs the job asks for: of its own, and after MaxMemPerCPU.
+        CPUs the job asks for: of its own, and after MaxMemPerCPU with the other threads of its cores.
     least_memory
         MiB each node must have, though no job is given any: memory is not consumable.
     memory
@@ -109,7 +112,9 @@ class CompiledRequest:
         tasks_need_cpus: bool = False,
     ) -> None:
         self.asked, self.partition, self.memory, self.lifted = asked, partition, memory, lifted
-        request, spec = memory.request, partition.spec
+        if asked.threads_per_core:
+            self.memory = replace(memory, charge=charge(asked, table, partition.mask))
+        request, spec = placed(memory.request, asked, table, partition.mask), partition.spec
         self._limits(spec)
         self._tasks_and_cpus(request, tasks_need_cpus)
         self._node_counts(request, spec)
@@ -148,7 +153,7 @@ class CompiledRequest:
         self.cpus_per_task = request.cpus_per_task
         self.tasks_per_node = request.tasks_per_node
         self.least_cpus = max(
-            self.memory.least_cpus, request.tasks_apart * request.cpus_per_task, request.min_cpus_per_node
+            self.memory.least_cpus * self.charge, request.tasks_apart * request.cpus_per_task, request.min_cpus_per_node
         )
         # num_tasks is known to the selector only when -n was given, or follows from --ntasks-per-node and the nodes
         known = not request.overcommit and (request.n_tasks or request.tasks_per_node)
@@ -206,6 +211,13 @@ class CompiledRequest:
             self.mem_node = default.per_node
         else:
             self.mem_all = True
+        if self.charge > 1:
+            self.memory = replace(self.memory, mem_cpu=self.mem_cpu)
+            self.mem_cpu = -(-self.mem_cpu // self.charge)
+
+    def memory_of(self, cpus: Any) -> Any:
+        """Return the MiB so many CPUs are given, which may be an array of counts: as many as those that are used."""
+        return self.told_mem_cpu * cpus // self.charge
 
     def _gres(self, request: ResourceRequest, table: NodeTable) -> None:
         agreed(request)
@@ -378,12 +390,27 @@ class CompiledRequest:
         if request.mem_per_gpu_mib and self.mem_gpu:
             return request.mem_per_gpu_mib * self._gpus_asked(request)
         if self.per_gpu.charged and self.mem_gpu:
-            return (default.per_node or 0) * self.min_nodes or (default.per_cpu or 0) * self.min_cpus
-        return self.mem_node * self.min_nodes or self.mem_cpu * self.min_cpus
+            return (default.per_node or 0) * self.min_nodes or (default.per_cpu or 0) * self.told_cpus
+        return self.mem_node * self.min_nodes or self.told_mem_cpu * self.told_cpus
 
     def _gpus_asked(self, request: ResourceRequest) -> int:
         times = {"node": self.min_nodes, "task": request.tasks, "socket": self.min_nodes * request.sockets_per_node}
         return sum(g.count * times.get(g.scope, 1) for g in request.gres if g.name == "gpu")
+
+    @property
+    def charge(self) -> int:
+        """CPUs the job is charged for each it uses: the threads of a core of which it uses one."""
+        return self.memory.charge
+
+    @property
+    def told_cpus(self) -> int:
+        """CPUs it asks for after MaxMemPerCPU, without the other threads of its cores."""
+        return max(self.memory.request.min_cpus, 1)
+
+    @property
+    def told_mem_cpu(self) -> int:
+        """MiB of each CPU it uses."""
+        return self.memory.mem_cpu or self.mem_cpu
 
     # -- questions ------------------------------------------------------------------------------------------------
 
@@ -424,7 +451,7 @@ class CompiledRequest:
     @property
     def together_cpus(self) -> int:
         """CPUs of the tasks a node needs room for before it gets one of them."""
-        return self.asked.tasks_together * self.asked.cpus_per_task
+        return self.asked.tasks_together * self.asked.cpus_per_task * self.charge
 
     @property
     def least_offer(self) -> int:

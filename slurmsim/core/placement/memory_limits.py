@@ -47,12 +47,16 @@ class Fitted(Value):
         The limit keeps the job out.
     cpus_per_task
         What scontrol shows as CPUs/Task.
+    charge, mem_cpu
+        CPUs the job is charged for each it uses, and MiB of each it uses where those are more than one.
     """
 
     request: ResourceRequest
     least_cpus: int
     over: bool
     cpus_per_task: int
+    charge: int = 1
+    mem_cpu: int = 0
 
     @property
     def refusal(self) -> str:

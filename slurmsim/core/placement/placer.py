@@ -231,7 +231,7 @@ class Placer:
             if request.all_cores:
                 cpus = np.where(untouched(self.table, free.free_gres, idx), cpus, 0)
         if request.asked.tasks_per_socket:
-            each = request.asked.tasks_per_socket * request.asked.cpus_per_task
+            each = request.asked.tasks_per_socket * request.asked.cpus_per_task * request.charge
             cpus = np.minimum(cpus, self.table.sockets(idx) * each)
         have = near = None
         if request.gres:
@@ -343,7 +343,7 @@ class Placer:
             if request.mem_all:
                 mem = self.table.mem[to_indices(chosen)]
             elif request.mem_cpu:
-                mem = request.mem_cpu * cpus
+                mem = request.memory_of(cpus)
             else:
                 mem = request.mem_node
         gres: tuple[tuple[int, IntArray], ...] = ()
@@ -546,7 +546,7 @@ class Placer:
         if request.mem_all:
             mem = table.mem[idx]
         elif request.mem_cpu:
-            mem = request.mem_cpu * cpus
+            mem = request.memory_of(cpus)
         gres: tuple[tuple[int, IntArray], ...] = ()
         if request.gres:
             most = free.free_mem[idx] // request.mem_gpu if request.mem_gpu and request.per_gpu.charged else None

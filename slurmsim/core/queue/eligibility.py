@@ -68,6 +68,11 @@ class Eligibility:
         if job.sub.array_task_id is not None:
             self.arrays.register(job)
 
+    def check(self, job: Job) -> None:
+        """Raise SubmitError if `job` could not be taken in for what it depends on."""
+        if job.sub.dependency:
+            self._parse(job, job.sub.dependency)
+
     def _parse(self, job: Job, dependency: str) -> tuple[tuple[Term, ...], bool]:
         """Return the terms of a new dependency. Raises SubmitError for a bad one, or one on a job that is unknown."""
         rules = self.state.rules

@@ -126,11 +126,11 @@ class FoundCpus:
         nodes = self.state.cluster.node_sets.of(request.candidates)
         each = nodes.cpus_alike if request.whole else nodes.grain_alike
         if not each:
-            return request.min_cpus
+            return request.told_cpus
         n_units = max(-(-request.min_cpus // each), request.min_nodes * -(-request.least_cpus // each))
         if request.whole and request.tasks_per_node and request.n_tasks:
             n_units = max(n_units, -(-request.n_tasks // request.tasks_per_node))
-        return n_units * each
+        return n_units * each // request.charge
 
     def _depends_on_plan(self, request: CompiledRequest) -> bool:
         """Return True if how many CPUs the job would get depends on how many nodes, or on which, it is planned."""

@@ -87,7 +87,7 @@ class Job:
         self.alloc: Allocation | None = None
         self.nodes: Bitmap = 0
         self.n_nodes: int = self.request.min_nodes
-        self.n_cpus: int = self.request.min_cpus
+        self.n_cpus: int = self.request.told_cpus
         self.array_key = sub.array_job_id if sub.array_job_id is not None else sub.job_id
         self.array_limit: int | None = sub.array_limit
         self.planned_start: int | None = None
@@ -143,7 +143,7 @@ class Job:
         """Amounts it asks for in the first of its partitions, whatever it was given: nodes, CPUs, memory, GRES."""
         request = self.requests[0]
         wanted = request.asked
-        amounts = [("node", request.min_nodes), ("cpu", request.min_cpus)]
+        amounts = [("node", request.min_nodes), ("cpu", request.told_cpus)]
         memory = wanted.mem_per_node_mib, wanted.mem_per_cpu_mib, wanted.mem_per_gpu_mib
         names = "mem_per_node", "mem_per_cpu", "mem_per_gpu"
         amounts += [(name, mib) for name, mib in zip(names, memory, strict=True) if mib is not None]

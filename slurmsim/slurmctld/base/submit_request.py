@@ -89,6 +89,7 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
         min_cpus_per_node=int(get("pn_min_cpus") or 0),
         tasks_per_socket=int(get("ntasks_per_socket") or 0),
         tasks_per_core=int(get("ntasks_per_core") or 0),
+        threads_per_core=int(get("threads_per_core") or 0),
         spread=bool(get("spread_job")),
         use_min_nodes=bool(get("use_min_nodes")),
         switches=int(get("req_switch") or 0),

@@ -56,8 +56,8 @@ def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobReco
         end=end,
         suspended=_suspended(cluster, core, run is not None), time_limit=_limit(core, started),
         nodes=cluster.controller.state.cluster.node_list(alloc) if alloc is not None else "None assigned",
-        alloc_nodes=core.n_nodes if started else 0, req_cpus=int(core.request.min_cpus),
-        mem_cpu=core.request.mem_cpu, mem_node=core.request.mem_node, tres_req=_asked_tres(cluster, core),
+        alloc_nodes=core.n_nodes if started else 0, req_cpus=int(core.request.told_cpus),
+        mem_cpu=core.request.told_mem_cpu, mem_node=core.request.mem_node, tres_req=_asked_tres(cluster, core),
         tres_alloc=_given_tres(cluster, core) | _energy(cluster, core, over=end > 0) if started else {},
         priority=first.priority, flags=_flags(live, core, started),
         reason=_reason(cluster, live, core),
@@ -138,7 +138,7 @@ def _billed(cluster: LiveCluster, core: Job, counts: dict[str, int]) -> dict[str
 
 def _asked_tres(cluster: LiveCluster, core: Job) -> dict[str, int]:
     counts = cluster.controller.state.billing.requested(core, core.request)
-    counts["cpu"] = int(core.request.min_cpus)
+    counts["cpu"] = int(core.request.told_cpus)
     return _billed(cluster, core, counts)
 
 

@@ -44,6 +44,8 @@ def cpus_per_task(row: Row, cluster: LiveCluster) -> int:
     """CPUs a task, with those its GPUs bring."""
     request = row.core.request
     own = int(request.memory.cpus_per_task)
+    if not request.per_gpu.cpus:
+        return own
     return max(own, int(request.cpus_per_task)) if request.per_gpu.reserved or looked_at(row) else own
 
 
@@ -62,7 +64,7 @@ def memory(row: Row, cluster: LiveCluster) -> tuple[int, bool]:
     if request.mem_gpu and request.per_gpu.charged and not looked_at(row):
         default = cluster.controller.state.cluster.memory_default(request.partition)
         return int(default.per_cpu or default.per_node or 0), bool(default.per_cpu)
-    return int(request.mem_cpu or request.mem_node or 0), bool(request.mem_cpu)
+    return int(request.told_mem_cpu or request.mem_node or 0), bool(request.told_mem_cpu)
 
 
 def _gres(name: str) -> Callable[[Row, LiveCluster], str | None]:

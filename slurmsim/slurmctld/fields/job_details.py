@@ -59,7 +59,7 @@ def node_count(row: Row, cluster: LiveCluster) -> int:
         return _of_whole_tasks(core, _most_cpus(core, cluster))
     if asked.max_nodes and not asked.use_min_nodes:
         return found
-    cpus: int = core.request.min_cpus
+    cpus: int = core.request.told_cpus
     if cpus > found:
         found = max(found, -(-cpus // _most_cpus(core, cluster)))
     return max(found, -(-asked.n_tasks // asked.tasks_per_node)) if asked.tasks_per_node else found

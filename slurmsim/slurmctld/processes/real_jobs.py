@@ -44,8 +44,6 @@ Run = tuple[int, int]
 """Core id and restarts of one run of a job."""
 Pending = tuple[list[LiveJob], list[Callable[[], None]], list[Run]]
 """Scripts to start, runs to end and runs to forget once what led to it is on the disk."""
-_PACK_TOO = {"22.05": True, "24.11": False}
-"""Whether variables of components have their old names, too."""
 _NAMED_BY_NODE = {"22.05": False, "26.05": True}
 _PROTOCOL = {"22.05": 9728, "24.11": 10752, "26.05": 11520}
 """By release: the version of its protocol."""
@@ -157,6 +155,7 @@ class RealJobs:
             "std_in": self._file(live, "std_in") or "/dev/null", "std_out": self._file(live, "std_out"),
             "std_err": self._file(live, "std_err"), "rlimits": live.asked.get("rlimits") or {},
             "argv": live.asked.get("argv") or [], "place": f"{self._node(core)}/job{live.id:05d}",
+            "make_folders": since(self.cluster.release, "output_folders_made"),
             "environment": self._environment(live), "socket": str(self.executor.folder.parent / "slurmctld.sock"),
         }  # fmt: skip
         self._begun.add(run)
@@ -292,7 +291,7 @@ class RealJobs:
         core, asked, state = live.core, live.asked, self.cluster.controller.state.cluster
         recurs, alloc = bool(asked.get("crontab_spec")), core.alloc
         assert alloc is not None
-        cpus = state.cpus_per_node(alloc)
+        cpus = run_length(used_cpus(core))
         per_task = asked.get("cpus_per_task")
         facts: dict[str, Any] = {
             "job_id": live.id, "name": asked.get("name"), "partition": core.partition.name,
@@ -304,7 +303,7 @@ class RealJobs:
             "n_tasks": _tasks(core, asked),
             "cpus_per_task": per_task,
             "tres_per_task": told_per_task(asked.get("tres_per_task"), self.cluster.release, per_task),
-            "mem_per_cpu": core.request.mem_cpu or None, "mem_per_node": core.request.mem_node or None,
+            "mem_per_cpu": core.request.told_mem_cpu or None, "mem_per_node": core.request.mem_node or None,
             "submit_dir": None if recurs else asked.get("submit_dir") or asked.get("work_dir"),
             "submit_host": None if recurs else asked.get("alloc_node") or "localhost",
             "cluster": self.cluster.spec.name, "conf": self.cluster.conf_path, "restarts": core.restarts,
@@ -339,17 +338,15 @@ class RealJobs:
             facts = {
                 "JOB_ID": one.id, "JOB_NAME": one.asked.get("name"), "JOB_PARTITION": core.partition.name,
                 "JOB_ACCOUNT": core.account, "JOB_QOS": core.qos, "JOB_NODELIST": state.node_list(core.alloc),
-                "JOB_NUM_NODES": core.n_nodes, "JOB_CPUS_PER_NODE": state.cpus_per_node(core.alloc),
+                "JOB_NUM_NODES": core.n_nodes, "JOB_CPUS_PER_NODE": run_length(used_cpus(core)),
                 "TASKS_PER_NODE": _tasks_per_node(core, self.cluster.release),
-                "MEM_PER_CPU": request.mem_cpu, "MEM_PER_NODE": request.mem_node,
+                "MEM_PER_CPU": request.told_mem_cpu, "MEM_PER_NODE": request.mem_node,
             }  # fmt: skip
             more |= {f"SLURM_{name}_HET_GROUP_{offset}": str(value) for name, value in facts.items() if value}
             own = one.asked.get("environment") or {}
             more |= {name: str(own[name]) for name in own if name.endswith(f"_HET_GROUP_{offset}")}
-        if row(_PACK_TOO, self.cluster.release):
-            both = found | more
-            more |= {name.replace("_HET_", "_PACK_"): value for name, value in both.items() if "_HET_" in name}
-        return more
+        both = found | more  # each has its old name, too
+        return more | {name.replace("_HET_", "_PACK_"): value for name, value in both.items() if "_HET_" in name}
 
     def _gpus(self, core: Job) -> dict[str, Any]:
         """How many GPUs the job has on its first node; which they are is not modelled, so they count from 0."""
@@ -365,6 +362,14 @@ class RealJobs:
         return {**told, "gpus_on_node": count} if count else {}
 
 
+def used_cpus(core: Job) -> list[int]:
+    """CPUs of each node a running job uses: without the other threads of its cores."""
+    alloc = core.alloc
+    assert alloc is not None
+    cpus = [alloc.cpus] * alloc.n_nodes if isinstance(alloc.cpus, int) else alloc.cpus.tolist()
+    return [count // core.request.charge for count in cpus]
+
+
 def _tasks(core: Job, asked: Mapping[str, Any]) -> int | None:
     """SLURM_NTASKS: what was asked for, or as many on each node as sbatch said (env_array_for_batch_job)."""
     told = str((asked.get("environment") or {}).get("SLURM_NTASKS_PER_NODE", ""))
@@ -376,7 +381,7 @@ def _tasks_per_node(core: Job, release: str) -> str:
     """SLURM_TASKS_PER_NODE: the tasks of each node, run-length coded."""
     request, alloc = core.sub.request, core.alloc
     assert alloc is not None
-    cpus = [alloc.cpus] * alloc.n_nodes if isinstance(alloc.cpus, int) else alloc.cpus.tolist()
+    cpus = used_cpus(core)
     if request.tasks_per_node and (not since(release, "tasks_beside_tasks_per_node") or not request.n_tasks):
         counts = [request.tasks_per_node] * alloc.n_nodes
     elif not request.n_tasks:

@@ -70,7 +70,7 @@ def _whole(name: str, cls: Any, **reset: Callable[[], Any]) -> Kind:
 
 
 def _model(name: str, cls: Any) -> Kind:
-    """Return the kind of a record of `slurmsim.model`: all fields are state; missing ones have their defaults."""
+    """Return the kind of a record, as those of `slurmsim.model`: all fields are state; missing ones have defaults."""
     fields = dataclasses.fields(cls)
     defaults = {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
     return dataclasses.replace(_whole(name, cls), defaults=defaults)
@@ -183,7 +183,7 @@ KINDS: tuple[Kind, ...] = (
     _kind("tracked tres", TrackedTres, "billing index names node"),
     _kind("limit rules", Rules, "tracked safe"),
     _kind("limit compiler", LimitCompiler, "rules"),
-    _whole("fitted memory", Fitted),
+    _model("fitted memory", Fitted),
     _whole("memory bounds", MemoryBounds),
     _whole("behaviour", Behaviour),
     _model("submission", Submission),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from script_cluster import Scripts
@@ -137,3 +139,74 @@ def test_gpus_of_a_node_are_asked_for_in_one_way_in_26_05(
     code, _, error = cluster.run(f"sbatch -H {options} --wrap true", "alice", **environ)
     fatal = "sbatch: fatal: --gpus-per-node and --gres=gpu are mutually exclusive.\n"
     assert (code, error) == ((1, fatal) if cluster.release == "26.05" else (0, ""))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--reservation=nosuch", "Requested reservation is invalid"),
+        ("-L nosuch:2", "Invalid license specification"),
+        ("-d afterok:x", "Job dependency problem"),
+        ("-p nosuch", "Invalid partition name specified"),
+        ("-C nosuch", "Invalid feature specification"),
+        ("--nice=-5", "Invalid --nice value"),
+    ],
+)
+def test_what_a_submission_refuses_a_test_refuses(cluster: Scripts, options: str, said: str) -> None:
+    code, _, error = cluster.run(f"sbatch --test-only {options} --wrap true", "alice")
+    assert (code, error.splitlines()[-1]) == (1, f"allocation failure: {said}")
+    before = cluster.text("squeue -h")
+    code, _, error = cluster.run(f"sbatch {options} --wrap true", "alice")
+    assert (code, error.splitlines()[-1]) == (1, f"sbatch: error: Batch job submission failed: {said}")
+    assert "nosuch" not in before
+
+
+def test_an_unknown_job_to_depend_on_is_refused_since_24_11(cluster: Scripts) -> None:
+    code, _, error = cluster.run("sbatch --test-only -d afterok:999999 --wrap true", "alice")
+    assert (code, "Job dependency problem" in error) == ((0, False) if cluster.release == "22.05" else (1, True))
+
+
+@pytest.mark.parametrize("options", ["--container=/tmp/x"])
+def test_a_container_is_accepted_and_told(cluster: Scripts, options: str) -> None:
+    job_id = cluster.sbatch(f"-H {options}")
+    shown = cluster.text(f"scontrol show job {job_id}")
+    line = {"22.05": "Container=/tmp/x", "24.11": "Container=/tmp/x ContainerID=(null)",
+            "26.05": "ContainerType=(null) Container=/tmp/x ContainerID=(null)"}[cluster.release]  # fmt: skip
+    assert f"\n   {line}" in shown
+    assert cluster.text(f"squeue -h -j {job_id} -O container").strip() == "/tmp/x"
+
+
+HET = """\
+#!/bin/bash
+#SBATCH --nodelist=n01 --ntasks=2
+#SBATCH hetjob
+#SBATCH --nodelist=n02,n03 --ntasks=3
+#SBATCH hetjob
+#SBATCH -n1 -x n05
+"""
+
+
+def test_components_exclude_the_nodes_of_each_other(cluster: Scripts, tmp_path: Path) -> None:
+    script = tmp_path / "het.sh"
+    script.write_text(HET)
+    job_id = cluster.text(f"sbatch --parsable -H {script}", "alice").strip()
+    shown = re.findall(r"ReqNodeList=(\S+) ExcNodeList=(\S+)", cluster.text(f"scontrol show job {job_id}"))
+    assert shown == [("n01", "n[02-03]"), ("n[02-03]", "n01"), ("(null)", "n[01-03,05]")]
+    script.write_text("#!/bin/bash\n#SBATCH -w n01\n#SBATCH hetjob\n#SBATCH -w n01\n")
+    code, _, error = cluster.run(f"sbatch -H {script}", "alice")
+    assert (code, error) == (1, "sbatch: error: Batch job submission failed: Invalid node name specified\n")
+
+
+def test_scripts_find_components_under_their_old_names_too(cluster: Scripts, tmp_path: Path) -> None:
+    script = tmp_path / "het.sh"
+    script.write_text("#!/bin/bash\n#SBATCH -n1\n#SBATCH hetjob\n#SBATCH -n2 -c2\nsleep 99\n")
+    job_id = int(cluster.text(f"sbatch --parsable {script}", "alice"))
+    cluster.now += 40
+    assert cluster.text(f"squeue -h -j {job_id} -o %t") == "R\nR\n"
+    found = cluster.environment(job_id)
+    old = {name: value for name, value in found.items() if "_PACK_" in name}
+    assert len(old) == (22 if cluster.release == "22.05" else 23)
+    assert old == {name.replace("_HET_", "_PACK_"): value for name, value in found.items() if "_HET_" in name}
+    per_task = "cpu=2" if cluster.release != "22.05" else None
+    assert found.get("SLURM_TRES_PER_TASK_PACK_GROUP_1") == per_task
+    assert (found["SLURM_PACK_SIZE"], found.get("SLURM_NTASKS_PER_NODE")) == ("2", None)

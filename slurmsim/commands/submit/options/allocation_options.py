@@ -153,6 +153,9 @@ class SallocBuilder(Builder):
         self._plane()
         self._guess_tasks()
         self._arbitrary()
+        if chosen.get("container") is not None:
+            self.say.error("--container requires LaunchParameters=use_interactive_step")
+            raise Stop(self.error_code)
         self._check_last()
         if chosen.get("name") is None:
             chosen.values["name"] = "no-shell" if chosen.get("no_shell") else "interactive"

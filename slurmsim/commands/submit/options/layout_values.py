@@ -185,6 +185,10 @@ def _check(text: str, what: str, value: int, rest: str, least: int) -> None:
         raise BadValue(f"Numeric argument ({value}) to big for {what}.", status=1)
 
 
+ANY_TASKS = 0xFFFF
+"""Tasks of a core: as many as it may have."""
+
+
 def hint_settings(text: str) -> dict[str, Any]:
     """Return what ``--hint`` implies; `HINT_HELP` is asked for with ``help`` (KeyError names it).
 
@@ -205,7 +209,7 @@ def hint_settings(text: str) -> dict[str, Any]:
         elif name == "memory_bound":
             found.update(cores_per_socket=1, threads_per_core=1)
         elif name == "multithread":
-            found.update(threads_per_core=None, ntasks_per_core=0xFFFF)
+            found.update(threads_per_core=None, ntasks_per_core=ANY_TASKS)
         else:
             found.update(threads_per_core=1)
     return found

@@ -13,6 +13,7 @@ from slurmsim.commands.submit.tasks.multi_prog import BadFile, read_programs
 from slurmsim.commands.submit.tasks.runner import Runner, Task
 from slurmsim.commands.text.messages import Stop
 from slurmsim.path_patterns import NUMBERS, filled
+from slurmsim.release_changes import since
 from slurmsim.releases import row
 
 TYPE_CHECKING = False
@@ -184,6 +185,8 @@ class Launch:
         """Return a file, opened once. Raises Stop."""
         if path not in self._opened:
             try:
+                if what in ("stdout", "stderr") and since(self.lives[0].release, "output_folders_made"):
+                    os.makedirs(os.path.dirname(path) or ".", 0o755, exist_ok=True)
                 self._opened[path] = os.open(path, mode, 0o666)
             except OSError as error:
                 self.say.error(f"Could not open {what} file: {error.strerror}")

@@ -38,7 +38,7 @@ def counts(u: Update) -> None:
             u.asked["min_cpus"] = cpus
             # with more CPUs memory for each comes to more, so slurmctld takes it for asked anew
             if memory is None:
-                memory, per_cpu = request.mem_cpu or request.mem_node, bool(request.mem_cpu)
+                memory, per_cpu = request.told_mem_cpu or request.mem_node, bool(request.told_mem_cpu)
         tres["node"] = nodes
     if u.get("min_cpus") is None and least:
         u.asked["min_cpus"] = least * (core.n_nodes if nodes is None else nodes)

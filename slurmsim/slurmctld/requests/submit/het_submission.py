@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.errors import SubmitError
+from slurmsim.hostlist import compress
 from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.base.submit_request import names_of
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
@@ -33,17 +36,29 @@ def check(cluster: LiveCluster, asked: Sequence[Mapping[str, Any]], *, will_run:
 
 
 def requests(asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the requests of the components, which begin together; all but the leader have their own script.
+    """Return the requests of the components, which begin together and exclude the nodes the others name.
 
-    It does nothing, and is never run.
+    All but the leader have their own script: it does nothing, and is never run.
     """
     begin = max(int(one.get("begin_time") or 0) for one in asked)
     more: dict[str, Any] = {"begin_time": begin} if begin else {}
     script = asked[0].get("script")
-    found = [{**one, **more, "het_offset": offset} for offset, one in enumerate(asked)]
+    found = [{**one, **more, **_excluded(asked, offset), "het_offset": offset} for offset, one in enumerate(asked)]
     if script is not None:
         found = [{**one, "script": script_of(str(script), one["het_offset"])} for one in found]
     return found
+
+
+def _excluded(asked: Sequence[Mapping[str, Any]], offset: int) -> dict[str, str]:
+    """Return the nodes a component may not have: those it excludes itself, and those that others name."""
+    named = [one.get("req_nodes") for other, one in enumerate(asked) if other != offset and one.get("req_nodes")]
+    if not named:
+        return {}
+    texts = [text for text in (asked[offset].get("exc_nodes"), *named) if text]
+    try:
+        return {"exc_nodes": compress(name for text in texts for name in names_of(str(text)))}
+    except SubmitError:
+        return {}  # the component that names them is refused
 
 
 def script_of(script: str, offset: int) -> str:

@@ -31,6 +31,7 @@ def will_run(cluster: LiveCluster, sub: Submission, shown: int) -> dict[str, Any
     if controller.accounting.limits is not None:
         controller.accounting.limits.admit(job)
     controller.partition_limits.check_partition_limits(job)
+    controller.admission.test_wishes(job)
     best: tuple[int, Any, Any] | None = None
     for partition, request in zip(partitions, requests, strict=True):
         if not controller.state.selector.possible(request):

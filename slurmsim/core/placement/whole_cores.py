@@ -1,0 +1,51 @@
+"""Jobs that use one thread of each core (--hint=nomultithread, --threads-per-core=1) or one task (--ntasks-per-core=1).
+
+A node gives whole cores, and all their threads are the job's: with 128 cores of two threads each it has 256 CPUs. So
+such a job is placed with the CPUs it is charged, which are more than those it uses. Mirrors job_test.c and
+dist_tasks.c (cons_tres, 22.05), where CPUs are counted by thread used until they are charged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from slurmsim.bitmap import Bitmap, to_indices
+from slurmsim.core.records.node_table import NodeTable
+from slurmsim.model.request import ResourceRequest
+
+
+def threads_of(table: NodeTable, nodes: Bitmap) -> int:
+    """Return the threads of a core of `nodes`; 1 where they differ, or where less than a core is given."""
+    if table.unit != "core" or not nodes:
+        return 1
+    found = {int(table.grain[i]) for i in to_indices(nodes)}
+    return found.pop() if len(found) == 1 else 1
+
+
+def charge(asked: ResourceRequest, table: NodeTable, nodes: Bitmap) -> int:
+    """Return how many CPUs of `nodes` the job is charged for each it uses."""
+    used = asked.threads_per_core
+    if not used:
+        return 1
+    threads = threads_of(table, nodes)
+    return threads // used if used < threads and threads % used == 0 else 1
+
+
+def placed(request: ResourceRequest, asked: ResourceRequest, table: NodeTable, nodes: Bitmap) -> ResourceRequest:
+    """Return `request` as it is placed on `nodes`: with the CPUs it is charged."""
+    times = charge(asked, table, nodes)
+    if times > 1:
+        return replace(
+            request, cpus_per_task=request.cpus_per_task * times, cpus=request.min_cpus * times,
+            min_cpus_per_node=request.min_cpus_per_node * times, cpus_per_gpu=request.cpus_per_gpu * times,
+        )  # fmt: skip
+    if not asked.tasks_per_core:
+        return request
+    threads = threads_of(table, nodes)
+    least = threads // asked.tasks_per_core
+    if asked.tasks_per_core == 1:
+        least = -(-request.cpus_per_task // threads) * threads
+    if least <= request.cpus_per_task:
+        return request
+    cpus = None if request.cpus is None else max(request.cpus, request.tasks * least)
+    return replace(request, cpus_per_task=least, cpus=cpus)
