@@ -53,3 +53,20 @@ def has(release: str, since: str, until: str = "") -> bool:
 def listed(since: Iterable[tuple[str, str, str]], release: str) -> list[str]:
     """Names of (name, since, until) rows that exist in `release`; an empty `until` means still there."""
     return [name for name, first, gone in since if has(release, first, gone)]
+
+
+def shown(rows: str, facts: Mapping[str, Any], release: str) -> dict[str, str]:
+    """Return the environment variables of `release` that have something to show.
+
+    `rows` has a line for each: the variable, the name of the fact it shows (or a text after ``=``), and, if there are
+    such, the first release that has it (or ``-``) and the first without it.
+
+    >>> shown("SLURM_NNODES n_nodes\\nSLURM_STEP_ID =-5 26.05", {"n_nodes": 2}, "24.11")
+    {'SLURM_NNODES': '2'}
+    """
+    found = {}
+    for name, fact, *span in filter(None, map(str.split, rows.splitlines())):
+        value = fact[1:] if fact.startswith("=") else facts.get(fact)
+        if value is not None and has(release, *(span or ["-"])):
+            found[name] = str(value)
+    return found

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from slurmsim.releases import has
+from slurmsim.releases import shown
 
-# variable, the fact it shows (or a text after "="), first release that has it, first without it
 _ROWS = """
 SLURM_JOB_ID job_id
 SLURM_JOBID job_id
@@ -72,18 +71,6 @@ SLURMSIM_CLUSTER_DIR folder
 _EXCLUSIVE = {"exclusive": "NODE", "user": "USER", "mcs": "MCS", "topo": "TOPO"}
 
 
-def rows(release: str) -> list[tuple[str, str]]:
-    """Variables of `release`, each with the fact it shows."""
-    found = []
-    for text in _ROWS.split("\n"):
-        words = text.split()
-        if words:
-            name, fact, since, until = (*words, "-", "-")[:4]
-            if has(release, since, until):
-                found.append((name, fact))
-    return found
-
-
 def batch_environment(facts: Mapping[str, Any], submitted: Mapping[str, str], release: str) -> dict[str, str]:
     """Return the environment of the script: what was submitted, and what slurmd adds.
 
@@ -104,10 +91,7 @@ def batch_environment(facts: Mapping[str, Any], submitted: Mapping[str, str], re
         "exclusive": _EXCLUSIVE.get(str(shared), "NO"), "oversubscribe": "YES" if shared == "ok" else "NO",
     }  # fmt: skip
     found = {name: value for name, value in submitted.items() if not name.startswith("SLURMSIM_CLUSTER")}
-    for name, fact in rows(release):
-        value = fact[1:] if fact.startswith("=") else known.get(fact)
-        if value is not None:
-            found[name] = str(value)
+    found |= shown(_ROWS, known, release)
     found.setdefault("TMPDIR", "/tmp")
     found.setdefault("HOME", str(facts.get("home") or "/"))
     for name in ("USER", "LOGNAME"):

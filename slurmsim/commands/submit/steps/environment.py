@@ -10,7 +10,7 @@ import os
 from slurmsim.commands.submit.launchers import launcher_variables
 from slurmsim.commands.submit.options.task_tres import task_tres
 from slurmsim.release_changes import since
-from slurmsim.releases import has
+from slurmsim.releases import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from slurmsim.commands.submit.component import Part
 
 
-# variable, the fact it shows (or a text after "="), first release that has it, first without it
 _ALLOCATION = """
 SLURM_JOB_ID job_id
 SLURM_JOBID job_id
@@ -98,7 +97,6 @@ SLURM_JOB_START_TIME start_time 24.11
 SLURM_JOB_END_TIME end_time 24.11
 SLURM_RESTART_COUNT restart_count
 SLURM_TOPOLOGY_ADDR_PATTERN =node
-SLURM_CPU_BIND cpu_bind
 """
 _OWN = """
 SLURM_JOB_NUM_NODES n_nodes
@@ -113,15 +111,6 @@ SLURM_SUBMIT_HOST submit_host
 """
 _INSIDE = """
 SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0 cpus_per_node - 24.11
-"""
-_TASK = """
-SLURM_PROCID task
-SLURM_LOCALID place
-SLURM_NODEID node
-SLURM_GTIDS gtids
-SLURM_CPUS_ON_NODE cpus
-SLURMD_NODENAME name
-SLURM_TOPOLOGY_ADDR name
 """
 
 
@@ -138,19 +127,6 @@ def run_length(counts: Sequence[int]) -> str:
         else:
             parts.append([count, 1])
     return ",".join(f"{count}(x{times})" if times > 1 else str(count) for count, times in parts)
-
-
-def _filled(rows: str, facts: Mapping[str, Any], release: str) -> dict[str, str]:
-    found = {}
-    for text in rows.split("\n"):
-        words = text.split()
-        if not words:
-            continue
-        name, fact, first, gone = (*words, "-", "-")[:4]
-        value = fact[1:] if fact.startswith("=") else facts.get(fact)
-        if value is not None and has(release, first, gone):
-            found[name] = str(value)
-    return found
 
 
 def _from_options(part: Part) -> dict[str, Any]:
@@ -189,7 +165,7 @@ def allocation_environment(facts: Mapping[str, Any], part: Part, release: str) -
         **facts, **options, "n_nodes": count, "cpus_per_node": run_length(cpus), "n_tasks": tasks,
         "tasks_per_node": run_length(_spread(tasks if tasks is not None else sum(room), room)),
     }  # fmt: skip
-    return _filled(_ALLOCATION, known, release)
+    return shown(_ALLOCATION, known, release)
 
 
 def _spread(tasks: int, room: Sequence[int]) -> list[int]:
@@ -236,20 +212,18 @@ def step_environment(
         "n_nodes": len(facts["nodes"]), "cpus_per_node": run_length(facts["cpus"]), "distribution": distribution,
         "port": 32768 + os.getpid() % 28000, "label": 1 if chosen.get("label") else None, "step_job_name": name,
         "umask": f"{umask:04o}", "restart_count": facts.get("restarts") or None,
-        "cpu_bind": chosen.get("cpu_bind"),
     }  # fmt: skip
     if chosen.get("preserve_env"):
         known = {**known, "step_tasks": found.get("SLURM_TASKS_PER_NODE", known["step_tasks"])}
-    added = _filled(_STEP, known, release)
-    added.pop("SLURM_CPU_BIND", None)
+    added = shown(_STEP, known, release)
     if "SLURM_UMASK" in found:
         added.pop("SLURM_UMASK", None)
     found.update(added)
     if own:
-        found.update(_filled(_OWN, known, release))
+        found.update(shown(_OWN, known, release))
         found.pop("SLURM_NODE_ALIASES", None)
     elif "SLURM_HET_SIZE" not in found:
-        found.update(_filled(_INSIDE, known, release))
+        found.update(shown(_INSIDE, known, release))
     return found
 
 
@@ -300,9 +274,9 @@ def task_environment(
 
     `first_node` and `first_task` are how many of both the components before it have.
     """
-    known = {
-        "task": first_task + task, "place": place, "node": first_node + node,
-        "gtids": ",".join(str(first_task + number) for number in step["task_ids"][node]),
-        "cpus": step["cpus"][node], "name": step["nodes"][node],
+    name = str(step["nodes"][node])
+    return {
+        "SLURM_PROCID": str(first_task + task), "SLURM_LOCALID": str(place), "SLURM_NODEID": str(first_node + node),
+        "SLURM_GTIDS": ",".join(str(first_task + number) for number in step["task_ids"][node]),
+        "SLURM_CPUS_ON_NODE": str(step["cpus"][node]), "SLURMD_NODENAME": name, "SLURM_TOPOLOGY_ADDR": name,
     }  # fmt: skip
-    return _filled(_TASK, known, "99")
