@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
 
 REPRODUCED, DIRECTION, NOT, MISSING = (
     "reproduced", "direction only", "not reproduced", "not attempted (data missing)",
@@ -20,7 +21,9 @@ class Claim:
     verdict: str
 
 
-CLAIM_TITLES = ("claim", "paper", "ours", "ratio", "verdict")
+def claims_table(claims: Iterable[Claim], title: str = "claim") -> list[list[str]]:
+    """Return a row a claim; the first row is a header."""
+    return [[title, "paper", "ours", "ratio", "verdict"], *([*astuple(claim)] for claim in claims)]
 
 
 def verdict(good: bool, direction: bool = False) -> str:

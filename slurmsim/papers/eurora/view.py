@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slurmsim.experiments.claims import CLAIM_TITLES, Claim, verdict
+from slurmsim.experiments.claims import Claim, claims_table, verdict
 from slurmsim.experiments.results import write_results
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.eurora.data import CLASSES, CORES, EWT_S, TABLE_6, WINDOW_S
@@ -172,8 +172,7 @@ def batch_text(batch: Batch) -> str:
 
 def as_text(found: Result) -> str:
     """All tables for a terminal."""
-    rows = [[*asdict(claim).values()] for claim in claims(found)]
-    blocks = [table([list(CLAIM_TITLES), *rows])]
+    blocks = [table(claims_table(claims(found)))]
     for batch in found.batches:
         if batch.seed == 0:
             blocks += [batch_text(batch), table(use_table(found.rows[str(batch)]))]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slurmsim.experiments.claims import DIRECTION, MISSING, NOT, REPRODUCED, Claim
+from slurmsim.experiments.claims import DIRECTION, MISSING, NOT, REPRODUCED, Claim, claims_table
 from slurmsim.experiments.results import estimate_facts, write_results
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.metrics.packing import MEASURES
@@ -111,9 +111,8 @@ def as_text(found: Result) -> str:
         weeks = found.runs[f"{part}-{BASE}-1"]["weeks"]
         jobs = found.runs[f"{part}-{BASE}-1"]["jobs"]
         blocks.append(f"{part}: {found.seeds} replicates of {jobs:,} jobs in {weeks} weeks; ± is the 95 % interval")
-        header = ["paper's claim (default limit, ×1)", "paper", "ours", "ratio", "verdict"]
-        rows = [[c.what, c.paper, c.ours, c.ratio, c.verdict] for c in claims(found, part)]
-        blocks += [table([header, *rows]), table(waits_table(found, part)), table(losses_table(found, part))]
+        listed = claims_table(claims(found, part), "paper's claim (default limit, ×1)")
+        blocks += [table(listed), table(waits_table(found, part)), table(losses_table(found, part))]
     blocks.append(f"On the history of Lomonosov itself: {MISSING}.")
     blocks += [f"{part}: {MISSING}; name a log with --log or SLURMSIM_DATA." for part in found.left_out]
     return "\n\n".join(blocks)

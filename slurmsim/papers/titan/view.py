@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from slurmsim.experiments.claims import CLAIM_TITLES, MISSING, Claim, verdict
+from slurmsim.experiments.claims import MISSING, Claim, claims_table, verdict
 from slurmsim.experiments.results import estimate_facts, write_results
 from slurmsim.papers.titan.allocation import (
     Moments,
@@ -218,7 +218,7 @@ def curve(found: Result, number: int, base: tuple[str, str], targets: Any) -> An
 
 def as_text(found: Result) -> str:
     """All tables for a terminal."""
-    blocks = [table([list(CLAIM_TITLES), *[[c.what, c.paper, c.ours, c.ratio, c.verdict] for c in claims(found)]])]
+    blocks = [table(claims_table(claims(found)))]
     if found.runs:
         blocks.append(f"synthetic Titan: {found.seeds} seeds of {found.jobs:,} jobs; ± is the 95 % interval")
         blocks.append(table(bins_table(found)))

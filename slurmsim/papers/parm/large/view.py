@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from slurmsim.experiments.claims import CLAIM_TITLES, NOT, REPRODUCED, Claim, verdict
+from slurmsim.experiments.claims import NOT, REPRODUCED, Claim, claims_table, verdict
 from slurmsim.experiments.results import estimate_facts
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.parm.large.run import MACHINES, LargeResult, systems
@@ -65,10 +64,14 @@ def speedup_table(found: LargeResult) -> list[list[str]]:
 
 def steps_table(found: LargeResult) -> list[list[str]]:
     """Log contributions of each step; the last column is their sum."""
-    rows = [["γ", *(f"{a} → {b}" for a, b in pairwise(STEPS)), "sum"]]
-    for gamma in found.gammas:
-        steps = found.steps(gamma)
-        rows.append([f"{gamma:g}", *(e.text(2, signed=True) for e in steps), f"{sum(e.mean for e in steps):+.2f}"])
+    return step_rows("γ", {f"{gamma:g}": found.steps(gamma) for gamma in found.gammas})
+
+
+def step_rows(title: str, parts: Mapping[str, Sequence[Estimate]]) -> list[list[str]]:
+    """Return a row for each part; the first row is a header that begins with `title`."""
+    rows = [[title, *(f"{a} → {b}" for a, b in pairwise(STEPS)), "sum"]]
+    for part, steps in parts.items():
+        rows.append([part, *(e.text(2, signed=True) for e in steps), f"{sum(e.mean for e in steps):+.2f}"])
     return rows
 
 
@@ -86,11 +89,10 @@ def figures_table(found: LargeResult, gamma: float) -> list[list[str]]:
 def as_text(found: LargeResult) -> str:
     """All tables for a terminal."""
     machine = MACHINES[found.machine]
-    listed = [[c.what, c.paper, c.ours, c.ratio, c.verdict] for c in claims(found)]
     blocks = [
         f"PARM on {found.machine}, {machine.nodes:,} nodes' worth of watts: three windows of {found.count} jobs, "
         f"{found.seeds} seed{'s' * (found.seeds > 1)}; ± is the 95 % interval",
-        table([list(CLAIM_TITLES), *listed]),
+        table(claims_table(claims(found))),
         "Speed-up of the mean completion over the baseline:",
         table(speedup_table(found)),
         "What each step adds to the logarithm of the speed-up:",
@@ -115,23 +117,23 @@ def as_dict(found: LargeResult) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@style.styled
 def figure(found: LargeResult) -> Figure:
     """Return the waterfall of log contributions, a panel a γ."""
+    return waterfalls({f"{found.machine}, γ = {gamma:g}": found.steps(gamma) for gamma in found.gammas})
+
+
+@style.styled
+def waterfalls(parts: Mapping[str, Sequence[Estimate]]) -> Figure:
+    """Contributions of `STEPS`, each from where the one before ended; a panel for each title."""
     fig = style.figure(11, 3.6)
-    panels = fig.subplots(1, len(found.gammas), squeeze=False, sharey=True)[0]
+    panels = fig.subplots(1, len(parts), squeeze=False, sharey=True)[0]
     fig.subplots_adjust(left=0.07, right=0.985, top=0.9, bottom=0.25, wspace=0.1)
     colors = style.colors(list(STEPS[1:]))
-    for ax, gamma in zip(panels, found.gammas, strict=True):
-        waterfall(ax, [e.mean for e in found.steps(gamma)], colors)
-        ax.set_title(f"{found.machine}, γ = {gamma:g}")
+    for ax, (title, steps) in zip(panels, parts.items(), strict=True):
+        means = [e.mean for e in steps]
+        ax.bar(range(len(means)), means, bottom=[0, *accumulate(means[:-1])], color=colors, width=0.7)
+        ax.axhline(0, color=style.INK, linewidth=0.8)
+        ax.set_xticks(range(len(means)), STEPS[1:], rotation=45)
+        ax.set_title(title)
     panels[0].set_ylabel("log of the speed-up")
     return fig
-
-
-def waterfall(ax: Any, means: list[float], colors: Any) -> None:
-    """Contributions of `STEPS`, each from where the one before ended."""
-    bottoms = np.concatenate([[0], np.cumsum(means)[:-1]])
-    ax.bar(range(len(means)), means, bottom=bottoms, color=colors, width=0.7)
-    ax.axhline(0, color=style.INK, linewidth=0.8)
-    ax.set_xticks(range(len(means)), STEPS[1:], rotation=45)

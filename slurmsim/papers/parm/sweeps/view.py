@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.experiments.claims import CLAIM_TITLES, Claim, verdict
+from slurmsim.experiments.claims import Claim, claims_table, verdict
 from slurmsim.experiments.results import estimate_facts
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.parm.large.run import MACHINES, LargeResult
@@ -54,11 +54,10 @@ def figures_table(found: LargeResult) -> list[list[str]]:
 
 def as_text(found: LargeResult) -> str:
     """All tables for a terminal."""
-    listed = [[c.what, c.paper, c.ours, c.ratio, c.verdict] for c in claims(found)]
     return "\n\n".join([
         f"PARM's parameters on {MACHINE}, {MACHINES[MACHINE].nodes:,} nodes' worth of watts, γ = {GAMMA:g}: "
         f"three windows of {found.count} jobs, {found.seeds} seed{'s' * (found.seeds > 1)}; ± is the 95 % interval",
-        table([list(CLAIM_TITLES), *listed]),
+        table(claims_table(claims(found))),
         table(figures_table(found)),
     ])  # fmt: skip
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.experiments.claims import CLAIM_TITLES, MISSING, NOT, REPRODUCED, Claim, verdict
+from slurmsim.experiments.claims import MISSING, NOT, REPRODUCED, Claim, claims_table, verdict
 from slurmsim.metrics.estimate import Estimate
-from slurmsim.papers.parm.large.view import waterfall
+from slurmsim.papers.parm.large.view import step_rows, waterfalls
 from slurmsim.papers.parm.testbed.run import GAMMAS, SETS, STEPS, SYSTEMS, Result
-from slurmsim.report import style
 from slurmsim.report.text import table
 
 if TYPE_CHECKING:
@@ -86,21 +84,14 @@ def figures_table(found: Result, jobs: str, gamma: float) -> list[list[str]]:
 
 def steps_table(found: Result) -> list[list[str]]:
     """Log contributions of each step; the last column is their sum, the logarithm of the whole speed-up."""
-    rows = [["part", *(f"{a} → {b}" for a, b in pairwise(STEPS)), "sum"]]
-    for jobs in SETS:
-        for gamma in GAMMAS:
-            steps = found.steps(jobs, gamma)
-            rows.append([f"{jobs}, γ = {gamma:g}", *(e.text(2, signed=True) for e in steps),
-                         f"{sum(e.mean for e in steps):+.2f}"])  # fmt: skip
-    return rows
+    return step_rows("part", _steps(found))
 
 
 def as_text(found: Result) -> str:
     """All tables for a terminal."""
-    listed = [[c.what, c.paper, c.ours, c.ratio, c.verdict] for c in claims(found)]
     blocks = [
         f"PARM on a testbed of 38 nodes under 3,300 W: {found.seeds} replicates of ten jobs; ± is the 95 % interval",
-        table([list(CLAIM_TITLES), *listed]),
+        table(claims_table(claims(found))),
         "What each step adds to the logarithm of the speed-up:",
         table(steps_table(found)),
     ]
@@ -122,16 +113,10 @@ def as_dict(found: Result) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@style.styled
 def figure(found: Result) -> Figure:
     """Return the waterfall of log contributions, a panel a part."""
-    parts = [(jobs, gamma) for jobs in SETS for gamma in GAMMAS]
-    fig = style.figure(11, 3.6)
-    panels = fig.subplots(1, len(parts), squeeze=False, sharey=True)[0]
-    fig.subplots_adjust(left=0.07, right=0.985, top=0.9, bottom=0.25, wspace=0.1)
-    colors = style.colors(list(STEPS[1:]))
-    for ax, (jobs, gamma) in zip(panels, parts, strict=True):
-        waterfall(ax, [e.mean for e in found.steps(jobs, gamma)], colors)
-        ax.set_title(f"{jobs}, γ = {gamma:g}")
-    panels[0].set_ylabel("log of the speed-up")
-    return fig
+    return waterfalls(_steps(found))
+
+
+def _steps(found: Result) -> dict[str, list[Estimate]]:
+    return {f"{jobs}, γ = {gamma:g}": found.steps(jobs, gamma) for jobs in SETS for gamma in GAMMAS}
