@@ -146,14 +146,19 @@ def _fitting(call: Call, filters: dict[str, str], among: list[str]) -> list[str]
     return found
 
 
+def _asked(call: Call, failed: str, source: str, request: str, **arguments: Any) -> Found:
+    """Ask the daemon, which tells nothing. Raises Rejected."""
+    try:
+        call.client.call(request, **arguments)
+    except Refusal as refusal:
+        raise refused(call, refusal, failed, source) from None
+    return Found({})
+
+
 def requeue(call: Call) -> Found:
     """GET job/{job_id}/requeue."""
     job_id = _job_id(call, "op_handler_job")
-    try:
-        call.client.call("requeue_job", job_id=job_id)
-    except Refusal as refusal:
-        raise refused(call, refusal, "Job requeue failed", "slurm_requeue()") from None
-    return Found({})
+    return _asked(call, "Job requeue failed", "slurm_requeue()", "requeue_job", job_id=job_id)
 
 
 def update_node(call: Call) -> Found:
@@ -180,42 +185,29 @@ def update_node(call: Call) -> Found:
                 warnings.append({"description": text, "source": f"#/{key}/"})
         except job_description.Wrong:
             raise Rejected(f'Unable to parse field "{key}"', *BAD_QUERY, source, 400) from None
-    try:
-        call.client.call("update_node", names=call.parts["node_name"], **asked)
-    except Refusal as refusal:
-        raise refused(call, refusal, "Failure to update node", source) from None
+    _asked(call, "Failure to update node", source, "update_node", names=call.parts["node_name"], **asked)
     return Found({}, warnings=warnings)
 
 
-def _delete(call: Call, request: str, target: str, what: str, source: str) -> Found:
-    try:
-        call.client.call(request, target=target)
-    except Refusal as refusal:
-        raise refused(call, refusal, what, source) from None
-    return Found({})
-
-
 def delete_node(call: Call) -> Found:
-    return _delete(call, "delete_node", call.parts["node_name"], "Failure to delete node", "slurm_delete_node()")
+    name = call.parts["node_name"]
+    return _asked(call, "Failure to delete node", "slurm_delete_node()", "delete_node", target=name)
 
 
 def delete_partition(call: Call) -> Found:
     name = call.parts["partition_name"]
-    return _delete(call, "delete_partition", name, "Failure to delete partition", "slurm_delete_partition()")
+    return _asked(call, "Failure to delete partition", "slurm_delete_partition()", "delete_partition", target=name)
 
 
 def delete_reservation(call: Call) -> Found:
     """DELETE reservation/{reservation_name}."""
     name = call.parts["reservation_name"]
-    return _delete(call, "delete_reservation", name, f"Error deleting reservation {name}", "slurm_delete_reservation")
+    failed = f"Error deleting reservation {name}"
+    return _asked(call, failed, "slurm_delete_reservation", "delete_reservation", target=name)
 
 
 def reconfigure(call: Call) -> Found:
     """GET reconfigure, which administrators may ask for."""
     if not call.client.call("hello")["operator"]:
         raise Rejected("slurm_reconfigure() failed", 2002, DENIED, "slurm_reconfigure()")
-    try:
-        call.client.call("reconfigure")
-    except Refusal as refusal:
-        raise refused(call, refusal, "slurm_reconfigure() failed", "slurm_reconfigure()") from None
-    return Found({})
+    return _asked(call, "slurm_reconfigure() failed", "slurm_reconfigure()", "reconfigure")
