@@ -21,9 +21,12 @@ class Claim:
     verdict: str
 
 
-def claims_table(claims: Iterable[Claim], title: str = "claim") -> list[list[str]]:
+CLAIM_TITLES = ("claim", "paper", "ours", "ratio", "verdict")
+
+
+def claims_table(claims: Iterable[Claim], title: str = CLAIM_TITLES[0]) -> list[list[str]]:
     """Return a row a claim; the first row is a header."""
-    return [[title, "paper", "ours", "ratio", "verdict"], *([*astuple(claim)] for claim in claims)]
+    return [[title, *CLAIM_TITLES[1:]], *([*astuple(claim)] for claim in claims)]
 
 
 def verdict(good: bool, direction: bool = False) -> str:
