@@ -271,8 +271,11 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     ),
     "use_of_gpus_counted": Change(
         "24.11",
-        "scontrol",
-        "`show config` lists gres/gpumem and gres/gpuutil behind gres/gpu in AccountingStorageTRES.",
+        "scontrol, sacctmgr",
+        "gres/gpumem and gres/gpuutil are TRES where gres/gpu is: `show config`, `show assoc_mgr`, `show tres`.",
+    ),
+    "gres_of_other_nodes_hidden": Change(
+        "24.11", "scontrol, sinfo", "GresUsed lists no GRES that the node has none of; it had them with 0."
     ),
     "no_plugin_is_null": Change("24.11", "scontrol", "`show config` writes `(null)` for plugins that are `none`."),
     "lineage_of_associations": Change("24.11", "scontrol", "`show assoc_mgr` has Lineage; it had Lft."),

@@ -81,6 +81,7 @@ def _line(kind: str, row: Row, release: str, one_line: bool) -> str:
 
 def _association(row: Row, release: str) -> list[str]:
     use, used, share = row["usage"], row["used"], row["share"]
+    none = dict.fromkeys(use["tres"], 0)
     user = f"{row['user']}({row['uid']})" if row["user"] else ""
     parent = f"{row['parent']}({row['parent_id']})" if row["parent"] else ""
     order = f"Lineage={row['lineage']}" if since(release, "lineage_of_associations") else f"Lft={row['lft']}"
@@ -105,7 +106,7 @@ def _association(row: Row, release: str) -> list[str]:
         f"GrpSubmitJobs={_against(row['grp_submit_jobs'], use['submit'])} "
         f"GrpWall={_against(row['grp_wall'], format(used['wall'], '.2f'))}",
         f"GrpTRES={_tres(row['grp_tres'], use['tres'])}",
-        f"GrpTRESMins={_tres(row['grp_tres_mins'], used['mins'])}",
+        f"GrpTRESMins={_tres(row['grp_tres_mins'], {**none, **used['mins']})}",
         f"GrpTRESRunMins={_tres(row['grp_tres_run_mins'], use['run_mins'])}",
         f"{most} MaxWallPJ={wall}",
         f"MaxTRESPJ={_plain(row['max_tres'])}",
@@ -123,7 +124,7 @@ def _against(limit: int | None, used: int | str) -> str:
 
 
 def _tres(limits: Row, used: Row) -> str:
-    extra = sorted(name for name in {**limits, **used} if name not in _TRES)
+    extra = [name for name in {**used, **limits} if name not in _TRES]
     return ",".join(f"{name}={_against(limits.get(name), used.get(name, 0))}" for name in (*_TRES, *extra))
 
 
@@ -139,6 +140,7 @@ def _jobs(prefix: str, suffix: str, limits: Sequence[int | None], use: Row) -> s
 
 def _qos(row: Row, release: str, one_line: bool) -> list[str]:
     use, used = row["usage"], row["used"]
+    none = dict.fromkeys(use["tres"], 0)
     threshold = "" if row["min_prio_thresh"] is None else row["min_prio_thresh"]
     wall = "" if row["max_wall"] is None else row["max_wall"]
     return [
@@ -146,7 +148,7 @@ def _qos(row: Row, release: str, one_line: bool) -> list[str]:
         f"UsageRaw={used['raw']:.6f}",
         f"{_jobs('Grp', '', row['grp'], use)} GrpWall={_against(row['grp_wall'], format(used['wall'], '.2f'))}",
         f"GrpTRES={_tres(row['grp_tres'], use['tres'])}",
-        f"GrpTRESMins={_tres(row['grp_tres_mins'], used['mins'])}",
+        f"GrpTRESMins={_tres(row['grp_tres_mins'], {**none, **used['mins']})}",
         f"GrpTRESRunMins={_tres(row['grp_tres_run_mins'], use['run_mins'])}",
         f"MaxWallPJ={wall}",
         f"MaxTRESPJ={_plain(row['max_tres'])}",

@@ -59,7 +59,7 @@ class Billing:
         if self._gres and a.gres:
             for kind, count in a.gres:
                 total = count * a.n_nodes if isinstance(count, int) else int(count.sum())
-                self._add_gres(counts, *self.table.gres_kinds[kind], total)
+                self.add_gres(counts, *self.table.gres_kinds[kind], total)
         return counts
 
     def requested(self, job: Job, request: CompiledRequest) -> dict[str, int]:
@@ -73,7 +73,19 @@ class Billing:
         for g in request.asked.gres:
             times = {"node": nodes, "task": request.asked.tasks}.get(g.scope, 1)
             if g.count:
-                self._add_gres(counts, g.name, g.type, g.count * times)
+                self.add_gres(counts, g.name, g.type, g.count * times)
+        return counts
+
+    def of_node(self, node: int, partitions: Iterable[Partition]) -> dict[str, int]:
+        """TRES of a node; it is billed as in the dearest of its partitions (_set_node_billing_tres, controller.c)."""
+        table = self.table
+        counts = {"cpu": int(table.cpus[node]), "mem": int(table.mem[node])}
+        for kind, (name, gtype) in enumerate(table.gres_kinds):
+            if table.gres[kind][node]:
+                self.add_gres(counts, name, gtype, int(table.gres[kind][node]))
+        weights = [p.spec.tres_billing_weights for p in partitions if p.mask >> node & 1]
+        most = max((self.bill({**counts, "node": 1}, one) for one in weights if one), default=0)
+        counts["billing"] = int(most) or counts["cpu"]
         return counts
 
     def capacity(self, partition: Partition, weights: Sequence[tuple[str, float]] | None = None) -> dict[str, int]:
@@ -82,12 +94,13 @@ class Billing:
         rows = to_indices(mask) if mask else np.zeros(0, np.int64)
         counts = {"cpu": partition.total_cpus, "mem": int(table.mem[rows].sum()), "node": partition.total_nodes}
         for kind, (name, gtype) in enumerate(table.gres_kinds):
-            self._add_gres(counts, name, gtype, int(table.gres[kind][rows].sum()))
+            self.add_gres(counts, name, gtype, int(table.gres[kind][rows].sum()))
         weights = partition.spec.tres_billing_weights if weights is None else weights
         counts["billing"] = int(self.bill(counts, weights))
         return counts
 
-    def _add_gres(self, counts: dict[str, int], name: str, gtype: str, count: int) -> None:
+    def add_gres(self, counts: dict[str, int], name: str, gtype: str, count: int) -> None:
+        """Add so many GRES of a name and type to the TRES they count among."""
         for label in (f"gres/{name}", f"gres/{name}:{gtype}"):
             if label in self._gres:
                 counts[label] = counts.get(label, 0) + count

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.config.accounting.draft import ROOT
 from slurmsim.hostlist import compress
 from slurmsim.protocol import DENIED, Refusal
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.database import association_records as records
 
 if TYPE_CHECKING:
@@ -57,9 +58,19 @@ def _cluster(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person)
 
 
 def cluster_tres(cluster: LiveCluster) -> dict[str, int]:
-    table = cluster.controller.state.table
-    cpus, mem = int(table.cpus.sum()), int(table.mem.sum())
-    return {"cpu": cpus, "mem": mem, "node": table.n, "billing": cpus}
+    state = cluster.controller.state
+    cpus, mem = int(state.table.cpus.sum()), int(state.table.mem.sum())
+    weighted = [p for p in state.partitions if p.spec.tres_billing_weights]
+    billing = sum(state.billing.of_node(i, weighted)["billing"] for i in range(state.table.n)) if weighted else cpus
+    return {"cpu": cpus, "mem": mem, "node": state.table.n, "billing": billing}
+
+
+def counted_gres(cluster: LiveCluster) -> list[str]:
+    """Return the GRES that are TRES, in the order of their numbers; with GPUs since 24.11 what is used of them."""
+    found = [name for name in cluster.controller.state.billing.names if "/" in name]
+    if "gres/gpu" in found and since(cluster.release, "use_of_gpus_counted"):
+        found += [name for name in ("gres/gpumem", "gres/gpuutil") if name not in found]
+    return found
 
 
 def _tres(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
@@ -67,8 +78,7 @@ def _tres(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) ->
         ("cpu", "", 1), ("mem", "", 2), ("energy", "", 3), ("node", "", 4), ("billing", "", 5), ("fs", "disk", 6),
         ("vmem", "", 7), ("pages", "", 8),
     ]  # fmt: skip
-    more = [name for name in cluster.controller.state.billing.names if "/" in name]
-    names += [(*name.split("/", 1), 1001 + at) for at, name in enumerate(more)]  # type: ignore[misc]
+    names += [(*name.split("/", 1), 1001 + at) for at, name in enumerate(counted_gres(cluster))]  # type: ignore[misc]
     return [{"type": kind, "name": name, "id": number} for kind, name, number in names]
 
 

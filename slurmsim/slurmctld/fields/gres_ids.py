@@ -10,9 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmsim.core.records.job import Job
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.live_job import task_ranges
 
 if TYPE_CHECKING:
+    from slurmsim.core.records.node_table import NodeTable
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 Devices = tuple[int, ...]
@@ -105,6 +107,14 @@ def gres_totals(core: Job, cluster: LiveCluster) -> str:
     return ",".join(parts)
 
 
+def used_gres(kind: int, node: int, table: NodeTable) -> int:
+    """Return how many of a kind are in use on a node."""
+    total = int(table.gres[kind][node])
+    if table.idle >> node & 1:
+        return 0
+    return total - int(table.free_gres[kind][node]) if table.mixed >> node & 1 else total
+
+
 def gres_used(node: int, cluster: LiveCluster) -> str | None:
     """Return what is in use on a node: typed devices with their numbers, others counted; None for unknown GRES."""
     table = cluster.controller.state.table
@@ -114,14 +124,12 @@ def gres_used(node: int, cluster: LiveCluster) -> str | None:
     names = dict.fromkeys([*(n for n in cluster.spec.option("GresTypes")), *(name for name, _ in table.gres_kinds)])
     for name in names:
         kinds = [k for k, kind in enumerate(table.gres_kinds) if kind[0] == name and int(table.gres[k][node])]
-        if not kinds and name.lower() in known:
+        if not kinds and name.lower() in known and not since(cluster.release, "gres_of_other_nodes_hidden"):
             parts.append(f"{name}:0")
         for kind in kinds:
-            of_type, total = table.gres_kinds[kind][1], int(table.gres[kind][node])
-            idle, mixed = bool(table.idle >> node & 1), bool(table.mixed >> node & 1)
-            used = 0 if idle else total - int(table.free_gres[kind][node]) if mixed else total
+            of_type = table.gres_kinds[kind][1]
             if not of_type:
-                parts.append(f"{name}:{used}")
+                parts.append(f"{name}:{used_gres(kind, node, table)}")
                 continue
             # this walks over all running jobs, so only nodes with typed devices pay for it
             held = _held(cluster) if held is None else held

@@ -18,7 +18,7 @@ from slurmsim.records.partition import PARTITION
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.live_job import task_ranges
 from slurmsim.slurmctld.base.raw_configuration import SLURMD_PORT
-from slurmsim.slurmctld.fields.gres_ids import gres_used
+from slurmsim.slurmctld.fields.gres_ids import gres_used, used_gres
 from slurmsim.tres import format_tres, job_defaults_text
 
 if TYPE_CHECKING:
@@ -148,20 +148,15 @@ def _on_node(i: int, cluster: LiveCluster) -> Iterator[Job]:
 
 
 def _capacity(i: int, cluster: LiveCluster) -> str:
-    table, s = cluster.controller.state.table, spec(i, cluster)
-    counts = {"cpu": int(table.cpus[i]), "mem": int(table.mem[i])}
-    for name in cluster.controller.state.billing.names:
-        if name.startswith("gres/"):
-            kind, _, label = name.removeprefix("gres/").partition(":")
-            total = sum(g.count for g in s.gres if g.name == kind and (not label or g.type == label))
-            if total:
-                counts[name] = total
-    counts["billing"] = int(table.cpus[i])
-    return format_tres(counts)
+    state = cluster.controller.state
+    return format_tres(state.billing.of_node(i, state.partitions))
 
 
 def _given(i: int, cluster: LiveCluster) -> str:
     given = {"cpu": used_cpus(i, cluster), "mem": used_memory(i, cluster)}  # a suspended job keeps its memory alone
+    table, counts = cluster.controller.state.table, cluster.controller.state.billing
+    for kind, (name, of_type) in enumerate(table.gres_kinds):
+        counts.add_gres(given, name, of_type, used_gres(kind, i, table))
     return format_tres({name: count for name, count in given.items() if count})
 
 

@@ -6,13 +6,14 @@ limits are enforced.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.accounting.fairshare import ShareTree
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.database import association_records as records
+from slurmsim.slurmctld.database.association_lists import counted_gres
 from slurmsim.slurmctld.fields.job_fields import billed
 from slurmsim.slurmctld.requests.show.priority_info import share_of
 from slurmsim.states import JobState
@@ -34,11 +35,11 @@ class _Use:
 
     __slots__ = ("accrue", "jobs", "nodes", "owed_s", "submit", "tres")
 
-    def __init__(self) -> None:
+    def __init__(self, gres: Iterable[str]) -> None:
         self.jobs = self.accrue = self.submit = 0
         self.nodes: Bitmap = 0
-        self.tres: dict[str, int] = {}
-        self.owed_s: dict[str, int] = {}
+        self.tres: dict[str, int] = dict.fromkeys(gres, 0)
+        self.owed_s: dict[str, int] = dict.fromkeys(gres, 0)
 
     def add(self, live: LiveJob, counts: Mapping[str, int], left_s: int) -> None:
         core = live.core
@@ -65,6 +66,7 @@ class _Counts:
 
     def __init__(self, cluster: LiveCluster) -> None:
         self._uses: dict[Key, _Use] = {}
+        self._gres = counted_gres(cluster)
         controller = cluster.controller
         self.limits = controller.accounting.limits
         if controller.accounting.limits is None:
@@ -81,10 +83,10 @@ class _Counts:
                 counts["billing"] = billed(live, cluster)
                 left = max(0, core.time_limit_s - max(0, last - (core.start_time or last)))
             for key in _keys(live):
-                self._uses.setdefault(key, _Use()).add(live, counts, left)
+                self._uses.setdefault(key, _Use(self._gres)).add(live, counts, left)
 
     def __getitem__(self, key: Key) -> Answer:
-        return self._uses.get(key, _Use()).answer()
+        return self._uses.get(key, _Use(self._gres)).answer()
 
 
 def _keys(live: LiveJob) -> Iterator[Key]:
