@@ -77,6 +77,8 @@ BAD_NUMBER = 22
 """EINVAL."""
 NO_DEFAULT_QOS = "This request would make it so some associations would not have access to their default qos."
 
+SUPER_USER = "You must be a super user to modify a users admin level"
+
 
 class Refusal(Exception):
     """The daemon refuses: `text` is Slurm's, `number` its error number (0 where none is known)."""

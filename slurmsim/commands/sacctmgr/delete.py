@@ -78,6 +78,8 @@ def _gone(session: Session, arguments: Mapping[str, Any], indent: str) -> Mappin
         return None
     if not answer["objects"]:
         session.io.out(f"{indent}Nothing deleted\n")
+        if answer.get("error") == "not yours":
+            session.note("sacctmgr: accounting_storage/slurmdbd: acct_storage_p_remove_assocs: No error")
         session.code = 1
         return None
     return answer

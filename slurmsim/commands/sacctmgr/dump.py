@@ -91,7 +91,7 @@ def dump(session: Session, words: list[str]) -> None:
     if not path:
         path = f"./{known}.cfg"
         io.out(f" No filename given, using {path}.\n")
-    if not session.io.client.call("hello")["operator"]:
+    if not session.io.client.call("hello").get("administrator"):
         session.wrong(" Your user does not have sufficient privileges to dump clusters.")
         return
     messages = [*lines(session, known)]

@@ -7,7 +7,7 @@ from slurmsim.commands.sacctmgr.words import Session, Word, association_conditio
 from slurmsim.commands.text.database_away import database_away
 from slurmsim.commands.text.messages import Stop
 from slurmsim.numerals import is_number
-from slurmsim.protocol import Refusal, Unreachable
+from slurmsim.protocol import SUPER_USER, Refusal, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ def tell_refusal(session: Session, text: str) -> None:
         session.note("sacctmgr: error: Your user doesn't have privilege to perform this action")
     elif text == _LOOP:
         session.note(f"sacctmgr: error: {text}")
+    elif text == SUPER_USER:
+        session.note(f"sacctmgr: error: {text}")
+        text = NOT_ALLOWED
     session.wrong(f" Error with request: {text}")
 
 

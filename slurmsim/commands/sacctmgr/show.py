@@ -23,7 +23,6 @@ from slurmsim.commands.sacctmgr.words import Session
 from slurmsim.commands.small.sshare import tree_name
 from slurmsim.commands.text.clock_text import date_line, long_clock
 from slurmsim.commands.text.messages import Stop
-from slurmsim.protocol import DENIED, Refusal
 from slurmsim.release_changes import since
 from slurmsim.releases import row
 
@@ -362,14 +361,8 @@ def clear_stats(session: Session) -> None:
 
 
 def _has_privilege(session: Session) -> bool:
-    """Return True if slurmdbd takes the user for one who administers it."""
-    try:
-        session.io.client.call("account_list", kind="wckey")
-    except FAILED_CALLS as error:
-        if not (isinstance(error, Refusal) and error.text == DENIED):
-            raise
-        return False
-    return True
+    """Return True if slurmdbd takes the user for an administrator; operators are none."""
+    return bool(session.io.client.call("hello").get("administrator"))
 
 
 def show_config(session: Session, words: list[str]) -> None:

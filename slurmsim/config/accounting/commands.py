@@ -20,7 +20,8 @@ from slurmsim.config.findings import Place
 _SHOWING = ("list", "show", "dump", "help", "version", "ping", "problems", "clear", "archive", "reconfigure",
             "shutdown", "exit", "quit")  # fmt: skip
 _OBJECTS = {"accounts": "account", "acct": "account", "users": "user", "qos": "qos", "clusters": "cluster"}
-_ASIDE = ("coordinators", "wckeys", "tres", "resources")  # without effect on a schedule
+_COORDINATORS = "coordinators"
+_ASIDE = ("wckeys", "tres", "resources")  # without effect on a schedule
 _KEYS = ("accounts", "clusters", "defaultaccount", "description", "fairshare", "names", "organization", "parent",
          "partitions", "users")  # fmt: skip
 _LEAST = 3  # letters of a word that is shortened
@@ -56,8 +57,11 @@ def _command(words: list[str], place: Place, draft: Draft) -> None:
         return
     if verb not in VERBS:
         fail(place, words[0], "no command slurmsim knows", "add, modify or delete")
-    entity = _whole(words[1], (*_OBJECTS, *_ASIDE)) if len(words) > 1 else ""
+    entity = _whole(words[1], (*_OBJECTS, _COORDINATORS, *_ASIDE)) if len(words) > 1 else ""
     if entity in _ASIDE:
+        return
+    if entity == _COORDINATORS and verb not in ("modify", "update"):
+        _coordinators(_split(words[2:], place, changes=False)[0], place, draft, stay=verb in ("add", "create"))
         return
     if entity not in _OBJECTS:
         fail(place, words[0], f"{entity or 'nothing'!r} cannot be changed here", "account, user, qos or cluster")
@@ -171,6 +175,17 @@ def _add_user(settings: list[Setting], place: Place, draft: Draft) -> None:
                 _fields(draft, item, _rest(settings, own), place)
         if default or user not in draft.defaults:
             draft.set_default(user, (default or accounts)[0], place)
+
+
+def _coordinators(settings: list[Setting], place: Place, draft: Draft, *, stay: bool) -> None:
+    """Let users look after accounts from now on, or no more."""
+    users = _names_of(settings, ("name", "names", "user", "users"), lower=False)
+    accounts = _names_of(settings, ("account", "accounts", "acct"))
+    for account in _needed(accounts, "account", place):
+        _known(account, "account", place, draft)
+        aside = draft.associations[account, "", ""].aside
+        others = [name for name in aside.get("coordinator", "").split(",") if name and name not in users]
+        aside["coordinator"] = ",".join([*others, *(users if stay else ())])
 
 
 _ADD: dict[str, Callable[[list[Setting], Place, Draft], None]] = {

@@ -14,7 +14,7 @@ from slurmsim.config.accounting.build import preemption_loop
 from slurmsim.config.accounting.draft import ROOT, Draft, Item, Key
 from slurmsim.config.findings import Place
 from slurmsim.errors import ConfigError, SlurmSimError
-from slurmsim.protocol import DENIED, NO_DEFAULT_QOS, Refusal
+from slurmsim.protocol import DENIED, NO_DEFAULT_QOS, SUPER_USER, Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.association_database import AccountFacts, Database, UserFacts
 from slurmsim.slurmctld.database import association_records as records
@@ -88,6 +88,11 @@ class Change(ABC):
         if not self.db.is_operator(self.person):
             raise Refusal(DENIED, 2002)
 
+    def need_administrator(self) -> None:
+        """Refuse operators, too: QOS and the levels of administrators are not theirs."""
+        if self.db.admin_level(self.person) != "Administrator":
+            raise Refusal(DENIED, 2002)
+
     def object_of(self, arguments: Mapping[str, Any]) -> str:
         """Return the name of the object an administrator puts or deletes. Raises Refusal for anyone else."""
         self.need_operator()
@@ -132,8 +137,10 @@ class Change(ABC):
         accounts = [str(name) for name in arguments["accounts"]]
         self.need_coordinator(accounts)
         level = arguments.get("admin_level")
-        if level and self.db.admin_level(self.person) != "Administrator":
-            raise Refusal(DENIED, 2002)
+        if level:  # nobody gives a higher level than his own
+            self.need_operator()
+            if level == "Administrator":
+                self.need_administrator()
         found = []
         pairs = [(name, account) for name in arguments["names"] for account in accounts]
         if since(self.cluster.release, "associations_by_account"):
@@ -178,7 +185,7 @@ class Change(ABC):
         return next((str(default) for default in defaults if default), "")
 
     def add_qos(self, arguments: Mapping[str, Any]) -> list[str]:
-        self.need_operator()
+        self.need_administrator()
         found = []
         for name in arguments["names"]:
             if name in self.draft.qos:
@@ -231,16 +238,15 @@ class Change(ABC):
         keys = [ROOT] if kind == "cluster" else self.chosen(arguments["cond"], kind)
         if kind == "cluster" and arguments["cond"].get("clusters"):
             keys = keys if self.db.cluster in arguments["cond"]["clusters"] else []
-        if self._for_himself(arguments["cond"]):
+        own = self._for_himself(arguments["cond"])
+        if own:
             # slurmdbd drops the other settings without a word, and refuses only where nothing is left
             settings = [setting for setting in settings if setting[0] == "DefaultQOS"]
             if not settings:
                 return {"objects": [], "error": "nothing_left"}
-        elif not self.db.is_operator(self.person):
-            self.need_coordinator(key[0] for key in keys)
-            if kind == "cluster" or not keys:
-                raise Refusal(DENIED, 2002)
         parent = next((value for name, _, value in settings if name.lower().startswith("par")), None)
+        if not (own or self.db.is_operator(self.person)):
+            self._need_coordinator_of(keys, kind, settings, parent)
         told = parent is not None and since(self.cluster.release, "child_as_parent_is_told")
         if told and (below := self._below(keys, str(parent))) is not None:
             return [
@@ -256,6 +262,20 @@ class Change(ABC):
                 keys, key=lambda k: -self.db.ids.get(k, 0)))  # fmt: skip
             self.notes.append(("Modify Associations", f"({ids})", _settings_text(settings)))
         return found
+
+    def _need_coordinator_of(
+        self, keys: Sequence[Key], kind: str, settings: Sequence[Setting], parent: str | None
+    ) -> None:
+        """Refuse whoever does not look after the users' accounts, or after those above the accounts of `keys`.
+
+        QOS lists are given by operators alone; since 26.05 an account's new parent must be looked after, too.
+        """
+        if kind == "cluster" or not keys or any(name.upper() == "QOS" for name, _, _ in settings):
+            raise Refusal(DENIED, 2002)
+        named = [key[0] if kind == "user" else self.parent(key) for key in keys]
+        if parent is not None and since(self.cluster.release, "coordinator_of_new_parent"):
+            named.append(parent)
+        self.need_coordinator(named)
 
     def _modify(self, key: Key, kind: str, settings: list[Any], parent: str | None) -> list[str]:
         """Change one association; return the lines about it and about those that inherit from it."""
@@ -343,8 +363,10 @@ class Change(ABC):
         own = names == [self.person.name] and account and not level and not new_name
         if not own:
             self.need_operator()
+        elif any(self.person.name in facts.coordinators for facts in self.accounts.values()):
+            self.need_coordinator([str(account)])
         if level and self.db.admin_level(self.person) != "Administrator":
-            raise Refusal(DENIED, 2002)
+            raise Refusal(SUPER_USER, 2002)
         if new_name and len(names) > 1:
             raise Refusal("Can only change one at a time")
         for name in names:
@@ -370,8 +392,8 @@ class Change(ABC):
         draft.defaults[new] = draft.defaults.pop(name)
 
     def modify_accounts(self, arguments: Mapping[str, Any]) -> list[str]:
+        self.need_operator()
         keys = self.chosen(arguments["cond"], "account")
-        self.need_coordinator(key[0] for key in keys)
         found = sorted({key[0] for key in keys})
         for name in found:
             facts = self.accounts[name]
@@ -380,7 +402,7 @@ class Change(ABC):
         return found
 
     def modify_qos(self, arguments: Mapping[str, Any]) -> list[str]:
-        self.need_operator()
+        self.need_administrator()
         found = self.chosen_qos(arguments["cond"])
         self.say_of_qos(found, arguments)
         if found:
@@ -420,10 +442,12 @@ class Change(ABC):
 
     def delete_coordinator(self, arguments: Mapping[str, Any]) -> list[str]:
         users, accounts = arguments.get("users") or [], arguments.get("accounts") or []
-        self.need_coordinator(accounts or list(self.accounts))
+        mine = [name for name in self.accounts if records.coordinates(self.db, self.person.name, name)]
+        if not mine:
+            self.need_operator()
         found = []
         for name, facts in sorted(self.accounts.items()):
-            if accounts and name not in accounts:
+            if (accounts and name not in accounts) or not (name in mine or self.db.is_operator(self.person)):
                 continue
             for user in sorted(facts.coordinators):
                 if not users or user in users:

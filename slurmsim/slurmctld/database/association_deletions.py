@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.config.accounting.draft import ROOT, ROOT_USER, Item, Key
+from slurmsim.protocol import DENIED, Refusal
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.database import association_records as records
 from slurmsim.slurmctld.database import record_puts
 from slurmsim.slurmctld.database.association_changes import DEFAULT_ACCOUNT, HERE, JOBS_ACTIVE, Action, Answer, Change
 
@@ -65,15 +67,13 @@ class AnyChange(Change):
         """Associations of accounts or users; ``whole``: the accounts or users themselves; ``keep``: never those."""
         kind, cond = str(arguments["kind"]), arguments["cond"]
         whole = bool(arguments.get("whole"))
-        keys = self.chosen(cond, kind)
-        if not self.db.is_operator(self.person):
-            self.need_coordinator(key[0] for key in keys)
+        keys = self._deletable(self.chosen(cond, kind), kind)
         gone = set(keys)
         if kind == "account":
             for key in keys:
                 gone |= self.below(key[0])
         if not keys:
-            return []
+            return {"objects": [], "error": "" if self.db.is_operator(self.person) else "not yours"}
         # a whole user may go, default account included (_check_is_def_acct_before_remove)
         in_default = self.defaults_in(gone) if kind == "account" or not whole else []
         if in_default:
@@ -82,7 +82,7 @@ class AnyChange(Change):
         if running:
             return {"objects": running, "error": JOBS_ACTIVE}
         found = sorted({key[0] if kind == "account" else key[1] for key in keys}) if whole else [
-            self.text(key) for key in keys
+            self._deleted_text(key) for key in keys
         ]  # fmt: skip
         orphans = self._take_out(gone, keep=bool(arguments.get("keep")))
         for name in found if whole else ():
@@ -90,6 +90,20 @@ class AnyChange(Change):
             self.notes.append(("Remove Account Coords", f"({what}='{name}')", ""))
             self.notes.append(("Remove Accounts" if kind == "account" else "Remove Users", f"name='{name}'", ""))
         return {"objects": found, "orphans": orphans if not whole and kind == "user" else []}
+
+    def _deletable(self, keys: list[Key], kind: str) -> list[Key]:
+        """Return those the user may delete: all, or as a coordinator those in accounts of his own. Raises Refusal."""
+        if self.db.is_operator(self.person):
+            return keys
+        if kind == "account" or not any(self.person.name in facts.coordinators for facts in self.accounts.values()):
+            raise Refusal(DENIED, 2002)
+        return [key for key in keys if records.coordinates(self.db, self.person.name, key[0])]
+
+    def _deleted_text(self, key: Key) -> str:
+        account, user, partition = key
+        if not user:
+            return self.text(key)
+        return f"C = {self.db.cluster:<10} A = {account:<10} U = {user:<9}" + (f" P = {partition}" if partition else "")
 
     def _take_out(self, gone: set[Key], *, keep: bool) -> list[str]:
         """Delete associations and, unless `keep`, what has none left; return the users among that."""
@@ -147,7 +161,7 @@ class AnyChange(Change):
 
     def delete_qos(self, arguments: Mapping[str, Any]) -> Answer | list[str]:
         """QOS, unless jobs have them (26.05) or associations by default; ``force``: these have none afterwards."""
-        self.need_operator()
+        self.need_administrator()
         found = self.chosen_qos(arguments["cond"])
         if arguments.get("force"):
             for item in self.draft.associations.values():

@@ -201,6 +201,12 @@ def user(db: Database, name: str) -> Record:
     }  # fmt: skip
 
 
+def coordinates(db: Database, name: str, account: str) -> bool:
+    """Return True if user `name` looks after `account`, or one that it is in."""
+    facts = db.accounts.get(account)
+    return facts is not None and (name in facts.coordinators or name in coordinators_above(db, account))
+
+
 def coordinators_above(db: Database, name: str) -> list[str]:
     """Who looks after an account because of those it is in."""
     found: set[str] = set()

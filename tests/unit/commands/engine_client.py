@@ -43,15 +43,17 @@ class Cluster:
     """An engine, its journal, and the time."""
 
     def __init__(
-        self, folder: Path, conf: str = CONF, storage: str = "", accounting: str = "", release: str = "22.05"
-    ) -> None:
+        self, folder: Path, conf: str = CONF, storage: str = "", accounting: str = "", release: str = "22.05",
+        users: tuple[str, ...] = ("alice", "bob"),
+    ) -> None:  # fmt: skip
         self.folder = folder
         (folder / "slurm.conf").write_text(conf, "utf-8")
         if accounting:
             (folder / "accounting.txt").write_text(accounting, "utf-8")
         self.header = new_header(
             start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0, storage=storage,
-            users={"alice": "2001", "bob": "2002"}, accounting=["accounting.txt"] if accounting else [],
+            users={name: str(2001 + at) for at, name in enumerate(users)},
+            accounting=["accounting.txt"] if accounting else [],
             release=release,
         )  # fmt: skip
         self.engine = make_engine(self.header, folder)
@@ -80,7 +82,7 @@ class Cluster:
         module = import_module(MODULES.get(program) or f"slurmsim.commands.small.{program}")
         out, error = streams.StringIO(), streams.StringIO()
         environment = {"SLURMSIM_USER": user, "USER": user, **environ}
-        client: Any = _Client(self, PEOPLE[user])
+        client: Any = _Client(self, PEOPLE.get(user) or self.engine.people.by_name(user))
         world = Io(client, stdin=streams.StringIO(), stdout=out, stderr=error, environ=environment,
                    cwd="/home", now=lambda: self.now)  # fmt: skip
         return module.run(words, world), out.getvalue(), error.getvalue()
@@ -116,5 +118,6 @@ class _Client:
                 "cluster": "tux",
                 "slurm_version": self.cluster.release,
                 "operator": self.cluster.engine.database.is_operator(self.person),
+                "administrator": self.cluster.engine.database.is_administrator(self.person),
             }
         return self.cluster.call(name, self.person, arguments)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.fields.job_fields import last_planned
+from slurmsim.slurmctld.requests.jobs.rights import is_stranger
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
@@ -66,8 +67,7 @@ def is_of_another(cluster: LiveCluster, text: str, person: Person) -> bool:
     """
     base, underscore, _ = text.partition("_")
     named = cluster.job_table.find(base) if underscore else []
-    theirs = any(live.array is not None and live.person.uid != person.uid for live in named)
-    return theirs and not cluster.database.is_operator(person)
+    return any(live.array is not None and is_stranger(cluster, person, live) for live in named)
 
 
 def _drop(cluster: LiveCluster, live: LiveJob) -> None:

@@ -17,6 +17,7 @@ from slurmsim.slurmctld.fields.last_sched_eval import looked_last
 from slurmsim.slurmctld.processes import steps
 from slurmsim.slurmctld.processes.signals import signal_jobs
 from slurmsim.slurmctld.requests.jobs import array_cancel, recurring
+from slurmsim.slurmctld.requests.jobs.rights import is_stranger
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _check(
         raise Refusal(INVALID_JOB, 2017)
     if not alive and arguments.get("ctld"):
         raise Refusal(OVER, 2021)  # of any user: slurmctld filters before it checks rights
-    if any(person.uid != live.person.uid for live in found) and not cluster.database.is_operator(person):
+    if any(is_stranger(cluster, person, live) for live in found):
         raise Refusal(DENIED, 2002) if step is None else Refusal("Invalid user id", 2010)
     if step is None and array_cancel.is_unheard(cluster, name, found[0]):
         raise Refusal(INVALID_JOB, 2017)

@@ -18,6 +18,7 @@ from slurmsim.slurmctld.requests.jobs.change import NOT_SUPPORTED
 from slurmsim.slurmctld.requests.jobs.holds import hold_record
 from slurmsim.slurmctld.requests.jobs.ids import Record, for_each, records_of
 from slurmsim.slurmctld.requests.jobs.limits import partition_takes
+from slurmsim.slurmctld.requests.jobs.rights import is_stranger
 from slurmsim.slurmctld.requests.jobs.top import named_for_top, to_the_top
 from slurmsim.slurmctld.requests.jobs.update import update
 from slurmsim.states import REQUEUED, JobState, Reason
@@ -113,7 +114,7 @@ class _Jobs:
             found = self.cluster.job_table.find(job_id.partition("_")[0])
             if not found:
                 raise unreadable
-            if person.uid != found[0].person.uid and not self._operator(person):
+            if is_stranger(self.cluster, person, found[0]):
                 raise Refusal(DENIED, 2002)
             named = records_of(self.cluster, job_id, split=False)
         else:
@@ -152,7 +153,7 @@ class _Jobs:
 
     def _requeue(self, record: Record, arguments: Arguments, person: Person) -> None:
         live, core = record.first, record.first.core
-        if person.uid != live.person.uid and not self._operator(person):
+        if is_stranger(self.cluster, person, live):
             raise Refusal(DENIED, 2002)
         if arguments.get("incomplete") and core.state not in _RAN:
             return
@@ -213,7 +214,9 @@ class _Jobs:
 
     def notify(self, arguments: Arguments, person: Person) -> Arguments:
         """Send a message to the job's terminal; a batch job has only its error file."""
-        live = self._own(arguments, person)
+        live = self._found(arguments)
+        if person.uid != live.person.uid and not self.cluster.database.is_administrator(person):
+            raise Refusal(BAD_USER)
         if live.over:
             raise Refusal(ENDED, 2021)
         if live.core.state not in _RAN:

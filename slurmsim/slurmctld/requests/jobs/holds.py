@@ -12,6 +12,7 @@ from slurmsim.slurmctld.requests.jobs.change import BAD_USER
 from slurmsim.slurmctld.requests.jobs.ids import Record
 from slurmsim.slurmctld.requests.jobs.limits import reasons_go
 from slurmsim.slurmctld.requests.jobs.recurring import check_changeable
+from slurmsim.slurmctld.requests.jobs.rights import is_stranger
 from slurmsim.states import Reason, is_held
 
 
@@ -20,7 +21,7 @@ def hold_record(cluster: LiveCluster, record: Record, kind: str, person: Person)
     live = record.first
     check_changeable(live)
     operator = cluster.database.is_operator(person)
-    stranger = person.uid != live.person.uid and not operator
+    stranger = is_stranger(cluster, person, live)
     if stranger and since(cluster.release, "owner_asked_first"):
         raise Refusal(BAD_USER)
     if live.over:

@@ -27,6 +27,7 @@ from slurmsim.protocol import DENIED, Refusal
 from slurmsim.records.job import CARRIED
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.submit_request import INFINITE, names_of
+from slurmsim.slurmctld.database.association_records import coordinates
 from slurmsim.slurmctld.requests.jobs.change import (
     ALL_NODES,
     BAD_NODE_COUNT,
@@ -47,6 +48,7 @@ from slurmsim.slurmctld.requests.jobs.holds import hold_record
 from slurmsim.slurmctld.requests.jobs.ids import Record
 from slurmsim.slurmctld.requests.jobs.limits import partition_takes, reasons_go
 from slurmsim.slurmctld.requests.jobs.recurring import check_changeable
+from slurmsim.slurmctld.requests.jobs.rights import is_stranger
 from slurmsim.slurmctld.requests.jobs.sizes import counts, sizes, tasks_per_node
 from slurmsim.slurmctld.requests.submit.normalising import plain_features
 from slurmsim.slurmctld.requests.submit.refusals import check_gres
@@ -93,7 +95,12 @@ def update(cluster: LiveCluster, record: Record, job: Mapping[str, Any], person:
 
 
 def _owner(u: Update) -> None:
-    if u.person.uid != u.live.person.uid and not u.operator:
+    """Check who asks; a coordinator gives a job to accounts of his own alone. Raises Refusal."""
+    if is_stranger(u.cluster, u.person, u.live):
+        raise Refusal(BAD_USER)
+    account = u.get("account")
+    mine = u.operator or u.person.uid == u.live.person.uid
+    if account and not mine and not coordinates(u.cluster.database, u.person.name, str(account).lower()):
         raise Refusal(BAD_USER)
 
 
@@ -116,8 +123,8 @@ def _authority(u: Update) -> None:
             raise Done
     if u.live.over:
         raise Refusal(FINISHED)
-    if u.get("admin_comment") is not None:
-        u.need_operator()
+    if u.get("admin_comment") is not None and not u.cluster.database.is_administrator(u.person):
+        raise Refusal(DENIED, 2002)
     u.ranks = False
     _owner(u)
     u.ranks = True

@@ -114,7 +114,8 @@ class _Queries:
         return {
             "now": self.cluster.now, "cluster": self.cluster.spec.name, "user": person.name, "uid": person.uid,
             "slurm_version": self.cluster.release, "version": self.cluster.version, "host": self.cluster.conf.host,
-            "operator": self.cluster.database.is_operator(person), "accounting": self.cluster.database.exists,
+            "operator": self.cluster.database.is_operator(person),
+            "administrator": self.cluster.database.is_administrator(person), "accounting": self.cluster.database.exists,
         }  # fmt: skip
 
     def _table(
