@@ -6,7 +6,7 @@ Mirrors sacctmgr_set_assoc_rec, _set_rec of qos_functions.c and the print of lim
 from __future__ import annotations
 
 from slurmsim.commands.sacctmgr.fields import matches
-from slurmsim.commands.sacctmgr.table import tres_text
+from slurmsim.commands.sacctmgr.table import FLAGS, tres_text
 from slurmsim.commands.sacctmgr.words import Session, Word, known_qos
 from slurmsim.commands.text.clock_text import long_clock
 from slurmsim.duration import DurationError, parse_time_limit
@@ -31,8 +31,6 @@ _QOS_ORDER = ("Flags", "GraceTime", "GrpJobs", "GrpJobsAccrue", "GrpSubmitJobs",
               "MaxTRESPerNode", "MaxTRESPerUser", "MinPrioThresh", "MinTRESPerJob", "MaxTRESMins",
               "MaxTRESRUNMinsPerAccount", "MaxTRESRUNMinsPerUser", "MaxWall", "Preempt", "PreemptMode",
               "PreemptExemptTime", "Priority", "UsageFactor", "UsageThreshold", "LimitFactor")  # fmt: skip
-_FLAGS = ("DenyOnLimit", "EnforceUsageThreshold", "NoReserve", "PartitionMaxNodes", "PartitionMinNodes", "OverPartQOS",
-          "PartitionTimeLimit", "RequiresReservation", "NoDecay", "UsageFactorSafe")  # fmt: skip
 
 
 class Settings:
@@ -192,12 +190,12 @@ def _flags(session: Session, row: Field, word: Word, value: str) -> Read:
         return "-1", ""
     found = []
     for item in filter(None, value.split(",")):
-        flag = next((f for f in _FLAGS if f.lower() in item.lower()), None)
+        flag = next((f for f in FLAGS if f.lower() in item.lower()), None)
         if flag is None:
             session.wrong(f'sacctmgr: error: The "flags" field is invalid: {item}')
             return None
         found.append(flag)
-    return ",".join(found), ",".join(f for f in _FLAGS if f in found)
+    return ",".join(found), ",".join(f for f in FLAGS if f in found)
 
 
 def _mode(session: Session, row: Field, word: Word, value: str) -> Read:

@@ -79,13 +79,14 @@ QOS = _getters(records.QOS) | {
     "max_submit_jobs": of("max_submit_pu"), "preempt_mode": lambda r: (r["preempt_mode"] or "cluster").lower(),
 }  # fmt: skip
 """What is per user in a QOS has one column with that of associations."""
-_FLAG_ORDER = ("DenyOnLimit", "EnforceUsageThreshold", "NoReserve", "PartitionMaxNodes", "PartitionMinNodes",
-               "OverPartQOS", "PartitionTimeLimit", "RequiresReservation", "NoDecay", "UsageFactorSafe")  # fmt: skip
+FLAGS = ("DenyOnLimit", "EnforceUsageThreshold", "NoReserve", "PartitionMaxNodes", "PartitionMinNodes", "OverPartQOS",
+         "PartitionTimeLimit", "RequiresReservation", "NoDecay", "UsageFactorSafe")  # fmt: skip
+"""Flags of QOS, in sacctmgr's order."""
 
 
 def flag_names(flags: Iterable[str]) -> list[str]:
     lower = {flag.lower() for flag in flags}
-    return [flag for flag in _FLAG_ORDER if flag.lower() in lower]
+    return [flag for flag in FLAGS if flag.lower() in lower]
 
 
 # -- printing -----------------------------------------------------------------------------------------------------
