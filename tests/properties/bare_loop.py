@@ -139,8 +139,10 @@ def drive(
             if isinstance(action, Boot):
                 count += 1
                 heappush(heap, (now + BOOT_S, count, NodesBooted(action.nodes)))
-        controller.check()
+        if facts or controller.state.events:  # else the next step in which something happens will tell
+            controller.check()
         decided.events += controller.state.events
         controller.state.events.clear()
+    controller.check()
     approve(controller, ended, decided.events)
     return decided

@@ -238,7 +238,7 @@ class Suspension:
             used[job.alloc.indices()] += job.alloc.cpus
             if job.id in self._unchecked:
                 unchecked |= job.nodes
-        if any(used[i] > self.state.table.cpus[i] and not unchecked >> i & 1 for i in range(self.state.table.n)):
+        if ((used > self.state.table.cpus) & ~to_bools(unchecked, self.state.table.n)).any():
             raise InvariantError("jobs that run at once share CPUs")
         return holders
 
