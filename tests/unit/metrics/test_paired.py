@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import special, stats
 
 from slurmsim.metrics.estimate import Estimate
-from slurmsim.metrics.paired import fewest, holm, interval, paired
+from slurmsim.metrics.paired import RESAMPLES, SEED, fewest, holm, interval, paired
 
 NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=8)
 
@@ -47,6 +48,26 @@ def test_intervals_cover_what_they_say() -> None:
         low, high = interval(rng.normal(0, 1, 5))
         inside += low <= 0 <= high
     assert inside >= 132
+
+
+@pytest.mark.parametrize("n", [2, 5, 13, 14, 40])
+@pytest.mark.parametrize("places", [1, 9])
+def test_intervals_and_tests_are_those_of_scipy(n: int, places: int) -> None:
+    """With the same draws; all flips up to 13 pairs. One place makes ties."""
+    values = np.random.default_rng(n).normal(0.3, 1, n).round(places)
+    batch, rng = 2**18 // n, np.random.default_rng
+    low, high = interval(values)
+    wide = np.sqrt(n / (n - 1)) * special.stdtrit(n - 1, 0.975)
+    found = stats.bootstrap(
+        (values,), np.mean, confidence_level=1 - 2 * special.ndtr(-wide), n_resamples=RESAMPLES, batch=batch,
+        method="percentile", rng=rng(SEED),
+    ).confidence_interval  # fmt: skip
+    assert (low, high) == pytest.approx((min(found.low, values.mean()), max(found.high, values.mean())), rel=1e-12)
+    flipped = stats.permutation_test(
+        (values, np.zeros(n)), lambda a, b, axis: a.mean(axis) - b.mean(axis), permutation_type="samples",
+        n_resamples=RESAMPLES, batch=batch, rng=rng(SEED),
+    )  # fmt: skip
+    assert paired(values).p == pytest.approx(flipped.pvalue, rel=1e-12)
 
 
 def test_holm_by_hand() -> None:
