@@ -61,6 +61,9 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "deadline_after_limit": Change(
         "24.11", _SUBMITTING, "A job that could not end before its `--deadline` within its time limit is refused."
     ),
+    "epilog_exit_codes": Change(
+        "24.11", "srun", "A task epilog that fails is told with its exit code; it was its wait status."
+    ),
     "output_folders_made": Change(
         "24.11", "sbatch, srun", "Folders of output files are made (Slurm does so from 23.02 on)."
     ),

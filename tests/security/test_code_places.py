@@ -47,6 +47,9 @@ ALLOWED: dict[str, dict[str, str]] = {
     "slurmsim/cli/sessions.py": {"subprocess": "the command the owner typed behind `slurmsim record`"},
     "slurmsim/commands/__init__.py": {"__import__": CONSTANT},
     "slurmsim/commands/scontrol/scontrol.py": {"import_module": CONSTANT},
+    "slurmsim/commands/submit/tasks/prologs.py": {
+        "subprocess": "the program the caller names with --task-prolog or --task-epilog, run as his own task is"
+    },
     "slurmsim/commands/scrontab/scrontab.py": {"subprocess": "the caller's own EDITOR, as crontab does"},
     "slurmsim/commands/submit/salloc.py": {
         "execvpe": "the caller's own command, as the caller"

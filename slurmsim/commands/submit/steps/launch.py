@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import time
+from functools import partial
 
+from slurmsim import stepd_notices
 from slurmsim.commands.submit.het.environment import common_facts, het_variables
 from slurmsim.commands.submit.steps.environment import exported, step_environment, task_environment
 from slurmsim.commands.submit.tasks.files import ALL, EACH, ONE, target
@@ -89,6 +91,8 @@ class Launch:
             common |= het_variables(self.lives, self.facts, self.step, self.het_size, own=life.own)
         environ = exported(common, life.chosen.get("export_env"), self.io.environ)
         commands = self._commands(life)
+        beside = life.chosen.get("task_prolog") or life.chosen.get("task_epilog")
+        when = life.now() if beside else 0.0
         found = []
         for node, numbers in enumerate(life.step["task_ids"]):
             for place, number in enumerate(numbers):
@@ -98,12 +102,20 @@ class Launch:
                         life.first_task + number,
                         life.first_node + node,
                         commands[number],
-                        {**environ, **own},
+                        {"TMPDIR": "/tmp", **environ, **own},
                         folder=life.chosen.get("work_dir"),
                         label=self._label(life),
+                        prolog=life.chosen.get("task_prolog"),
+                        epilog=life.chosen.get("task_epilog"),
+                        release=life.release,
+                        said=partial(self._said, life.step["nodes"][node], life.release, when),
                     )
                 )
         return sorted(found, key=lambda task: task.number)
+
+    @staticmethod
+    def _said(node: str, release: str, when: float, text: str) -> str:
+        return stepd_notices.line(text, node, when, release)
 
     def _label(self, life: StepLife) -> int | None:
         return len(str(self.count - 1)) if life.chosen.get("label") else None

@@ -114,7 +114,7 @@ class StepLife:
     def failed(self, task: Task, number: int) -> None:
         """Note that a task could not be started."""
         node = self.step["nodes"][task.node - self.first_node]
-        text = stepd_notices.line(f"execve(): {task.words[0]}: {os.strerror(number)}", node, self._now(), self.release)
+        text = stepd_notices.line(f"execve(): {task.words[0]}: {os.strerror(number)}", node, self.now(), self.release)
         if row(_EXEC_LATE, self.release):
             self._late.append(text)
         else:
@@ -219,9 +219,9 @@ class StepLife:
         entity = f"STEP {self.facts['job_id']}.{self.step['step_id']}"
         node = self.step["nodes"][0]
         label = "" if not self.tasks or self.tasks[0].label is None else f"{self.first_task:{self.tasks[0].label}d}: "
-        self.say.plain(label + stepd_notices.cancelled(entity, node, now or self._now(), why, self.release))
+        self.say.plain(label + stepd_notices.cancelled(entity, node, now or self.now(), why, self.release))
 
-    def _now(self) -> float:
+    def now(self) -> float:
         """Return the cluster's clock; the machine's if the daemon is gone."""
         with suppress(Refusal, Unreachable):
             return float(self.io.client.call("ping")["now"])

@@ -6,6 +6,7 @@ with labels, or several readers of one input, srun passes bytes on. If srun is k
 
 from __future__ import annotations
 
+import errno
 import os
 import selectors
 import signal
@@ -13,6 +14,7 @@ import time
 from contextlib import suppress
 
 from slurmsim.commands.submit.tasks.input import TaskInput
+from slurmsim.commands.submit.tasks.prologs import PrologFailed, after_prolog, run_epilog
 from slurmsim.fast_imports import dataclass, field
 
 TYPE_CHECKING = False
@@ -42,6 +44,10 @@ class Task:
         Where it works; None: where srun does.
     label
         How many letters wide its number stands before each of its lines; None: not at all.
+    prolog, epilog, release
+        Programs that run before and after it, as in that release.
+    said
+        A complaint as slurmstepd writes it.
     """
 
     number: int
@@ -54,6 +60,10 @@ class Task:
     source: int = 0
     pid: int = 0
     status: int | None = None
+    prolog: str | None = None
+    epilog: str | None = None
+    release: str = ""
+    said: Callable[[str], str] = str
 
 
 @dataclass
@@ -165,7 +175,17 @@ class Runner:
                     os.chdir(task.folder)
                 except OSError:
                     os.chdir("/tmp")
-            os.execvpe(task.words[0], task.words, {**task.environ, "SLURM_TASK_PID": str(os.getpid())})
+            environ = {**task.environ, "SLURM_TASK_PID": str(os.getpid())}
+            if task.prolog:
+                environ, printed = after_prolog(task.prolog, environ)
+                os.write(1, "".join(f"{line}\n" for line in printed).encode("utf-8", "surrogateescape"))
+            if "/" not in task.words[0] and "PATH" not in environ:
+                raise FileNotFoundError(errno.ENOENT, "")  # slurmstepd looks in the task's own PATH alone
+            os.execvpe(task.words[0], task.words, environ)
+        except PrologFailed as failed:
+            number = failed.status
+            with suppress(OSError):
+                os.write(2, "".join(f"{task.said(line)}\n" for line in failed.args).encode())
         except OSError as error:
             number = error.errno or 1
             with suppress(OSError):
@@ -259,6 +279,8 @@ class Runner:
                 done, status = os.waitpid(task.pid, os.WNOHANG)
                 if done:
                     task.status = status
+                    for line in run_epilog(task.epilog, task.environ, task.release) if task.epilog else ():
+                        os.write(2, f"{task.said(line)}\n".encode())
                     self._ended.append(task)
                     self._ended_at = time.monotonic()
                     if task.source in self._inputs:

@@ -1,0 +1,93 @@
+"""What scripts and their steps do with files, programs and environments, as real 22.05.8, 24.11.5 and 26.05.5 did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import slurmsim
+from slurmsim.releases import RELEASES
+
+
+@pytest.fixture(scope="module", params=[RELEASES[0], RELEASES[-1]])
+def live(request: pytest.FixtureRequest) -> Iterator[tuple[slurmsim.Cluster, str]]:
+    with slurmsim.cluster(nodes=2, cpus_per_node=4, slurm_version=request.param) as cluster:
+        yield cluster, request.param
+
+
+def ran(cluster: slurmsim.Cluster, folder: Path, script: str) -> str:
+    """What a shell script prints in `folder`, both streams; times of slurmstepd's lines are left out."""
+    done = cluster.run(["bash", "-c", f"cd {folder}; exec 2>&1; {script}"])
+    return re.sub(r"\[\d{4}-\S+\] error|slurmstepd-n\d: error", "stepd", done.stdout)
+
+
+def test_folders_of_output_are_made_since_23_02(live: tuple[slurmsim.Cluster, str], tmp_path: Path) -> None:
+    cluster, release = live
+    said = ran(
+        cluster,
+        tmp_path,
+        "sbatch -W -Q -o a/%u/a.out -e a/e.err --wrap 'echo hi'; echo $?;"
+        "sbatch -W -Q -a 1-2 -o b/%x/%a.out --wrap 'echo hi'; echo $?;"
+        "srun -n1 -o c/d/s.out echo hi; echo $?; find . -type d | sort",
+    )
+    if release == "22.05":
+        gone = "srun: error: Could not open stdout file: No such file or directory\n"
+        assert said == f"1\n1\n{gone}1\n.\n"
+    else:
+        assert re.fullmatch(r"0\n0\n0\n\.\n\./a\n\./a/\w+\n\./b\n\./b/wrap\n\./c\n\./c/d\n", said)
+        assert (tmp_path / "b" / "wrap" / "2.out").read_text() == "hi\n"
+
+
+def test_a_task_finds_programs_in_its_own_path_alone(live: tuple[slurmsim.Cluster, str], tmp_path: Path) -> None:
+    cluster, _ = live
+    told = ran(
+        cluster,
+        tmp_path,
+        "sbatch -W -Q --export=NONE -o x.out --wrap 'srun -n1 hostname; echo rc=$?;"
+        " srun -n1 /usr/bin/env | grep -cE ^PATH=; srun -n1 /usr/bin/env | grep TMPDIR'; sort x.out",
+    )
+    assert "stepd: execve(): hostname: No such file or directory\n" in told
+    assert "\nrc=2\n" in told
+    assert told.startswith("0\n")
+    assert "TMPDIR=/tmp\n" in told
+
+
+PROLOG = """\
+#!/bin/bash
+echo "export PV=1"
+echo "print hello $SLURM_PROCID"
+echo "unset UV"
+echo other text
+"""
+EPILOG = "#!/bin/bash\necho $SLURM_PROCID >> epilog.txt\necho unseen\n"
+
+
+def test_programs_before_and_after_a_task(live: tuple[slurmsim.Cluster, str], tmp_path: Path) -> None:
+    cluster, release = live
+    for name, text in (("p.sh", PROLOG), ("e.sh", EPILOG), ("bad.sh", "#!/bin/bash\nexit 3\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    said = ran(
+        cluster,
+        tmp_path,
+        "export UV=5; srun --task-prolog=$PWD/p.sh --task-epilog=$PWD/e.sh -n2 sh -c 'echo $PV:$UV' | sort; echo rc=$?;"
+        "cat epilog.txt | sort; srun --task-epilog=/bin/true -n1 true; echo rc=$?",
+    )
+    assert said == "1:\n1:\nhello 0\nhello 1\nrc=0\n0\n1\nrc=0\n"
+    failed = ran(
+        cluster,
+        tmp_path,
+        "srun --task-prolog=$PWD/bad.sh -n1 echo ran; echo rc=$?; srun --task-epilog=$PWD/bad.sh -n1 echo ran;"
+        "echo rc=$?; SLURM_TASK_PROLOG=/nosuch srun -n1 echo ran; echo rc=$?",
+    )
+    status = "768" if release == "22.05" else "3"
+    assert sorted(failed.splitlines()) == sorted([
+        "stepd: --task-prolog failed status=3", "srun: error: n1: task 0: Exited with exit code 3", "rc=3",
+        "ran", f"stepd: TaskEpilog failed status={status}", "rc=0",
+        "stepd: run_command: user task_prolog can not be executed (/nosuch) No such file or directory",
+        "stepd: user task_prolog did not exit normally. reason: Run command failed - configuration error",
+        "stepd: --task-prolog failed status=1", "srun: error: n1: task 0: Exited with exit code 1", "rc=1",
+    ])  # fmt: skip
