@@ -88,6 +88,11 @@ def grade(logged: Floats, replayed: Floats) -> Fit:
 
 def spearman(a: Floats, b: Floats) -> float | None:
     """Rank correlation with ties at their mean rank; None when one side is constant."""
-    from scipy.stats import spearmanr
+    return float(np.corrcoef(_ranks(a), _ranks(b))[0, 1]) if np.ptp(a) and np.ptp(b) else None
 
-    return float(spearmanr(a, b).statistic) if np.ptp(a) and np.ptp(b) else None
+
+def _ranks(values: Floats) -> Floats:
+    """Return the rank of each value, from 1; scipy.stats, which has this, takes 0.4 s to load."""
+    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Floats = (np.cumsum(counts) - (counts - 1) / 2)[which]
+    return ranks
