@@ -265,6 +265,8 @@ class Eligibility:
             outcome = Outcome.WAITING if unseen else judge(term, self._known(term, job), self.state.now)
             if outcome is Outcome.MET:
                 continue
+            if len(terms) == 1 and not unseen and job.id in self._never:  # also if the other job was requeued since
+                outcome = Outcome.FAILED
             task = f"_{term.task}" if term.task is not None else "_*" if term.job_id in self.arrays.by_id else ""
             delay = f"+{term.delay_s // 60}" if term.delay_s else ""
             shown.append(f"{term.kind}:{term.job_id}{task}{delay}({outcome.value})")

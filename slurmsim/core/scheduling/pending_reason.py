@@ -9,7 +9,7 @@ from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.core.queue.partition_limits import by_tier
 from slurmsim.core.records.job import AS_ASKED
 from slurmsim.core.records.job_queue import Record
-from slurmsim.core.reservations.access import OPEN
+from slurmsim.core.reservations.access import MAINTENANCE, MAINTENANCE_TEXT, OPEN
 from slurmsim.states import Reason
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from slurmsim.core.queue.partition_limits import PartitionLimits
     from slurmsim.core.records.job import Job
     from slurmsim.core.records.partition import Partition
-    from slurmsim.core.reservations.access import ReservationAccess
+    from slurmsim.core.reservations.access import Access, ReservationAccess
     from slurmsim.core.state.controller_state import ControllerState
 
 
@@ -91,9 +91,9 @@ class PendingReasons:
     def show_unavailable(self, job: Job) -> None:
         """Set the reason if no usable, unreserved node could ever run `job`, as sbatch's own test does.
 
-        Nodes that are down are named, reserved ones are not. Nothing is said about jobs in the way, or of a limit that
-        is named already. A job that waits for another job or a time is asked as well. Of several partitions `show_busy`
-        tells where anybody looks.
+        Nodes that are down are named, reserved ones are not, but for maintenance of the whole partition. Nothing is
+        said about jobs in the way, or of a limit that is named already. A job that waits for another job or a time is
+        asked as well. Of several partitions `show_busy` tells where anybody looks.
         """
         state = self.state
         if self._watched and len(job.partitions) > 1:
@@ -102,24 +102,31 @@ class PendingReasons:
         limited = self._partition_limits.limit_reason(job, partition, request) is not None
         if limited or job.reason not in _BEFORE_THE_TEST:
             return
+        access = self._access(job, partition, request)
+        if access is not None and access.verdict == MAINTENANCE:
+            self.show_until_a_pass(job, MAINTENANCE_TEXT)
+            return
         usable = state.table.up & self._open_to(job, partition, request)
         if request.candidates & ~usable and state.selector.possible(request) and not self._would_serve(request, usable):
             self.show_until_a_pass(job, self._not_available(partition, request))
 
     def _open_to(self, job: Job, partition: Partition, request: CompiledRequest) -> Bitmap:
         """Nodes no reservation of others keeps from `job` for its time in `partition`; all where it has its own."""
-        everything = self.state.table.everything
+        access = self._access(job, partition, request)
+        return access.nodes if access is not None and access.verdict == OPEN else self.state.table.everything
+
+    def _access(self, job: Job, partition: Partition, request: CompiledRequest) -> Access | None:
+        """Return what reservations of others leave `job` for its time in `partition`; None where it has its own."""
         if not self.state.reserved.all:
-            return everything
+            return None
         records = self.state.queue.jobs.get(job.id, ())
         record = next((one for one in records if one.partition is partition), None)
         if record is None:  # not in the queue
             own = job.reservations[0] if job.reservations else None
             record = Record(job, partition, request, job.priority, False, own)
         if record.reservation is not None:
-            return everything
-        found = self._reserved.examine(record, self.state.now, self._partition_limits.time_limit(job, partition))
-        return found.nodes if found.verdict == OPEN else everything
+            return None
+        return self._reserved.examine(record, self.state.now, self._partition_limits.time_limit(job, partition))
 
     def show_busy(self, job: Job) -> None:
         """Set the pending reason that sbatch's own test of `job` finds.

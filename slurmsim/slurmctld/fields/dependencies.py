@@ -7,7 +7,7 @@ import re
 from slurmsim.slurmctld.base.live_cluster import LiveCluster
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.fields.last_sched_eval import looks
-from slurmsim.states import JobState
+from slurmsim.states import JobState, Reason
 
 
 def dependency_text(cluster: LiveCluster, live: LiveJob) -> str:
@@ -31,7 +31,8 @@ def _as_last_seen(cluster: LiveCluster, live: LiveJob, text: str) -> str:
 
     def seen(term: re.Match[str]) -> str:
         other = cluster.jobs.get(int(term[1]))
-        together = other is not None and other.core.end_time == live.core.end_time
+        asked = live.core.reason == Reason.DEPENDENCY_NEVER  # as it was when that ended it (--kill-on-invalid-dep)
+        together = other is not None and other.core.end_time == live.core.end_time and not asked
         return term[0].replace("(failed)", "(unfulfilled)") if together else term[0]
 
     return re.sub(r":(\d+)[^,?(]*\(failed\)", seen, text)

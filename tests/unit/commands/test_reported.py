@@ -306,3 +306,41 @@ def test_json_of_22_05_tells_what_a_job_has(tmp_path: Path) -> None:
     assert [job["flags"] for job in (one, two)] == [["JOB_WAS_RUNNING"]] * 2
     assert three["flags"] == ["JOB_WAS_RUNNING", "JOB_MEM_SET"]
     assert (held["flags"], held.get("job_resources")) == ([], None)
+
+
+# -- reasons ----------------------------------------------------------------------------------------------------------
+
+
+@RELEASES
+def test_a_job_that_cannot_end_before_maintenance_says_so_from_the_start(tmp_path: Path, release: str) -> None:
+    """All three name it at submission, before any pass; a job that ends in time does not."""
+    cluster = made(tmp_path, release)
+    cluster.text("scontrol create reservation starttime=now+600 duration=60 users=root nodes=ALL flags=maint")
+    for options in ("-t 30", "-t 30 -w n1", "-t 5 -w n1"):
+        cluster.run(f"sbatch {options} --wrap 'sleep 60'", "alice")
+    assert queue(cluster, "%t %r")[:2] == ["PD ReqNodeNotAvail, Reserved for maintenance"] * 2
+    cluster.now += 20
+    assert queue(cluster, "%t %r") == ["PD ReqNodeNotAvail, Reserved for maintenance"] * 2 + ["R None"]
+
+
+@RELEASES
+def test_a_dependency_that_failed_stays_failed(tmp_path: Path, release: str) -> None:
+    """All three, also of a job that it ended at once (--kill-on-invalid-dep), and after the other was requeued."""
+    cluster = made(tmp_path, release)
+    cluster.submit(name="fails", script="#!/bin/sh\n#SLURMSIM runtime=2 exit=3\n")
+    for kill in ("no", "yes"):
+        cluster.run(f"sbatch -d afterok:1 --kill-on-invalid-dep={kill} --wrap true", "alice")
+    cluster.now += 9
+    waits = ["PD DependencyNeverSatisfied afterok:1(failed)", "CA DependencyNeverSatisfied afterok:1(failed)"]
+    shown = "squeue -h -S i -t all -o '%t %r %E'"
+    assert cluster.text(shown).splitlines() == ["F NonZeroExitCode (null)", *waits]
+    cluster.text("scontrol requeue 1")
+    assert cluster.text(shown).splitlines() == ["PD NonZeroExitCode (null)", *waits]
+
+
+def test_users_without_a_uid_are_problems_of_no_account(tmp_path: Path) -> None:
+    """22.05 and 26.05: a line a user, however many associations there are."""
+    accounts = "add cluster tux\nadd account a,b,e\nadd user zoe,alice account=a,b\nadd user yan account=a\n"
+    cluster = made(tmp_path, "22.05", WITH_QOS, accounts)
+    rows = cluster.text("sacctmgr -n -P show problem").splitlines()
+    assert rows == ["tux|e||Account has no users", "||yan|User does not have a uid", "||zoe|User does not have a uid"]
