@@ -108,9 +108,12 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
 def cpus_of(asked: Mapping[str, Any], named: int) -> int | None:
     """CPUs the job wants at least, `named` of its nodes being given by name; None where the request does not say.
 
-    What the command sends, and at least a CPU for each node named and for each task (validate_job_create_req).
+    What the command sends, and at least a CPU for each node named and for each task (validate_job_create_req). A list
+    of more nodes than the job needs only says which of them it may have.
     """
     get = asked.get
+    if named > int(get("min_nodes") or named):
+        named = 0
     least = get("min_cpus")
     if least is None or get("cpus_settled"):
         return None if least is None else int(least)

@@ -344,3 +344,22 @@ def test_users_without_a_uid_are_problems_of_no_account(tmp_path: Path) -> None:
     cluster = made(tmp_path, "22.05", WITH_QOS, accounts)
     rows = cluster.text("sacctmgr -n -P show problem").splitlines()
     assert rows == ["tux|e||Account has no users", "||yan|User does not have a uid", "||zoe|User does not have a uid"]
+
+
+# -- lists of nodes ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("release", ["24.11", "26.05"])
+def test_a_list_of_more_nodes_than_the_job_needs_brings_no_cpus(tmp_path: Path, release: str) -> None:
+    """22.05 refuses the first three, or takes as many nodes as are named."""
+    cluster = made(tmp_path, release)
+    asked = {
+        "-N1": "1 1", "-N1 -n3": "1 3", "-N1 -n3 -c2": "1 6", "-N1 --exclusive": "1 1", "-n1": "1 1",
+        "-N2 -n5": "2 5", "-N1 --ntasks-per-node=2": "1 2", "-N1-4 -n1": "1 1",
+    }  # fmt: skip
+    for options in asked:
+        assert cluster.run(f"sbatch -H -t 5 -w n[5-7] {options} --wrap 'sleep 300'", "alice")[0] == 0
+    assert queue(cluster, "%D %C") == list(asked.values())
+    cluster.run("sbatch -t 5 -w n1,n2 -N1 --wrap 'sleep 300'", "alice")
+    cluster.now += 6
+    assert queue(cluster, "%D %C %N")[-1] == "1 1 n1"
