@@ -14,7 +14,7 @@ from slurmsim.releases import RELEASES
 
 @pytest.fixture(scope="module", params=[RELEASES[0], RELEASES[-1]])
 def live(request: pytest.FixtureRequest) -> Iterator[tuple[slurmsim.Cluster, str]]:
-    with slurmsim.cluster(nodes=2, cpus_per_node=4, slurm_version=request.param) as cluster:
+    with slurmsim.cluster(nodes=2, cpus_per_node=4, gpus_per_node=4, slurm_version=request.param) as cluster:
         yield cluster, request.param
 
 
@@ -91,3 +91,22 @@ def test_programs_before_and_after_a_task(live: tuple[slurmsim.Cluster, str], tm
         "stepd: user task_prolog did not exit normally. reason: Run command failed - configuration error",
         "stepd: --task-prolog failed status=1", "srun: error: n1: task 0: Exited with exit code 1", "rc=1",
     ])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "script", "steps"),
+    [
+        ("--exclusive", "4", ["", "1", ""]),
+        ("--exclusive --gres=gpu:2", "4", ["2", "1", ""]),
+        ("--gpus-per-task=1 -n3", "3", ["1", "1", ""]),
+    ],
+)
+def test_gpus_of_a_node_are_those_of_the_step(
+    live: tuple[slurmsim.Cluster, str], tmp_path: Path, options: str, script: str, steps: list[str]
+) -> None:
+    cluster, _ = live
+    lines = [f"srun -n1 {more} env | grep GPUS_ON; echo ;" for more in ("", "--gpus=1", "--gres=none")]
+    body = "env | grep GPUS_ON; echo ; " + " ".join(lines)
+    told = ran(cluster, tmp_path, f"sbatch -W -Q -t1 -o x.out {options} --wrap '{body}'; cat x.out")
+    found = [part.strip().removeprefix("SLURM_GPUS_ON_NODE=") for part in told.replace("\n\n", "\n;\n").split(";")]
+    assert [part for part in found if part] == [value for value in (script, *steps) if value]

@@ -20,6 +20,7 @@ from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.base.step import BATCH, EXTERN, NO_STATUS, Step
 from slurmsim.slurmctld.base.submit_request import MOST_NAMES
 from slurmsim.slurmctld.processes import job_termination
+from slurmsim.slurmctld.processes.step_gpus import gpus_of_job
 from slurmsim.slurmctld.processes.step_places import BUSY, Room, place_step, task_ids
 from slurmsim.states import JobState
 from slurmsim.tres import format_tres
@@ -90,6 +91,7 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
         "step_id": step.number, "nodes": [names[i] for i in place.nodes], "tasks": place.tasks, "task_ids": ids,
         "cpus": place.cpus, "node_list": step.node_list(cluster.controller.state.table.names),
         "after": len(live.mail),
+        "gpus": gpus_of_job(core, cluster.controller.state.table, place.nodes, place.tasks),
     }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from slurmsim import stepd_notices
 from slurmsim.commands.submit.het.environment import common_facts, het_variables
 from slurmsim.commands.submit.steps.environment import exported, step_environment, task_environment
+from slurmsim.commands.submit.steps.gpus import step_gpus
 from slurmsim.commands.submit.tasks.files import ALL, EACH, ONE, target
 from slurmsim.commands.submit.tasks.multi_prog import BadFile, read_programs
 from slurmsim.commands.submit.tasks.runner import Runner, Task
@@ -94,9 +95,12 @@ class Launch:
         beside = life.chosen.get("task_prolog") or life.chosen.get("task_epilog")
         when = life.now() if beside else 0.0
         found = []
+        gpus = step_gpus(life.chosen, life.step)
+        environ.pop("SLURM_GPUS_ON_NODE", None)
         for node, numbers in enumerate(life.step["task_ids"]):
+            more = {"SLURM_GPUS_ON_NODE": str(gpus[node])} if gpus[node] else {}
             for place, number in enumerate(numbers):
-                own = task_environment(life.step, node, place, number, life.first_node, life.first_task)
+                own = more | task_environment(life.step, node, place, number, life.first_node, life.first_task)
                 found.append(
                     Task(
                         life.first_task + number,
