@@ -201,6 +201,8 @@ def to_table(workload: Workload) -> pa.Table:
     """Return the workload as an Arrow table with its metadata."""
     import pyarrow as pa
 
+    from slurmsim.trace.columns import coded_array, int_array
+
     fields: list[pa.Field] = []
     arrays: list[pa.Array] = []
     told = _told(workload)
@@ -208,13 +210,13 @@ def to_table(workload: Workload) -> pa.Table:
         if name not in told:
             continue
         fields.append(pa.field(name, pa.int64(), nullable=False))
-        arrays.append(pa.array(workload.ints[name], pa.int64()))
+        arrays.append(int_array(workload.ints[name], nullable=False))
     for name in TEXT_COLUMNS:
         if name not in told:
             continue
         column = canonical(workload.texts[name])
         fields.append(pa.field(name, pa.dictionary(pa.int32(), pa.string()), nullable=False))
-        arrays.append(pa.DictionaryArray.from_arrays(pa.array(column.codes), pa.array(column.values, pa.string())))
+        arrays.append(coded_array(column.codes, column.values))
     about = {
         "version": SCHEMA_VERSION,
         "header": asdict(workload.header),

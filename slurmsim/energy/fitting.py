@@ -74,7 +74,7 @@ def seconds_of(
 
 def _half_widths(jacobian: FloatArray, residuals: FloatArray) -> FloatArray:
     """Half of the 95 % intervals of a least-squares fit; infinite where the samples do not tell a parameter."""
-    from scipy.stats import t as student
+    from scipy.special import stdtrit
 
     free = len(residuals) - jacobian.shape[1]
     if free < 1:
@@ -85,7 +85,7 @@ def _half_widths(jacobian: FloatArray, residuals: FloatArray) -> FloatArray:
     spread = np.where(told[:, np.newaxis], rows / np.where(told, sizes, 1)[:, np.newaxis], 0)
     known = ~np.any(np.abs(rows[~told]) > 1e-6, axis=0)
     variance[known] = (spread**2).sum(axis=0)[known] * (residuals @ residuals) / free
-    return np.asarray(student.ppf(0.975, free) * np.sqrt(variance))
+    return np.asarray(stdtrit(free, 0.975) * np.sqrt(variance))
 
 
 def _scipy() -> Any:

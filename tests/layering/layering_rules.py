@@ -105,6 +105,7 @@ LAYERS: dict[str, Layer] = {
     ),
     "workload": Layer(("slurmsim.workload", "slurmsim.replaying.until"), _set("vocabulary model"), _set("numpy")),
     "schema": Layer(("slurmsim.trace.schema",), _set("vocabulary")),
+    "columns": Layer(("slurmsim.trace.columns",), third_party=_set("numpy pyarrow")),
     # What shows things to people, and knows none of them.
     "page": Layer(
         ("slurmsim.report.page", "slurmsim.report.text", "slurmsim.report.web.assets"),
@@ -114,37 +115,38 @@ LAYERS: dict[str, Layer] = {
     ),
     "trace": Layer(
         ("slurmsim.trace",),
-        _set("vocabulary kernel schema model page") | {"user files", "parquet files"},
+        _set("vocabulary kernel schema model page") | {"user files", "parquet files", "columns"},
         _set("numpy pyarrow pandas"),
     ),
     "sim": Layer(
         ("slurmsim.sim",),
-        _set("vocabulary bitmap capacity model config policy core workload schema trace energy") | {"user files"},
+        _set("vocabulary bitmap capacity model config policy core workload schema trace columns energy")
+        | {"user files"},
         _set("numpy simpy"),
     ),
     "metrics": Layer(
         ("slurmsim.metrics",),
-        _set("vocabulary schema trace"),
+        _set("vocabulary schema trace columns"),
         _set("numpy pyarrow pandas scipy"),
         _set("pandas matplotlib scipy"),
     ),
     "report": Layer(
         ("slurmsim.report",),
-        _set("vocabulary schema trace metrics energy page") | {"reasons told"},
+        _set("vocabulary schema trace columns metrics energy page") | {"reasons told"},
         _set("numpy pyarrow pandas matplotlib jinja2"),
         late=frozenset(),  # loaded late as a whole
     ),
     "reasons told": Layer(("slurmsim.why.rules",), _set("vocabulary metrics")),
     "why": Layer(
         ("slurmsim.why",),
-        _set("vocabulary schema trace metrics report page") | {"reasons told"},
+        _set("vocabulary schema trace columns metrics report page") | {"reasons told"},
         _set("numpy pyarrow pandas"),
         late=frozenset(),
     ),
     # The judge shares nothing with what it judges: no core, no sim, no policy, no capacity profile.
     "validate": Layer(
         ("slurmsim.validate*",),
-        _set("vocabulary schema trace model config workload") | {"parquet files"},
+        _set("vocabulary schema trace columns model config workload") | {"parquet files"},
         _set("numpy pyarrow pandas"),
     ),
     # What the fake commands are made of: nothing that takes long to load.
@@ -225,7 +227,7 @@ LAYERS: dict[str, Layer] = {
     ),
     "workloads": Layer(
         ("slurmsim_workloads",),
-        _set("vocabulary model workload") | {"user files", "parquet files"},
+        _set("vocabulary model workload") | {"user files", "parquet files", "columns"},
         _set("numpy pyarrow scipy"),
         _set("pandas matplotlib scipy"),
     ),

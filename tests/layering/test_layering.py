@@ -98,3 +98,10 @@ def test_the_probe_sees_what_is_loaded() -> None:
 )
 def test_light_things_load_nothing_heavy(code: str) -> None:
     assert _loaded_by(code) == []
+
+
+def test_a_run_of_a_model_loads_no_pandas(tmp_path: Path) -> None:
+    """Which takes as long to load as a small run: pyarrow does so for each array it makes of a list or of NumPy's."""
+    words = ["run", "--workload", "generate:lublin:jobs=5,nodes=8", "--out", str(tmp_path / "out"), "--quiet"]
+    loaded = _loaded_by(f"import slurmsim.cli\nassert slurmsim.cli.main({words!r}) == 0")
+    assert "pandas" not in loaded and "pyarrow" in loaded
