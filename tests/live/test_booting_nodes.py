@@ -82,3 +82,22 @@ def test_a_cancelled_job_does_not_wait_for_its_nodes(tmp_path: Path) -> None:
             "srun: error: Nodes n3 are still not ready\nsrun: error: Something is wrong with the boot of the nodes.\n"
         )
         assert outcome(srun, cluster, 60) == (1, wrong)
+
+
+def test_a_node_that_does_not_come_up_ends_its_srun(tmp_path: Path) -> None:
+    """The job is not requeued, as only batch jobs are."""
+    (tmp_path / "slurm.conf").write_text(CONF, "utf-8")
+    options = {"conf": tmp_path / "slurm.conf", "frozen": True, "slurm_version": "22.05"}
+    with slurmsim.cluster(start="2026-01-05T08:00:00", **options) as cluster:
+        cluster.step(110)
+        with cluster.inject("slow-boot", nodes="n3", seconds=1000):
+            srun = started("srun", "-w", "n3", "-N1", "-t5", "echo", "ran")
+            until("CF", cluster, 1)
+            assert "Requeue=1 " in cluster.run(["scontrol", "show", "job", "1"]).stdout
+            wrong = (
+                "Node failure on n3",
+                "Nodes n3 are still not ready",
+                "Something is wrong with the boot of the nodes.",
+            )
+            assert outcome(srun, cluster, 130) == (1, "".join(f"srun: error: {line}\n" for line in wrong))
+        assert cluster.run(["squeue", "-h", "-t", "all", "-o", "%t %r"]).stdout == "NF NodeDown\n"

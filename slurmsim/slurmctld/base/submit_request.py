@@ -35,7 +35,7 @@ def submission(job_id: int, asked: Mapping[str, Any], user: str, now: int, reque
     limit = get("time_limit")
     begin = get("begin_time") or 0
     names = tuple(filter(None, (get("partition") or "").split(",")))
-    wanted = get("requeue")
+    wanted = False if get("allocate") else get("requeue")  # what srun and salloc started has nothing to start again
     return Submission(
         job_id,
         resources(asked),

@@ -21,9 +21,17 @@ from slurmsim.states import JobState
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
-    from slurmsim.slurmctld.base.live_job import Row
+    from slurmsim.slurmctld.base.live_job import LiveJob, Row
 
 _RAN = (JobState.RUNNING, JobState.SUSPENDED)
+
+
+def says_requeue(cluster: LiveCluster, live: LiveJob) -> bool:
+    """Return what scontrol tells of Requeue; a job of srun or salloc may say so, and never is requeued."""
+    if not live.asked.get("allocate"):
+        return live.core.sub.requeue
+    wanted = live.asked.get("requeue")
+    return bool(cluster.spec.option("JobRequeue") if wanted is None else wanted)
 
 
 def _preemptable(row: Row, cluster: LiveCluster) -> int:

@@ -29,7 +29,14 @@ from slurmsim.slurmctld.fields.data_parser_fields import job_flags
 from slurmsim.slurmctld.fields.dependencies import dependency_text
 from slurmsim.slurmctld.fields.gpu_fields import FIELDS as GPU_FIELDS
 from slurmsim.slurmctld.fields.gres_ids import gres_details
-from slurmsim.slurmctld.fields.job_details import DETAILS, allocated_at_once, never_ran, node_count, tasks_unknown
+from slurmsim.slurmctld.fields.job_details import (
+    DETAILS,
+    allocated_at_once,
+    never_ran,
+    node_count,
+    says_requeue,
+    tasks_unknown,
+)
 from slurmsim.slurmctld.fields.last_sched_eval import begins_to_accrue, last_evaluated, looked_last, looks
 from slurmsim.slurmctld.fields.output_files import shown_file
 from slurmsim.states import JobState, Reason, is_held
@@ -583,7 +590,7 @@ FIELDS: dict[str, Getter] = {
     "cron_job": lambda r, c: bool(r.core.sub.cron),
     "exit_code": _exit_code,
     "derived_ec": _derived,
-    "requeue": lambda r, c: 1 if r.core.sub.requeue else 0,
+    "requeue": lambda r, c: int(says_requeue(c, r.job)),
     "restart_cnt": lambda r, c: r.core.restarts,
     "shared": _shared,
     "oversubscribe": _oversubscribe,

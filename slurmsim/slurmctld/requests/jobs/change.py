@@ -101,7 +101,7 @@ class Update:
             changes["time_min_s"] = new["time_min"] * 60 or None
         if "begin_time" in new:
             changes["begin"] = int(new["begin_time"])
-        if "requeue" in new:
+        if "requeue" in new and not self.live.asked.get("allocate"):
             changes["requeue"] = bool(new["requeue"])
         if not _REQUEST.isdisjoint(new):
             asked = {**self.live.asked, **new}
@@ -156,7 +156,7 @@ class Update:
         changed = {**self.live.asked, **self.new}
         for live in self.record.jobs:
             live.asked = changed
-            if "requeue" in self.new:
+            if "requeue" in self.new and not live.asked.get("allocate"):
                 live.core.sub.requeue = bool(self.new["requeue"])
         network.tell(cluster.now, facts)
         refused = network.refused_edits[already:]

@@ -13,6 +13,7 @@ from slurmsim.release_changes import since
 from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.live_job import LiveJob, Row
 from slurmsim.slurmctld.base.simulated import behaviour_of
+from slurmsim.slurmctld.fields.job_details import says_requeue
 from slurmsim.slurmctld.fields.job_fields import tres_given
 from slurmsim.slurmctld.requests.jobs.change import NOT_SUPPORTED
 from slurmsim.slurmctld.requests.jobs.holds import hold_record
@@ -157,7 +158,7 @@ class _Jobs:
             raise Refusal(DENIED, 2002)
         if arguments.get("incomplete") and core.state not in _RAN:
             return
-        if not core.sub.requeue or core.partition.index in self.cluster.controller.state.cluster.gone:
+        if not says_requeue(self.cluster, live) or core.partition.index in self.cluster.controller.state.cluster.gone:
             raise Refusal(DISABLED)
         if not live.asked.get("script"):
             raise Refusal("Only batch jobs are accepted or processed")
