@@ -24,7 +24,7 @@ OVER = {
 LARGE = {
     "slurmsim/commands/submit/options/job_options.py": 12,
     "slurmsim/core/placement/best_fit.py": 13,
-    "slurmsim/core/placement/compiled_request.py": 15,
+    "slurmsim/core/placement/compiled_request.py": 13,
     "slurmsim/core/scheduling/may_start.py": 11,
     "slurmsim/model/submission.py": 28,
     "slurmsim/records/__init__.py": 17,

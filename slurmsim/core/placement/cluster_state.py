@@ -250,8 +250,7 @@ def compile_request(
             least_loaded=partition.spec.lln or "CR_LLN" in option("SelectTypeParameters"),
             tree=None if state.tree_optional and not asked.switches else state.tree,
             patient=patient and state.switch_wait(asked) > 0, lifted=lifted,
-            list_may_be_longer=state.rules.list_may_be_longer, serves_whole_tasks=state.rules.serves_whole_tasks,
-            tasks_need_cpus=state.rules.tasks_need_cpus,
+            rules=state.rules,
         )  # fmt: skip
         state.requests[key] = request
         state._note(request)

@@ -16,16 +16,17 @@ import numpy.typing as npt
 
 from slurmsim.bitmap import Bitmap, from_bools, from_indices
 from slurmsim.core.placement.constraints import Test, parse_constraint
-from slurmsim.core.placement.gres import Demand, GpuDefaults, PerGpu, agreed, demands
+from slurmsim.core.placement.gres import Demand, GpuDefaults, PerGpu, agreed, demands, gpu_cpus
 from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds
 from slurmsim.core.placement.node_sets import NodeSet, NodeSets
 from slurmsim.core.placement.topology import SwitchTree
 from slurmsim.core.placement.whole_cores import charge, placed
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.partition import Partition
+from slurmsim.core.records.release_rules import ReleaseRules
 from slurmsim.errors import SubmitError
 from slurmsim.model.partition import PartitionSpec
-from slurmsim.model.request import ResourceRequest
+from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.policy.units import JobUnits
 
 Flags = npt.NDArray[np.bool_]
@@ -107,26 +108,24 @@ class CompiledRequest:
         tree: SwitchTree | None = None,
         patient: bool = True,
         lifted: frozenset[str] = frozenset(),
-        list_may_be_longer: bool = False,
-        serves_whole_tasks: bool = False,
-        tasks_need_cpus: bool = False,
+        rules: ReleaseRules,
     ) -> None:
         self.asked, self.partition, self.memory, self.lifted = asked, partition, memory, lifted
         if asked.threads_per_core:
             self.memory = replace(memory, charge=charge(asked, table, partition.mask))
         request, spec = placed(memory.request, asked, table, partition.mask), partition.spec
         self._limits(spec)
-        self._tasks_and_cpus(request, tasks_need_cpus)
+        self._tasks_and_cpus(request, rules.tasks_need_cpus)
         self._node_counts(request, spec)
         self._order_of_nodes(request, tree, least_loaded, patient)
         self.per_gpu: PerGpu = gpus.complete(request)
         self._memory(request, memory_consumable, default_memory)
-        self._gres(request, table)
+        self._gres(request, table, counts_cpus=rules.gpu_cpus_by_node)
         self._sharing(request, spec, table)
-        self._named_nodes(request, table, list_may_be_longer)
+        self._named_nodes(request, table, rules.list_may_be_longer)
         members = self._narrowed(table, sets)
         self._alike(members)
-        self.whole_tasks(whatever_memory=serves_whole_tasks, linear=table.unit == "node")
+        self.whole_tasks(whatever_memory=rules.serves_whole_tasks, linear=table.unit == "node")
         self._count_nodes()
         self._shown_totals(request, default_memory)
         self._counted_in(table, members)
@@ -219,7 +218,7 @@ class CompiledRequest:
         """Return the MiB so many CPUs are given, which may be an array of counts: as many as those that are used."""
         return self.told_mem_cpu * cpus // self.charge
 
-    def _gres(self, request: ResourceRequest, table: NodeTable) -> None:
+    def _gres(self, request: ResourceRequest, table: NodeTable, *, counts_cpus: bool) -> None:
         agreed(request)
         found = demands(request, table, self.per_gpu)
         if found is None:
@@ -228,6 +227,8 @@ class CompiledRequest:
         if self.per_gpu.cpus:  # tasks that bring GPUs bring the CPUs of those
             each = max((d.count * d.cpus for d in found if d.scope == "task"), default=1)
             self.cpus_per_task = max(self.cpus_per_task, each)
+        if counts_cpus and request.cpus_per_gpu:
+            self.min_cpus = max(self.min_cpus, gpu_cpus(found, self.min_nodes))
 
     # -- which nodes ----------------------------------------------------------------------------------------------
 
@@ -394,8 +395,13 @@ class CompiledRequest:
         return self.mem_node * self.min_nodes or self.told_mem_cpu * self.told_cpus
 
     def _gpus_asked(self, request: ResourceRequest) -> int:
-        times = {"node": self.min_nodes, "task": request.tasks, "socket": self.min_nodes * request.sockets_per_node}
-        return sum(g.count * times.get(g.scope, 1) for g in request.gres if g.name == "gpu")
+        return sum(self.gres_asked(g) for g in request.gres if g.name == "gpu")
+
+    def gres_asked(self, asked: GresRequest) -> int:
+        """Return how many the job asks for in all, on the fewest nodes it may have."""
+        sockets = self.min_nodes * self.asked.sockets_per_node
+        times = {"node": self.min_nodes, "task": self.asked.tasks, "socket": sockets}
+        return asked.count * times.get(asked.scope, 1)
 
     @property
     def charge(self) -> int:
@@ -404,8 +410,9 @@ class CompiledRequest:
 
     @property
     def told_cpus(self) -> int:
-        """CPUs it asks for after MaxMemPerCPU, without the other threads of its cores."""
-        return max(self.memory.request.min_cpus, 1)
+        """CPUs it asks for after MaxMemPerCPU, without the other threads of its cores, with those of --cpus-per-gpu."""
+        brought = self.min_cpus if self.per_gpu.reserved and self.charge == 1 else 0
+        return max(self.memory.request.min_cpus, brought, 1)
 
     @property
     def told_mem_cpu(self) -> int:

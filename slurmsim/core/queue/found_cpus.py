@@ -122,7 +122,7 @@ class FoundCpus:
         if self._depends_on_plan(request) and job.planned_nodes:
             return table.cpus_on(job.planned_nodes)
         if request.gres:
-            return self.state.selector.cpus_when_empty(request)
+            return self.state.selector.cpus_when_empty(request) // request.charge
         nodes = self.state.cluster.node_sets.of(request.candidates)
         each = nodes.cpus_alike if request.whole else nodes.grain_alike
         if not each:

@@ -71,9 +71,8 @@ class Billing:
             memory = int(self.table.mem[next(iter(to_indices(mask)))]) * nodes
         counts = {"cpu": job.n_cpus, "mem": memory, "node": nodes}
         for g in request.asked.gres:
-            times = {"node": nodes, "task": request.asked.tasks}.get(g.scope, 1)
             if g.count:
-                self.add_gres(counts, g.name, g.type, g.count * times)
+                self.add_gres(counts, g.name, g.type, request.gres_asked(g))
         return counts
 
     def of_node(self, node: int, partitions: Iterable[Partition]) -> dict[str, int]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from slurmsim import gres_words
+from slurmsim.release_changes import since
 from slurmsim.states import JobState, is_held
 
 if TYPE_CHECKING:
@@ -59,8 +60,13 @@ def pn_min_cpus(row: Row, cluster: LiveCluster) -> int:
 
 
 def memory(row: Row, cluster: LiveCluster) -> tuple[int, bool]:
-    """MiB and whether they are for each CPU, otherwise for each node; 0 where GPUs bring it."""
+    """MiB and whether they are for each CPU, otherwise for each node; 0 where GPUs bring it.
+
+    Since 24.11 those of ``--mem-per-gpu``.
+    """
     request = row.core.request
+    if row.job.asked.get("mem_per_gpu") and since(cluster.release, "memory_per_tres"):
+        return int(row.job.asked["mem_per_gpu"]), False
     if request.mem_gpu and request.per_gpu.charged and not looked_at(row):
         default = cluster.controller.state.cluster.memory_default(request.partition)
         return int(default.per_cpu or default.per_node or 0), bool(default.per_cpu)

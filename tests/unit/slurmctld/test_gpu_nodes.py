@@ -27,6 +27,30 @@ USED = "cpu=8,mem=800M,gres/gpu=2,gres/gpu:a100=2"
 NONE = {"22.05": "gpu:0", "24.11": "(null)", "26.05": "(null)"}
 
 
+# what is asked, and what `scontrol show job` of 24.11.5 and 26.05.5 tells of it while it is held
+ASKED = """
+--gpus=2 --cpus-per-gpu=3 | NumCPUs=6 ReqTRES=cpu=6,mem=600M,node=1,billing=6,gres/gpu=2
+-G 5 --cpus-per-gpu=2 | NumCPUs=10 ReqTRES=cpu=10,mem=1000M,node=1,billing=10,gres/gpu=5
+--gpus-per-node=2 --cpus-per-gpu=3 | NumCPUs=6 ReqTRES=cpu=6,mem=600M,node=1,billing=6,gres/gpu=2
+-N2 --gres=gpu:2 --cpus-per-gpu=3 | NumCPUs=12 ReqTRES=cpu=12,mem=1200M,node=2,billing=12,gres/gpu=4
+-n4 --gpus-per-task=1 --cpus-per-gpu=2 | NumCPUs=8 ReqTRES=cpu=8,mem=800M,node=1,billing=8,gres/gpu=4
+-N2 --sockets-per-node=2 --gpus-per-socket=2 | NumCPUs=4 ReqTRES=cpu=4,mem=400M,node=2,billing=4,gres/gpu=8
+--gres=gpu:3 --mem-per-gpu=300 | NumCPUs=1 ReqTRES=cpu=1,mem=900M,node=1,billing=1,gres/gpu=3 MinMemoryTRES=300M
+"""
+
+
+def test_counts_of_waiting_jobs(tmp_path: Path) -> None:
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(CONF)
+    with slurmsim.cluster(conf=conf, slurm_version="24.11", frozen=True) as c:
+        c.step(10)
+        for line in ASKED.strip().splitlines():
+            asked, told = line.split(" | ")
+            job = c.run(f"sbatch --parsable -H -p all {asked} --wrap true", check=True).stdout.strip()
+            shown = c.run(f"scontrol show job {job}", check=True).stdout.split()
+            assert set(told.split()) <= set(shown), (asked, shown)
+
+
 @pytest.mark.parametrize("release", NONE)
 def test_nodes_tell_of_gpus(release: str, tmp_path: Path) -> None:
     conf = tmp_path / "slurm.conf"
