@@ -292,8 +292,8 @@ def show_problem(session: Session, words: list[str]) -> None:
     names = sorted({r["user"] for r in records if r["user"]})
     ids = session.io.client.call("users", names=names)["uids"] if names else []
     missing = {name for name, uid in zip(names, ids, strict=True) if uid is None}
-    nobody = {"cluster": None, "account": None, "problem": "User does not have a uid"}  # of no association
-    rows += [{**one, **nobody} for one in {r["user"]: r for r in records if r["user"] in missing}.values()]
+    of_none = {"cluster": None, "account": None, "problem": "User does not have a uid"}
+    rows += [{**one, **of_none} for one in {r["user"]: r for r in records if r["user"] in missing}.values()]
     table(session, fields, rows, ASSOCIATION | {"problem": of("problem")})
 
 

@@ -137,7 +137,7 @@ class Change(ABC):
         accounts = [str(name) for name in arguments["accounts"]]
         self.need_coordinator(accounts)
         level = arguments.get("admin_level")
-        if level:  # nobody gives a higher level than his own
+        if level:  # an operator gives no higher level than his own
             self.need_operator()
             if level == "Administrator":
                 self.need_administrator()
@@ -266,7 +266,7 @@ class Change(ABC):
     def _need_coordinator_of(
         self, keys: Sequence[Key], kind: str, settings: Sequence[Setting], parent: str | None
     ) -> None:
-        """Refuse whoever does not look after the users' accounts, or after those above the accounts of `keys`.
+        """Refuse a user who does not look after the users' accounts, or after those above the accounts of `keys`.
 
         QOS lists are given by operators alone; since 26.05 an account's new parent must be looked after, too.
         """
