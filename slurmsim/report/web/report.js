@@ -678,6 +678,7 @@
     if (f.text) return text(f.field, job);
     return f.moment ? moment(col.submit[job]) : SENTENCE[f.show](col[f.field][job]);
   }
+  const built = (table) => new Promise((done) => table.on("tableBuilt", done));
   let jobsTable = null;
   let last = { key: null };
   function page(params) {
@@ -727,6 +728,7 @@
       clearTimeout(waiting);
       waiting = setTimeout(() => jobsTable.setData(), 150);
     });
+    return built(jobsTable);
   }
 
   // ---- users, accounts, … --------------------------------------------------------------------------------------------------
@@ -755,6 +757,7 @@
         counted("mean_wait_s", "mean wait", duration), counted("median_wait_s", "median wait", duration), counted("p95_wait_s", "95 % waited at most", duration),
       ],
     });
+    return built(classTable);
   }
   function only(what, name) {
     if (!fieldOf[what]) return;
@@ -796,15 +799,16 @@
     byId(id).addEventListener("click", act);
   }
   reset();
-  makeJobs();
+  const tables = [makeJobs()];
   const what = byId("classes-by");
   what.append(...Object.entries(run.classes).filter(([, rows]) => rows.length > 1 || rows[0]?.name !== "(none)")
     .map(([name]) => element("option", { value: name }, name === "qos" ? "QOS" : name)));
   what.addEventListener("change", () => makeClasses(what.value));
-  if (what.value) makeClasses(what.value); else byId("classes-section").hidden = true;
+  if (what.value) tables.push(makeClasses(what.value)); else byId("classes-section").hidden = true;
   document.addEventListener("themechange", () => charts.forEach(({ u }) => u.redraw(false)));
   new ResizeObserver(() => charts.forEach(({ u, place, height }) => {
     if (place.clientWidth && place.clientWidth !== u.width) u.setSize({ width: place.clientWidth, height });
   })).observe(byId("series"));
-  document.documentElement.dataset.ready = "yes";
+  // A click before both tables are built would be lost: their rows are made anew, and the page moves below them.
+  Promise.all(tables).then(() => requestAnimationFrame(() => { document.documentElement.dataset.ready = "yes"; }));
 })();
