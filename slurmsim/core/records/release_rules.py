@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 from slurmsim.core.records.value import Value
 from slurmsim.releases import has
@@ -11,10 +12,9 @@ from slurmsim.states import Reason
 _PARTITION_LIMITS = frozenset({Reason.PARTITION_CONFIG, Reason.PARTITION_NODE_LIMIT})
 
 
-def _rule(*span: str) -> bool:
+def _rule(*span: str) -> Any:
     """Return the field of a rule that came with the first release of `span` and went with the second, if any."""
-    ruled: bool = field(default=False, metadata={"span": span})
-    return ruled
+    return field(default=False, metadata={"span": span})  # Any: compiled code takes it for no bool then
 
 
 @dataclass(frozen=True, slots=True)
