@@ -263,13 +263,19 @@ def _rounded(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, task: i
     are free. One node, the last that it counts, may have a part of a task beside free CPUs: 6 tasks of 2 CPUs have 5
     and 6 where 6 and 7 are free, which makes 5 and 7. Where the trace does not tell the CPUs of a `task` (NULL), as
     before schema 5, any size will do. Nor does it tell what is free where jobs share CPUs: each node may lack a part.
+    Runs that began and ended in the second in which this one began may have been there when it was given its nodes.
     """
+    return any(_explained(runs, cluster, run, asked, task, ended) for ended in (False, True))
+
+
+def _explained(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, task: int, ended: bool) -> bool:
+    """Return `_rounded` with runs that ended in the second in which they began, or without them."""
     pieces, facts = runs.pieces, cluster.partitions.get(runs.partition.values[runs.partition.codes[run]])
     mine, spare = [], []  # of each node, CPUs the run has and CPUs that are free beside them
     for k in np.flatnonzero(pieces.owner == run):
         amount, nodes = int(pieces.amounts[CPUS][k]), slice(pieces.low[k], pieces.high[k] + 1)
         mine.append(np.full(nodes.stop - nodes.start, amount, np.int64))
-        spare.append(np.maximum(_free(runs, cluster, run, nodes) - amount, 0))
+        spare.append(np.maximum(_free(runs, cluster, run, nodes, ended) - amount, 0))
     has, left = np.concatenate(mine), np.concatenate(spare)
     least = int(has.min())  # each node has a whole task
     sizes = [size for size in range(2, least + 1) if (asked % size == 0 if task == NULL else size == task)]
@@ -288,25 +294,30 @@ def _explains(size: int, has: IntArray, left: IntArray, asked: int) -> bool:
     return len(parts) == 1 and others_whole and int(full.sum()) + int(has[parts[0]]) == asked
 
 
-def _free(runs: JobRuns, cluster: ClusterFacts, run: int, nodes: slice) -> IntArray:
+def _free(runs: JobRuns, cluster: ClusterFacts, run: int, nodes: slice, ended: bool) -> IntArray:
     """CPUs of each of `nodes` that `run` may have when it starts, (n_nodes,)."""
-    free = cluster.cpus[nodes] - _others(runs, run, nodes)
+    free = cluster.cpus[nodes] - _others(runs, run, nodes, ended)
     code = runs.partition.codes[run]
     facts = cluster.partitions.get(runs.partition.values[code])
     if facts is None or facts.cpus_per_node is None:
         return free
-    most: IntArray = np.minimum(free, facts.cpus_per_node - _others(runs, run, nodes, runs.partition.codes == code))
+    most: IntArray = np.minimum(
+        free, facts.cpus_per_node - _others(runs, run, nodes, ended, runs.partition.codes == code)
+    )
     return most
 
 
-def _others(runs: JobRuns, run: int, nodes: slice, among: BoolArray | None = None) -> IntArray:
+def _others(runs: JobRuns, run: int, nodes: slice, ended: bool, among: BoolArray | None = None) -> IntArray:
     """CPUs of each of `nodes` that other runs have when `run` starts, (n_nodes,); of one instant those told before.
 
-    `among` are the runs that count, (n_runs,); None for all.
+    `ended`: also of those that ended in this instant, too. `among` are the runs that count, (n_runs,); None for all.
     """
     pieces, begin = runs.pieces, runs.begin[run]
     before = (runs.begin < begin) | ((runs.begin == begin) & (runs.told < runs.told[run]))
     there = before & (runs.end > begin)
+    if ended:
+        there |= (runs.begin == begin) & (runs.end == begin) & (runs.told <= runs.told[run])
+        there[run] = False
     if among is not None:
         there &= among
     touching = there[pieces.owner] & (pieces.low < nodes.stop) & (pieces.high >= nodes.start)

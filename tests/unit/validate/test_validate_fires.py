@@ -592,6 +592,18 @@ def test_the_last_node_that_is_counted_may_have_a_part_of_a_task(cpus: str, aske
     assert ("request_met" not in report.failed) is right
 
 
+@pytest.mark.parametrize(("begun", "right"), [(1, True), (0, False)])
+def test_a_run_that_ended_at_once_may_have_been_there(begun: int, right: bool) -> None:
+    """22.05.8: -n4 -c2 gets 3, 2 and 2 CPUs of nodes with 3, 3 and 2 free, here beside a run of no second."""
+    columns = {
+        "job_id": [1, 2], "submit": [0, 0], "start": [begun, 1], "end": [1, 9], "node_list": ["n[1-3]"] * 2,
+        "nodes": [3, 3], "cpus_per_node": ["1(x2),2", "3,2(x2)"], "cpus": [4, 7], "req_cpus": [4, 8],
+        "cpus_per_task": [1, 2],
+    }  # fmt: skip
+    report = validate_schedule(columns, cluster={"nodes": [["n[1-3]", 4, 8000, {}]], "partitions": {}})
+    assert ("request_met" not in report.failed) is right
+
+
 @pytest.mark.parametrize(("cpus", "asked", "right"), [("5,8", 14, True), ("5,7", 14, True), ("5,6", 14, False)])
 def test_what_is_free_is_not_known_where_jobs_share_cpus(cpus: str, asked: int, right: bool) -> None:
     """Random worlds with FORCE:2: 7 tasks of 2 CPUs have 5 and 8 beside others on the same CPUs."""
