@@ -132,7 +132,7 @@ def _priorities(draw: random.Random, machine: Machine) -> None:
         if draw.random() < 0.5 and (machine.accounted or name not in ("Fairshare", "QOS")):
             machine.conf.append(f"PriorityWeight{name}={draw.choice((500, 1000, 10000))}")
     machine.conf.append(f"PriorityMaxAge={draw.choice((100, 1000, 86400))}")
-    machine.conf.append(f"PriorityDecayHalfLife={draw.choice((0, 600, 86400))}")
+    machine.conf.append(f"PriorityDecayHalfLife={draw.choice((0, 600, 1440))}")  # minutes
     machine.conf.append(f"PriorityCalcPeriod={draw.choice((60, 60, 300))}")
     if draw.random() < 0.2:
         machine.conf.append(f"PriorityFlags={draw.choice(('SMALL_RELATIVE_TO_TIME', 'ACCRUE_ALWAYS', 'NO_FAIR_TREE'))}")
