@@ -237,9 +237,11 @@ class Simulation(Network):
             self._tell(item.fact)
 
     def _step(self, now: int, facts: list[Fact]) -> list[Action]:
-        if self._end.reached(now):
+        over, n_running = self._end.reached(now), len(self.controller.state.running)
+        actions = super()._step(now, facts)
+        if over and (n_running or not self.controller.state.running):  # a failure may let a plan, and so a start, be
             self._be_over()
-        return super()._step(now, facts)
+        return actions
 
     def _turned(self, now: int) -> None:
         self._listener.turn(now)

@@ -54,6 +54,14 @@ FOUND = {
         ),
         options={"power_budget": "360"},
     ),
+    # the run ended in the second in which a failure let its job start once more: joules of a phase of no length
+    "a start in the last second": World(
+        1800424,
+        ("NodeName=n[2-3]", "PartitionName=p Nodes=ALL Default=YES"),
+        ({"job_id": 1, "submit": 1},),
+        watts=("time,watts", "908,270"),
+        options={"policy": "eos", "mtbf": 20000, "mttr": 100, "power_budget": "@watts.csv"},
+    ),
     # kernels said never, plain Python gave four CPUs
     "one task with a GPU under MaxMemPerCPU": World(
         1174,
