@@ -239,7 +239,7 @@ class Simulation(Network):
     def _step(self, now: int, facts: list[Fact]) -> list[Action]:
         over, n_running = self._end.reached(now), len(self.controller.state.running)
         actions = super()._step(now, facts)
-        if over and (n_running or not self.controller.state.running):  # a failure may let a plan, and so a start, be
+        if over and (n_running or not self.controller.state.running):  # else a failure has let a job start
             self._be_over()
         return actions
 
