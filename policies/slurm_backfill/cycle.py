@@ -422,6 +422,8 @@ class _Cycle:
                 yield Plan(record, None)  # a cycle begins without the plans of the one before
             return ""
         if not found.nodes:
+            if found.start > self.now + self.p.window and found.start < self.estimates.get(job.id, found.start + 1):
+                yield Plan(record, found.start, promise=False)  # when, but not where: no nodes are kept
             self._estimate(job, found.start)
             return ""
         if limits is not None and not limits.stop and (held := limits.after(record, None, found.nodes)) is not None:

@@ -105,6 +105,8 @@ class Search:
         while trying:
             tries, trying = self._tries(record, space, base, trying, limit, bound), 0
             for tried, following, within in tries:
+                if self.from_try and tried > space.end:
+                    return None  # what begins behind the window is not looked at
                 if following and alone and not now_only and self.view.too_few_by(record, within, following):
                     continue  # whatever the future test says, it cannot say as early as the next opening
                 if now_only and tried > now:

@@ -186,7 +186,10 @@ class EndOfRun:
     def _frees(self) -> bool:
         """Return True if usage that holds a job goes down."""
         jobs, parts = self._controller.state.jobs.values(), self._controller.accounting
-        return parts.book is not None and relief_at(jobs, parts.limits, parts.book) is not None
+        period_s = self._controller.recalculation.period_s
+        if parts.book is None or period_s is None:
+            return False
+        return relief_at(jobs, parts.limits, parts.book, period_s) is not None
 
 
 def _period_s(controller: Controller) -> int:

@@ -394,3 +394,16 @@ def test_ages_are_waited_for_beside_a_reservation_that_repeats(tmp_path: Path) -
     found = starts(*world.play(tmp_path, BUDGET))
     assert found[1] is None
     assert found[2] is not None and 12 * DAY < found[2] < 13 * DAY
+
+
+def test_usage_that_a_suspended_job_adds_to_is_not_waited_for(tmp_path: Path) -> None:
+    """GrpWall holds job 2, and job 1, which stands still for want of watts, adds an hour to it each hour."""
+    conf = ENDLESS + "PriorityDecayHalfLife=600\nPriorityCalcPeriod=60\nAccountingStorageEnforce=limits\n"
+    files = {
+        "slurm.conf": conf, "jobs.csv": f"{JOBS}1,0,7200,1,9000,ann,a\n2,14400,10,1,600,ann,a\n",
+        "acc.txt": "add account a GrpWall=100\nadd user ann Account=a\n", "watts.csv": "time,watts\n0,500\n600,40\n",
+    }  # fmt: skip
+    world = EndingWorld(files, {"accounting": "acc.txt", "power_budget": "watts.csv", "idle_w": "10"})
+    simulation, counted = world.play(tmp_path, 5000)
+    assert starts(simulation, counted) == {1: 3, 2: None}
+    assert simulation.env.now < DAY

@@ -37,6 +37,10 @@ class Gauge:
         """Return the seconds of it that have been used."""
         return 0.0
 
+    def rate(self) -> float:
+        """Return how many seconds of it are used each second."""
+        return 0.0
+
     def decays(self) -> bool:
         """Return True if time alone makes it less."""
         return self.ledger is not None and self.ledger.decays
@@ -97,6 +101,10 @@ class WallUsed(Gauge):
         assert self.ledger is not None
         return self.ledger.used_wall_s
 
+    def rate(self) -> float:
+        assert self.ledger is not None
+        return self.ledger.wall_rate()
+
 
 class MinutesSpent(Gauge):
     """TRES-minutes that have been used, and where `in_use` is given those running jobs may still use."""
@@ -116,6 +124,10 @@ class MinutesSpent(Gauge):
     def used_s(self) -> float:
         assert self.ledger is not None
         return self.ledger.used_tres_s.get(self.tres, 0.0)
+
+    def rate(self) -> float:
+        assert self.ledger is not None
+        return self.ledger.tres_rate(self.tres)
 
 
 def _owed(in_use: UsageCounters, at: int) -> int:

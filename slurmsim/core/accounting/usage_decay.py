@@ -191,6 +191,19 @@ class UsageBook(UsageRows):
         return self.amounts[BILLED, : self._n_branches]  # a view, and so never kept: a copied book has its own amounts
 
     @property
+    def rates(self) -> Amounts:
+        """What is used a second by the jobs that have an allocation, with the shape of `amounts`."""
+        rates = self._rates.copy()
+        for run in self._young.values():
+            rates[:, run.rows] += run.rate
+        return rates
+
+    def settles_at(self, rate: float, period_s: int) -> float:
+        """Return where an amount that decays comes to rest if `rate` of it is used a second for ever."""
+        kept = self.factor**period_s
+        return rate * period_s * kept / (1.0 - kept)
+
+    @property
     def busy(self) -> bool:
         """True if anything uses anything."""
         return bool(self._runs)

@@ -144,7 +144,7 @@ class Recalculation:
             wanted = moves or self.on_shares or (limits is not None and limits.enforcement.wants_periods)
             return max(self.next_at, state.now + 1) if wanted else reordered
         assert self._accounting.book is not None
-        relief = relief_at(state.jobs.values(), limits, self._accounting.book)
+        relief = relief_at(state.jobs.values(), limits, self._accounting.book, self.period_s)
         if relief is None:
             return reordered
         ahead = max(relief - self.next_at, 0) // self.period_s * self.period_s

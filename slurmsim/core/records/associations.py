@@ -20,6 +20,11 @@ class UsageRows:
     amounts: npt.NDArray[np.float64]
     names: Sequence[str]
 
+    @property
+    def rates(self) -> npt.NDArray[np.float64]:
+        """Return what is used a second, with the shape of `amounts`."""
+        raise NotImplementedError
+
     def decays(self, row: int) -> bool:
         """Return True if the amounts of `row` decay."""
         raise NotImplementedError
@@ -54,6 +59,16 @@ class Ledger:
         if self._book is None:
             return {}
         return dict(zip(self._book.names, self._book.amounts[2:, self._row].tolist(), strict=True))
+
+    def wall_rate(self) -> float:
+        """Return the wall seconds used a second."""
+        return float(self._book.rates[1, self._row]) if self._book is not None else 0.0
+
+    def tres_rate(self, name: str) -> float:
+        """Return the TRES-seconds of that name used a second."""
+        if self._book is None or name not in self._book.names:
+            return 0.0
+        return float(self._book.rates[2 + self._book.names.index(name), self._row])
 
     @property
     def decays(self) -> bool:

@@ -254,6 +254,20 @@ def test_a_minimum_time_is_extended_up_to_a_reservation(more: str, reservation: 
     assert w["short"].time_limit_s == seconds
 
 
+def test_what_begins_behind_the_window_is_not_looked_at() -> None:
+    """Seen on each release: a reservation of three hours, and a window of one."""
+    found = []
+    for release in RELEASES:
+        w = World(simple(4, 1, more="SchedulerParameters=bf_window=60"), "backfill", plan_all=True, release=release)
+        nodes = ("n1", "n2", "n3", "n4")
+        spec = ReservationSpec("r", 120, 10920, users=("bob",), flags=frozenset({"IGNORE_JOBS"}), nodes=nodes)
+        w.tell(CreateReservation(spec), at=1)
+        w.sbatch("-J a -N1 -t 10", run=100, at=2)
+        w.until(100)
+        found.append(w.planned("a")[0])
+    assert found == [10920, None, None]
+
+
 def test_a_plan_that_begins_as_before_may_have_other_nodes() -> None:
     w = World(simple(4, 1, more=PRIORITY), "backfill", plan_all=True)
     w.sbatch("-J a -N4 -t 10", run=2000)

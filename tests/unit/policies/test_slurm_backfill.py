@@ -61,6 +61,20 @@ def test_a_planned_start_beyond_the_window_keeps_no_nodes() -> None:
     check("backfill", long, more="SchedulerParameters=bf_window=1440")
 
 
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+@pytest.mark.parametrize("atoms", "01")
+def test_a_planned_start_beyond_the_window_is_shown_without_nodes(atoms: str, release: str) -> None:
+    """Seen on each release: squeue has it as START_TIME, and no SCHEDNODES."""
+    conf = simple(4, 1, more="SchedulerParameters=bf_window=60")
+    conf = conf.replace("cons_tres\nSelectTypeParameters=CR_Core", "linear")
+    world = World(conf, f"backfill:atoms={atoms}", plan_all=True, release=release)
+    world.sbatch("-J a -N4 -t 180", run=10_000, at=2)
+    for name in "bcd":
+        world.sbatch(f"-J {name} -N4 -t 10", run=100, at=3)
+    world.until(100)
+    assert {world.planned(name) for name in "bcd"} == {(10_803, "")}
+
+
 def test_every_blocked_job_keeps_its_plan_not_only_the_first() -> None:
     check("backfill", [
         Row("a", 0, 2, 600, 600, 3),
