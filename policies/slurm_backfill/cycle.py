@@ -422,9 +422,7 @@ class _Cycle:
                 yield Plan(record, None)  # a cycle begins without the plans of the one before
             return ""
         if not found.nodes:
-            if found.start > self.now + self.p.window and found.start < self.estimates.get(job.id, found.start + 1):
-                yield Plan(record, found.start, promise=False)  # when, but not where: no nodes are kept
-            self._estimate(job, found.start)
+            yield from self._show_late(record, found.start)
             return ""
         if limits is not None and not limits.stop and (held := limits.after(record, None, found.nodes)) is not None:
             yield Plan(record, found.start, promise=False)
@@ -531,6 +529,12 @@ class _Cycle:
         It is one slot at least, also if the job is over its limit (_add_reservation).
         """
         return max(self.search.end_of(time), self.begin + self.p.resolution)
+
+    def _show_late(self, record: SlurmRecord, start: int) -> Decisions:
+        """Show a start behind the window: when, but not where, since no nodes are kept."""
+        if start > self.now + self.p.window and start < self.estimates.get(record.job.id, start + 1):
+            yield Plan(record, start, promise=False)
+        self._estimate(record.job, start)
 
     def _estimate(self, job: SlurmJob, start: int) -> None:
         self.estimates[job.id] = min(start, self.estimates.get(job.id, start))
