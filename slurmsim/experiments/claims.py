@@ -1,34 +1,213 @@
-"""A published number beside ours, and what that means; the same words in every experiment."""
+"""What papers say beside what was measured: claims with their verdicts, and the list of all a paper says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
-REPRODUCED, DIRECTION, NOT, MISSING = (
-    "reproduced", "direction only", "not reproduced", "not attempted (data missing)",
-)  # fmt: skip
+from slurmsim.experiments.verdicts import (
+    MISSING,
+    SEEDS_WORTH_NAMING,
+    UNDETERMINED,
+    VERDICTS,
+    Target,
+    judge,
+    seeds_to_decide,
+)
+from slurmsim.metrics.estimate import Estimate
+
+NOTHING = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One claim of a paper, before a run.
+
+    Attributes
+    ----------
+    what
+        The claim in words.
+    where
+        The table, figure, section or page that has it; empty for a claim of ours.
+    target
+        Which of our values would mean the same.
+    value
+        The number that is printed in the paper; None where it is said in words.
+    said
+        What is printed, if that is more than `value`.
+    corrected
+        The value we take instead, where what is printed is wrong.
+    unit, digits
+        How values are shown.
+    constructed
+        True if our value is fitted or forced.
+    """
+
+    what: str
+    where: str
+    target: Target
+    value: float | None = None
+    said: str = ""
+    corrected: float | None = None
+    unit: str = ""
+    digits: int = 2
+    constructed: bool = False
+
+    @classmethod
+    def near(cls, what: str, where: str, value: float, share: float, *, no_effect: float | None = None,
+             corrected: float | None = None, **more: Any) -> Goal:  # fmt: skip
+        """Return the goal of a number: ours may differ from it, or from its correction, by `share` of it."""
+        target = Target.near(value if corrected is None else corrected, share, no_effect)
+        return cls(what, where, target, value, corrected=corrected, **more)
+
+    @classmethod
+    def positive(cls, what: str, where: str, said: str = "yes", **more: Any) -> Goal:
+        """Return the goal of a difference that the paper says is above zero, without a number."""
+        return cls(what, where, Target(low=0.0, no_effect=0.0), said=said, **more)
+
+    @property
+    def paper(self) -> str:
+        """What the paper prints, for a table."""
+        if self.said:
+            return self.said
+        return NOTHING if self.value is None else self._number(self.value)
+
+    def _number(self, value: float) -> str:
+        return f"{value:,.{self.digits}f}{self.unit and ' ' + self.unit}"
+
+    def called(self, what: str) -> Goal:
+        """Return the same goal under another name."""
+        return replace(self, what=what)
+
+    def measured(self, ours: float | Estimate, text: str = "") -> Claim:
+        """Return the claim with the value that was measured; `text` says it, where a number does not."""
+        aim = self.corrected if self.corrected is not None else self.value
+        mean = ours.mean if isinstance(ours, Estimate) else ours
+        verdict = judge(self.target, ours, constructed=self.constructed)
+        seeds = seeds_to_decide(self.target, ours) if verdict == UNDETERMINED else None
+        shown = ours.text(self.digits) if isinstance(ours, Estimate) else f"{ours:,.{self.digits}f}"
+        return Claim(
+            self.what, self.where or NOTHING, self.paper,
+            NOTHING if self.corrected is None else self._number(self.corrected), self.target.text(self.digits),
+            text or f"{shown}{self.unit and ' ' + self.unit}", f"{mean / aim:.2f}" if aim else NOTHING, verdict, seeds,
+        )  # fmt: skip
+
+    def missing(self, reason: str) -> Claim:
+        """Return the claim as one that was not tried, and why."""
+        corrected = NOTHING if self.corrected is None else self._number(self.corrected)
+        return Claim(self.what, self.where or NOTHING, self.paper, corrected, self.target.text(self.digits), reason,
+                     NOTHING, MISSING)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A number of a paper, ours, their ratio as text, and the verdict."""
+    """A row of a table of claims, in words.
+
+    Attributes
+    ----------
+    paper, corrected
+        What is printed in the paper, and what we put in its place where that is wrong.
+    counts
+        The values that count as the same.
+    seeds
+        Of an undetermined claim, how many replicates would decide it, as far as that is known.
+    """
 
     what: str
+    where: str
     paper: str
+    corrected: str
+    counts: str
     ours: str
     ratio: str
     verdict: str
+    seeds: int | None = None
+
+    @property
+    def outcome(self) -> str:
+        """The verdict for people."""
+        if self.verdict != UNDETERMINED or self.seeds is None:
+            return self.verdict
+        if self.seeds > SEEDS_WORTH_NAMING:
+            return f"{self.verdict} (more than {SEEDS_WORTH_NAMING:,} replicates would decide)"
+        return f"{self.verdict} (about {self.seeds} replicates would decide)"
 
 
-CLAIM_TITLES = ("claim", "paper", "ours", "ratio", "verdict")
+CLAIM_TITLES = ("claim", "where", "paper", "corrected", "counts as the same", "ours", "ratio", "verdict")
+
+
+def not_attempted(what: str, reason: str, where: str = "", paper: str = NOTHING) -> Claim:
+    """Return a claim that was not tried, and why."""
+    return Claim(what, where or NOTHING, paper, NOTHING, NOTHING, reason, NOTHING, MISSING)
 
 
 def claims_table(claims: Iterable[Claim], title: str = CLAIM_TITLES[0]) -> list[list[str]]:
-    """Return a row a claim; the first row is a header."""
-    return [[title, *CLAIM_TITLES[1:]], *([*astuple(claim)] for claim in claims)]
+    """Return a row a claim; the first row is a header. A column without an entry is left out."""
+    rows = [[title, *CLAIM_TITLES[1:]]]
+    rows += [[c.what, c.where, c.paper, c.corrected, c.counts, c.ours, c.ratio, c.outcome] for c in claims]
+    used = [k for k in range(len(rows[0])) if k in (0, 2, 5, 7) or any(row[k] != NOTHING for row in rows[1:])]
+    return [[row[k] for k in used] for row in rows]
 
 
-def verdict(good: bool, direction: bool = False) -> str:
-    """Return the word for a claim that holds, or holds in its direction alone."""
-    return REPRODUCED if good else DIRECTION if direction else NOT
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One table, figure, equation or claim of a paper.
+
+    Attributes
+    ----------
+    what
+        What it is, in words.
+    claims
+        What the claims on it begin with, if the experiment has some.
+    shown
+        Where else it is shown or checked; or why it was not attempted.
+    attempted
+        False if `shown` is such a reason.
+    """
+
+    what: str
+    claims: Sequence[str] = ()
+    shown: str = ""
+    attempted: bool = True
+
+
+def list_of_claims(listed: Iterable[Listed], claims: Sequence[Claim]) -> list[list[str]]:
+    """Return all that a paper says with what became of it; the first row is a header."""
+    rows = [["of the paper", "verdict"]]
+    for one in listed:
+        found = [claim for claim in claims if claim.what.startswith(tuple(one.claims))] if one.claims else []
+        if found:
+            text = verdict_counts(found)
+            rows.append([one.what, f"{text}; {one.shown}" if one.shown else text])
+        elif one.claims or not one.attempted:
+            rows.append([one.what, f"{MISSING}: {one.shown or 'this part was not run'}"])
+        else:
+            rows.append([one.what, one.shown])
+    return rows
+
+
+def verdict_counts(claims: Iterable[Claim]) -> str:
+    """Return ``3 reproduced, 1 undetermined``; one claim is its verdict alone."""
+    counts = Counter(claim.verdict for claim in claims)
+    if counts.total() == 1:
+        return next(iter(counts))
+    return ", ".join(f"{counts[word]} {word}" for word in VERDICTS if counts[word])
+
+
+def claim_facts(claims: Iterable[Claim]) -> list[dict[str, Any]]:
+    """Return claims for programs."""
+    return [asdict(claim) for claim in claims]
+
+
+def in_order(values: Iterable[tuple[str, float]]) -> str:
+    """Return ``a < b = c``: names by value, ties as ties."""
+    return " ".join(_joined(sorted(values, key=lambda pair: pair[1])))
+
+
+def _joined(ordered: Sequence[tuple[str, float]]) -> Iterator[str]:
+    for k, (name, value) in enumerate(ordered):
+        if k:
+            yield "=" if value == ordered[k - 1][1] else "<"
+        yield name

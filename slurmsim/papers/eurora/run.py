@@ -32,12 +32,11 @@ from slurmsim.papers.eurora.data import (
     read_log,
     workload,
 )  # fmt: skip
+from slurmsim.papers.eurora.goals import MODELS, PBS
 from slurmsim.papers.eurora.solver_notes import NAME as NOTING
 from slurmsim.papers.eurora.solver_notes import taken
 from slurmsim.trace.columns import NULL
 
-PBS = "PBS"
-MODELS = ("mks", "mks_wt_nl", "nl", "nl_mks_wt", "wt", "wt_mks_nl")
 _EWT = "ewt=" + "+".join(f"{queue}:{wait}" for queue, wait in EWT_S.items())
 POLICIES = {
     **{model: f"cp_eurora:model={model},solver={NOTING},{_EWT}" for model in MODELS},

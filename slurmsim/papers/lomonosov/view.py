@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slurmsim.experiments.claims import DIRECTION, MISSING, NOT, REPRODUCED, Claim, claims_table
+from slurmsim.experiments.claims import Claim, claim_facts, claims_table, list_of_claims
 from slurmsim.experiments.results import estimate_facts, write_results
+from slurmsim.experiments.verdicts import MISSING
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.metrics.packing import MEASURES
+from slurmsim.papers.lomonosov import goals
 from slurmsim.papers.lomonosov.run import BASE, DEFAULT, LIMITS, Part, Result
 from slurmsim.report import style
 from slurmsim.report.efficiency import TITLES
@@ -22,51 +24,26 @@ from slurmsim.report.text import table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# What may differ from the paper and still count, from the specification of the experiment.
-ALL_JOBS_PERCENT = 1.0
-UTILIZATION_POINTS = 0.5
-
 
 def claims(found: Result, part: Part) -> list[Claim]:
     """Return the paper's numbers beside those of one part."""
-    first = found.change(part, DEFAULT, "first_wait_s", percent=True)
-    first_s = found.change(part, DEFAULT, "first_wait_s")
-    everybody = found.change(part, DEFAULT, "all_wait_s", percent=True)
-    others = found.change(part, DEFAULT, "other_wait_s")
-    points = found.change(part, DEFAULT, "utilization")
-    assert first and first_s and everybody and others and points
-    used = Estimate(100 * points.mean, None if points.half is None else 100 * points.half, points.n)
+    changes = (
+        (goals.FIRST, "first_wait_s", True, 1.0), (goals.FIRST_MIN, "first_wait_s", False, 1 / 60),
+        (goals.ALL, "all_wait_s", True, 1.0), (goals.OTHERS, "other_wait_s", False, 1.0),
+        (replace(goals.USE, constructed=part.workload == "log"), "utilization", False, 100.0),
+    )  # fmt: skip
+    listed = []
+    for goal, measure, percent, scale in changes:
+        change = found.change(part, DEFAULT, measure, percent=percent)
+        assert change is not None
+        scaled = _scaled(change, scale)
+        listed.append(goal.measured(scaled, f"{scaled.text(goal.digits, signed=True)} {goal.unit}"))
     same = found.same_as_base(part)
-    return [
-        Claim("first job of each user and week, start", "up to 9 % earlier", _signed(first, "%"),
-              _ratio(first.mean, -9), DIRECTION if first.sign < 0 else NOT),
-        Claim("the same, per week", "9.5 min earlier", _signed(first_s, "min", 60), _ratio(first_s.mean / 60, -9.5),
-              DIRECTION if first_s.sign < 0 else NOT),
-        Claim("all jobs, start", "+0.2 %", _signed(everybody, "%"), _ratio(everybody.mean, 0.2),
-              _small(everybody, ALL_JOBS_PERCENT, 1)),
-        Claim("jobs that are not the first, delay", "10 s", _signed(others, "s", digits=0), _ratio(others.mean, 10),
-              DIRECTION if others.sign > 0 else NOT),
-        Claim("utilization", "unchanged", _signed(used, "points", digits=2), "–",
-              REPRODUCED if abs(used.mean) <= UTILIZATION_POINTS else NOT),
-        Claim("limit infinite: as the base scheduler", "–", "same bytes" if same else "differs", "–",
-              REPRODUCED if same else NOT),
-    ]  # fmt: skip
+    return [*listed, goals.INFINITE.measured(float(same), "same bytes" if same else "differs")]
 
 
-def _small(change: Estimate, most: float, sign: int) -> str:
-    """Inside the tolerance, or at least of the paper's sign."""
-    if abs(change.mean) < most:
-        return REPRODUCED
-    return DIRECTION if change.sign == sign else NOT
-
-
-def _signed(e: Estimate, unit: str, scale: float = 1, digits: int = 1) -> str:
-    scaled = Estimate(e.mean / scale, None if e.half is None else e.half / scale, e.n)
-    return f"{scaled.text(digits, signed=True)} {unit}"
-
-
-def _ratio(ours: float, paper: float) -> str:
-    return f"{ours / paper:.2f}"
+def _scaled(e: Estimate, scale: float) -> Estimate:
+    return Estimate(e.mean * scale, None if e.half is None else e.half * scale, e.n)
 
 
 _WAITS = (
@@ -83,7 +60,7 @@ def waits_table(found: Result, part: Part) -> list[list[str]]:
         base = found.estimate(part, BASE, key)
         if base is None:
             continue
-        minutes = Estimate(base.mean / 60, None if base.half is None else base.half / 60, base.n)
+        minutes = _scaled(base, 1 / 60)
         changes = [found.change(part, limit, key, percent=True) for limit in LIMITS if limit != BASE]
         rows.append([title, minutes.text(1), *("–" if c is None else f"{c.text(1, signed=True)} %" for c in changes)])
     return rows
@@ -113,9 +90,10 @@ def as_text(found: Result) -> str:
         blocks.append(f"{part}: {found.seeds} replicates of {jobs:,} jobs in {weeks} weeks; ± is the 95 % interval")
         listed = claims_table(claims(found, part), "paper's claim (default limit, ×1)")
         blocks += [table(listed), table(waits_table(found, part)), table(losses_table(found, part))]
-    blocks.append(f"On the history of Lomonosov itself: {MISSING}.")
+    blocks.append(f"On the history of Lomonosov itself: {MISSING}, since {goals.HISTORY}.")
     blocks += [f"{part}: {MISSING}; name a log with --log or SLURMSIM_DATA." for part in found.left_out]
-    return "\n\n".join(blocks)
+    all_claims = [claim for part in found.parts for claim in claims(found, part)]
+    return "\n\n".join([*blocks, table(list_of_claims(goals.LISTED, all_claims))])
 
 
 def as_dict(found: Result) -> dict[str, Any]:
@@ -125,7 +103,7 @@ def as_dict(found: Result) -> dict[str, Any]:
         "seeds": found.seeds,
         "parts": {
             str(part): {
-                "claims": [asdict(claim) for claim in claims(found, part)],
+                "claims": claim_facts(claims(found, part)),
                 "changes_percent": {
                     limit: {key: estimate_facts(found.change(part, limit, key, percent=True)) for key, _ in _WAITS}
                     for limit in LIMITS

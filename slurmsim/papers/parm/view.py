@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from slurmsim.experiments.claims import list_of_claims
 from slurmsim.experiments.results import write_results
+from slurmsim.papers.parm.goals import LISTED
 from slurmsim.papers.parm.large import view as parm_large_view
 from slurmsim.papers.parm.large.run import LargeResult
 from slurmsim.papers.parm.sweeps import view as parm_sweeps_view
 from slurmsim.papers.parm.testbed import view as parm_view
 from slurmsim.papers.parm.testbed.run import Result
+from slurmsim.report.text import table
 
 PARTS = ("testbed", "intrepid", "theta", "sweeps")
 
@@ -31,7 +34,10 @@ def as_text(found: Parts) -> str:
     blocks = [] if found.testbed is None else [parm_view.as_text(found.testbed)]
     blocks += [parm_large_view.as_text(one) for one in found.large]
     blocks += [] if found.sweeps is None else [parm_sweeps_view.as_text(found.sweeps)]
-    return "\n\n\n".join(blocks)
+    found_claims = [] if found.testbed is None else parm_view.claims(found.testbed)
+    found_claims += [claim for one in found.large for claim in parm_large_view.claims(one)]
+    found_claims += [] if found.sweeps is None else parm_sweeps_view.claims(found.sweeps)
+    return "\n\n\n".join([*blocks, table(list_of_claims(LISTED, found_claims))])
 
 
 def as_dict(found: Parts) -> dict[str, Any]:

@@ -7,25 +7,12 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any
 
-from slurmsim.experiments.claims import DIRECTION, NOT, REPRODUCED, Claim, verdict
+from slurmsim.experiments.claims import Claim
+from slurmsim.experiments.verdicts import Interval
+from slurmsim.papers.pcp20 import goals
 from slurmsim.papers.pcp20.cells import PREDICTORS
 from slurmsim.papers.pcp20.run import DISPATCHERS, Result, schedulers
 from slurmsim_policies.cp.cold import SEARCHES
-
-PAPER = {
-    ("kit", "L2"): {"hcp19": 292, "pcp20": 537}, ("kit", "R"): {"hcp19": 270, "pcp20": 662},
-    ("eurora", "D"): {"hcp19": 411, "pcp19": 565, "pcp20": 252},
-    ("eurora", "R"): {"hcp19": 385, "pcp19": 512, "pcp20": 364},
-}  # fmt: skip
-"""Tables 1 and 2: mean time of a dispatch, ms. PCP'19 did not finish on KIT."""
-RATIO_BAR, FASTER_BAR, EQUAL_BAR = 0.1, 0.95, 0.8
-RATIO_TOLERANCE = 0.25
-"""Of a ratio of times; the specification gives none, it asks for direction."""
-
-
-def _claim(what: str, paper: str, ours: str, word: str) -> Claim:
-    """Return a claim without a ratio."""
-    return Claim(what, paper, ours, "–", word)
 
 
 def _share(found: Sequence[dict[str, Any]], holds: Callable[[dict[str, Any]], bool]) -> float:
@@ -44,38 +31,27 @@ def instance_claims(found: Sequence[dict[str, Any]]) -> list[Claim]:
 
 def _size_claims(found: Sequence[dict[str, Any]]) -> list[Claim]:
     ratios = sorted(one["pcp20_variables"] / one["pcp19_variables"] for one in found)
-    median, below = statistics.median(ratios), sum(ratio < RATIO_BAR for ratio in ratios) / len(ratios)
+    below = 100 * sum(map(goals.VARIABLES.target.holds, map(Interval.of, ratios))) / len(ratios)
     tenfold = _share(found, lambda one: one["pcp20_variables"] == one["pcp20_variables_tenfold"])
     equal = _share(found, lambda one: _same(one["pcp20_objective"], one["pcp19_objective"]))
     return [
-        _claim("variables, PCP'20 / PCP'19: median", "< 0.1", f"{median:.3f}", verdict(median < RATIO_BAR, median < 1)),
-        _claim("… of all instances below 0.1", "100 %", f"{below:.0%} ({ratios[0]:.3f} to {ratios[-1]:.3f})",
-              verdict(below == 1, below > 0.5)),
-        _claim("PCP'20's variables on ten times the nodes", "the same", f"the same for {tenfold:.0%}",
-              verdict(tenfold == 1)),
-        _claim("PCP'20 and PCP'19 with one objective", "most (bar 80 %)", f"{equal:.0%}",
-              verdict(equal >= EQUAL_BAR, equal > 0.5)),
-    ]  # fmt: skip
+        goals.VARIABLES.measured(statistics.median(ratios)),
+        goals.ALL_BELOW.measured(below, f"{below:.0f} % ({ratios[0]:.3f} to {ratios[-1]:.3f})"),
+        goals.TENFOLD.measured(100 * tenfold),
+        goals.EQUAL.measured(100 * equal),
+    ]
 
 
 def _time_claims(found: Sequence[dict[str, Any]]) -> list[Claim]:
     """Less CPU to one objective: both with the paper's search, both with CP-SAT's, and against PCP'19's quicker one."""
     claims = []
-    for said, mine, theirs in (
-        ("PCP'20 less CPU than PCP'19 to one objective, paper's search", "pcp20_paper", ["pcp19_paper"]),
-        ("… CP-SAT's own search", "pcp20_solver", ["pcp19_solver"]),
-        ("… paper's search, PCP'19 with its quicker one", "pcp20_paper", ["pcp19_paper", "pcp19_solver"]),
-    ):
+    for goal, mine, theirs in goals.LESS_CPU:
         pairs = [(_time(one, [mine]), _time(one, theirs)) for one in found]
         both = [(ours, other) for ours, other in pairs if min(ours, other) < inf]
-        share = sum(ours < other for ours, other in both) / len(both) if both else 0.0
-        claims.append(_claim(said, "nearly all (bar 95 %)", f"{share:.0%} of {len(both)}",
-                             verdict(share >= FASTER_BAR, share > 0.5)))  # fmt: skip
+        share = 100 * sum(ours < other for ours, other in both) / len(both) if both else 0.0
+        claims.append(goal.measured(share, f"{share:.0f} % of {len(both)}"))
     times = [one["pcp20_paper_s"] / one["pcp19_paper_s"] for one in found]
-    between = sum(0.01 <= time <= 1 for time in times) / len(times)
-    claims.append(_claim("… ratio of times between 0.01 and 1, paper's search", "nearly all", f"{between:.0%}",
-                         verdict(between >= FASTER_BAR, between > 0.5)))  # fmt: skip
-    return claims
+    return [*claims, goals.BETWEEN.measured(100 * sum(0.01 <= time <= 1 for time in times) / len(times))]
 
 
 def _time(one: dict[str, Any], names: Sequence[str]) -> float:
@@ -115,12 +91,13 @@ def system_table(found: Result, part: str) -> list[list[str]]:
         for name in DISPATCHERS if base else ():
             one = cells[f"{name}{ending}"]
             ratio = _per_activation(one) / _per_activation(base or one)
-            paper = PAPER.get((system, letter), {})
-            theirs = paper[name] / paper["hcp19"] if name in paper else None
+            goal = goals.of_ratio(system, letter, name)
+            claim = None if goal is None else goal.measured(ratio)
+            last = "" if name == "hcp19" else "no number in the paper" if claim is None else claim.outcome
             rows.append([
                 letter or "requested", name, f"{one['activations']:,}", f"{one['solves']:,}", f"{ratio:.2f}",
-                "–" if theirs is None else f"{theirs:.2f}", f"{one['mean_wait_s']:.0f}",
-                f"{one['bounded_slowdown']:.2f}", _ratio_verdict(ratio, theirs) if name != "hcp19" else "",
+                "–" if claim is None else claim.paper, f"{one['mean_wait_s']:.0f}",
+                f"{one['bounded_slowdown']:.2f}", last,
             ])  # fmt: skip
     return rows
 
@@ -129,32 +106,17 @@ def _per_activation(one: dict[str, Any]) -> float:
     return float(one["dispatch_s"]) / max(1, int(one["activations"]))
 
 
-def _ratio_verdict(ours: float, theirs: float | None) -> str:
-    if theirs is None:
-        return "no number in the paper"
-    if abs(ours - theirs) <= RATIO_TOLERANCE * theirs:
-        return REPRODUCED
-    return DIRECTION if (ours > 1) == (theirs > 1) else NOT
-
-
 def system_claims(found: Result, part: str) -> list[Claim]:
     """Return the order of the dispatchers that the specification expects, on the durations there are."""
     cells = found.of(part)
     letter = next((f".{letter}" for letter in ("R", "D", "L2") if f"hcp19.{letter}" in cells), "")
     time = {name: _per_activation(cells[name + letter]) for name in DISPATCHERS}
-    if part.endswith("kit"):
-        return [_claim("HCP'19 faster than PCP'20", "yes", _times(time, "hcp19", "pcp20"),
-                      verdict(time["hcp19"] < time["pcp20"]))]  # fmt: skip
-    return [
-        _claim("PCP'20 no slower than HCP'19", "yes", _times(time, "pcp20", "hcp19"),
-              verdict(time["pcp20"] <= time["hcp19"])),
-        _claim("PCP'20 faster than PCP'19", "yes", _times(time, "pcp20", "pcp19"),
-              verdict(time["pcp20"] < time["pcp19"])),
-    ]  # fmt: skip
+    pairs = (("HCP'19", "PCP'20"),) if part.endswith("kit") else (("PCP'20", "HCP'19"), ("PCP'20", "PCP'19"))
+    return [goals.faster(a, b).measured(time[_policy(a)] / time[_policy(b)]) for a, b in pairs]
 
 
-def _times(time: dict[str, float], a: str, b: str) -> str:
-    return f"{time[a] / time[b]:.2f} of its time"
+def _policy(name: str) -> str:
+    return name.lower().replace("'", "")
 
 
 MEASURES = (("slowdown", 2), ("bounded_slowdown", 2), ("mean_wait_s", 0), ("queue", 2))

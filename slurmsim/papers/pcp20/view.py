@@ -6,10 +6,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from slurmsim.experiments.claims import MISSING, Claim
+from slurmsim.experiments.claims import Claim, claim_facts, claims_table, list_of_claims
 from slurmsim.experiments.results import estimate_facts, write_results
+from slurmsim.experiments.verdicts import MISSING
 from slurmsim.papers.pcp20.cells import PREDICTORS
 from slurmsim.papers.pcp20.figure import figure
+from slurmsim.papers.pcp20.goals import LISTED
 from slurmsim.papers.pcp20.run import SAVED_BY, Result, schedulers
 from slurmsim.papers.pcp20.tables import (
     MEASURES,
@@ -26,7 +28,7 @@ from slurmsim.report.text import table
 def as_text(found: Result) -> str:
     """All tables for a terminal."""
     blocks = []
-    header = ["claim", "paper", "ours", "verdict"]
+    everything: list[Claim] = []
     for part in found.parts:
         kind, name = part.split("-")
         first = next(iter(found.of(part).values()))
@@ -47,12 +49,13 @@ def as_text(found: Result) -> str:
             blocks[-1] += f"; {found.sizes.seeds} replicates; ± is the 95 % interval"
             blocks += [table(quality_table(found, part)), gain_sentence(found, part)]
         if claims:
-            blocks.append(table([header, *([c.what, c.paper, c.ours, c.verdict] for c in claims)]))
+            blocks.append(table(claims_table(claims)))
+            everything += claims
     absent = [f"{letter} = {option}" for letter, option in PREDICTORS.items() if letter]
     blocks.append(f"Durations: requested, and where the option exists {', '.join(absent)}.")
     blocks.append(f"On the paper's own jobs: {MISSING}.")
     blocks += [f"{part}: {MISSING}; name a folder with --data or SLURMSIM_DATA." for part in found.left_out]
-    return "\n\n".join(blocks)
+    return "\n\n".join([*blocks, table(list_of_claims(LISTED, everything))])
 
 
 def as_dict(found: Result) -> dict[str, Any]:
@@ -62,9 +65,9 @@ def as_dict(found: Result) -> dict[str, Any]:
         kind = part.split("-")[0]
         parts[part] = {"about": next(iter(found.of(part).values()))["about"]}
         if kind == "instances" and found.instances(part):
-            parts[part]["claims"] = [asdict(claim) for claim in instance_claims(found.instances(part))]
+            parts[part]["claims"] = claim_facts(instance_claims(found.instances(part)))
         elif kind == "systems":
-            parts[part]["claims"] = [asdict(claim) for claim in system_claims(found, part)]
+            parts[part]["claims"] = claim_facts(system_claims(found, part))
         elif kind == "quality":
             parts[part]["schedulers"] = {
                 name: {measure: estimate_facts(found.estimate(part, name, measure)) for measure, _ in MEASURES}

@@ -132,14 +132,12 @@ class Result:
         a, b = self.values(variant, figure, part), self.values("titan", figure, part)
         return Estimate.of([x - y for x, y in zip(a, b, strict=True)]) if a and len(a) == len(b) else None
 
-    def ratio(self, variant: str, figure: str) -> tuple[float, float, float] | None:
-        """Return a figure over that of Titan's policy, paired by seed: geometric mean and its 95 % interval."""
-        a, b = self.values(variant, figure), self.values("titan", figure)
-        if len(a) != len(b) or len(a) < 2 or not all(x > 0 for x in (*a, *b)):
+    def log_ratio(self, variant: str, figure: str, part: str = "queue") -> Estimate | None:
+        """Return the logarithm of a figure over that of Titan's policy, paired by seed; None where it is not known."""
+        a, b = self.values(variant, figure, part), self.values("titan", figure, part)
+        if len(a) != len(b) or not a or not all(x > 0 for x in (*a, *b)):
             return None
-        e = Estimate.of([math.log(x / y) for x, y in zip(a, b, strict=True)])
-        half = e.half or 0.0
-        return math.exp(e.mean), math.exp(e.mean - half), math.exp(e.mean + half)
+        return Estimate.of([math.log(x / y) for x, y in zip(a, b, strict=True)])
 
     def moments(self, part: str, variant: str, key: str) -> dict[str, Any] | None:
         """Means over the seeds of the moments kept under `key`; None where there are none."""

@@ -2,165 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from slurmsim.experiments.claims import MISSING, Claim, claims_table, verdict
+from slurmsim.experiments.claims import claim_facts, claims_table, list_of_claims
 from slurmsim.experiments.results import estimate_facts, write_results
 from slurmsim.papers.titan.allocation import (
     Moments,
     expected_use,
     normal_probability,
     probability,
-    spread_of_use,
     use_per_job,
 )
-from slurmsim.papers.titan.cells import BASE, PROJECTS, RULES, SHORTER, VARIANTS, bin_ranges, hours_of
-from slurmsim.papers.titan.run import PERIOD_H, Result
+from slurmsim.papers.titan.cells import BASE, PROJECTS, RULES, VARIANTS, bin_ranges
+from slurmsim.papers.titan.claims import claims, project_model
+from slurmsim.papers.titan.goals import LISTED
+from slurmsim.papers.titan.run import Result
 from slurmsim.report.text import table
 
 QUARTER_H = 2190
-LOAD_LOW, LOAD_HIGH = 0.85, 0.93
-SKEW_LOW, SKEW_HIGH = 2.0, 5.0
-DISTANCE = 0.14
-NEAR = 0.1  # of the mean wait
 SHORT = ("titan", RULES, BASE)
 TARGETS = np.geomspace(1e2, 1e7, 150)
-
-
-def claims(found: Result) -> list[Claim]:
-    """Return the paper's numbers, and those of the specification, beside ours."""
-    return [*_model(found), *_validation(found), *_queue(found), *_year(found), *_slurm(found), *_project(found),
-            Claim("waits on Titan's own log", "30.51 ± 97.34 h", "–", "–", MISSING)]  # fmt: skip
-
-
-def _model(found: Result) -> list[Claim]:
-    if not found.model:
-        return []
-    m = found.model
-    use, variance, check = m["expected_use"], m["use_variance"], m["check"]
-    return [
-        Claim("node-hours of validation 1", "13,824,000", f"{use:,.1f}", f"{use / 13_824_000:.6f}",
-              verdict(abs(use - 13_824_000) <= 1)),
-        Claim("variance of use, Poisson(8) x normal(4, 2), corrected", "416", f"{variance:.1f}",
-              f"{variance / 416:.3f}", verdict(abs(variance - 416) < 1e-6)),
-        Claim("P(U > 900) with counts from 1", "0.8295", f"{check:.4f}", f"{check / 0.8295:.4f}",
-              verdict(abs(check - 0.8295) < 5e-5)),
-    ]  # fmt: skip
-
-
-def _validation(found: Result) -> list[Claim]:
-    if not found.use:
-        return []
-    rows = []
-    for variant, what, mean in (("A", "overlapping jobs", 5000), ("B", "one node", 2500)):
-        use, model, distance = np.array(found.use[variant]), found.spread(variant), found.distance(variant)
-        rows += [
-            Claim(f"validation 2 {variant}, {what}: mean use in {PERIOD_H:,} h", f"{mean:,}", f"{use.mean():,.1f}",
-                  f"{use.mean() / mean:.3f}", verdict(abs(use.mean() - mean) < 3 * model.sd / len(use) ** 0.5)),
-            Claim(f"validation 2 {variant}: standard deviation", f"{model.sd:.1f} (renewal)",
-                  f"{use.std(ddof=1):.1f}", f"{use.std(ddof=1) / model.sd:.2f}",
-                  verdict(0.75 < use.std(ddof=1) / model.sd < 1.25)),
-            Claim(f"validation 2 {variant}: largest distance of the two curves", f"at most {DISTANCE}",
-                  f"{distance:.3f}", "–", verdict(distance <= DISTANCE)),
-        ]  # fmt: skip
-    return rows
-
-
-def _queue(found: Result) -> list[Claim]:
-    if found.estimate("titan", "load") is None:
-        return []
-    load, skew = found.estimate("titan", "load"), float(np.median(found.values("titan", "skew")))
-    through, wait = found.estimate("titan", "throughput"), found.estimate("titan", "wait_h")
-    assert load and through and wait
-    early, late = (found.estimate("titan", f"waiting_{half}_half") for half in ("first", "second"))
-    assert early and late
-    rows = [
-        Claim("load of the synthetic Titan", "88.2 %", f"{100 * load.mean:.1f} %", f"{load.mean / 0.882:.2f}",
-              verdict(LOAD_LOW <= load.mean <= LOAD_HIGH)),
-        Claim("jobs that ended per job that came", "1", through.text(3), f"{through.mean:.3f}",
-              verdict(abs(through.mean - 1) < 0.03)),
-        Claim("jobs waiting, first and second half", "bounded", f"{early.mean:,.0f}, {late.mean:,.0f}",
-              f"{late.mean / max(early.mean, 1e-9):.2f}", verdict(late.mean < 3 * early.mean)),
-        Claim("std / mean of waits, median of seeds", "3.2", f"{skew:.1f}", f"{skew / 3.2:.2f}",
-              verdict(SKEW_LOW <= skew <= SKEW_HIGH)),
-        Claim("mean wait (paper: on the real log)", "30.51 h", f"{wait.text(2)} h", f"{wait.mean / 30.51:.2f}",
-              verdict(False, wait.mean > 6.21)),
-    ]  # fmt: skip
-    for variant in ("no boosts", "no limit"):
-        change = found.change(variant, "large_wait_h")
-        if change is not None:
-            sure = change.half is not None and abs(change.mean) > change.half
-            text = f"{change.text(2, signed=True)} h"
-            rows.append(Claim(f"{variant}: mean wait of bins 1 and 2", "changes most", text, "–", verdict(sure)))
-        ratio = found.ratio(variant, "large_wait_h")
-        if ratio is not None:
-            middle, low, high = ratio
-            rows.append(Claim(f"{variant}: the same, times Titan's", "not 1", f"{low:.2f} to {high:.2f}",
-                              f"{middle:.2f}", verdict(not low <= 1 <= high)))  # fmt: skip
-    for figure, paper in (("free_mean", 732), ("free_median", 22), ("free_p90", 1791)):
-        e = found.estimate("titan", figure)
-        assert e is not None
-        rows.append(Claim(f"free nodes, {figure.removeprefix('free_')} (Titan's backfill log)", f"{paper:,}", e.text(0),
-                          f"{e.mean / paper:.2f}", verdict(False, 0.2 < e.mean / paper < 5)))  # fmt: skip
-    return rows
-
-
-def _year(found: Result) -> list[Claim]:
-    year = found.run("year", "titan", 1)
-    if not year:
-        return []
-    early, late = year["waiting_first_half"], year["waiting_second_half"]
-    return [
-        Claim("one year: load", "88.2 %", f"{100 * year['load']:.1f} %", f"{year['load'] / 0.882:.2f}",
-              verdict(LOAD_LOW <= year["load"] <= LOAD_HIGH)),
-        Claim("one year: jobs waiting, first and second half", "bounded", f"{early:,.0f}, {late:,.0f}",
-              f"{late / max(early, 1e-9):.2f}", verdict(late < 3 * early)),
-        Claim("one year: std / mean of waits", "3.2", f"{year['skew']:.1f}", f"{year['skew'] / 3.2:.2f}",
-              verdict(SKEW_LOW <= year["skew"] <= SKEW_HIGH)),
-        Claim("one year: mean wait", "30.51 h", f"{year['wait_h']:.2f} h", f"{year['wait_h'] / 30.51:.2f}",
-              verdict(False, year["wait_h"] > 6.21)),
-    ]  # fmt: skip
-
-
-def _slurm(found: Result) -> list[Claim]:
-    """How near Slurm's own rules come: the same order of bins, and what they change, paired by seed."""
-    rows = []
-    theirs = found.estimate("titan", "wait_h", "slurm")
-    for name in (RULES, BASE):
-        change = found.change(name, "wait_h", "slurm")
-        if change is not None and theirs is not None:
-            ratio = (theirs.mean + change.mean) / theirs.mean if theirs.mean else 1.0
-            rows.append(Claim(f"{name}: what that adds to the mean wait", f"{theirs.text(2)} h under titan",
-                              f"{change.text(2, signed=True)} h", f"{ratio:.2f}",
-                              verdict(abs(ratio - 1) <= NEAR)))  # fmt: skip
-    return rows
-
-
-def _project(found: Result) -> list[Claim]:
-    """Return the stand-in for HEP110: what it used, beside the formula fed with the waits it had."""
-    rows = []
-    for name in PROJECTS:
-        used = found.estimate(name, "use_node_h", "project")
-        if used is not None:
-            model = project_model(found, name)
-            near = abs(used.mean - model.mean) <= 3 * model.sd / used.n**0.5
-            rows.append(Claim(f"a project like HEP110, next {name}: node-hours in {hours_of(found.jobs // SHORTER)} h",
-                              f"{model.mean:,.0f} ± {model.sd:,.0f} (model)", used.text(0),
-                              f"{used.mean / model.mean:.3f}", verdict(near)))  # fmt: skip
-    return rows
-
-
-def project_model(found: Result, name: str, waits: str = "own") -> Moments:
-    """Use of the project by the model, with the project's own waits or those of others' small jobs."""
-    own, seen = (found.moments("project", name, key) for key in ("own", waits))
-    assert own is not None and seen is not None
-    follows, chains = PROJECTS[name]
-    wait, run, nodes, use = Moments(*seen["wait"]), Moments(*own["run"]), Moments(*own["nodes"]), Moments(*own["use"])
-    return spread_of_use(chains * hours_of(found.jobs // SHORTER), wait, run, nodes, use, after_end=follows == "end")
 
 
 def bins_table(found: Result) -> list[list[str]]:
@@ -229,7 +93,7 @@ def as_text(found: Result) -> str:
             others = project_model(found, name, "others")
             blocks.append(f"a project like HEP110, next {name}: by the model with the waits of others' jobs of up to "
                           f"125 nodes {others.mean:,.0f} ± {others.sd:,.0f} node-hours")  # fmt: skip
-    return "\n\n".join(blocks)
+    return "\n\n".join([*blocks, table(list_of_claims(LISTED, claims(found)))])
 
 
 def as_dict(found: Result) -> dict[str, Any]:
@@ -246,7 +110,7 @@ def as_dict(found: Result) -> dict[str, Any]:
         "free_p90",
     )
     return {
-        "seeds": found.seeds, "jobs": found.jobs, "claims": [asdict(claim) for claim in claims(found)],
+        "seeds": found.seeds, "jobs": found.jobs, "claims": claim_facts(claims(found)),
         "model": found.model, "use": found.use,
         "queue": {name: {key: estimate_facts(found.estimate(name, key)) for key in figures} for name in VARIANTS},
         "changes": {name: {key: estimate_facts(found.change(name, key)) for key in figures} for name in VARIANTS},

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.experiments.claims import NOT, REPRODUCED, Claim, claims_table, verdict
+from slurmsim.experiments.claims import Claim, Goal, claim_facts, claims_table
 from slurmsim.experiments.results import estimate_facts
 from slurmsim.metrics.estimate import Estimate
+from slurmsim.papers.parm import goals
 from slurmsim.papers.parm.large.run import MACHINES, LargeResult, systems
 from slurmsim.papers.parm.testbed.run import STEPS
 from slurmsim.report import style
@@ -18,8 +18,6 @@ from slurmsim.report.text import table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PAPER = 5.2  # the best speed-up of wSE, on the real Intrepid log
-NEAR = 0.2
 FIGURES = (
     ("mean_s", "mean, min", 60.0, 1), ("max_s", "max, min", 60.0, 0), ("node_weighted_s", "by nodes, min", 60.0, 1),
     ("nodes", "nodes", 1.0, 0), ("resizes", "resizes", 1.0, 1),
@@ -30,28 +28,22 @@ def claims(found: LargeResult) -> list[Claim]:
     """Return the paper's statements beside ours; comparisons at the middle of the grid unless said."""
     fastest, middle = found.gammas[-1], found.gammas[len(found.gammas) // 2]
     best = max((found.speedup(gamma, "wSE") for gamma in found.gammas), key=lambda e: e.mean)
-    listed = [Claim("best speed-up of wSE over the baseline", f"{PAPER}", best.text(2), f"{best.mean / PAPER:.2f}",
-                    verdict(abs(best.mean / PAPER - 1) <= NEAR, best.mean > 1)),
-              log_claim("speed-up of wSE grows as γ falls (log, first to last)", found.grows)]  # fmt: skip
+    listed = [goals.BEST_LARGE.measured(best), signed(goals.GROWS, found.grows)]
     for gamma in dict.fromkeys((middle, fastest)):
-        for one, other in (("noMM", "baseline"), ("noSE", "noMM"), ("wSE", "noSE")):
-            listed.append(log_claim(f"γ = {gamma:g}: {one} completes sooner than {other} (log)",
-                                     found.gain(gamma, one, other)))  # fmt: skip
+        for one, other in goals.PAIRS:
+            listed.append(signed(goals.sooner_at(gamma, one, other), found.gain(gamma, one, other)))
         for cap in ("30 W", "44 W"):
-            listed.append(log_claim(f"γ = {gamma:g}: wSE beats a uniform {cap} (log)", found.gain(gamma, "wSE", cap)))
+            listed.append(signed(goals.over_cap(gamma, cap), found.gain(gamma, "wSE", cap)))
         more, fewer = (found.values(gamma, system, "nodes") for system in ("wSE", "noSE"))
         nodes = Estimate.of([a - b for a, b in zip(more, fewer, strict=True)])
-        listed.append(Claim(f"γ = {gamma:g}: wSE uses more nodes than noSE", "yes", nodes.text(0, signed=True), "–",
-                            verdict(nodes.sign > 0)))  # fmt: skip
+        listed.append(signed(goals.more_nodes(gamma), nodes))
     overhead = max(found.estimate(gamma, "wSE", "overhead").mean for gamma in found.gammas)
-    listed.append(Claim("time lost in changes of size (the worst γ)", "< 1 %", f"{100 * overhead:.2f} %", "–",
-                        REPRODUCED if overhead < 0.01 else NOT))  # fmt: skip
-    return listed
+    return [*listed, goals.OVERHEAD.measured(100 * overhead)]
 
 
-def log_claim(what: str, e: Estimate) -> Claim:
-    """Return a claim that a difference of logarithms is above zero."""
-    return Claim(what, "yes", e.text(2, signed=True), "–", verdict(e.sign > 0))
+def signed(goal: Goal, e: Estimate) -> Claim:
+    """Return the claim on a difference, shown with its sign."""
+    return goal.measured(e, e.text(goal.digits, signed=True))
 
 
 def speedup_table(found: LargeResult) -> list[list[str]]:
@@ -106,7 +98,7 @@ def as_text(found: LargeResult) -> str:
 def as_dict(found: LargeResult) -> dict[str, Any]:
     """Return the same for programs."""
     return {
-        "jobs": found.count, "seeds": found.seeds, "claims": [asdict(claim) for claim in claims(found)],
+        "jobs": found.count, "seeds": found.seeds, "claims": claim_facts(claims(found)),
         "speedup": {f"{gamma:g}": {system: estimate_facts(found.speedup(gamma, system))
                                    for system in systems(MACHINES[found.machine])} for gamma in found.gammas},
         "log_contributions": {

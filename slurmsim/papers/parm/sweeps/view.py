@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.experiments.claims import Claim, claims_table, verdict
+from slurmsim.experiments.claims import Claim, Goal, claim_facts, claims_table
 from slurmsim.experiments.results import estimate_facts
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.parm.large.run import MACHINES, LargeResult
-from slurmsim.papers.parm.large.view import FIGURES, log_claim
+from slurmsim.papers.parm.large.view import FIGURES, signed
 from slurmsim.papers.parm.sweeps.run import ALPHAS, GAMMA, MACHINE, STEP_W, alpha_name, level_name, points
 from slurmsim.report import style
 from slurmsim.report.text import table
@@ -25,19 +24,17 @@ def claims(found: LargeResult) -> list[Claim]:
     """Return the paper's statements beside ours, in logarithms."""
     first, last = alpha_name(ALPHAS[0]), alpha_name(ALPHAS[-1])
     few, papers, most = level_name(FEWEST), level_name(PAPERS), level_name(MOST)
-    listed = [
-        log_claim(f"alpha {ALPHAS[-1]:g} for {ALPHAS[0]:g}: mean completion later", found.gain(GAMMA, first, last)),
-        log_claim("the same: longest completion sooner", found.gain(GAMMA, last, first, "max_s")),
-    ]
+    later = Goal.positive(f"alpha {ALPHAS[-1]:g} for {ALPHAS[0]:g}: mean completion later", "Figure 6")
+    longest = Goal.positive("the same: longest completion sooner", "Figure 6")
+    listed = [signed(later, found.gain(GAMMA, first, last)), signed(longest, found.gain(GAMMA, last, first, "max_s"))]
     for figure, name in BOTH:
-        listed.append(log_claim(f"{PAPERS} levels for {FEWEST}: {name} completion sooner",
-                                found.gain(GAMMA, papers, few, figure)))  # fmt: skip
+        goal = Goal.positive(f"{PAPERS} levels for {FEWEST}: {name} completion sooner", "Figure 7")
+        listed.append(signed(goal, found.gain(GAMMA, papers, few, figure)))
     more, beyond = (found.gains(GAMMA, *pair) for pair in ((papers, few), (most, papers)))
+    little = Goal.positive(f"{MOST} levels for {PAPERS}: less more than {PAPERS} for {FEWEST}, in the mean", "Figure 7",
+                           "little beyond")  # fmt: skip
     less = Estimate.of([a - b for a, b in zip(more, beyond, strict=True)])
-    further = Estimate.of(beyond)
-    listed.append(Claim(f"{MOST} levels for {PAPERS}: little more in the mean", "little", further.text(3, signed=True),
-                        "–", verdict(less.sign > 0, less.mean > 0)))  # fmt: skip
-    return listed
+    return [*listed, little.measured(less, f"{Estimate.of(beyond).text(3, signed=True)} more")]
 
 
 def figures_table(found: LargeResult) -> list[list[str]]:
@@ -66,7 +63,7 @@ def as_dict(found: LargeResult) -> dict[str, Any]:
     """Return the same for programs."""
     return {
         "jobs": found.count, "seeds": found.seeds, "gamma": GAMMA,
-        "claims": [asdict(claim) for claim in claims(found)],
+        "claims": claim_facts(claims(found)),
         "points": {point: {name: estimate_facts(found.estimate(GAMMA, point, name)) for name, *_ in FIGURES}
                    for point in points()},
         "runs": found.runs,

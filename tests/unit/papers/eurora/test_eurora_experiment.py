@@ -15,7 +15,7 @@ import pytest
 from slurmsim.cli import main
 from slurmsim.errors import InputError, SlurmSimError
 from slurmsim.experiments import runs
-from slurmsim.experiments.claims import NOT, REPRODUCED
+from slurmsim.experiments.verdicts import NOT, REPRODUCED
 from slurmsim.papers.eurora import data as eurora_data
 from slurmsim.papers.eurora.data import BEGINS, MEMORY_KB, BatchJob, batch, cluster, completed, read_log, workload
 from slurmsim.papers.eurora.run import PBS, Batch, Result, Row, _row, experiment
@@ -120,7 +120,7 @@ def test_verdicts() -> None:
     bad = Row(good.batch, good.starts, good.ends, [note(7, 6)], 301.0)
     by_name = {claim.what: claim for claim in claims(Result([good.batch], {"batch1": {"mks": bad}}))}
     assert by_name["pure models: plans worse than the best list schedule"].ours == "1 of 1"
-    assert by_name["CPU time of a batch under one model, s"].verdict == NOT
+    assert by_name["CPU time of a batch under one model"].verdict == NOT
 
 
 def test_nothing_contested_proves_nothing() -> None:

@@ -13,7 +13,7 @@ import pytest
 from slurmsim.cli import main
 from slurmsim.errors import ConfigError
 from slurmsim.experiments import runs
-from slurmsim.experiments.claims import DIRECTION, MISSING, NOT, REPRODUCED
+from slurmsim.experiments.verdicts import DIRECTION, MISSING, NOT, REPRODUCED, UNDETERMINED
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.lomonosov import run as lomonosov
 from slurmsim.papers.lomonosov.run import LIMITS, Part, Result, parse_parts
@@ -95,16 +95,16 @@ def verdicts(found: Result) -> list[str]:
 def test_verdicts() -> None:
     """The paper: first jobs earlier, all jobs within 1 %, others later, utilization within half a point."""
     as_paper = [{"first_wait_s": 910 + k, "all_wait_s": 1002 + k, "other_wait_s": 1010 + k} for k in range(3)]
-    assert verdicts(result(as_paper)) == [DIRECTION, DIRECTION, REPRODUCED, DIRECTION, REPRODUCED, REPRODUCED]
+    assert verdicts(result(as_paper)) == [REPRODUCED, DIRECTION, REPRODUCED, REPRODUCED, REPRODUCED, REPRODUCED]
     other = [
         {"first_wait_s": 1200 + k, "all_wait_s": 700 + k, "other_wait_s": 700 + k, "utilization": 0.89}
         for k in range(3)
     ]
     assert verdicts(result(other)) == [NOT, NOT, NOT, NOT, NOT, REPRODUCED]
     late = [{"all_wait_s": 1200 + k} for k in range(3)]
-    assert verdicts(result(late))[2] == DIRECTION
+    assert verdicts(result(late))[2] == NOT
     noise = [{"first_wait_s": 500}, {"first_wait_s": 1400}]
-    assert verdicts(result(noise))[0] == NOT
+    assert verdicts(result(noise))[0] == UNDETERMINED
     assert verdicts(result(as_paper, figures(jobs_sha256="b")))[-1] == NOT
 
 

@@ -12,7 +12,7 @@ import pytest
 from slurmsim.cli import main
 from slurmsim.energy import TABLE
 from slurmsim.errors import ConfigError
-from slurmsim.experiments.claims import MISSING, REPRODUCED
+from slurmsim.experiments.verdicts import MISSING, REPRODUCED
 from slurmsim.model.power import PowerSpec
 from slurmsim.papers.parm import view as parm_report
 from slurmsim.papers.parm.data import LARGE, SMALL, intrepid, window

@@ -16,7 +16,7 @@ from slurmsim.campaign.tasks import Done, Spent, Task
 from slurmsim.cli import main
 from slurmsim.errors import InputError, PolicyError
 from slurmsim.experiments import runs
-from slurmsim.experiments.claims import DIRECTION, MISSING, NOT, REPRODUCED
+from slurmsim.experiments.verdicts import DIRECTION, MISSING, NOT, REPRODUCED
 from slurmsim.papers.eurora.data import LOG as EURORA_LOG
 from slurmsim.papers.pcp20 import cells as pcp20_cells
 from slurmsim.papers.pcp20.cells import InstanceCell, RunCell
@@ -214,7 +214,7 @@ def test_verdicts_on_instances() -> None:
     assert verdicts([figures()] * 3) == [REPRODUCED] * 8
     large = figures(pcp20_variables=50, pcp20_variables_tenfold=51, pcp20_objective=6.0)
     assert verdicts([large] * 2)[:4] == [DIRECTION, NOT, NOT, NOT]
-    assert verdicts([figures(), figures(), figures(pcp20_variables=20)])[:2] == [REPRODUCED, DIRECTION]
+    assert verdicts([figures(), figures(), figures(pcp20_variables=20)])[:2] == [REPRODUCED, NOT]
 
 
 def test_verdicts_on_times_of_models() -> None:
@@ -225,7 +225,7 @@ def test_verdicts_on_times_of_models() -> None:
     assert verdicts([late])[4:] == [REPRODUCED, NOT, NOT, NOT]
     assert verdicts([figures(pcp19_paper_reached=False, pcp20_paper_reached=False)])[4:6] == [NOT, REPRODUCED]
     assert verdicts([figures(), figures(), figures(pcp20_paper_s=3.0)])[4:] == [
-        DIRECTION, REPRODUCED, DIRECTION, DIRECTION,
+        DIRECTION, REPRODUCED, DIRECTION, NOT,
     ]  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import pytest
 import slurmsim
 from slurmsim.cli import main
 from slurmsim.errors import ConfigError
-from slurmsim.experiments.claims import MISSING, REPRODUCED
+from slurmsim.experiments.verdicts import CONSTRUCTED, MISSING, REPRODUCED
 from slurmsim.papers.titan import cells as titan_cells
 from slurmsim.papers.titan import run as titan
 from slurmsim.papers.titan.allocation import normal_probability
@@ -46,7 +46,7 @@ def test_files(folder: Path) -> None:
     change = [data["runs"][f"queue-no_limit-{k}"]["wait_h"] - waits[k - 1] for k in (1, 2)]
     assert data["changes"]["no limit"]["wait_h"]["mean"] == pytest.approx(np.mean(change))
     assert data["claims"][-1]["verdict"] == MISSING
-    assert [one["verdict"] for one in data["claims"][:3]] == [REPRODUCED] * 3
+    assert [one["verdict"] for one in data["claims"][:3]] == [REPRODUCED, CONSTRUCTED, CONSTRUCTED]
     assert (folder / "titan.png").stat().st_size > 5_000
     assert "18,688" in (folder / "results.txt").read_text()
 
@@ -149,10 +149,11 @@ def test_ratios_by_hand() -> None:
     """Twice and eight times: four times, in logarithms; one seed has no interval."""
     runs = {f"queue-{v}-{k}": {"large_wait_h": x} for v, xs in (("titan", (1.0, 10.0)), ("no_boosts", (2.0, 80.0)))
             for k, x in enumerate(xs, 1)}  # fmt: skip
-    middle, low, high = Result(2, 1000, {}, {}, runs).ratio("no boosts", "large_wait_h") or (0, 0, 0)
-    assert middle == pytest.approx(4) and low * high == pytest.approx(16)
-    assert high == pytest.approx(4 * np.exp(12.706 * np.log(2)), rel=1e-3)  # ln 2 is the standard error of ln 2, ln 8
-    assert Result(1, 1000, {}, {}, runs).ratio("no boosts", "large_wait_h") is None
+    found = Result(2, 1000, {}, {}, runs).log_ratio("no boosts", "large_wait_h")
+    assert found is not None and found.half is not None and found.mean == pytest.approx(np.log(4))
+    assert found.half == pytest.approx(12.706 * np.log(2), rel=1e-3)  # ln 2 is the standard error of ln 2, ln 8
+    alone = Result(1, 1000, {}, {}, runs).log_ratio("no boosts", "large_wait_h")
+    assert alone is not None and alone.half is None
 
 
 @pytest.mark.parametrize("words", [["--parts", "all,queue"], ["--seeds", "0"], ["--jobs", "10"]])
