@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 
 from slurmsim.errors import ConfigError, WorkloadError
-from slurmsim.metrics.columns import IntArray
+from slurmsim.metrics.columns import BoolArray, IntArray
 from slurmsim.report import page
 from slurmsim.report.efficiency import Question, Series, measure
 from slurmsim.report.rundata import RunData
 from slurmsim.report.shortfall import shortfalls
 from slurmsim.report.text import summary_value
 from slurmsim.trace.reader import read_trace
+
+SAME_LOG = 0.5
+"""Runs are of one log if more than this share of the smaller one's jobs are the same jobs in both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,9 @@ class JobDifferences:
     same, earlier, later
         Of those started in both.
     other_submit
-        Common jobs with another submit time: the runs replay different workloads.
+        Common jobs with another submit time, as after a change of the load.
+    other_job
+        Common jobs of another user, or that asked for other nodes or CPUs: these are other jobs of the same number.
     other_nodes, other_state
         Common jobs that ran on other nodes, or ended in another state.
     refused_only_first, refused_only_other
@@ -65,6 +70,7 @@ class JobDifferences:
     earlier: int
     later: int
     other_submit: int
+    other_job: int
     other_nodes: int
     other_state: int
     refused_only_first: int
@@ -106,7 +112,7 @@ class Comparison:
             f"earlier, {diff.later:,} later."
             for name, diff in zip(self.names[1:], self.differences, strict=True)
         ]
-        warned = map(page.banner, shortfalls(self.names, self.summaries))
+        warned = map(page.banner, [*other_log(self), *shortfalls(self.names, self.summaries)])
         table = page.table(("measure", *self.names), rows)
         return page.snippet(" against ".join(self.names), [*warned, table, page.bullets(moved)])
 
@@ -147,7 +153,7 @@ class Comparison:
         """Return the comparison as plain data, for JSON."""
         n, means = self.common_waits
         return {
-            "headline": shortfalls(self.names, self.summaries),
+            "headline": [*other_log(self), *shortfalls(self.names, self.summaries)],
             "common": {"jobs": n, "mean_wait_s": means},
             "runs": [
                 {"name": name, "folder": run.trace.path, "partial": run.trace.partial, "summary": run.trace.summary}
@@ -179,7 +185,7 @@ def compare(folders: Sequence[Path], *, movers: int = 10) -> Comparison:
     Raises
     ------
     ConfigError
-        Fewer than two folders, or one given twice.
+        Fewer than two folders, or one given twice; or runs of different logs, which have no jobs to compare.
     WorkloadError
         A folder holds no readable trace, or a trace holds a job id twice.
     """
@@ -190,7 +196,25 @@ def compare(folders: Sequence[Path], *, movers: int = 10) -> Comparison:
         raise ConfigError(f"folder given twice: {twice[0]}")
     runs = [RunData(read_trace(folder)) for folder in folders]
     differences = [job_differences(runs[0], run, movers) for run in runs[1:]]
+    for folder, run, diff in zip(folders[1:], runs[1:], differences, strict=True):
+        smaller = min(len(runs[0].job_id), len(run.job_id))
+        if smaller and diff.common - diff.other_job < SAME_LOG * smaller:
+            raise ConfigError(
+                f"runs of different logs: of {smaller:,} jobs {diff.common:,} have the number of one in {folders[0]}, "
+                f"and {diff.common - diff.other_job:,} its user and size as well",
+                file=str(folder), expected="runs of one log",
+            )  # fmt: skip
     return Comparison(_names(folders), runs, differences, _losses(runs))
+
+
+def other_log(found: Comparison) -> list[str]:
+    """Return a warning for each run in which some job ids stand for other jobs than in the first."""
+    return [
+        f"{name}: {diff.other_job:,} of {diff.common:,} jobs have another user or size than in {found.names[0]}: "
+        "the logs differ"
+        for name, diff in zip(found.names[1:], found.differences, strict=True)
+        if diff.other_job
+    ]
 
 
 def _losses(runs: Sequence[RunData]) -> list[Series]:
@@ -231,6 +255,7 @@ def job_differences(first: RunData, other: RunData, movers: int = 10) -> JobDiff
         earlier=earlier,
         later=later,
         other_submit=int((first.jobs.submit[a] != other.jobs.submit[b]).sum()),
+        other_job=_other_jobs(first, other, a, b),
         other_nodes=_unlike(first.node_lists, other.node_lists, a_both, b_both),
         other_state=_unlike(
             (first.jobs.state_codes, first.jobs.states), (other.jobs.state_codes, other.jobs.states), a, b
@@ -244,6 +269,15 @@ def job_differences(first: RunData, other: RunData, movers: int = 10) -> JobDiff
         most_earlier=_movers(first, other, a_both, b_both, order[: min(movers, earlier)]),
         most_later=_movers(first, other, a_both, b_both, back[: min(movers, later)]),
     )
+
+
+def _other_jobs(first: RunData, other: RunData, a: IntArray, b: IntArray) -> int:
+    """Count the rows of another user or of another size asked for."""
+    users = [run.labels("user") for run in (first, other)]
+    unlike = _differ((users[0].codes, users[0].names), (users[1].codes, users[1].names), a, b)
+    for name in ("req_nodes", "req_cpus"):
+        unlike |= first.trace.ints("jobs", name)[0][a] != other.trace.ints("jobs", name)[0][b]
+    return int(unlike.sum())
 
 
 def _movers(first: RunData, other: RunData, a: IntArray, b: IntArray, chosen: IntArray) -> list[Mover]:
@@ -263,13 +297,18 @@ def _movers(first: RunData, other: RunData, a: IntArray, b: IntArray, chosen: In
 
 
 def _unlike(first: Any, other: Any, a: IntArray, b: IntArray) -> int:
-    """Count the rows with different texts, both columns given as codes and the texts they point into."""
+    """Count the rows with different texts."""
+    return int(_differ(first, other, a, b).sum())
+
+
+def _differ(first: Any, other: Any, a: IntArray, b: IntArray) -> BoolArray:
+    """Return which rows have different texts, both columns given as codes and the texts they point into."""
     number: dict[str, int] = {}
     ids = [
         np.array([number.setdefault(t, len(number)) for t in texts] or [0], np.int64)[codes[rows]]
         for (codes, texts), rows in ((first, a), (other, b))
     ]
-    return int((ids[0] != ids[1]).sum())
+    return np.asarray(ids[0] != ids[1])
 
 
 def _names(folders: Sequence[Path]) -> list[str]:

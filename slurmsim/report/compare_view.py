@@ -10,7 +10,7 @@ import numpy as np
 
 from slurmsim.metrics.utilization import Interval
 from slurmsim.report import page, style
-from slurmsim.report.compare import Comparison, JobDifferences, Mover
+from slurmsim.report.compare import Comparison, JobDifferences, Mover, other_log
 from slurmsim.report.efficiency import TITLES, figure
 from slurmsim.report.series import bin_edges, bin_means, ecdf
 from slurmsim.report.shortfall import shortfalls
@@ -27,7 +27,8 @@ _MOMENTS = frozenset({"first_submit", "last_end"})  # points in time: a percenta
 
 def as_text(found: Comparison) -> str:
     """Summaries side by side, then what moved, for a terminal."""
-    parts = ["\n".join(lines)] if (lines := shortfalls(found.names, found.summaries)) else []
+    lines = [*other_log(found), *shortfalls(found.names, found.summaries)]
+    parts = ["\n".join(lines)] if lines else []
     parts.append(table([_header(found), *_common_rows(found), *_summary_rows(found)]))
     if found.losses:
         parts.append(_slots(found) + "\n" + table([_header(found), *_loss_rows(found)]))
@@ -49,7 +50,7 @@ def compare_page(found: Comparison, figures: Sequence[tuple[str, bytes]]) -> str
         for name, run in zip(found.names, found.runs, strict=True)
         if run.trace.partial
     ]
-    blocks += [page.banner(line) for line in shortfalls(found.names, found.summaries)]
+    blocks += [page.banner(line) for line in (*other_log(found), *shortfalls(found.names, found.summaries))]
     blocks.append(page.section("Summary", page.table(_header(found), [*_common_rows(found), *_summary_rows(found)])))
     if found.losses:
         rows = page.table(_header(found), _loss_rows(found))
@@ -203,6 +204,7 @@ def _counts(diff: JobDifferences) -> list[tuple[str, str]]:
         ("started earlier", number(diff.earlier)),
         ("started later", number(diff.later)),
         ("submitted at another time", number(diff.other_submit)),
+        ("of another user or size", number(diff.other_job)),
         ("ran on other nodes", number(diff.other_nodes)),
         ("in another state", number(diff.other_state)),
         ("refused only in the first", number(diff.refused_only_first)),

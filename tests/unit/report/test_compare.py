@@ -95,6 +95,29 @@ def test_other_nodes_and_other_submits_are_counted(tmp_path):
     assert (diff.other_nodes, diff.other_submit, diff.same) == (1, 1, 2)
 
 
+def test_runs_of_different_logs_are_refused(tmp_path):
+    """They were joined on the job id: 1996 against 2017, and "waits are 58.9 % longer"."""
+    one = run_of(tmp_path / "a", {i: i for i in range(1, 9)}, user="ann")
+    other = run_of(tmp_path / "b", {i: i for i in range(1, 9)}, user="bob")
+    larger = run_of(tmp_path / "c", {i: i for i in range(1, 9)}, user="ann", req_nodes=2, req_cpus=2)
+    far = run_of(tmp_path / "d", {i: i for i in range(101, 109)}, user="ann")
+    for unlike, same in ((other, "8 have the number"), (larger, "8 have"), (far, "0 have the number")):
+        with pytest.raises(ConfigError, match=f"different logs: of 8 jobs {same}.* and 0 its user and size"):
+            compare([one, unlike])
+
+
+def test_a_few_other_jobs_are_said(tmp_path):
+    one = run_of(tmp_path / "a", {i: i for i in range(1, 9)}, user="ann")
+    with TraceWriter(tmp_path / "b") as writer:
+        for i in range(1, 9):
+            row = job_row(job_id=i, submit=0, start=i, end=i + 10, user="bob" if i < 3 else "ann", node_list="n1")
+            writer.jobs.append(row)
+        writer.write_json("summary.json", {"jobs": 8})
+    found = compare([one, tmp_path / "b"])
+    line = "b: 2 of 8 jobs have another user or size than in a: the logs differ"
+    assert as_text(found).startswith(line) and found.as_dict()["headline"] == [line]
+
+
 def test_errors(tmp_path, pair):
     with pytest.raises(ConfigError, match=r"nothing to compare \(expected two or more trace folders\)"):
         compare(pair[:1])
