@@ -84,10 +84,10 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "26.05", _SUBMITTING, "Of several `--mail-type` the last one holds; they were added up."
     ),
     "expedited_requeue": Change("26.05", "sbatch", "`--requeue=expedite` has a meaning; any value was ignored."),
-    "cpus_by_socket": Change(
+    "cores_of_tasks": Change(
         "24.11",
         "slurmctld",
-        "The CPUs of a job with `--ntasks-per-node`, or of several a task, fill one socket after the other.",
+        "Of a node only the first cores are dealt out that the tasks can take which the job may have there.",
     ),
     # -- squeue, sinfo ----------------------------------------------------------------------------------------------
     "new_options_of_verbose": Change(
@@ -480,6 +480,12 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     ),
     "nodes_of_tasks": Change(
         "24.11", "sbatch", "With `-n` and `--ntasks-per-node` the nodes follow from the tasks; one was asked for."
+    ),
+    "tasks_as_asked": Change(
+        "24.11", "scontrol", "NumTasks of a job with `-n` and `--ntasks-per-node` stays as asked when it starts."
+    ),
+    "nodes_of_whole_tasks": Change(
+        "24.11", "scontrol", "A job never tried shows the nodes that whole tasks of several CPUs fill; it was one more."
     ),
     "child_as_parent_is_told": Change(
         "26.05", "sacctmgr", "An account that would be below itself is an error of its own; it was skipped."

@@ -76,8 +76,8 @@ class ResourceRequest:
 
     @property
     def tasks_apart(self) -> int:
-        """Tasks of a node that need CPUs of their own: with --overcommit they share those of one."""
-        return 1 if self.overcommit else max(self.tasks_per_node, 1)
+        """Tasks of a node that need CPUs of their own: with --overcommit they share one, and one may be all."""
+        return 1 if self.overcommit or self.tasks == 1 else max(self.tasks_per_node, 1)
 
     @property
     def tasks_together(self) -> int:

@@ -544,7 +544,7 @@ def _take_from(chosen: _Set, taking: Taking) -> bool:
 
 def distribute(
     min_cpus: int, least: int, taken: list[int], cpus_per_task: int, tasks_per_node: int, grain: list[int],
-    tasks: int = 0, gpu_cpus: int = 0,
+    tasks: int = 0, gpu_cpus: int = 0, *, one_each: bool = False,
 ) -> list[int]:  # fmt: skip
     """CPUs each chosen node finally gives, of a request for `min_cpus` in all and at least `least` of each node.
 
@@ -552,13 +552,15 @@ def distribute(
 
     One task to every node first, then rounds over the nodes in order, one task each where there is room, then up to
     whole shares (dist_tasks.c, block distribution). `tasks`: so many are dealt, where that is not as many as there
-    may be on these nodes. `gpu_cpus`: CPUs the job's GPUs bring.
+    may be on these nodes. `gpu_cpus`: CPUs the job's GPUs bring. `one_each`: every node gets one task, and no more.
     """
     hosts = len(taken)
     total = max(hosts * max(1, tasks_per_node), min_cpus, hosts * least, gpu_cpus)
     if tasks:
         total = tasks * cpus_per_task
-    if cpus_per_task == 1 and not tasks_per_node and sum(taken) == total:
+    if one_each:
+        given = [max(min(cpus_per_task, a), gpu_cpus) for a in taken]
+    elif cpus_per_task == 1 and not tasks_per_node and sum(taken) == total:
         given = taken
     else:
         room = [max(1, a // cpus_per_task) for a in taken]

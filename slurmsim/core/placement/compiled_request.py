@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from slurmsim.bitmap import Bitmap, from_bools, from_indices
 from slurmsim.core.placement.constraints import Test, parse_constraint
+from slurmsim.core.placement.dealt_tasks import uncertain
 from slurmsim.core.placement.gres import Demand, GpuDefaults, PerGpu, agreed, demands, gpu_cpus
 from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds
 from slurmsim.core.placement.node_sets import NodeSet, NodeSets
@@ -75,6 +76,8 @@ class CompiledRequest:
         CPUs of a node count in multiples of so many, 0 where all of them do.
     per_gpu, mem_gpu
         What a GPU brings; MiB a GPU of a node needs.
+    tasks_short
+        Tasks of the job, or of each node, that need CPUs; 0 where there are enough on any nodes.
     kinds, counted, apart
         ``[a|b]`` as sets of nodes, one of which must serve alone; ``a*2`` as (nodes, count), `apart` when a node
         counts for one of them only.
@@ -115,14 +118,15 @@ class CompiledRequest:
             self.memory = replace(memory, charge=charge(asked, table, partition.mask))
         request, spec = placed(memory.request, asked, table, partition.mask), partition.spec
         self._limits(spec)
-        self._tasks_and_cpus(request, rules.tasks_need_cpus)
-        self._node_counts(request, spec)
+        self._tasks_and_cpus(request)
+        self._node_counts(request, spec, rules)
         self._order_of_nodes(request, tree, least_loaded, patient)
         self.per_gpu: PerGpu = gpus.complete(request)
         self._memory(request, memory_consumable, default_memory)
         self._gres(request, table, counts_cpus=rules.gpu_cpus_by_node)
         self._sharing(request, spec, table)
-        self._named_nodes(request, table, rules.list_may_be_longer)
+        self._short_tasks(request, rules)
+        self._named_nodes(request, table, rules)
         members = self._narrowed(table, sets)
         self._alike(members)
         self.whole_tasks(whatever_memory=rules.serves_whole_tasks, linear=table.unit == "node")
@@ -145,7 +149,7 @@ class CompiledRequest:
         self.part_max_time_s = None if PART_TIME_LIMIT in self.lifted else spec.max_time_s
         self.max_cpus_per_node = spec.max_cpus_per_node
 
-    def _tasks_and_cpus(self, request: ResourceRequest, need_cpus: bool) -> None:
+    def _tasks_and_cpus(self, request: ResourceRequest) -> None:
         """Tasks, and CPUs: of the job, of a task, of a node."""
         self.asked_cpus = max(self.asked.min_cpus, 1)
         self.min_cpus = max(request.min_cpus, 1)
@@ -157,11 +161,8 @@ class CompiledRequest:
         # num_tasks is known to the selector only when -n was given, or follows from --ntasks-per-node and the nodes
         known = not request.overcommit and (request.n_tasks or request.tasks_per_node)
         self.n_tasks = request.tasks if known else 0
-        # so many tasks need CPUs, which may be too few; 0 where they are enough on any nodes
-        few = need_cpus and not request.tasks_per_node and self.n_tasks * self.cpus_per_task > self.min_cpus
-        self.tasks_short = self.n_tasks if few else 0
 
-    def _node_counts(self, request: ResourceRequest, spec: PartitionSpec) -> None:
+    def _node_counts(self, request: ResourceRequest, spec: PartitionSpec, rules: ReleaseRules) -> None:
         """Set the fewest nodes, how many to aim at, and the most."""
         own = SETTLED in self.lifted or 0 < request.max_nodes < spec.min_nodes
         self.min_nodes = max(request.min_nodes, 0 if own else spec.min_nodes, 1)
@@ -172,6 +173,8 @@ class CompiledRequest:
         if request.spread and not most and self.n_tasks:
             most = self.n_tasks
         self.max_nodes = min(most, limit) if most else limit
+        if self.n_tasks and not (rules.tasks_reach_beyond or request.n_tasks):
+            self.max_nodes = min(self.max_nodes, max(self.n_tasks, self.min_nodes))
         given_range = most > request.min_nodes and not request.use_min_nodes
         self.target_nodes = self.max_nodes if given_range else self.min_nodes
 
@@ -230,6 +233,14 @@ class CompiledRequest:
         if counts_cpus and request.cpus_per_gpu:
             self.min_cpus = max(self.min_cpus, gpu_cpus(found, self.min_nodes))
 
+    def _short_tasks(self, request: ResourceRequest, rules: ReleaseRules) -> None:
+        """Find out which tasks may find too few CPUs; 0 where they are enough on any nodes."""
+        if request.overcommit or request.tasks_per_node:
+            self.tasks_short = uncertain(request, rules, self.exclusive)
+        else:
+            few = rules.tasks_need_cpus and self.n_tasks * self.cpus_per_task > self.min_cpus
+            self.tasks_short = self.n_tasks if few else 0
+
     # -- which nodes ----------------------------------------------------------------------------------------------
 
     def _sharing(self, request: ResourceRequest, spec: PartitionSpec, table: NodeTable) -> None:
@@ -242,20 +253,27 @@ class CompiledRequest:
         self.all_cores = forced and request.exclusive
         self.exclusive = (request.exclusive and not forced) or spec.oversubscribe == "EXCLUSIVE" or table.unit == "node"
 
-    def _named_nodes(self, request: ResourceRequest, table: NodeTable, list_may_be_longer: bool) -> None:
+    def _beyond_its_tasks(self, request: ResourceRequest) -> bool:
+        """Return True if a shared node must give more CPUs (--mincpus) than the tasks can take that it may have."""
+        most = self.tasks_per_node * request.cpus_per_task
+        return 0 < most < request.min_cpus_per_node and not (self.exclusive or self.gres)
+
+    def _named_nodes(self, request: ResourceRequest, table: NodeTable, rules: ReleaseRules) -> None:
         """Set the nodes it names, and the candidates: large enough, with the features, and not excluded."""
         named = sorted(self._lookup(request.node_list, table))
         if request.contiguous and named:  # the nodes between them are named, too (bit_fill_gaps)
             named = list(range(named[0], named[-1] + 1))
-            if not list_may_be_longer:  # as many nodes are needed then, whatever was said (_job_create)
+            if not rules.list_may_be_longer:  # as many nodes are needed then, whatever was said (_job_create)
                 self.min_nodes, self.min_cpus = max(self.min_nodes, len(named)), max(self.min_cpus, len(named))
                 self.target_nodes = max(self.target_nodes, self.min_nodes)
         self.required: Bitmap = from_indices(named)
         excluded = from_indices(sorted(self._lookup(request.exclude, table)))
-        if list_may_be_longer and self.required.bit_count() > request.min_nodes:
+        if rules.list_may_be_longer and self.required.bit_count() > request.min_nodes:
             excluded |= table.everything & ~self.required
             self.required = 0
         large = self._large_enough(table)
+        if rules.serves_whole_tasks and self._beyond_its_tasks(request):
+            large = np.zeros(table.n, np.bool_)
         taken = self._with_features(table, large) & self.partition.mask & ~excluded
         # one set for all who may have any node: it is kept once, and compared at once
         self.candidates: Bitmap = self.partition.mask if taken == self.partition.mask else taken
@@ -346,8 +364,7 @@ class CompiledRequest:
         """Nodes a whole-node job takes when all candidates are alike."""
         each = self.cpus_each - self.cpus_each % (self.task_cpus or 1) or self.cpus_each
         self.node_need = max(self.min_nodes, -(-self.min_cpus // each)) if self.uniform else self.min_nodes
-        if self.tasks_per_node and self.n_tasks:
-            self.node_need = max(self.node_need, -(-self.n_tasks // self.tasks_per_node))
+        self.node_need = max(self.node_need, self.nodes_for_tasks)
 
     def _counted_in(self, table: NodeTable, members: NodeSet) -> None:
         """Find out whether a count of nodes decides, and whether a count of equal nodes or CPUs is all there is."""
@@ -442,11 +459,7 @@ class CompiledRequest:
         return bool(order or more or totals or self.max_nodes < self.min_nodes)
 
     def _asked_of_nodes(self) -> tuple[int, ...]:
-        least, most = self.min_nodes, self.max_nodes
-        if self.tasks_per_node and self.n_tasks:
-            least = max(least, -(-self.n_tasks // self.tasks_per_node))
-        if self.n_tasks and most > self.n_tasks:
-            most = max(self.n_tasks, least)
+        least, most = self.bounds
         demands = [x for d in self.gres for x in (d.count, d.is_gpu, len(d.kinds), *d.kinds)]
         return (
             least, max(self.target_nodes, least), most, self.min_cpus, self.least_cpus, self.least_offer,
@@ -454,6 +467,18 @@ class CompiledRequest:
             self.cpus_per_task, -1 if self.most_tasks is None else self.most_tasks, self.whole,
             len(self.gres), *demands,
         )  # fmt: skip
+
+    @property
+    def nodes_for_tasks(self) -> int:
+        """Nodes that its tasks need with so many on each, 0 if it does not say (_select_nodes, job_test.c)."""
+        return -(-self.asked.n_tasks // self.tasks_per_node) if self.tasks_per_node else 0
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The fewest and the most nodes, after those its tasks need and take."""
+        least, most = max(self.min_nodes, self.nodes_for_tasks), self.max_nodes
+        tasks = min(self.n_tasks, self.asked.n_tasks)
+        return least, max(tasks, least) if tasks and most > tasks else most
 
     @property
     def together_cpus(self) -> int:
@@ -481,9 +506,7 @@ class CompiledRequest:
         """Nodes it takes at most of more equal ones; -1 where it may not have what it needs."""
         if self.node_need > self.max_nodes:
             return -1
-        most = self.target_nodes
-        if self.n_tasks and most > self.n_tasks:  # none without a task
-            most = max(self.n_tasks, self.min_nodes)
+        most = min(self.target_nodes, self.bounds[1])  # none without a task
         return max(self.node_need, most) if self.elastic else self.node_need
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from slurmsim.core.placement.best_fit import (
     runs_mask,
 )
 from slurmsim.core.placement.compiled_request import CompiledRequest
+from slurmsim.core.placement.dealt_tasks import share_cpus, too_many
 from slurmsim.core.placement.free_state import FreeState, Supposed
 from slurmsim.core.placement.gres import (
     NEAR,
@@ -373,11 +374,7 @@ class Placer:
         return np.where(cpus >= request.least_offer, cpus, 0)
 
     def _ask(self, request: CompiledRequest, idx: IntArray) -> Ask:
-        min_nodes, max_nodes = request.min_nodes, request.max_nodes
-        if request.tasks_per_node and request.n_tasks:
-            min_nodes = max(min_nodes, -(-request.n_tasks // request.tasks_per_node))
-        if request.n_tasks and max_nodes > request.n_tasks:
-            max_nodes = max(request.n_tasks, min_nodes)
+        min_nodes, max_nodes = request.bounds
         grain = int(self.table.grain[idx[0]]) if len(idx) else 1
         return Ask(
             min_nodes, max(request.target_nodes, min_nodes), max_nodes, request.min_cpus,
@@ -417,7 +414,8 @@ class Placer:
             taken = self._take(request, ask, idx, cpus, weights, required, later)
         if taken is None:
             return None
-        if request.tasks_short and request.tasks_short > _tasks_on(taken.values(), request.cpus_per_task):
+        short = request.tasks_short
+        if short and too_many(short, taken.values(), request.cpus_per_task, request.asked, self.rules):
             return None
         nodes = sorted(taken)
         if request.switches and request.leaves_of(from_ascending(nodes)) > request.switches:
@@ -533,7 +531,7 @@ class Placer:
         brought = gpu_cpus(request.gres, len(nodes))
         given = distribute(
             request.min_cpus, request.least_cpus, each, request.cpus_per_task, request.tasks_per_node, grain, dealt,
-            brought,
+            brought, one_each=share_cpus(request.asked, self.rules),
         )  # fmt: skip
         if brought and self.rules.gpu_cpus_by_node and any(d.cpus and d.scope != "node" for d in request.gres):
             given = list(offered)
@@ -569,8 +567,3 @@ class Placer:
             if self.table.gres_kinds[kind][0] == "gpu":
                 gpus += count
         return gpus * request.mem_gpu
-
-
-def _tasks_on(cpus: Iterable[int], each: int) -> int:
-    """Tasks of `each` CPUs that nodes giving so many `cpus` take; every node takes one."""
-    return sum(max(1, given // each) for given in cpus)

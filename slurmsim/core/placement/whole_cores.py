@@ -1,4 +1,4 @@
-"""Jobs that use one thread of each core (--hint=nomultithread, --threads-per-core=1) or one task (--ntasks-per-core=1).
+"""Jobs that use fewer CPUs of a core than it has threads: --hint=nomultithread, --threads-per-core, --ntasks-per-core.
 
 A node gives whole cores, and all their threads are the job's: with 128 cores of two threads each it has 256 CPUs. So
 such a job is placed with the CPUs it is charged, which are more than those it uses. Mirrors job_test.c and
@@ -23,29 +23,28 @@ def threads_of(table: NodeTable, nodes: Bitmap) -> int:
 
 
 def charge(asked: ResourceRequest, table: NodeTable, nodes: Bitmap) -> int:
-    """Return how many CPUs of `nodes` the job is charged for each it uses."""
-    used = asked.threads_per_core
-    if not used:
-        return 1
-    threads = threads_of(table, nodes)
-    return threads // used if used < threads and threads % used == 0 else 1
+    """Return how many CPUs of `nodes` the job is charged for each thread it uses."""
+    return _times(asked.threads_per_core, threads_of(table, nodes)) if asked.threads_per_core else 1
 
 
 def placed(request: ResourceRequest, asked: ResourceRequest, table: NodeTable, nodes: Bitmap) -> ResourceRequest:
     """Return `request` as it is placed on `nodes`: with the CPUs it is charged."""
-    times = charge(asked, table, nodes)
+    if not (asked.threads_per_core or asked.tasks_per_core):
+        return request
+    threads = threads_of(table, nodes)
+    used = min(asked.threads_per_core or threads, asked.tasks_per_core * request.cpus_per_task or threads)
+    times = _times(used, threads)
     if times > 1:
         return replace(
             request, cpus_per_task=request.cpus_per_task * times, cpus=request.min_cpus * times,
             min_cpus_per_node=request.min_cpus_per_node * times, cpus_per_gpu=request.cpus_per_gpu * times,
         )  # fmt: skip
-    if not asked.tasks_per_core:
+    whole = -(-request.cpus_per_task // threads) * threads
+    if asked.tasks_per_core != 1 or whole == request.cpus_per_task:
         return request
-    threads = threads_of(table, nodes)
-    least = threads // asked.tasks_per_core
-    if asked.tasks_per_core == 1:
-        least = -(-request.cpus_per_task // threads) * threads
-    if least <= request.cpus_per_task:
-        return request
-    cpus = None if request.cpus is None else max(request.cpus, request.tasks * least)
-    return replace(request, cpus_per_task=least, cpus=cpus)
+    cpus = None if request.cpus is None else max(request.cpus, request.tasks * whole)
+    return replace(request, cpus_per_task=whole, cpus=cpus)
+
+
+def _times(used: int, threads: int) -> int:
+    return threads // used if used < threads and threads % used == 0 else 1

@@ -39,6 +39,10 @@ class ReleaseRules(Value):
     tasks_need_cpus
         What has more tasks (-n) than its CPUs can take gets no nodes; it got them and the tasks shared CPUs. An update
         of the CPUs or tasks of a job may lead there (_dist_tasks_compute_c_b, dist_tasks.c).
+    deals_overcommitted
+        Tasks of --overcommit with -c need CPUs of their own, as -c is a TRES of each task; they shared those of one.
+    tasks_reach_beyond
+        Only tasks a job gives itself keep it from more nodes, not those that follow from its fewest nodes.
     serves_whole_tasks
         CPUs of a node that are not enough for one more task are not counted where memory is asked for a node either; so
         `-n 6 -c 3 --mem=N` gets 18 CPUs of three nodes of eight, not 17 (_select_cores, job_test.c).
@@ -123,6 +127,8 @@ class ReleaseRules(Value):
     list_may_be_longer: bool = _rule("24.11")
     deals_tasks: bool = _rule("24.11", "26.05")
     tasks_need_cpus: bool = _rule("24.11")
+    deals_overcommitted: bool = _rule("24.11")
+    tasks_reach_beyond: bool = _rule("24.11")
     serves_whole_tasks: bool = _rule("24.11")
     drained_unnamed: bool = _rule("24.11")
     license_choice: bool = _rule("26.05")

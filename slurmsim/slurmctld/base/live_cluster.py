@@ -178,7 +178,7 @@ class LiveCluster:
         self.version: str = VERSIONS[release]
         self.last_end = network.start_time
         self.planned: Bitmap | None = None
-        self.most_cpus: dict[str, tuple[Any, int]] = {}
+        self.most_cpus: dict[str, tuple[Any, tuple[int, int]]] = {}
 
     @property
     def now(self) -> int:

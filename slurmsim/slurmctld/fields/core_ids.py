@@ -1,7 +1,6 @@
 """Which CPUs of a node a running job has, for ``show job -d``.
 
-The scheduler counts CPUs; the numbers are given out here when a client first looks: the lowest free cores, or those of
-one socket after the other for a job with tasks distributed over sockets, as slurmctld does by default.
+The scheduler counts CPUs; the numbers are given out here when a client first looks.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from slurmsim.core.records.job import Job
 from slurmsim.core.records.reservation import Reservation
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.live_job import task_ranges
+from slurmsim.slurmctld.fields.core_choice import CoreWish, chosen_cores
 from slurmsim.slurmctld.fields.node_fields import spec
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def cores_kept(r: Reservation, cluster: LiveCluster) -> dict[str, list[int]]:
                 break
         each = machine.cores_per_socket
         sockets = [[core for core in free if core // each == socket] for socket in range(machine.sockets)]
-        found[str(node)] = sorted(_dealt(sockets, 1, n_cores, whole=False) if dealt else free[:n_cores])
+        found[str(node)] = chosen_cores(sockets, n_cores, CoreWish(1)) if dealt else free[:n_cores]
     return found
 
 
@@ -84,32 +84,24 @@ def _choose(job: Job, node: int, taken: set[int], cluster: LiveCluster) -> tuple
     at = alloc.indices().tolist().index(node)
     count = alloc.cpus if isinstance(alloc.cpus, int) else int(alloc.cpus[at])
     machine = spec(node, cluster)
-    threads = machine.threads_per_core
-    per_socket = machine.cores_per_socket * threads
-    sockets = [
-        [cpu for cpu in range(first, first + per_socket) if cpu not in taken]
-        for first in range(0, per_socket * machine.sockets, per_socket)
+    threads, each = machine.threads_per_core, machine.cores_per_socket
+    free = [
+        [core for core in range(first, first + each) if core * threads not in taken]
+        for first in range(0, each * machine.sockets, each)
     ]
-    live = cluster.jobs.get(job.id)
-    task = threads * max(job.sub.request.cpus_per_task // threads, 1)
-    apart = live is not None and bool(live.asked.get("ntasks_per_node"))
-    if since(cluster.release, "cpus_by_socket") and (apart or task > threads):
-        chosen = [cpu for socket in sockets for cpu in socket]
-    else:
-        chosen = _dealt(sockets, task, count, whole=True)
-        chosen += _dealt(sockets, threads, count - len(chosen), whole=False)
-    return tuple(sorted(chosen[:count]))
+    cores = chosen_cores(free, -(-count // threads), _wish(job, threads, cluster))
+    return tuple([core * threads + thread for core in cores for thread in range(threads)][:count])
 
 
-def _dealt(sockets: list[list[int]], size: int, count: int, *, whole: bool) -> list[int]:
-    """CPUs taken in rounds over the sockets, `size` at a time; `whole`: of a socket that has as many only."""
-    chosen: list[int] = []
-    while len(chosen) < count:
-        before = len(chosen)
-        for socket in sockets:
-            if len(chosen) < count and (len(socket) >= size or not whole):
-                chosen += socket[:size]
-                del socket[:size]
-        if len(chosen) == before:
-            break
-    return chosen
+def _wish(job: Job, threads: int, cluster: LiveCluster) -> CoreWish:
+    """Return what the job asks of the cores of a node; one with its nodes to itself has all of them."""
+    live, asked = cluster.jobs.get(job.id), job.sub.request
+    per_task = job.request.memory.cpus_per_task
+    used = min(asked.threads_per_core or threads, asked.tasks_per_core * per_task or threads, threads)
+    if job.request.whole:
+        return CoreWish(used)
+    levels = str(live.asked.get("distribution") or "").split(":") if live is not None else []
+    by_default = "CR_CORE_DEFAULT_DIST_BLOCK" in str(cluster.spec.options.get("SelectTypeParameters", "")).upper()
+    block = levels[1:2] == ["block"] or levels[:1] == ["plane"] or (by_default and len(levels) < 2)
+    few = since(cluster.release, "cores_of_tasks") and not asked.gres
+    return CoreWish(used, per_task, asked.tasks_per_core, asked.tasks_per_socket, asked.tasks_per_node, block, few)

@@ -16,7 +16,7 @@ from slurmsim.slurmctld.fields.core_ids import cpu_ids
 from slurmsim.slurmctld.fields.gres_ids import gres_of, gres_totals
 from slurmsim.slurmctld.fields.last_sched_eval import looks
 from slurmsim.slurmctld.fields.output_files import shown_file
-from slurmsim.states import JobState
+from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
@@ -62,14 +62,14 @@ def node_count(row: Row, cluster: LiveCluster) -> int:
     likely: int = core.likely_nodes
     if likely > 0:
         return likely
+    if untried(row, cluster):
+        return max(found, _nodes_for_tasks(row, cluster))
     asked = core.sub.request
-    if likely == FORGOTTEN and not core.restarts:  # else that of the run before is known
-        return _of_whole_tasks(core, _most_cpus(core, cluster))
     if asked.max_nodes and not asked.use_min_nodes:
         return found
     cpus: int = core.request.told_cpus
     if cpus > found:
-        found = max(found, -(-cpus // _most_cpus(core, cluster)))
+        found = max(found, -(-cpus // _most_of_nodes(core, cluster)[0]))
     return max(found, -(-asked.n_tasks // asked.tasks_per_node)) if asked.tasks_per_node else found
 
 
@@ -79,22 +79,37 @@ def _nodes_there(core: Job) -> int:
     return int(next(there, core.nodes_asked))
 
 
-def _most_cpus(core: Job, cluster: LiveCluster) -> int:
-    """Return the CPUs of the largest node of its partition, at least 1."""
+def _most_of_nodes(core: Job, cluster: LiveCluster) -> tuple[int, int]:
+    """Return the CPUs and the cores of the largest nodes of its partition, at least 1."""
     spec = core.partition.spec
     known = cluster.most_cpus.get(spec.name)
     if known is None or known[0] is not spec.nodes:
         table = cluster.controller.state.table
-        most = max((int(table.cpus[table.index[name]]) for name in spec.nodes), default=1)
-        known = cluster.most_cpus[spec.name] = (spec.nodes, most)
-    return max(known[1], 1)
+        nodes = [table.index[name] for name in spec.nodes]
+        cpus = max((int(table.cpus[i]) for i in nodes), default=1)
+        cores = max((cluster.spec.nodes[i].sockets * cluster.spec.nodes[i].cores_per_socket for i in nodes), default=1)
+        known = cluster.most_cpus[spec.name] = (spec.nodes, (max(cpus, 1), max(cores, 1)))
+    return known[1]
 
 
-def _of_whole_tasks(core: Job, most: int) -> int:
-    """Nodes its tasks need where a node has `most` CPUs; the CPUs an update asked for beside them do not count."""
-    asked = core.sub.request
-    per_node = asked.tasks_per_node or max(most // max(asked.cpus_per_task, 1), 1)
-    return max(int(core.n_nodes), -(-(asked.n_tasks or asked.tasks) // per_node))
+def _nodes_for_tasks(row: Row, cluster: LiveCluster) -> int:
+    """Nodes the tasks of a job need that was never tried (_pack_pending_job_details); what is left of a division goes.
+
+    CPUs an update asked for beside the tasks do not count.
+    """
+    core, asked = row.core, row.core.sub.request
+    most_cpus, most_cores = _most_of_nodes(core, cluster)
+    tasks, per_task = asked.n_tasks, core.request.memory.cpus_per_task
+    if asked.tasks_per_node:
+        return tasks // asked.tasks_per_node
+    if per_task > 1:
+        per_node = max(most_cpus // per_task, 1)
+        if since(cluster.release, "nodes_of_whole_tasks"):
+            return tasks // per_node
+        return max(tasks // per_node, int(core.n_nodes)) + bool(tasks % per_node)
+    if asked.tasks_per_core:
+        tasks, most_cpus = -(-tasks // asked.tasks_per_core), most_cores
+    return -(-tasks // most_cpus)
 
 
 def _most_nodes(row: Row, cluster: LiveCluster) -> int:
@@ -104,7 +119,12 @@ def _most_nodes(row: Row, cluster: LiveCluster) -> int:
     named = row.job.asked.get("req_nodes") and not row.job.asked.get("max_nodes")
     if pending and (named or not most) and since(cluster.release, "tasks_limit_nodes"):
         most = _nodes_of_tasks(row)
-    if pending and since(cluster.release, "most_nodes_of_held_jobs") and untried(row, cluster):
+    if (
+        pending
+        and since(cluster.release, "most_nodes_of_held_jobs")
+        and _by_tasks_alone(core)
+        and untried(row, cluster)
+    ):
         return max(most, node_count(row, cluster))
     request = core.sub.request
     tasks = request.n_tasks or request.tasks_per_node * request.min_nodes
@@ -128,24 +148,33 @@ _WALLS = (
 )  # fmt: skip
 
 
+_NEVER_FIT = (Reason.BAD_CONSTRAINTS, Reason.PARTITION_CONFIG)
+
+
 def untried(row: Row, cluster: LiveCluster) -> bool:
     """Return True if no pass has looked for nodes (node_cnt_wag), so that only tasks say how many there will be.
 
     A pass does not look for nodes if the job came held or has a reservation that has not begun. Nor does it if the job
     is over a limit of jobs or of wall time (acct_policy_job_runnable_pre_select). Nor does it if no partition lets its
-    user in, or if it came with an account or QOS that no partition takes. What was found is forgotten with an update of
-    what the job asks for.
+    user in, or if it came with an account or QOS that no partition takes, or asks for what no nodes have. What was
+    found is forgotten with an update of what the job asks for.
     """
-    core, request = row.core, row.core.sub.request
+    core = row.core
     held = core.sub.hold and not core.priority
     shut_out = core.reason.startswith(NOT_IN_GROUP)
     early = bool(core.reservations) and all(one.start > cluster.now for one in core.reservations)
     came_barred = core.bars is not None and row.job.entered_after == looks(cluster.controller) and all(
         p.index in core.bars and core.bars[p.index].text for p in core.partitions
     )  # fmt: skip
-    untold = held or shut_out or early or came_barred or "Jobs" in core.reason or core.reason in _WALLS
-    untold = untold or (core.likely_nodes == FORGOTTEN and not core.restarts)
-    return untold and not request.tasks_per_node and request.cpus_per_task == 1
+    never = held or shut_out or early or came_barred or "Jobs" in core.reason or core.reason in _WALLS
+    never = never or core.reason in _NEVER_FIT
+    return never or (core.likely_nodes == FORGOTTEN and not core.restarts)
+
+
+def _by_tasks_alone(core: Job) -> bool:
+    """Return True if only the number of tasks says how many nodes a job needs that was never tried."""
+    asked = core.sub.request
+    return not (asked.tasks_per_node or asked.tasks_per_core) and asked.cpus_per_task == 1
 
 
 def tasks_unknown(row: Row, cluster: LiveCluster) -> bool:

@@ -479,8 +479,11 @@ def _tasks(row: Row, cluster: LiveCluster) -> int:
         return _NO_VAL
     request = row.core.sub.request
     counted = request.n_tasks or request.tasks_per_node
-    if (row.job.resized_at or row.core.start_time is not None) and not counted:
+    began = row.core.start_time is not None
+    if (row.job.resized_at or began) and not counted:
         return int(row.core.n_nodes)
+    if began and request.tasks_per_node and not since(cluster.release, "tasks_as_asked"):
+        return int(row.core.n_nodes) * request.tasks_per_node
     return int(request.n_tasks or request.tasks)
 
 

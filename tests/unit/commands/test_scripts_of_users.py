@@ -51,7 +51,7 @@ def test_of_several_kinds_of_mail_the_last_holds_in_26_05(
 
 @pytest.mark.parametrize(
     ("options", "nodes", "cpus"),
-    [("-N100 -c128", "100-100", "12800"), ("-N1024", "1024-1024", "1024"), ("-N1-2048 -n5000", "1-2048", "5000")],
+    [("-N100 -c128", "100-100", "12800"), ("-N1024", "1024-1024", "1024"), ("-N1-2048 -n5000", "20-2048", "5000")],
 )
 def test_counts_are_written_out(cluster: Scripts, options: str, nodes: str, cpus: str) -> None:
     shown = held(cluster, options)
