@@ -12,11 +12,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from slurmsim import __version__
-from slurmsim.campaign.conclusions import MEASURES, Ranking, Row, overall, rankings
+from slurmsim.campaign.conclusions import MEASURES, Ranking, Row, overall, rankings, too_few
 from slurmsim.campaign.pages import differences
-from slurmsim.campaign.view import difference
+from slurmsim.campaign.view import difference, place
 from slurmsim.errors import ConfigError
-from slurmsim.metrics.paired import fewest
 from slurmsim.policy.registry import policy_names
 from slurmsim.report import page
 from slurmsim.report.shortfall import SHORT_OF, shortfall
@@ -136,7 +135,7 @@ def leaderboard(found: Sweep, of: Set = QUICK) -> Leaderboard:
         f"slurmsim {__version__}, {found.done:,} cells: {of.seeds} seeds of {workloads}, {of.jobs} jobs each, at "
         f"{loads} times their load{f'; {under}' if under else ''}. Baseline: {BASELINE}. Differences are ratios over "
         "all workloads with their 95 % intervals by bootstrap, paired by workload and seed. *p* is corrected by Holm "
-        "over all pairs of policies; policies no test tells apart share a place (docs/campaigns.md)."
+        "over the pairs with the baseline; policies no test tells apart share a place (docs/campaigns.md)."
     )
     missing = _missing(frame)
     frame = _whole(frame)
@@ -145,9 +144,7 @@ def leaderboard(found: Sweep, of: Set = QUICK) -> Leaderboard:
         raise ConfigError("no policy could be compared with the baseline", field="--policy",
                           expected=f"beside {BASELINE}, one that runs the set")  # fmt: skip
     policies, pairs = len(boards[0].rows), boards[0].rows[0].cells
-    note = ""
-    if pairs < (needed := fewest(policies * (policies - 1) // 2)):
-        note = f"With {pairs} pairs no test can tell {policies} policies apart; {needed} is the fewest."
+    note = too_few(pairs, policies)
     every = [*rankings(frame, BASELINE), boards[0]]
     losses = [(row.policy, _losses(row, every)) for row in boards[0].rows]
     return Leaderboard(
@@ -221,7 +218,7 @@ def _rows(board: Ranking) -> list[tuple[str, str, str, str]]:
         against, p = row.against.get(board.by), row.p.get(board.by)
         shown = "" if against is None else difference(against, board)
         behind = "" if row.complete else " (behind those that started more)"
-        found.append((str(row.rank), row.policy + behind, shown, "" if p is None else f"{p:.3f}"))
+        found.append((place(row), row.policy + behind, shown, "" if p is None else f"{p:.3f}"))
     return found
 
 

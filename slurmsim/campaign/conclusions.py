@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.metrics.classes import CLASSES
-from slurmsim.metrics.paired import Paired, holm, paired
+from slurmsim.metrics.paired import Paired, fewest, holm, paired
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +56,8 @@ class Row:
     Attributes
     ----------
     policy, rank
-        Its name, and its place; policies that no test tells apart from the first of them share a place.
+        Its name, and its place; policies that no test tells apart from the first of them share a place. None where
+        there are too few cells for any test (`too_few`).
     cells, jobs
         Its cells that have a counterpart of every other policy, and the jobs in them.
     refused, never_started, cancelled_waiting, dropped
@@ -66,8 +67,7 @@ class Row:
     against
         Its differences from the baseline, by measure; empty for the baseline.
     p
-        Those differences' p, corrected by Holm over all pairs of policies of this ranking; of the measures that do not
-        rank over the pairs with the baseline.
+        Those differences' p, corrected by Holm over the pairs with the baseline.
     complete
         False where it left more than 1 % more jobs unstarted than another.
     beaten_by
@@ -79,7 +79,7 @@ class Row:
     """
 
     policy: str
-    rank: int
+    rank: int | None
     cells: int
     jobs: int
     refused: int
@@ -166,10 +166,7 @@ def _rows(wide: Any, policies: Sequence[str], baseline: str, measure: str) -> li
     """`wide`: a row a block, columns (figure, policy)."""
     values = {name: {one: wide[name][one].to_numpy(np.float64) for one in policies} for name in MEASURES}
     pairs = list(combinations(policies, 2))
-    tests = {
-        name: _tests(values[name], pairs if name == measure else [pair for pair in pairs if baseline in pair])
-        for name in MEASURES
-    }
+    tests = {name: _tests(values[name], [pair for pair in pairs if baseline in pair]) for name in MEASURES}
     share = {one: _missed(wide, one) for one in policies}
     complete = {one: share[one] <= min(share.values()) + MISSED for one in policies}
     means = {name: {one: _mean(values[name][one]) for one in policies} for name in MEASURES}
@@ -179,9 +176,10 @@ def _rows(wide: Any, policies: Sequence[str], baseline: str, measure: str) -> li
         return not complete[one], np.inf if mean is None else -MEASURES[measure] * mean, one
 
     order = sorted(policies, key=place)
-    chances = {pair: p for pair, (_, p) in tests[measure].items()}
+    chances = {pair: p for pair, (_, p) in (_tests(values[measure], pairs) | tests[measure]).items()}
     chances |= {(b, a): p for (a, b), p in chances.items()}
-    ranks = _ranks(order, complete, chances)
+    told = len(wide) >= fewest(len(policies) - 1)
+    ranks = _ranks(order, complete, chances) if told else dict.fromkeys(order)
     rows: list[Row] = []
     for i, one in enumerate(order):
         before = [other for other in order[:i] if _apart(chances, other, one) or complete[other] != complete[one]]
@@ -278,6 +276,21 @@ def _apart(p: Mapping[tuple[str, str], float | None], one: str, other: str) -> b
     """Return True if the test tells them apart."""
     chance = p.get((one, other))
     return chance is not None and chance < LEVEL
+
+
+def too_few(pairs: int, policies: int) -> str:
+    """Return what so many pairs cannot tell about so many policies, in a sentence; empty where they are enough."""
+    if policies < 2:
+        return ""
+    some, every = fewest(policies - 1), fewest(policies * (policies - 1) // 2)
+    with_pairs = f"With {pairs} {'pair' if pairs == 1 else 'pairs'} of runs"
+    if pairs < some:
+        others = f", {every} from each other" if every > some else ""
+        return (f"{with_pairs} no test can tell {policies} policies apart, so there are no places: {some} tell them "
+                f"from the baseline{others}.")  # fmt: skip
+    if pairs < every:
+        return f"{with_pairs} tests tell policies from the baseline; {every} are needed to tell all from each other."
+    return ""
 
 
 def as_dict(ranking: Ranking) -> dict[str, Any]:

@@ -55,6 +55,15 @@ class Plan:
     inputs: Mapping[str, str]
 
 
+def fewest_pairs(planned: Plan) -> tuple[int, int]:
+    """Return with how few pairs of runs how many policies will be compared, on the workload that has least."""
+    blocks: dict[tuple[str, float, str], dict[str, int]] = {}
+    for cell in planned.cells.values():
+        policies = blocks.setdefault((cell.workload, cell.load, cell.settings), {})
+        policies[cell.policy] = policies.get(cell.policy, 0) + 1
+    return min((min(policies.values()), len(policies)) for policies in blocks.values())
+
+
 @dataclass(slots=True)
 class Sweep:
     """What a sweep left.

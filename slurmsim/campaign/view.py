@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from slurmsim.campaign.conclusions import ADDED, ALSO, MEASURES, Ranking, Row
+from slurmsim.campaign.conclusions import ADDED, ALSO, MEASURES, Ranking, Row, too_few
 from slurmsim.metrics.classes import CLASSES
-from slurmsim.metrics.paired import Paired, fewest
+from slurmsim.metrics.paired import Paired, confidence
 from slurmsim.report.shortfall import SHORT_OF, shortfall, starved
 from slurmsim.report.text import duration, number, table
 
@@ -48,22 +48,19 @@ def as_text(rankings: Sequence[Ranking]) -> str:
 def reading(rankings: Sequence[Ranking]) -> list[str]:
     """How to read the tables, and whether anything can be told from them."""
     shown = {name for ranking in rankings for name in _there(ranking)}
+    pairs, policies = min((ranking.rows[0].cells, len(ranking.rows)) for ranking in rankings)
+    level = f"{100 * confidence(pairs):.3g}"
     notes = [
         "Warm-up and cool-down are cut: wait, slowdown, use and classes are of jobs submitted after the first tenth of "
-        "all and before the last tenth. Waits of jobs that never started are those so far. In brackets: 95 % interval "
-        "of the mean difference from the baseline, paired by window and seed. p: by Holm over all pairs of policies. "
-        "Equal places: no test tells them from the first of them.",
-        "Classes: short asks for at most an hour, narrow for at most 2 % of the CPUs. *: the 95 % interval of the "
-        "difference from the baseline has no 0; of many stars some are chance.",
+        f"all and before the last tenth. Waits of jobs that never started are those so far. In brackets: {level} % "
+        "interval of the mean difference from the baseline, paired by window and seed. p: by Holm over the pairs with "
+        "the baseline. Equal places: no test tells them from the first of them.",
+        "Classes: short asks for at most an hour, narrow for at most 2 % of the CPUs. "
+        f"*: the {level} % interval of the difference from the baseline has no 0; of many stars some are chance.",
         " ".join(_ALSO[name][2] for name in ALSO if name in shown).strip(),
     ]
-    notes = [textwrap.fill(note, WIDTH) for note in filter(None, notes)]
-    pairs, policies = min((ranking.rows[0].cells, len(ranking.rows)) for ranking in rankings)
-    needed = fewest(policies * (policies - 1) // 2)
-    if pairs < needed:
-        pair = "pair" if pairs == 1 else "pairs"
-        notes.append(f"With {pairs} {pair} no test can tell {policies} policies apart; {needed} is the fewest.")
-    return notes
+    notes.append(too_few(pairs, policies))
+    return [textwrap.fill(note, WIDTH) for note in filter(None, notes)]
 
 
 def title(ranking: Ranking) -> str:
@@ -132,6 +129,11 @@ def head(ranking: Ranking) -> list[str]:
     return ["place", "policy", "wait", f"against {ranking.baseline}", "p", "effect", "slowdown", "use"]
 
 
+def place(row: Row) -> str:
+    """Return the place of a policy, for a table."""
+    return "–" if row.rank is None else str(row.rank)
+
+
 def cells(row: Row, ranking: Ranking) -> list[str]:
     found, p = row.against.get(ranking.by), row.p.get(ranking.by)
     if found is None:
@@ -141,7 +143,7 @@ def cells(row: Row, ranking: Ranking) -> list[str]:
     means = {name: _mean(name, value, ranking.ratio) for name, value in row.means.items()}
     use = means[USE]
     return [
-        str(row.rank), row.policy, duration(means[WAIT]), *against, number(means[SLOWDOWN], 1),
+        place(row), row.policy, duration(means[WAIT]), *against, number(means[SLOWDOWN], 1),
         "–" if use is None else f"{100 * use:.1f} %",
     ]  # fmt: skip
 

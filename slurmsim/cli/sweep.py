@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,7 +75,31 @@ def run_planned(planned: Plan, args: argparse.Namespace) -> Sweep:
     do = runner(args.workers, args.dask, args.out)
     shown = not args.quiet and not args.json and sys.stderr.isatty()
     with stopping_gently() as stopping, counting_bar(len(planned.cells), "cells", shown=shown) as progress:
+        talkative = not args.quiet and not args.json
+        progress = _telling(planned, progress) if talkative else progress
         return make(planned, args.out, do, progress=progress, stopping=stopping)
+
+
+def _telling(planned: Plan, progress: Callable[[int, int], None] | None) -> Callable[[int, int], None]:
+    """Return a progress that first says what so many runs cannot tell."""
+    said = _too_few(planned)
+
+    def tell(done: int, cells: int) -> None:
+        nonlocal said
+        if said and done < cells:
+            print(said, flush=True)
+        said = ""
+        if progress is not None:
+            progress(done, cells)
+
+    return tell
+
+
+def _too_few(planned: Plan) -> str:
+    from slurmsim.campaign.conclusions import too_few
+    from slurmsim.campaign.sweep import fewest_pairs
+
+    return too_few(*fewest_pairs(planned))
 
 
 def finish(found: Sweep, *, strict: bool) -> int:
@@ -114,6 +139,8 @@ def _say_estimate(planned: Plan, folder: Path, workers: int) -> int:
     hours = f"about {found.seconds / 3600:,.2f} hours of one core ({basis}), {duration(found.seconds / n)}"
     print(f"\n{len(planned.cells):,} cells, {found.cells:,} to run: {hours} with {n} processes; "
           f"about {size(found.n_bytes)} on disk")  # fmt: skip
+    if few := _too_few(planned):
+        print(few)
     for line in found.failing:
         print(f"slurmsim: will fail: {line}", file=sys.stderr)
     return 1 if found.failing else 0

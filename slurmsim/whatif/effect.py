@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from slurmsim.metrics.paired import interval
+from slurmsim.metrics.paired import confidence, interval
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -22,8 +22,9 @@ class Effect:
 
     Each pair of replays gives a mean before, one after and their difference, over the jobs that started in both. The
     first pair has no jitter; each replicate has its own, the same in both replays. `baseline_s` and `changed_s` are
-    the means of those over the pairs. `low`, `high`: the 95 % interval of the mean difference (`metrics.paired`), in
-    which the estimate always is; None without replicates. `jobs`, `gain`, `lose`: how many jobs
+    the means of those over the pairs. `low`, `high`: the interval of the mean difference (`metrics.paired`), in
+    which the estimate always is; None without replicates. `level` is what it may be called: 0.95, less with fewer than
+    five replicates. `jobs`, `gain`, `lose`: how many jobs
     started in both of the unjittered pair, and which shares of them start more than 60 s earlier, later.
     """
 
@@ -33,6 +34,7 @@ class Effect:
     changed_s: float
     low: float | None
     high: float | None
+    level: float | None
     gain: float
     lose: float
 
@@ -70,7 +72,7 @@ def effect(
     shifts = np.array([y - x for x, y in means])
     low, high = interval(shifts) if len(shifts) > 1 else (None, None)
     return Effect(
-        name, int(both.sum()), before, after, low, high,
+        name, int(both.sum()), before, after, low, high, confidence(len(shifts)) if len(shifts) > 1 else None,
         float((shift < -SAME_S).mean()), float((shift > SAME_S).mean()),
     )  # fmt: skip
 

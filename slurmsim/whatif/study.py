@@ -26,6 +26,8 @@ from slurmsim.whatif.asked import Asked, asked
 from slurmsim.whatif.effect import Effect, Floats, by_class, effect
 from slurmsim.workload import Workload
 
+ENOUGH = 5
+"""From so many replicates on the band may be called a 95 % interval; the log itself is a sixth pair."""
 Progress = Callable[[int, int], None]
 
 
@@ -94,7 +96,10 @@ class Study:
         word = "shorter" if e.difference_s < 0 else "longer"
         if e.low is None:
             return f"Mean wait {size:,.0f} s {word}; only replicates show how much of that is chance."
-        band = f"{e.low:+,.0f} to {e.high:+,.0f} s, 95 % of {self.replicates} replicates and the log"
+        level = f"{100 * (e.level or 0):.3g} %"
+        band = f"{e.low:+,.0f} to {e.high:+,.0f} s, {level} of {self.replicates} replicates and the log"
+        if self.replicates < ENOUGH:
+            band += f", which is too few for 95 %: {ENOUGH} are enough"
         if not e.clear:
             return f"No clear effect on the mean wait ({e.difference_s:+,.0f} s; {band})."
         off = self.fit.mean_replayed_s is not None and self.fit.mean_logged_s is not None

@@ -93,7 +93,8 @@ def write(found: Study, folder: Path) -> list[Path]:
 def figures(found: Study, both: Comparison) -> Iterator[tuple[str, str, Figure]]:
     """File name, caption and figure of each picture; `both` are the two replays."""
     shown = {what: effects for what, effects in found.by.items() if effects and what != "user"}
-    caption = "Mean wait before and after, by class of jobs; whiskers: 95 % interval of the change."
+    level = 100 * ((found.overall.level if found.overall is not None else None) or 0.95)
+    caption = f"Mean wait before and after, by class of jobs; whiskers: {level:.3g} % interval of the change."
     yield "whatif-waits", caption, classes(shown)
     yield (
         "whatif-moved",
