@@ -7,8 +7,10 @@ more than the *extra* units: those free at the shadow time beyond the head's nee
 
 The shadow is recomputed at every pass. Jobs without a limit count with one year, so they are never backfilled before a
 shadow. Options: ``predictor`` expects run times in place of the limits; ``order`` tries jobs behind the head in queue
-order or the shortest expected first. Both together are Tsafrir's EASY++, which predicts by `last_two`. See
-`slurmsim_policies.backfill` for the engine.
+order or the shortest expected first. Both together are Tsafrir's EASY++, which predicts by `last_two`. ``ties=event``
+gives each thing that happens in one second a pass of its own: arrivals by job id, then ends in the order in which the
+jobs started. So does the simulator pyss, and all its published starts come out. See `slurmsim_policies.backfill` for
+the engine.
 Source: Lifka 1995; Mu'alem and Feitelson 2001, section 2.2 (EASY is aggressive backfilling); Tsafrir, Etsion and
 Feitelson 2007 (EASY++).
 """
@@ -22,6 +24,8 @@ from slurmsim.policy import PREDICTOR, PolicyOption
 from slurmsim_policies.backfill import SHORTEST, ReservationBackfill
 from slurmsim_policies.choices import one_of
 
+EACH = "event"
+
 
 class Easy(ReservationBackfill):
     """Backfill with a reservation depth of one."""
@@ -33,5 +37,12 @@ class Easy(ReservationBackfill):
         "order": PolicyOption(
             one_of("queue", SHORTEST), "queue", "jobs behind the first blocked one are tried by: queue, shortest"
         ),
+        "ties": PolicyOption(
+            one_of("instant", EACH), "instant", "what happens in one second has one pass, or one each: instant, event"
+        ),
     }
     depth = 1
+
+    def __init__(self, options: Mapping[str, str] | None = None) -> None:
+        super().__init__(options)
+        self.pass_each = self.options["ties"] == EACH

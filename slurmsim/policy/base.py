@@ -75,6 +75,9 @@ class Policy:
     in_order
         Whether it starts jobs strictly in the order of the queue, whatever their priorities and the time are. Where
         nothing but priorities changes it is called only when the order does.
+    pass_each
+        Whether each thing that happens in a second has a pass of its own: arrivals by job id, then what else happens,
+        then ends in the order in which the jobs started. False: all comes first, then one pass.
     reshapes
         Whether it chooses sizes and caps of jobs (`PowerView`): then a run knows of power.
     chooses_sizes
@@ -95,6 +98,7 @@ class Policy:
     STATE: ClassVar[tuple[str, ...]] = ()
     watched: bool = False
     in_order: ClassVar[bool] = False
+    pass_each: bool = False
     reshapes: ClassVar[bool] = False
     chooses_sizes: ClassVar[bool] = False
     budget_w: float | None = None

@@ -34,6 +34,7 @@ from slurmsim.core.records.messages import (
     Reshaped,
     Resized,
     Solved,
+    Submit,
 )
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
@@ -229,9 +230,23 @@ class Network:
         now = self.timers.now
         facts, self._facts = self._facts, []
         self._turn_due = False
+        if self.controller.state.policy.pass_each:
+            *first, facts = [[fact] for fact in sorted(facts, key=self._by_kind)] or [[]]
+            for fact in first:
+                self._carry_out(self._step(now, fact))
+                self._turned(now)
         self._carry_out(self._step(now, facts))
         self._turned(now)
         self._arm(now)
+
+    def _by_kind(self, fact: Fact) -> tuple[int, int, int]:
+        """Return the place of a fact among those of its second, for a policy with a pass for each."""
+        if isinstance(fact, Submit):
+            return 0, fact.sub.job_id, 0
+        if not isinstance(fact, JobEnded):
+            return 1, 0, 0
+        job = self.controller.state.jobs.get(fact.job_id)
+        return 2, (job.start_time or 0) if job is not None else 0, fact.job_id
 
     def _step(self, now: int, facts: list[Fact]) -> list[Action]:
         """Return what the controller answers."""

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pyss_order import EventByEvent
 
 from slurmsim.config.load import make_cluster
 from slurmsim.core.records.job import Job
-from slurmsim.policy import load_policy
+from slurmsim.policy import load_policy, parse_policy
 from slurmsim.replaying.manifest import cluster_facts
 from slurmsim.sim.listener import Listener
 from slurmsim.sim.simulation import Simulation
@@ -34,11 +33,12 @@ class Replay(Listener):
     """One run in memory; `jobs` in the order they ended. Columns: see `column`."""
 
     def __init__(
-        self, workload: Any, units: int, policy: str, kind: type[Simulation] = Simulation, cpus_per_node: int = 1
+        self, workload: Any, units: int, policy: str, cpus_per_node: int = 1
     ) -> None:  # fmt: skip
         self.jobs: list[Job] = []
         cluster = make_cluster(units // cpus_per_node, cpus_per_node)
-        simulation = kind(cluster, workload, load_policy(policy)(), listener=self)
+        name, options = parse_policy(policy)
+        simulation = Simulation(cluster, workload, load_policy(name)(options), listener=self)
         self.controller, self.facts = simulation.controller, cluster_facts(cluster)
         simulation.run()
         self.controller.check()
@@ -127,7 +127,7 @@ def test_fcfs_gives_the_agreed_mean_wait() -> None:
 )
 def test_published_starts_under_the_published_order(name: str, units: int, count: int, cpus_per_node: int) -> None:
     workload = read(name, units)
-    replay = Replay(workload, units, "easy", EventByEvent, cpus_per_node)
+    replay = Replay(workload, units, "easy:ties=event", cpus_per_node)
     assert len(replay.jobs) == count
     published = dict(zip(workload.ints["job_id"].tolist(), workload.ints["log_start"].tolist(), strict=True))
     wrong = [(job.id, job.start_time, published[job.id]) for job in replay.jobs if job.start_time != published[job.id]]
