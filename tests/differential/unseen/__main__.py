@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen import kept, oracle, ours, score
+from unseen.life import SITES, draw_life
 from unseen.ours import replay
 from unseen.sessions import Command, Drawer, Drawn
 from unseen.shorten import shortest
@@ -31,8 +32,19 @@ def record_session(drawn: Drawn, release: str) -> dict[str, Any]:
     recording = oracle.record_session(drawn.cluster, drawn.cases(), drawn.name, release)
     steps = [step for step in recording["steps"] if "cmd" in step]
     for command, step in zip([*drawn.scene, *drawn.commands], steps, strict=True):
-        step["verb"], step["option"] = command.verb, command.option
+        step["verb"], step["option"], step["persona"] = command.verb, command.option, command.persona
     return recording
+
+
+def draw_by_grammar(seed: int, count: int) -> list[Drawn]:
+    """So many sessions of the grammar, one after the other."""
+    drawer = Drawer(seed)
+    return [drawer.draw(index) for index in range(count)]
+
+
+def draw_lives(seed: int, kinds: list[str]) -> list[Drawn]:
+    """A session of personas on each kind of cluster."""
+    return [draw_life(seed, kind) for kind in kinds or SITES]
 
 
 def record_sessions(seed: int, folder: Path, args: argparse.Namespace) -> None:
@@ -40,8 +52,7 @@ def record_sessions(seed: int, folder: Path, args: argparse.Namespace) -> None:
 
     What real Slurm itself answers differently another time is not asked of slurmsim (its loops have another phase).
     """
-    drawer = Drawer(seed)
-    drawn = [drawer.draw(index) for index in range(args.sessions)]
+    drawn = draw_lives(seed, args.kinds) if args.personas else draw_by_grammar(seed, args.sessions)
     places = [folder, *(folder / f"{kept.AGAIN}{k}" for k in range(1, args.times))]
     for place in places:
         place.mkdir(exist_ok=True)
@@ -100,9 +111,10 @@ def compare(folder: Path) -> None:
         for one in found:
             if one.verdict == "different":
                 print(f"--- {one.session} {one.number} {one.verb}: {one.command}\n{one.difference()}", flush=True)
-    print(score.table(judged))
-    if itself:
-        print(f"\nReal Slurm, recorded once more:\n\n{score.table(itself)}")
+    for key in (score.by_verb, score.by_persona, score.by_kind):
+        print(f"{score.table(judged, key)}\n")
+        if itself:
+            print(f"Real Slurm, recorded once more:\n\n{score.table(itself, key)}\n")
 
 
 def compare_workloads(folder: Path) -> None:
@@ -165,6 +177,8 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=Path("unseen-recordings"))
     parser.add_argument("--into", type=Path, default=Path("unseen-kept"), help="keep: where the compressed files go")
     parser.add_argument("--sessions", type=int, default=SESSIONS)
+    parser.add_argument("--personas", action="store_true", help="sessions of personas, one on each kind of cluster")
+    parser.add_argument("--kinds", nargs="*", default=[], choices=list(SITES), help="with --personas: these alone")
     parser.add_argument("--workloads", type=int, default=WORKLOADS)
     parser.add_argument("--times", type=int, default=TIMES, help="how often each session is recorded")
     parser.add_argument("--at-once", type=int, default=1, help="how many clusters of real Slurm side by side")
@@ -182,7 +196,7 @@ def main() -> int:
     args.folder.mkdir(parents=True, exist_ok=True)
     if args.what in ("all", "sessions", "record"):
         record_sessions(args.seed, args.folder, args)
-    if args.what in ("all", "workloads", "record"):
+    if args.what in ("all", "workloads", "record") and not args.personas:
         record_workloads(args.seed, args.folder, args.workloads, args.at_once, args.release)
     if args.what in ("all", "sessions", "compare"):
         replay.go_on_with_a_home_of_our_own()

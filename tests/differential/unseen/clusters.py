@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 USERS = ("alice", "bob", "carol", "dave")
-_FIXED = """\
+FIXED = """\
 ClusterName=oracle
 SlurmctldHost=head(127.0.0.1)
 SlurmUser=root
@@ -43,7 +43,7 @@ TCPTimeout=60
 Waittime=0
 DefMemPerCPU=100
 """
-_DATABASE = """\
+DATABASE = """\
 AuthType=auth/munge
 DbdHost=localhost
 DbdPort=16819
@@ -55,7 +55,7 @@ StorageHost=localhost
 StorageUser=root
 StorageLoc=slurm_acct_db
 """
-_MULTIFACTOR = """\
+MULTIFACTOR = """\
 PriorityType=priority/multifactor
 PriorityDecayHalfLife=0-01:00:00
 PriorityCalcPeriod=1
@@ -63,7 +63,7 @@ PriorityWeightAge=1000
 PriorityWeightJobSize=2000
 PriorityWeightPartition=1500
 """
-_ACCOUNTS = """\
+ACCOUNTS = """\
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=localhost
 AccountingStoragePort=16819
@@ -88,6 +88,7 @@ class Cluster:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in self.files.items():
             (folder / name).write_text(text, "utf-8")
+            (folder / name).chmod(0o755 if text.startswith("#!") else 0o644)
         return folder
 
 
@@ -151,21 +152,21 @@ def draw(rng: random.Random, kind: str, for_sessions: bool) -> Cluster:
     scheduler = "builtin" if not for_sessions and rng.random() < 0.2 else "backfill"
     licenses = {"matlab": 4, "fluent": 10} if for_sessions else {}
     interval = 5 if for_sessions else 10
-    conf = _FIXED + f"SchedulerType=sched/{scheduler}\nSchedulerParameters=bf_interval={interval},bf_resolution=60\n"
+    conf = FIXED + f"SchedulerType=sched/{scheduler}\nSchedulerParameters=bf_interval={interval},bf_resolution=60\n"
     conf += "MinJobAge=300\n" if for_sessions else "MinJobAge=100000\nMaxJobCount=10000\n"
     if licenses:
         conf += "Licenses=" + ",".join(f"{name}:{count}" for name, count in licenses.items()) + "\n"
     # slow ageing in sessions: when in its minute slurmctld counts ages again is not recorded
     age = f"PriorityMaxAge={'7-0' if for_sessions else '0-06:00:00'}\n"
-    conf += _MULTIFACTOR + age if kind != "plain" else "PriorityType=priority/basic\n"
+    conf += MULTIFACTOR + age if kind != "plain" else "PriorityType=priority/basic\n"
     files: dict[str, str] = {}
     cluster = Cluster(nodes, {name: (a, b) for name, (a, b, _) in partitions.items()}, licenses=licenses, files=files)
     if kind == "accounts":
         enforce = rng.choice(("associations,limits,qos", "associations,limits,qos,safe"))
-        conf += _ACCOUNTS + f"AccountingStorageEnforce={enforce}\n"
+        conf += ACCOUNTS + f"AccountingStorageEnforce={enforce}\n"
         if for_sessions and rng.random() < 0.3:
             conf += "EnforcePartLimits=ALL\n"
-        files |= {"slurmdbd.conf": _DATABASE, "sacctmgr.txt": _sacctmgr_lines(rng)}
+        files |= {"slurmdbd.conf": DATABASE, "sacctmgr.txt": _sacctmgr_lines(rng)}
         cluster.qos = ("normal", "high", "low", "limited")
         cluster.accounts = dict(zip(USERS, ("physics", "chem", "chem", "bio"), strict=True))
     else:

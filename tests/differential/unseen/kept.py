@@ -19,7 +19,7 @@ def other_times(folder: Path, name: str) -> list[dict[str, Any]]:
 def pack(folder: Path, into: Path) -> None:
     """Keep what was recorded in `folder`."""
     into.mkdir(parents=True, exist_ok=True)
-    for path in sorted(folder.glob("s??.json")):
+    for path in sorted(folder.glob("s[0-9]*.json")):
         conf = folder / "conf" / path.stem
         recording = json.loads(path.read_text("utf-8"))
         recording[AGAIN] = other_times(folder, path.name)

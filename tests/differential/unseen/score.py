@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +45,12 @@ class Judged:
     verdict: str
     real: Answer
     ours: Answer
+    persona: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The kind of cluster a session of personas was on."""
+        return self.session.partition("-")[2]
 
     def difference(self) -> str:
         """The lines that differ, for people."""
@@ -127,25 +133,45 @@ def judge(session: str, pairs: Iterable[tuple[dict[str, Any], Answer, Answer, bo
         else:
             verdict = "different" if new - seen else "repeat"
         seen |= new
-        found.append(Judged(session, step["n"], step["verb"], step["option"], step["cmd"], verdict, real, ours))
+        found.append(Judged(session, step["n"], step["verb"], step["option"], step["cmd"], verdict, real, ours,
+                            step.get("persona", "")))  # fmt: skip
     return found
 
 
-def tallies(judged: Iterable[Judged]) -> dict[str, Tally]:
-    """By verb; the scene does not count."""
+Key = Callable[[Judged], str]
+
+
+def by_verb(one: Judged) -> str:
+    """What was asked."""
+    return one.verb
+
+
+def by_persona(one: Judged) -> str:
+    """Who asked."""
+    return one.persona
+
+
+def by_kind(one: Judged) -> str:
+    """On which kind of cluster."""
+    return one.kind
+
+
+def tallies(judged: Iterable[Judged], key: Key = by_verb) -> dict[str, Tally]:
+    """By verb, or another key; the scene does not count."""
     found: dict[str, Tally] = {}
     for one in judged:
         if one.verb != "scene":
-            found.setdefault(one.verb, Tally()).counts[one.verdict] += 1
+            found.setdefault(key(one), Tally()).counts[one.verdict] += 1
     return found
 
 
-def table(judged: Iterable[Judged]) -> str:
-    """As Markdown, a row a verb."""
-    by_verb = tallies(judged)
-    whole = Tally(sum((tally.counts for tally in by_verb.values()), Counter()))
-    lines = ["| verb | asked | equal | rate | repeats | without effect |", "|---|---|---|---|---|---|"]
-    for name, tally in [*sorted(by_verb.items()), ("**all**", whole)]:
+def table(judged: Iterable[Judged], key: Key = by_verb) -> str:
+    """As Markdown, a row a verb, or what else the key tells."""
+    rows = tallies(judged, key)
+    whole = Tally(sum((tally.counts for tally in rows.values()), Counter()))
+    head = key.__name__.removeprefix("by_")
+    lines = [f"| {head} | asked | equal | rate | repeats | without effect |", "|---|---|---|---|---|---|"]
+    for name, tally in [*sorted(rows.items()), ("**all**", whole)]:
         counts = tally.counts
         lines.append(f"| {name} | {tally.asked} | {counts['equal']} | {tally.rate:.1%} | {counts['repeat']} "
                      f"| {counts['no effect'] + counts['unsure']} |")  # fmt: skip

@@ -77,6 +77,7 @@ class Command:
     option: str
     user: str
     text: str
+    persona: str = ""
 
 
 @dataclass
