@@ -10,7 +10,7 @@ from unseen.life import COMMANDS, PERSONAS, SCRIPTS, SITES, WORDS, cluster_of, d
 from unseen.score import Answer, by_kind, by_persona, judge, table
 
 from slurmsim.config.accounting.load import load_accounting
-from slurmsim.config.load import parse_cluster
+from slurmsim.config.load import load_cluster
 
 
 @pytest.mark.parametrize("kind", SITES)
@@ -38,7 +38,7 @@ def test_every_word_of_a_habit_can_be_drawn_where_it_is_typed() -> None:
 @pytest.mark.parametrize("kind", SITES)
 def test_kinds_are_clusters_slurmsim_reads(kind: str, tmp_path: Path) -> None:
     folder = cluster_of(kind).write(tmp_path)
-    cluster = load_cluster(folder / "slurm.conf")
+    cluster, _ = load_cluster(folder / "slurm.conf")
     assert {partition.name for partition in cluster.partitions} == set(SITES[kind]["words"]["part"])
     if "db" in SITES[kind]["has"]:
         names = {association.user for association in load_accounting([folder / "sacctmgr.txt"]).associations}
