@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from slurmsim.experiments.claims import Claim, not_attempted
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.titan import goals
-from slurmsim.papers.titan.allocation import Moments, spread_of_use
-from slurmsim.papers.titan.cells import BASE, PROJECTS, RULES, SHORTER, hours_of
+from slurmsim.papers.titan.allocation import Moments, probability, spread_of_use
+from slurmsim.papers.titan.cells import BASE, PROJECTS, RULES, SHORTER, bin_ranges, hours_of
 from slurmsim.papers.titan.run import Result
+
+QUARTER_H = 2190
 
 
 def claims(found: Result) -> list[Claim]:
@@ -52,10 +54,36 @@ def _queue(found: Result) -> Iterator[Claim]:
         yield goals.BOOSTS.measured(boosts, _times(boosts))
     if (limit := found.log_ratio("no limit", "large_wait_h")) is not None:
         yield goals.LIMIT.measured(Estimate(abs(limit.mean), limit.half, limit.n), _times(limit))
+    yield from _hypothesis(found)
     for name, goal in goals.FREE.items():
         free = found.estimate("titan", f"free_{name}")
         assert free is not None
         yield goal.measured(free)
+
+
+def _hypothesis(found: Result) -> Iterator[Claim]:
+    """Each bin against one drawn anew for each job, at several allocations, in both ways of submitting."""
+    kept = [one for k in range(1, len(bin_ranges()) + 1) if (one := found.moments("queue", "titan", f"bin{k}"))]
+    signs: list[float] = []
+    for between in ("wait", "cycle"):
+        waits, uses = ([(max(one[name][0], 1e-3), one[name][1]) for one in kept] for name in (between, "use"))
+        drawn = mixture(waits), mixture(uses)
+        for target in goals.ALLOCATIONS:
+            for streams in goals.STREAMS:
+                chances = [
+                    float(probability(target, QUARTER_H, wait_h=wait, per_job=use, streams=streams))
+                    for wait, use in (drawn, *zip(waits, uses, strict=True))
+                ]
+                signs += [float(np.sign(round(one, 9) - round(chances[0], 9))) for one in chances[1:]]
+    if len(kept) > 1:
+        counts = f"{signs.count(1)} of {len(signs)} above, {signs.count(0)} equal"
+        yield goals.HYPOTHESIS.measured(100 * signs.count(1) / len(signs), counts)
+
+
+def mixture(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return mean and standard deviation of a draw from one of `parts`, each as likely; (mean, sd) each."""
+    means, sds = np.array(parts).T
+    return float(means.mean()), float(np.sqrt((sds**2 + means**2).mean() - means.mean() ** 2))
 
 
 def _times(e: Estimate) -> str:

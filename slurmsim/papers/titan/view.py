@@ -17,12 +17,11 @@ from slurmsim.papers.titan.allocation import (
     use_per_job,
 )
 from slurmsim.papers.titan.cells import BASE, PROJECTS, RULES, VARIANTS, bin_ranges
-from slurmsim.papers.titan.claims import claims, project_model
+from slurmsim.papers.titan.claims import QUARTER_H, claims, project_model
 from slurmsim.papers.titan.goals import LISTED
 from slurmsim.papers.titan.run import Result
 from slurmsim.report.text import table
 
-QUARTER_H = 2190
 SHORT = ("titan", RULES, BASE)
 TARGETS = np.geomspace(1e2, 1e7, 150)
 

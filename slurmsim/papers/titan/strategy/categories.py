@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ from slurmsim.papers.titan.strategy.data import HOUR_S, FloatArray, History
 
 WEEK_S = 7 * 86_400
 FEWEST = 30  # jobs a category must have had
+MOST_DRAWN = 10_000  # rows of a category that stand for it where one is drawn for each job
+DRAWN = "drawn anew for each job"
 SIZES = (1, 4, 16, 64, 256, 1024, 4096, 16384)  # most nodes of each bin, where the policy has none of its own
 HOURS = (2, 6, 12, 24)  # longest requested time of each bin
 IntArray = NDArray[np.int64]
@@ -27,8 +30,8 @@ class Category:
     rows
         Their places in the history.
     weeks
-        (n_weeks, 9): of the jobs of each week, how many, and sums of wait, run, use, wait², run², use², run x use,
-        wait x run.
+        (n_weeks, 10): of the jobs of each week, how many, and sums of wait, run, use, wait², run², use², run x use,
+        wait x run, wait x use.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Estimates:
     use_var: FloatArray
     run_use: FloatArray  # covariances
     wait_run: FloatArray
+    wait_use: FloatArray
 
 
 def categories(history: History, by: str, edges: tuple[tuple[int, int | None], ...] = ()) -> tuple[list[Category], int]:
@@ -85,6 +89,16 @@ def category(history: History, name: str, rows: IntArray) -> Category:
     return Category(name, rows, _weekly(history, rows, week))
 
 
+def drawn_anew(history: History, found: Sequence[Category]) -> Category:
+    """Return the jobs of all categories, each category as likely as any other.
+
+    It is the strategy that draws a category anew for each job.
+    """
+    most = min(max(len(one.rows) for one in found), MOST_DRAWN)
+    rows = [one.rows[np.arange(most) * len(one.rows) // most] for one in found]
+    return category(history, DRAWN, np.concatenate(rows))
+
+
 def _shapes(history: History) -> tuple[IntArray, list[str]]:
     shapes, keys = np.unique(np.stack([history.nodes, history.limit]), axis=1, return_inverse=True)
     names = [f"{nodes} nodes, {limit / HOUR_S:.4g} h" for nodes, limit in shapes.T.tolist()]
@@ -106,19 +120,19 @@ def _bins(history: History, edges: tuple[tuple[int, int | None], ...]) -> tuple[
 
 def _weekly(history: History, rows: IntArray, week: IntArray) -> FloatArray:
     w, r, u = history.wait[rows], history.run[rows], history.use[rows]
-    columns = np.stack([np.ones(len(rows)), w, r, u, w * w, r * r, u * u, r * u, w * r], axis=1)
+    columns = np.stack([np.ones(len(rows)), w, r, u, w * w, r * r, u * u, r * u, w * r, w * u], axis=1)
     found = np.zeros((int(week.max()) + 1, columns.shape[1]))
     np.add.at(found, week, columns)
     return found[found[:, 0] > 0]
 
 
 def estimates(sums: FloatArray) -> Estimates:
-    """Moments from sums as in `Category.weeks`, added up; (…, 9)."""
-    n, w, r, u, ww, rr, uu, ru, wr = np.moveaxis(sums / np.maximum(sums[..., :1], 1), -1, 0)
+    """Moments from sums as in `Category.weeks`, added up; (…, 10)."""
+    n, w, r, u, ww, rr, uu, ru, wr, wu = np.moveaxis(sums / np.maximum(sums[..., :1], 1), -1, 0)
     n = sums[..., 0]
     return Estimates(
         n, w, r, u, np.maximum(ww - w * w, 0), np.maximum(rr - r * r, 0), np.maximum(uu - u * u, 0), ru - r * u,
-        wr - w * r,
+        wr - w * r, wu - w * u,
     )  # fmt: skip
 
 

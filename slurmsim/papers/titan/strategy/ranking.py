@@ -2,8 +2,11 @@
 
 Scheme ``start``: the next job is queued when the one before has left the queue, so that Q, the time between starts, is
 the wait. Scheme ``end``: when it has ended; Q is wait + run time. P is the model's (equations 1-13 with corrections),
-fed with the moments of node-hours per job, so that nodes and times need not be independent. For ``end`` the use of a
-job and its Q are correlated, which the formula leaves out: `Candidate.renewal` has the spread with it.
+fed with the moments of node-hours per job, so that nodes and times need not be independent. The use of a job and its Q
+are correlated, which the formula leaves out: `Candidate.renewal` has the spread with it.
+
+The paper's hypothesis is that a fixed strategy uses up a large allocation with a higher probability than one that draws
+its category anew for each job (`categories.drawn_anew`). `above` counts in how many ways that is so.
 """
 
 from __future__ import annotations
@@ -99,6 +102,16 @@ def rank(found: Sequence[Category], goal: Goal, streams: Sequence[int], seed: in
     return sorted(made, key=order)
 
 
+def above(ranked: Sequence[Candidate], drawn: Sequence[Candidate]) -> tuple[int, int, int]:
+    """Return of how many ways of submitting P is above, equal to, and below that of drawing anew in the same way.
+
+    The same way is the same scheme and the same number of streams.
+    """
+    other = {(one.scheme, one.streams): round(one.probability, 9) for one in drawn}
+    signs = [np.sign(round(one.probability, 9) - other[one.scheme, one.streams]) for one in ranked]
+    return signs.count(1), signs.count(0), signs.count(-1)
+
+
 def order(one: Candidate) -> tuple[bool, float, float, int, str]:
     """Return the best first; probabilities that differ by less than 1e-9 tie, as 0 and 1 do."""
     return (not one.feasible, -round(one.probability, 9), -one.expected, one.streams, one.name)
@@ -139,7 +152,7 @@ def with_waits(one: Candidate, waits: FloatArray, goal: Goal) -> Candidate:
     """Return the same with other waits (hours), those of a simulation in which its own jobs are part of the load."""
     whole = estimates(one.category.weeks.sum(axis=0))
     mean, variance = np.asarray(waits.mean(), np.float64), np.asarray(waits.var(), np.float64)
-    seen = replace(whole, wait=mean, wait_var=variance, wait_run=np.zeros(()))
+    seen = replace(whole, wait=mean, wait_var=variance, wait_run=np.zeros(()), wait_use=np.zeros(()))
     again = candidate(one.category, one.scheme, one.streams, goal, seen, None)
     return replace(again, seen=True)
 
@@ -152,9 +165,9 @@ def curve(one: Candidate, targets: FloatArray) -> FloatArray:
 def _gap(scheme: str, of: Estimates) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean and variance of Q, and its covariance with use."""
     if scheme == "start":
-        return np.maximum(of.wait, SHORTEST_H), of.wait_var, np.zeros_like(of.wait)
+        return np.maximum(of.wait, SHORTEST_H), of.wait_var, of.wait_use
     mean = np.maximum(of.wait + of.run, SHORTEST_H)
-    return mean, np.maximum(of.wait_var + of.run_var + 2 * of.wait_run, 0), of.run_use
+    return mean, np.maximum(of.wait_var + of.run_var + 2 * of.wait_run, 0), of.run_use + of.wait_use
 
 
 def _use(scheme: str, of: Estimates, period: float) -> tuple[FloatArray, FloatArray]:

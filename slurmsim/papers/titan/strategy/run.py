@@ -9,7 +9,7 @@ from typing import Any
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.experiments.simulation import FRAME, RunOptions, prepare
 from slurmsim.papers.titan.strategy.applications import application_shapes
-from slurmsim.papers.titan.strategy.categories import FEWEST, Category, categories
+from slurmsim.papers.titan.strategy.categories import FEWEST, Category, categories, drawn_anew
 from slurmsim.papers.titan.strategy.check import Check, Progress, check
 from slurmsim.papers.titan.strategy.data import History, history_of, node_hours, read_log
 from slurmsim.papers.titan.strategy.ranking import Candidate, Goal, rank
@@ -53,6 +53,8 @@ class Answer:
         Categories with too few jobs to be judged.
     ranked
         All candidates, best first.
+    drawn
+        The same ways of submitting with a category drawn anew for each job, best first.
     """
 
     wanted: Wanted
@@ -63,6 +65,7 @@ class Answer:
     ranked: list[Candidate]
     checks: list[Check]
     policy: str
+    drawn: list[Candidate]
 
 
 def search(wanted: Wanted, progress: Progress | None = None) -> Answer:
@@ -107,9 +110,12 @@ def search(wanted: Wanted, progress: Progress | None = None) -> Answer:
         raise WorkloadError(f"no category has had {FEWEST} jobs ({few} have had fewer)", file=wanted.log,
                             field="--by", expected="a longer log, or --by bins")  # fmt: skip
     ranked, checks = rank(found, goal, wanted.streams, wanted.seed), list[Check]()
+    drawn = rank([drawn_anew(whole, found)], goal, wanted.streams, wanted.seed)
     if wanted.checks:
+        drawn, tried = check(drawn, goal, whole, prepared, best=1, seed=wanted.seed)
         ranked, checks = check(ranked, goal, whole, prepared, best=wanted.checks, seed=wanted.seed, progress=progress)
-    return Answer(wanted, goal, history, found, few, ranked, checks, prepared.policy_name)
+        checks += tried
+    return Answer(wanted, goal, history, found, few, ranked, checks, prepared.policy_name, drawn)
 
 
 def _frame(folder: Path) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from slurmsim.papers.titan.strategy.categories import estimates
 from slurmsim.papers.titan.strategy.check import Check
-from slurmsim.papers.titan.strategy.ranking import Candidate, curve
+from slurmsim.papers.titan.strategy.ranking import Candidate, above, curve
 from slurmsim.papers.titan.strategy.run import Answer
 from slurmsim.report.text import number, table
 
@@ -32,6 +32,7 @@ def as_text(answer: Answer) -> str:
     ]  # fmt: skip
     if len(answer.ranked) > SHOWN:
         lines.append(f"… and {len(answer.ranked) - SHOWN} more (--json has all)")
+    lines += ["", hypothesis(answer)]
     if (told := out_of_reach(answer)) is not None:
         lines += ["", told]
     if answer.checks:
@@ -40,6 +41,18 @@ def as_text(answer: Answer) -> str:
             *[_checked(one) for one in answer.checks],
         ])]  # fmt: skip
     return "\n".join(lines)
+
+
+def hypothesis(answer: Answer) -> str:
+    """Whether a fixed category is better than one drawn anew for each job, in two sentences."""
+    best, (more, same, less) = answer.drawn[0], above(answer.ranked, answer.drawn)
+    return (f"A category drawn anew for each job, next on {best.scheme}{_streams(best)}: P = {best.probability:.3f}. "
+            f"Of {more + same + less} fixed ways {more} are above drawing anew in the same way, {same} equal, "
+            f"{less} below.")  # fmt: skip
+
+
+def _streams(one: Candidate) -> str:
+    return f", {one.streams} streams" if one.streams > 1 else ""
 
 
 def out_of_reach(answer: Answer) -> str | None:
@@ -78,6 +91,8 @@ def as_dict(answer: Answer) -> dict[str, Any]:
         "categories_with_too_few_jobs": answer.few,
         "categories": [_category(answer, k) for k in range(len(answer.categories))],
         "ranked": [_candidate(one) for one in answer.ranked],
+        "drawn_anew": [_candidate(one) for one in answer.drawn],
+        "fixed_above_equal_below": list(above(answer.ranked, answer.drawn)),
         "checks": [
             {"before": _candidate(one.before), "after": _candidate(one.after), "use_node_h": one.use,
              "starts": one.starts, "mean_wait_h": one.wait_h, "disagrees": one.disagrees}

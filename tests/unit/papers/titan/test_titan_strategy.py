@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,10 +18,10 @@ from slurmsim.cli.strategy import numbers
 from slurmsim.energy.profile import read_profile
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.papers.titan.allocation import probability
-from slurmsim.papers.titan.strategy.categories import FEWEST, categories, estimates, resampled
+from slurmsim.papers.titan.strategy.categories import DRAWN, FEWEST, categories, drawn_anew, estimates, resampled
 from slurmsim.papers.titan.strategy.check import SampledStream
 from slurmsim.papers.titan.strategy.data import History, history_of, node_hours
-from slurmsim.papers.titan.strategy.ranking import BEYOND, Goal, rank
+from slurmsim.papers.titan.strategy.ranking import BEYOND, Goal, above, rank
 from slurmsim.papers.titan.strategy.run import Wanted, search
 from slurmsim_workloads import read_workload, write_workload
 from slurmsim_workloads.parquet import from_frame
@@ -85,6 +86,32 @@ def test_the_ranking_is_the_models() -> None:
     assert [one.expected for one in sure] == sorted((one.expected for one in sure), reverse=True)
     small = next(one for one in ranked if one.scheme == "end" and one.streams == 1)
     assert small.renewal != pytest.approx(small.probability, abs=1e-6)  # use and Q are correlated
+
+
+def test_a_category_drawn_anew_for_each_job() -> None:
+    """Each category is as likely as any other, however many jobs it has had; wait and use are correlated."""
+    made = history()
+    (small, large), _ = categories(made, "bins")
+    few = replace(small, rows=small.rows[:50])
+    drawn = drawn_anew(made, [few, large])
+    got = estimates(drawn.weeks.sum(axis=0))
+    rows = (few.rows, large.rows)
+    assert got.n == 400 and got.wait == pytest.approx(np.mean([made.wait[one].mean() for one in rows]))
+    assert got.use == pytest.approx(np.mean([made.use[one].mean() for one in rows]))
+    wait, use = (
+        np.concatenate([np.resize(column[few.rows], 200), column[large.rows]]) for column in (made.wait, made.use)
+    )
+    assert got.wait_use == pytest.approx(np.cov(wait, use, bias=True)[0, 1])
+
+
+def test_fixed_against_drawn_anew() -> None:
+    made = history()
+    found, _ = categories(made, "bins")
+    goal = Goal(2_000.0, 500.0, n_nodes=16)
+    ranked, drawn = rank(found, goal, (1, 2)), rank([drawn_anew(made, found)], goal, (1, 2))
+    assert [one.category.name for one in drawn] == [DRAWN] * 4
+    more, same, less = above(ranked, drawn)
+    assert more + same + less == 8 and more > 0 and less > 0
 
 
 def test_flags() -> None:
@@ -163,6 +190,8 @@ def test_the_command(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     shown = capsys.readouterr().out
     assert "700 jobs, 2 categories; more than 1,500 node-hours in 365 h?" in shown
     assert "tried in a closed loop beside the log's jobs, under easy" in shown
+    assert "A category drawn anew for each job, next on " in shown
+    assert "fixed ways" in shown
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     assert main([*command, "--json", "--policy", "titan:base=easy", "--streams", "5"]) == 0
     found = json.loads(capsys.readouterr().out)
