@@ -71,7 +71,8 @@ TEXT_COLUMNS: dict[str, str] = {
     "exclude": "--exclude, hostlist",
     "options": "rarer sbatch options, as on the command line: --spread-job --use-min-nodes --switches=n@t"
     " --exclusive=user --gpus-per-node= --gpus-per-task= --gpus-per-socket= --tres-per-task=gres/name=n"
-    " --sockets-per-node= --mem-per-gpu= --no-kill --kill-on-invalid-dep=",
+    " --sockets-per-node= --mem-per-gpu= --no-kill --kill-on-invalid-dep= --threads-per-core= --hint=nomultithread"
+    " --ntasks-per-core= --ntasks-per-socket= --mincpus=",
     "dependency": "Slurm dependency expression on job ids of this workload: afterok:12:13,afterany:4",
     "reservation": "--reservation: one name, or several to choose from",
     "licenses": "--licenses: mat:2,flu",

@@ -9,9 +9,11 @@ from typing import Any
 from slurmsim import __version__, compiled
 from slurmsim.core.placement.cluster_state import allocation_unit
 from slurmsim.core.placement.sharing import takes_turns
+from slurmsim.core.records.node_columns import grain_cpus
 from slurmsim.core.records.node_names import NodeNamer, index_runs
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.node import NodeSpec
 from slurmsim.policy import Policy
 from slurmsim.replaying.preparation import Prepared
 from slurmsim.sim.accounting_data import accounting_facts, enforcement, takes_facts
@@ -89,7 +91,9 @@ def cluster_facts(cluster: ClusterSpec, accounting: Accounting | None = None) ->
             if g.type:
                 gres[f"{g.name}:{g.type}"] = gres.get(f"{g.name}:{g.type}", 0) + g.count
         usable = max(0, node.real_memory_mib - node.mem_spec_limit_mib)
-        runs.append([namer.runs([(first, i - first)]), node.cpus, usable, gres])
+        size = [namer.runs([(first, i - first)]), node.cpus, usable, gres]
+        threads = grain_cpus(node, unit) if unit == "core" else 1
+        runs.append(size if threads == 1 else [*size, threads])
         first = i
     partitions = {}
     for p in cluster.partitions:
@@ -108,7 +112,7 @@ def cluster_facts(cluster: ClusterSpec, accounting: Accounting | None = None) ->
             **accounting_facts(accounting, enforce)}  # fmt: skip
 
 
-def _same_size(a: Any, b: Any) -> bool:
-    return (a.cpus, a.real_memory_mib, a.mem_spec_limit_mib, a.gres) == (
-        b.cpus, b.real_memory_mib, b.mem_spec_limit_mib, b.gres,
+def _same_size(a: NodeSpec, b: NodeSpec) -> bool:
+    return (a.cpus, a.real_memory_mib, a.mem_spec_limit_mib, a.gres, grain_cpus(a, "core")) == (
+        b.cpus, b.real_memory_mib, b.mem_spec_limit_mib, b.gres, grain_cpus(b, "core"),
     )  # fmt: skip

@@ -27,6 +27,10 @@ class MoreOptions:
     mem_per_gpu_mib: int | None = None
     cpus_per_gpu: int = 0
     sockets_per_node: int = 1
+    threads_per_core: int = 0
+    tasks_per_core: int = 0
+    tasks_per_socket: int = 0
+    min_cpus_per_node: int = 0
     kill_invalid: bool | None = None
     gres: list[GresRequest] = field(default_factory=list)
 
@@ -95,12 +99,17 @@ def _memory(found: MoreOptions, value: str) -> None:
     found.mem_per_gpu_mib = parse_memory(value)
 
 
-def _cpus(found: MoreOptions, value: str) -> None:
-    found.cpus_per_gpu = _count(value)
+def _number(field_name: str) -> Callable[[MoreOptions, str], None]:
+    def read(found: MoreOptions, value: str) -> None:
+        setattr(found, field_name, _count(value))
+
+    return read
 
 
-def _sockets(found: MoreOptions, value: str) -> None:
-    found.sockets_per_node = _count(value)
+def _hint(found: MoreOptions, value: str) -> None:
+    if value not in ("nomultithread", "multithread"):
+        raise ValueError(value)
+    found.threads_per_core = int(value == "nomultithread")
 
 
 def _kill_invalid(found: MoreOptions, value: str) -> None:
@@ -111,8 +120,13 @@ _VALUES: dict[str, Callable[[MoreOptions, str], None]] = {
     "switches": _switches,
     "exclusive": _exclusive,
     "mem-per-gpu": _memory,
-    "cpus-per-gpu": _cpus,
-    "sockets-per-node": _sockets,
+    "cpus-per-gpu": _number("cpus_per_gpu"),
+    "sockets-per-node": _number("sockets_per_node"),
+    "threads-per-core": _number("threads_per_core"),
+    "ntasks-per-core": _number("tasks_per_core"),
+    "ntasks-per-socket": _number("tasks_per_socket"),
+    "mincpus": _number("min_cpus_per_node"),
+    "hint": _hint,
     "kill-on-invalid-dep": _kill_invalid,
     "gpus-per-node": _gpus("node"),
     "gpus-per-task": _gpus("task"),

@@ -127,6 +127,7 @@ class Recorder(Listener):
         begin, reservation, licenses = sub.begin, sub.reservation, sub.licenses
         never: int | None = None
         arrived, cpus_per_task = self._arrived.pop(job_id, None), sub.request.cpus_per_task
+        threads_per_core = sub.request.threads_per_core or None
         eligible = start = end = run_time_s = wait_s = held_since = never
         state, reason, exit_code, priority, restarts = REFUSED, text, "0:0", 0, 0
         row = (
@@ -134,6 +135,7 @@ class Recorder(Listener):
             cpus_per_node, mem_per_node_mib, gres_per_node, req_nodes, req_cpus, req_gpus, req_mem_mib, time_limit_s,
             submit, last_submit, begin, eligible, start, end, state, exit_code, node_list, reason, priority, restarts,
             run_time_s, wait_s, scheduler, held_since, reservation, licenses, layout, arrived, cpus_per_task,
+            threads_per_core,
         )  # fmt: skip
         self._jobs(row if self._watts is None else (*row, 0))
 
@@ -188,11 +190,13 @@ class Recorder(Listener):
         priority, restarts, scheduler, reservation = job.priority, job.restarts, job.scheduler, job.reservation_name
         licenses = _licenses(job) if job.licenses else ""
         arrived, cpus_per_task = self._arrived.get(job_id), job.request.cpus_per_task
+        threads_per_core = job.sub.request.threads_per_core or None
         return (
             job_id, array_job_id, array_task_id, name, user, account, partition, qos, nodes, cpus, gpus, mem_mib,
             cpus_per_node, mem_per_node_mib, gres_per_node, req_nodes, req_cpus, req_gpus, req_mem_mib, time_limit_s,
             submit, last_submit, begin, eligible, start, end, state, exit_code, node_list, reason, priority, restarts,
             run_time_s, wait_s, scheduler, held_since, reservation, licenses, layout, arrived, cpus_per_task,
+            threads_per_core,
         )  # fmt: skip
 
 

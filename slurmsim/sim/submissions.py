@@ -150,6 +150,10 @@ def _request(workload: Workload, row: int) -> ResourceRequest:
         mem_per_gpu_mib=more.mem_per_gpu_mib,
         sockets_per_node=more.sockets_per_node,
         cpus_per_gpu=more.cpus_per_gpu,
+        threads_per_core=more.threads_per_core,
+        tasks_per_core=more.tasks_per_core,
+        tasks_per_socket=more.tasks_per_socket,
+        min_cpus_per_node=more.min_cpus_per_node,
         cpus_given=v["cpus_per_task"] > 1,
     )
     try:

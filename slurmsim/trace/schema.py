@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, TypeGuard
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 OLDEST = 3  # traces of this version are still read
 
 
@@ -114,7 +114,10 @@ JOBS: Table = {
         "of no stream.", 4),
     "cpus_per_task": Column("int64?", "",
         "CPUs that a task counts for: those asked for (`--cpus-per-task`), or more where its memory or its GPUs bring "
-        "them (MaxMemPerCPU, `--cpus-per-gpu`).", 5),
+        "them (MaxMemPerCPU, `--cpus-per-gpu`). All threads of a core count where it uses fewer.", 5),
+    "threads_per_core": Column("int64?", "",
+        "Threads of each core that it uses, where it says so (`--threads-per-core`, `--hint`): it has whole cores, and "
+        "`req_cpus` are the threads it uses. Null for all threads.", 6),
 }
 
 # Every state change and decision, in time order.

@@ -52,6 +52,8 @@ class ClusterFacts:
 
     Attributes
     ----------
+    threads
+        CPUs of a core.
     gres
         Count of each GRES by name (all types together) and by name:type.
     whole_nodes
@@ -68,6 +70,7 @@ class ClusterFacts:
 
     names: list[str]
     cpus: IntArray
+    threads: IntArray
     memory_mib: IntArray
     gres: dict[str, IntArray]
     partitions: dict[str, PartitionFacts]
@@ -107,19 +110,20 @@ class _Reader:
             raise self.wrong("", found, "an object with nodes and partitions")
         runs = cluster.get("nodes")
         if not isinstance(runs, (list, tuple)) or not runs:
-            raise self.wrong("nodes", f"{runs!r}", "a list of [hostlist, cpus, memory_mib, gres]")
+            raise self.wrong("nodes", f"{runs!r}", "a list of [hostlist, cpus, memory_mib, gres, threads]")
         read = [self.run(run, f"nodes[{i}]") for i, run in enumerate(runs)]
-        names = [name for hosts, _, _, _ in read for name in hosts]
+        names = [name for hosts, *_ in read for name in hosts]
         index = {name: i for i, name in enumerate(names)}
         if len(index) < len(names):
             raise self.wrong("nodes", "a node is listed twice", "each node once")
         partitions = self.get(cluster, "partitions", "partitions", Mapping, {})
-        sizes = [len(hosts) for hosts, _, _, _ in read]
+        sizes = [len(hosts) for hosts, *_ in read]
         return ClusterFacts(
             names,
-            np.repeat(np.array([cpus for _, cpus, _, _ in read], np.int64), sizes),
-            np.repeat(np.array([memory for _, _, memory, _ in read], np.int64), sizes),
-            _gres_columns([gres for _, _, _, gres in read], sizes),
+            np.repeat(np.array([cpus for _, cpus, *_ in read], np.int64), sizes),
+            np.repeat(np.array([threads for *_, threads in read], np.int64), sizes),
+            np.repeat(np.array([memory for _, _, memory, *_ in read], np.int64), sizes),
+            _gres_columns([gres for *_, gres, _ in read], sizes),
             {name: self.partition(spec, f"partitions.{name}", index) for name, spec in partitions.items()},
             self.get(cluster, "whole_nodes", "whole_nodes", bool, False),
             self.get(cluster, "memory_tracked", "memory_tracked", bool, True),
@@ -133,20 +137,25 @@ class _Reader:
         found = self.get(cluster, "licenses", "licenses", Mapping, {})
         return {name: self.get(found, name, f"licenses.{name}", int, 0) for name in found}
 
-    def run(self, run: Any, field: str) -> tuple[list[str], int, int, Mapping[str, int]]:
-        """Names, CPUs, memory and GRES of a run of equal nodes."""
+    def run(self, run: Any, field: str) -> tuple[list[str], int, int, Mapping[str, int], int]:
+        """Names, CPUs, memory, GRES and threads of a core of a run of equal nodes."""
         try:
             hosts, cpus, memory, *rest = run
             names = expand(hosts)
         except HostlistError as error:
             raise self.wrong(field, str(error), "a hostlist") from None
         except (TypeError, ValueError, AttributeError):
-            raise self.wrong(field, f"{run!r}", "[hostlist, cpus, memory_mib, gres]") from None
-        gres = rest[0] if rest else {}
-        numbers = [cpus, memory, *(gres.values() if isinstance(gres, Mapping) else [None])]
+            raise self.wrong(field, f"{run!r}", "[hostlist, cpus, memory_mib, gres, threads]") from None
+        gres, threads = rest[0] if rest else {}, rest[1] if len(rest) > 1 else 1
+        numbers = [
+            cpus,
+            memory,
+            threads - 1 if isinstance(threads, int) else None,
+            *(gres.values() if isinstance(gres, Mapping) else [None]),
+        ]
         if not all(isinstance(x, int) and x >= 0 for x in numbers):
             raise self.wrong(field, f"{run!r}", "whole numbers of CPUs, MiB and each GRES")
-        return names, cpus, memory, gres
+        return names, cpus, memory, gres, threads
 
     def partition(self, spec: Any, field: str, index: Mapping[str, int]) -> PartitionFacts:
         """One partition; `index` has the place of each node."""

@@ -36,7 +36,7 @@ _JOBS = (
     "job_id", "partition", "nodes", "cpus", "gpus", "mem_mib", "cpus_per_node", "mem_per_node_mib", "gres_per_node",
     "req_nodes", "req_cpus", "req_gpus", "req_mem_mib", "time_limit_s", "submit", "last_submit", "begin", "eligible",
     "start", "end", "state", "node_list", "restarts", "run_time_s", "wait_s", "held_since", "account", "qos",
-    "reservation", "licenses", "layout", "arrived", "cpus_per_task",
+    "reservation", "licenses", "layout", "arrived", "cpus_per_task", "threads_per_core",
 )  # fmt: skip
 _EVENTS = ("time", "event", "job_id", "state", "reason", "partition", "nodes", "value", "scheduler")
 _REQUIRED = ("job_id", "submit", "start", "end", "node_list")

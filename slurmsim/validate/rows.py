@@ -245,6 +245,8 @@ def _check_counts(
     for name, got in asked_for.items():
         if jobs.has(name, got):
             asked, given = jobs.ints[name][runs.row], jobs.ints[got][runs.row]
+            if name == "req_cpus":  # where not all threads of a core are used, the others are given beside
+                asked = _with_unused_threads(jobs, runs, cluster, asked)
             rows = np.flatnonzero(judged & (asked != NULL) & (given < asked))
             if name == "req_cpus":
                 each = zip(asked[rows].tolist(), task[rows].tolist(), strict=True)
@@ -253,6 +255,26 @@ def _check_counts(
             check.flag(
                 len(rows), (f"job {ids[runs.row[k]]} got {given[k]} {got}, it asked for {asked[k]}" for k in rows)
             )
+
+
+def _with_unused_threads(jobs: Table, runs: JobRuns, cluster: ClusterFacts, asked: IntArray) -> IntArray:
+    """CPUs that must be given for those `asked`: of cores of which a run uses some threads it has all.
+
+    Parts of cores are none; so a run that has one lacks CPUs.
+    """
+    if not jobs.has("threads_per_core"):
+        return asked
+    pieces, wanted = runs.pieces, jobs.ints["threads_per_core"][runs.row]
+    amount, used = pieces.amounts[CPUS], np.zeros(runs.n, np.int64)
+    for threads in distinct(cluster.threads).tolist():
+        before = np.concatenate([[0], np.cumsum(cluster.threads == threads)])
+        nodes = before[pieces.high + 1] - before[pieces.low]
+        each = amount // threads * np.minimum(wanted[pieces.owner], threads)
+        used += np.bincount(pieces.owner, each * nodes, runs.n).astype(np.int64)
+    length = pieces.high - pieces.low + 1
+    given = np.bincount(pieces.owner, amount * length, runs.n).astype(np.int64)
+    some = (wanted != NULL) & (asked != NULL) & (used > 0)
+    return np.where(some, -(-asked * given // np.maximum(used, 1)), asked)
 
 
 def _rounded(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, task: int) -> bool:

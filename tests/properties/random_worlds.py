@@ -43,8 +43,9 @@ def conf_lines(draw: st.DrawFn, max_nodes: int = 12, parameters: Sequence[str] =
         if first > total:
             break
         last = draw(st.integers(first, total))
-        cores = draw(st.sampled_from((1, 2, 4, 8)))
-        line = f"NodeName=n[{first}-{last}] Sockets=1 CoresPerSocket={cores} RealMemory={1000 * cores}"
+        cores, threads = draw(st.sampled_from(((1, 1), (2, 1), (4, 1), (8, 1), (2, 2), (4, 2))))
+        line = f"NodeName=n[{first}-{last}] Sockets=1 CoresPerSocket={cores} ThreadsPerCore={threads}"
+        line += f" RealMemory={1000 * cores * threads}"
         line += f" Weight={draw(st.integers(1, 3))} Feature={draw(st.sampled_from(('a', 'b', 'a,b')))}"
         gpus = draw(st.sampled_from(("", "gpu:2", "gpu:x:1,gpu:y:2")))
         lines.append(line + (f" Gres={gpus}" if gpus else ""))
@@ -96,6 +97,8 @@ def requests(draw: st.DrawFn, n_nodes: int, *, plain: bool = False) -> ResourceR
     if draw(rare):
         values["tasks_per_node"] = draw(st.integers(1, 2))
     if draw(rare):
+        values["threads_per_core" if draw(st.booleans()) else "tasks_per_core"] = draw(st.sampled_from((1, 1, 2)))
+    if draw(rare):
         values["constraint"] = draw(st.sampled_from(("a", "b", "a&b", "a|b")))
     gres = draw(st.sampled_from(("", "", "", "node", "job", "type")))
     if gres:
@@ -113,6 +116,7 @@ class Facts:
 
     cluster: ClusterSpec
     cpus: tuple[int, ...]
+    cores: tuple[int, ...]  # CPUs of a core that one job gets together
     memory: tuple[int, ...]
     gres: tuple[dict[tuple[str, str], int], ...]
     kinds: tuple[tuple[str, str], ...]  # GRES by name and type, in the order allocations number them
@@ -129,7 +133,9 @@ def facts_of(cluster: ClusterSpec) -> Facts:
     index = {node.name: i for i, node in enumerate(cluster.nodes)}
     unit, memory = allocation_unit(cluster)
     return Facts(
-        cluster, tuple(n.cpus for n in cluster.nodes), tuple(n.real_memory_mib for n in cluster.nodes),
+        cluster, tuple(n.cpus for n in cluster.nodes),
+        tuple(n.threads_per_core if unit == "core" else 1 for n in cluster.nodes),
+        tuple(n.real_memory_mib for n in cluster.nodes),
         tuple({(g.name, g.type): g.count for g in n.gres} for n in cluster.nodes),
         tuple(sorted({(g.name, g.type) for n in cluster.nodes for g in n.gres})),
         tuple(frozenset(n.features) for n in cluster.nodes), index,
@@ -177,6 +183,12 @@ def recount(facts: Facts, running: Sequence[Any]) -> None:
             assert all(jobs[node] == 1 for node in nodes_of(job.alloc.mask)), f"job {job.id} shares nodes it owns"
 
 
+def _used(request: ResourceRequest, threads: int) -> int:
+    """CPUs that a job uses of a core with so many threads."""
+    of_tasks = request.tasks_per_core * request.cpus_per_task
+    return min(threads, request.threads_per_core or threads, of_tasks or threads)
+
+
 def meets_request(facts: Facts, job: Any) -> None:
     """Fail unless a started job got what it asked for, on nodes it may use."""
     request, held = job.sub.request, nodes_of(job.alloc.mask)
@@ -188,9 +200,11 @@ def meets_request(facts: Facts, job: Any) -> None:
         assert len(held) <= request.max_nodes
     given = {node: c for node, c, _ in shares(job)}
     assert job.n_cpus == sum(given.values())
+    assert all(c % facts.cores[node] == 0 for node, c in given.items()), f"job {job.id} has parts of cores"
+    used = {node: c // facts.cores[node] * _used(request, facts.cores[node]) for node, c in given.items()}
     # nodes whose CPUs are no multiple of -c are dealt out as dist_tasks.c does, which may come out short
-    assert job.n_cpus >= request.min_cpus or request.cpus_per_task > 1
-    assert min(given.values()) >= request.cpus_per_task * max(request.tasks_per_node, 1)
+    assert sum(used.values()) >= request.min_cpus or request.cpus_per_task > 1
+    assert min(used.values()) >= request.cpus_per_task * request.tasks_apart
     if facts.memory_counts and request.mem_per_node_mib:
         assert all(m >= request.mem_per_node_mib for _, _, m in shares(job))
     limit = job.partition.spec.max_mem_per_node_mib
@@ -200,7 +214,8 @@ def meets_request(facts: Facts, job: Any) -> None:
         assert all(m >= job.request.mem_cpu * c for _, c, m in shares(job))
         assert job.request.mem_cpu <= job.partition.spec.max_mem_per_cpu_mib
     elif facts.memory_counts and request.mem_per_node_mib is None and request.mem_per_cpu_mib:
-        assert all(m >= request.mem_per_cpu_mib * c for _, c, m in shares(job))
+        counted = used if request.threads_per_core else given
+        assert all(m >= request.mem_per_cpu_mib * counted[node] for node, _, m in shares(job))
     words = request.constraint
     for node in held if words else ():
         has = facts.features[node]

@@ -39,8 +39,8 @@ _LONG_VALUE = frozenset(
 # another field holds what they ask for, or because they do not matter to a schedule.
 NOT_MODELLED = frozenset(
     {"batch", "bb", "bbf", "cluster-constraint", "core-spec", "cores-per-socket", "cpus-per-gpu", "delay-boot", "extra",
-     "extra-node-info", "gres-flags", "hint", "mcs-label", "mincpus", "nodefile", "ntasks-per-core", "ntasks-per-gpu",
-     "ntasks-per-socket", "prefer", "segment", "thread-spec", "threads-per-core", "tmp"}
+     "extra-node-info", "gres-flags", "hint", "mcs-label", "nodefile", "ntasks-per-gpu", "prefer",
+     "segment", "thread-spec", "tmp"}
 )  # fmt: skip
 # What `parse_submit_line` never looks at, and what takes its place: all behind the command and what can be its options
 # with their values; then options with values that differ from job to job, where no option before them can take them
@@ -117,9 +117,8 @@ def _apply(found: SubmitLine, name: str, value: str) -> None:
     if name in _SET:
         attribute, read = _SET[name]
         setattr(found, attribute, read(value))
-    elif name in _KEPT:
-        if _KEPT[name](value):
-            found.options += f" --{name}={value}" if name in _WITH_VALUE else f" --{name}"
+    elif name in _KEPT and _KEPT[name](value):
+        found.options += f" --{name}={value}" if name in _WITH_VALUE else f" --{name}"
     elif name in ("nodes", "mem", "mem-per-cpu", "exclusive"):
         _apply_size(found, name, value)
     elif name in NOT_MODELLED and name not in found.ignored:
@@ -179,9 +178,13 @@ _SET: dict[str, tuple[str, Callable[[str], object]]] = {
     "time-min": ("time_min", _seconds), "nodelist": ("node_list", str), "exclude": ("exclude", str),
 }  # fmt: skip
 # Options that are kept as they are, where their value makes sense.
+_COUNTED = (
+    "sockets-per-node", "threads-per-core", "ntasks-per-core", "ntasks-per-socket", "mincpus",
+)  # fmt: skip
 _KEPT: dict[str, Callable[[str], object]] = {
-    "sockets-per-node": lambda value: _count(value) > 0, "kill-on-invalid-dep": ("yes", "no").__contains__,
+    "kill-on-invalid-dep": ("yes", "no").__contains__,
     "switches": _SWITCHES.fullmatch, "spread-job": lambda _: True, "use-min-nodes": lambda _: True,
-    "no-kill": lambda _: True,
+    "no-kill": lambda _: True, "hint": ("multithread", "nomultithread").__contains__,
+    **dict.fromkeys(_COUNTED, lambda value: _count(value) > 0),
 }  # fmt: skip
-_WITH_VALUE = ("sockets-per-node", "kill-on-invalid-dep", "switches")
+_WITH_VALUE = ("kill-on-invalid-dep", "switches", "hint", *_COUNTED)

@@ -21,7 +21,7 @@ from slurmsim.core.placement.gres import Demand, GpuDefaults, PerGpu, agreed, de
 from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds
 from slurmsim.core.placement.node_sets import NodeSet, NodeSets
 from slurmsim.core.placement.topology import SwitchTree
-from slurmsim.core.placement.whole_cores import charge, placed
+from slurmsim.core.placement.whole_cores import charge, differ, most_used, placed
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.partition import Partition
 from slurmsim.core.records.release_rules import ReleaseRules
@@ -116,6 +116,8 @@ class CompiledRequest:
         self.asked, self.partition, self.memory, self.lifted = asked, partition, memory, lifted
         if asked.threads_per_core:
             self.memory = replace(memory, charge=charge(asked, table, partition.mask))
+        if differ(asked, table, partition.mask):
+            self.memory = replace(self.memory, by_thread=True)
         request, spec = placed(memory.request, asked, table, partition.mask), partition.spec
         self._limits(spec)
         self._tasks_and_cpus(request)
@@ -221,6 +223,23 @@ class CompiledRequest:
         """Return the MiB so many CPUs are given, which may be an array of counts: as many as those that are used."""
         return self.told_mem_cpu * cpus // self.charge
 
+    def used_of(self, cpus: Any, grain: Any) -> Any:
+        """Return how many of `cpus`, whole cores of `grain` each, the job counts as its own while it is placed."""
+        return cpus // grain * self.used_each(grain) if self.memory.by_thread else cpus
+
+    def used_each(self, grain: Any) -> Any:
+        """Return the CPUs it counts of a core of `grain`."""
+        return np.minimum(grain, most_used(self.asked, self.cpus_per_task)) if self.memory.by_thread else grain
+
+    def given_for(self, used: Any, grain: Any) -> Any:
+        """Return the CPUs of the whole cores of which it counts so many as `used`."""
+        each = self.used_each(grain)
+        return (used + each - 1) // each * grain if self.memory.by_thread else used
+
+    def memory_counted(self, cpus: Any, grain: Any) -> Any:
+        """Return how many of the `cpus` that the job is given have memory: those it uses of --threads-per-core."""
+        return self.used_of(cpus, grain) if self.asked.threads_per_core else cpus
+
     def _gres(self, request: ResourceRequest, table: NodeTable, *, counts_cpus: bool) -> None:
         agreed(request)
         found = demands(request, table, self.per_gpu)
@@ -287,12 +306,14 @@ class CompiledRequest:
 
     def _large_enough(self, table: NodeTable) -> Flags:
         """Return nodes with the CPUs, the memory and the GRES each node has to give."""
-        ok: Flags = table.cpus >= max(self.least_cpus, self.together_cpus)
+        ok: Flags = self.used_of(table.cpus, table.grain) >= max(self.least_cpus, self.together_cpus)
         if self.asked.tasks_per_socket:
             ok &= self.asked.tasks_per_socket <= table.cpus // table.sockets(np.arange(table.n))
         if self.mem_cpu:
             # whole cores, sockets or nodes are charged
-            ok &= table.mem >= self.mem_cpu * (-(-self.least_cpus // table.grain) * table.grain)
+            each = self.used_each(table.grain)
+            charged = (self.least_cpus + each - 1) // each * table.grain
+            ok &= table.mem >= self.mem_cpu * self.memory_counted(charged, table.grain)
         ok &= table.mem >= self.mem_node
         if self.least_memory:
             ok &= (table.mem >= self.least_memory) | (table.mem <= NOT_SAID_MIB)
@@ -330,7 +351,7 @@ class CompiledRequest:
             rows = members.rows
             cpus = table.cpus[rows]
             # all CPUs of a node are charged; a node with too little memory for them is of no use
-            fit = table.mem[rows] >= self.mem_cpu * cpus
+            fit = table.mem[rows] >= self.mem_cpu * self.memory_counted(cpus, table.grain[rows])
             if self.max_cpus_per_node is not None:
                 fit &= cpus <= self.max_cpus_per_node
             rows = rows[fit]
@@ -346,7 +367,7 @@ class CompiledRequest:
         self.whole = self.exclusive or sole
         self.cpus_each = members.cpus_each
         # what tasks of sockets get of equal nodes depends on the sockets
-        self.uniform = self.cpus_each > 0 and not self.asked.tasks_per_socket
+        self.uniform = self.cpus_each > 0 and not (self.asked.tasks_per_socket or self.memory.by_thread)
 
     def whole_tasks(self, *, whatever_memory: bool, linear: bool = False) -> None:
         """Find out whether a node serves whole tasks, or any number of CPUs: `task_cpus` (_select_cores, job_test.c).
@@ -370,7 +391,7 @@ class CompiledRequest:
         """Find out whether a count of nodes decides, and whether a count of equal nodes or CPUs is all there is."""
         # nodes are as good as each other
         order = self.required or self.contiguous or self.spread or self.kinds or self.counted or self.tree
-        plain = not (order or self.tasks_short)
+        plain = not (order or self.tasks_short or self.memory.by_thread)
         self.by_count = self.whole and self.uniform and plain and self._equal_gres(table, members.rows)
         fungible = plain and not self.gres and table.cores is None
         self.units, self.unit_need = self._units(members) if fungible else (None, 0)
@@ -454,7 +475,7 @@ class CompiledRequest:
         """Return True if more decides where it goes than nodes, CPUs, memory and GRES of each node."""
         order = self.required or self.kinds or self.counted or self.tree or self.contiguous or self.spread
         more = self.least_loaded or self.all_cores or self.max_cpus_per_node is not None or self.mem_gpu
-        more = more or self.asked.tasks_per_socket or self.tasks_short
+        more = more or self.asked.tasks_per_socket or self.tasks_short or self.memory.by_thread
         totals = any(d.scope != "node" or d.cpus or d.total for d in self.gres)
         return bool(order or more or totals or self.max_nodes < self.min_nodes)
 

@@ -49,6 +49,8 @@ class Fitted(Value):
         What scontrol shows as CPUs/Task.
     charge, mem_cpu
         CPUs the job is charged for each it uses, and MiB of each it uses where those are more than one.
+    by_thread
+        What it is charged differs from node to node: its CPUs are counted as used until it has its nodes.
     """
 
     request: ResourceRequest
@@ -57,6 +59,7 @@ class Fitted(Value):
     cpus_per_task: int
     charge: int = 1
     mem_cpu: int = 0
+    by_thread: bool = False
 
     @property
     def refusal(self) -> str:

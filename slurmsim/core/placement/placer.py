@@ -220,7 +220,7 @@ class Placer:
             return None
         if request.whole:
             idx = to_indices(mask)
-            cpus = self.table.cpus[idx]
+            cpus = request.used_of(self.table.cpus[idx], self.table.grain[idx])
             if request.task_cpus:
                 cpus = cpus - cpus % request.task_cpus
         else:
@@ -344,7 +344,10 @@ class Placer:
             if request.mem_all:
                 mem = self.table.mem[to_indices(chosen)]
             elif request.mem_cpu:
-                mem = request.memory_of(cpus)
+                counted = cpus
+                if request.memory.by_thread:
+                    counted = request.memory_counted(cpus, self.table.grain[to_indices(chosen)])
+                mem = request.memory_of(counted)
             else:
                 mem = request.mem_node
         gres: tuple[tuple[int, IntArray], ...] = ()
@@ -356,26 +359,28 @@ class Placer:
 
     def _usable(self, request: CompiledRequest, free: FreeState, idx: IntArray, cpus: IntArray) -> IntArray:
         """Return those of the free `cpus` of nodes `idx` this request could use, 0 where none; shape (len(idx),)."""
-        table = self.table
+        table, grain = self.table, self.table.grain[idx]
         if request.max_cpus_per_node is not None:
             used = free.used_by[request.partition.index][idx]
             cpus = np.minimum(cpus, request.max_cpus_per_node - used)
+        cpus = request.used_of(cpus, grain)
         if request.mem_all:
             cpus = np.where(free.free_mem[idx] == table.mem[idx], cpus, 0)
         elif request.mem_cpu:
-            grain = table.grain[idx]
-            cpus = np.minimum(cpus, free.free_mem[idx] // request.mem_cpu // grain * grain)
+            of_core = request.memory_counted(grain, grain)
+            cores = free.free_mem[idx] // request.mem_cpu // of_core
+            cpus = np.minimum(cpus, cores * request.used_each(grain))
         elif request.mem_node:
             cpus = np.where(free.free_mem[idx] >= request.mem_node, cpus, 0)
         if request.all_cores:  # it is charged for all, which the memory must suffice for
-            cpus = np.where(cpus == table.cpus[idx], cpus, 0)
+            cpus = np.where(cpus == request.used_of(table.cpus[idx], grain), cpus, 0)
         if request.task_cpus:
             cpus = cpus - cpus % request.task_cpus
         return np.where(cpus >= request.least_offer, cpus, 0)
 
     def _ask(self, request: CompiledRequest, idx: IntArray) -> Ask:
         min_nodes, max_nodes = request.bounds
-        grain = int(self.table.grain[idx[0]]) if len(idx) else 1
+        grain = int(request.used_each(self.table.grain[idx[0]])) if len(idx) else 1
         return Ask(
             min_nodes, max(request.target_nodes, min_nodes), max_nodes, request.min_cpus,
             request.whole or request.all_cores, request.least_cpus, grain, request.contiguous, request.floor,
@@ -526,7 +531,9 @@ class Placer:
         chosen = from_ascending(nodes)
         if request.whole:
             return self._whole(request, chosen, None, len(nodes), int(table.cpus[idx].sum()))
-        grain = [table.uniform_grain] * len(nodes) if table.uniform_grain else table.grain[idx].tolist()
+        by_thread = request.memory.by_thread
+        whole_grain = not by_thread and table.uniform_grain
+        grain = [whole_grain] * len(nodes) if whole_grain else request.used_each(table.grain[idx]).tolist()
         dealt = request.asked.n_tasks if self.rules.deals_tasks and request.tasks_per_node else 0
         brought = gpu_cpus(request.gres, len(nodes))
         given = distribute(
@@ -540,11 +547,14 @@ class Placer:
             given = cpus.tolist()
         else:
             cpus = np.fromiter(given, np.int64, len(given))
+            if by_thread:
+                cpus = request.given_for(cpus, table.grain[idx])
+                given = cpus.tolist()
         mem: int | IntArray = request.mem_node
         if request.mem_all:
             mem = table.mem[idx]
         elif request.mem_cpu:
-            mem = request.memory_of(cpus)
+            mem = request.memory_of(request.memory_counted(cpus, table.grain[idx]))
         gres: tuple[tuple[int, IntArray], ...] = ()
         if request.gres:
             most = free.free_mem[idx] // request.mem_gpu if request.mem_gpu and request.per_gpu.charged else None

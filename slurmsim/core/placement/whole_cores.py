@@ -2,7 +2,8 @@
 
 A node gives whole cores, and all their threads are the job's: with 128 cores of two threads each it has 256 CPUs. So
 such a job is placed with the CPUs it is charged, which are more than those it uses. Mirrors job_test.c and
-dist_tasks.c (cons_tres, 22.05), where CPUs are counted by thread used until they are charged.
+dist_tasks.c (cons_tres, 22.05), where CPUs are counted by thread used until they are charged. So do we where the cores
+of a partition's nodes differ in their threads (`Fitted.by_thread`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from dataclasses import replace
 from slurmsim.bitmap import Bitmap, to_indices
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.model.request import ResourceRequest
+
+MANY = 1 << 15
+"""More than the threads of any core."""
 
 
 def threads_of(table: NodeTable, nodes: Bitmap) -> int:
@@ -32,7 +36,7 @@ def placed(request: ResourceRequest, asked: ResourceRequest, table: NodeTable, n
     if not (asked.threads_per_core or asked.tasks_per_core):
         return request
     threads = threads_of(table, nodes)
-    used = min(asked.threads_per_core or threads, asked.tasks_per_core * request.cpus_per_task or threads)
+    used = min(most_used(asked, request.cpus_per_task), threads)
     times = _times(used, threads)
     if times > 1:
         return replace(
@@ -44,6 +48,18 @@ def placed(request: ResourceRequest, asked: ResourceRequest, table: NodeTable, n
         return request
     cpus = None if request.cpus is None else max(request.cpus, request.tasks * whole)
     return replace(request, cpus_per_task=whole, cpus=cpus)
+
+
+def most_used(asked: ResourceRequest, per_task: int) -> int:
+    """Return how many CPUs the job uses of a core at most, if it has as many."""
+    return min(asked.threads_per_core or MANY, asked.tasks_per_core * per_task or MANY)
+
+
+def differ(asked: ResourceRequest, table: NodeTable, nodes: Bitmap) -> bool:
+    """Return True if the job is charged other CPUs for those it uses from node to node."""
+    if table.unit != "core" or not (asked.threads_per_core or asked.tasks_per_core):
+        return False
+    return len({int(table.grain[i]) for i in to_indices(nodes)}) > 1
 
 
 def _times(used: int, threads: int) -> int:

@@ -291,14 +291,14 @@ class RealJobs:
         core, asked, state = live.core, live.asked, self.cluster.controller.state.cluster
         recurs, alloc = bool(asked.get("crontab_spec")), core.alloc
         assert alloc is not None
-        cpus = run_length(used_cpus(core))
+        cpus = run_length(used_cpus(core, self.cluster))
         per_task = asked.get("cpus_per_task")
         facts: dict[str, Any] = {
             "job_id": live.id, "name": asked.get("name"), "partition": core.partition.name,
             "user": live.person.name, "uid": live.person.uid, "gid": live.person.gid, "home": live.person.home,
             "account": core.account or None, "qos": core.qos or None, "reservation": core.reservation_name or None,
             "n_nodes": core.n_nodes, "nodes": state.node_list(alloc), "first_node": self._node(core),
-            "cpus_per_node": cpus, "tasks_per_node": _tasks_per_node(core, self.cluster.release),
+            "cpus_per_node": cpus, "tasks_per_node": _tasks_per_node(core, self.cluster),
             "cpus_on_node": cpus.partition("(")[0].partition(",")[0],
             "n_tasks": _tasks(core, asked),
             "cpus_per_task": per_task,
@@ -338,8 +338,8 @@ class RealJobs:
             facts = {
                 "JOB_ID": one.id, "JOB_NAME": one.asked.get("name"), "JOB_PARTITION": core.partition.name,
                 "JOB_ACCOUNT": core.account, "JOB_QOS": core.qos, "JOB_NODELIST": state.node_list(core.alloc),
-                "JOB_NUM_NODES": core.n_nodes, "JOB_CPUS_PER_NODE": run_length(used_cpus(core)),
-                "TASKS_PER_NODE": _tasks_per_node(core, self.cluster.release),
+                "JOB_NUM_NODES": core.n_nodes, "JOB_CPUS_PER_NODE": run_length(used_cpus(core, self.cluster)),
+                "TASKS_PER_NODE": _tasks_per_node(core, self.cluster),
                 "MEM_PER_CPU": request.told_mem_cpu, "MEM_PER_NODE": request.mem_node,
             }  # fmt: skip
             more |= {f"SLURM_{name}_HET_GROUP_{offset}": str(value) for name, value in facts.items() if value}
@@ -362,12 +362,15 @@ class RealJobs:
         return {**told, "gpus_on_node": count} if count else {}
 
 
-def used_cpus(core: Job) -> list[int]:
+def used_cpus(core: Job, cluster: LiveCluster) -> list[int]:
     """CPUs of each node a running job uses: without the other threads of its cores."""
-    alloc = core.alloc
+    alloc, request = core.alloc, core.request
     assert alloc is not None
     cpus = [alloc.cpus] * alloc.n_nodes if isinstance(alloc.cpus, int) else alloc.cpus.tolist()
-    return [count // core.request.charge for count in cpus]
+    if request.memory.by_thread and core.sub.request.threads_per_core:
+        grain = cluster.controller.state.table.grain[alloc.indices()].tolist()
+        return [int(request.used_of(count, one)) for count, one in zip(cpus, grain, strict=True)]
+    return [count // request.charge for count in cpus]
 
 
 def _tasks(core: Job, asked: Mapping[str, Any]) -> int | None:
@@ -377,11 +380,11 @@ def _tasks(core: Job, asked: Mapping[str, Any]) -> int | None:
     return core.sub.request.n_tasks or per_node * core.n_nodes or None
 
 
-def _tasks_per_node(core: Job, release: str) -> str:
+def _tasks_per_node(core: Job, cluster: LiveCluster) -> str:
     """SLURM_TASKS_PER_NODE: the tasks of each node, run-length coded."""
     request, alloc = core.sub.request, core.alloc
     assert alloc is not None
-    cpus = used_cpus(core)
+    cpus, release = used_cpus(core, cluster), cluster.release
     if request.tasks_per_node and (not since(release, "tasks_beside_tasks_per_node") or not request.n_tasks):
         counts = [request.tasks_per_node] * alloc.n_nodes
     elif not request.n_tasks:

@@ -1,4 +1,4 @@
-"""Seventy ways to ask for tasks, cores and threads, as real Slurm answers them by release.
+"""Eighty ways to ask for tasks, cores and threads, as real Slurm answers them by release.
 
 `recorded_threads.json` has one row a request: what it shows while it is held, once it was submitted without, and what
 its script finds; once where 22.05.8, 24.11.5 and 26.05.5 are alike. The requests were drawn at random, asked one by one

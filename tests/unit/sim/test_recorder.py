@@ -45,8 +45,8 @@ def log(rows: list[dict[str, Any]]) -> Workload:
     return Workload(ints={"job_id": np.arange(1, len(rows) + 1), **ints}, texts=texts)
 
 
-def replay(folder: Path, rows: list[dict[str, Any]], events: str = "", policy: str = "easy") -> Trace:
-    (folder / "slurm.conf").write_text(CONF)
+def replay(folder: Path, rows: list[dict[str, Any]], events: str = "", policy: str = "easy", conf: str = CONF) -> Trace:
+    (folder / "slurm.conf").write_text(conf)
     write_workload(log(rows), str(folder / "log.parquet"))
     (folder / "nodes.csv").write_text(events)
     options = RunOptions(
@@ -101,6 +101,17 @@ def test_requests_and_begin_times_are_recorded_and_judged(tmp_path: Path) -> Non
     assert [jobs[3][name] for name in asked] == [1, 1, 0, None, None] and jobs[3]["cpus"] == 4
     report = judged(trace)
     assert [report.check(name).subjects for name in ("request_met", "start_after_begin")] == [4, 4]
+
+
+def test_a_workload_asks_for_threads_and_cores(tmp_path: Path) -> None:
+    conf = CONF.replace("CoresPerSocket=4", "CoresPerSocket=2 ThreadsPerCore=2")
+    words = ("", "--threads-per-core=1", "--hint=nomultithread", "--ntasks-per-core=1", "--threads-per-core=2",
+             "--mincpus=3", "--ntasks-per-socket=1")  # fmt: skip
+    trace = replay(tmp_path, [{"submit": 1000, "tasks": 1, "options": text} for text in words], conf=conf)
+    jobs = rows_of(trace.jobs)
+    assert [jobs[k]["threads_per_core"] for k in range(1, 8)] == [None, 1, 1, None, 2, None, None]
+    assert [(jobs[k]["req_cpus"], jobs[k]["cpus"]) for k in range(1, 8)] == [(1, 2)] * 5 + [(1, 4), (1, 2)]
+    judged(trace)
 
 
 def test_a_refused_submission_has_a_row_and_is_no_job(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def _row(job: Made) -> dict[str, Any]:
         "node_list": job.nodes, "reason": "None", "priority": 1, "restarts": 0, "run_time_s": job.end - job.start,
         "wait_s": job.start - job.submit, "scheduler": "Main", "held_since": job.start, "reservation": "",
         "licenses": "",
-        "layout": "", "arrived": None, "cpus_per_task": 1,
+        "layout": "", "arrived": None, "cpus_per_task": 1, "threads_per_core": None,
     }  # fmt: skip
 
 

@@ -563,6 +563,27 @@ def test_the_cpus_of_a_task_say_what_is_rounded(task: int | None, cpus: str, ask
     assert ("request_met" not in report.failed) is right
 
 
+@pytest.mark.parametrize(
+    ("threads", "cpus", "asked", "right"),
+    [
+        (None, "4(x2)", 8, True),
+        (1, "4(x2)", 8, False),  # four of eight
+        (1, "8(x2)", 8, True),
+        (2, "4(x2)", 8, True),
+        (1, "5,8", 7, False),  # a part of a core is none
+        (1, "6,8", 7, True),
+    ],
+)
+def test_all_threads_of_a_core_are_given(threads: int | None, cpus: str, asked: int, right: bool) -> None:
+    counts = expand_counts(cpus)
+    columns = {
+        "job_id": [1], "submit": [0], "start": [0], "end": [9], "node_list": ["n[1-2]"], "nodes": [2],
+        "cpus_per_node": [cpus], "cpus": [sum(counts)], "req_cpus": [asked], "threads_per_core": [threads],
+    }  # fmt: skip
+    report = validate_schedule(columns, cluster={"nodes": [["n[1-2]", 8, 8000, {}, 2]], "partitions": {}})
+    assert ("request_met" not in report.failed) is right
+
+
 @pytest.mark.parametrize(("start", "right"), [(0, True), (3, False)])
 def test_all_that_is_free_of_a_node_and_whole_tasks_meet_a_request(start: int, right: bool) -> None:
     """22.05.8: 4 tasks of 2 CPUs with --mem get 5 and 2 CPUs if another job has 3 of the first node of 8."""

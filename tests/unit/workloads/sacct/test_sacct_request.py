@@ -107,6 +107,8 @@ def test_the_submit_line_refines_a_request(tmp_path: Path) -> None:
         ("sbatch --dependency=afterok:7 -d singleton x", {"dependency": "singleton"}),
         ("sbatch --mem 2G -N x --exclusive=user -c zero y", {"mem_per_node": 2048, "options": " --exclusive=user"}),
         ("sbatch --spread-job --switches=2@5:00 --switches=x y", {"options": " --spread-job --switches=2@5:00"}),
+        ("sbatch --hint=nomultithread --ntasks-per-core=1 --mincpus 0 --threads-per-core=2 y",
+         {"options": " --hint=nomultithread --ntasks-per-core=1 --threads-per-core=2"}),
         ("sbatch", {}),
         ("", {}),
     ],
@@ -185,7 +187,7 @@ def test_loops_are_found_whatever_their_length() -> None:
 
 
 def test_options_nobody_models_are_named(tmp_path: Path) -> None:
-    lines = ("sbatch -S 2 --hint=nomultithread -N1 a.sh --tmp=5", "srun --core-spec=1 b", "sbatch --prefer gpu c.sh")
+    lines = ("sbatch -S 2 --hint=compute_bound -N1 a.sh --tmp=5", "srun --core-spec=1 b", "sbatch --prefer gpu c.sh")
     header = HEADER + "|SubmitLine"
     rows = [record(JobIDRaw=str(10 + i), SubmitLine=line) for i, line in enumerate(lines)]
     w = read(tmp_path, dump(*rows, header=header))
