@@ -161,6 +161,17 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "24.11", "sdiag", "Tells how often scheduling and backfill cycles ended for which reason."
     ),
     "no_cycles_per_minute": Change("26.05", "sdiag", "Cycles per minute are not told."),
+    "seff_of_allocated_memory": Change(
+        "24.11", "seff", "Efficiency is of the memory a job has; it was of what it asked for, and called an estimate."
+    ),
+    "associations_by_name": Change(
+        "24.11", "sreport", "`user TopUsage group` lists accounts by name; those that came last were first."
+    ),
+    "amounts_cut": Change("24.11", "sreport", "An amount that does not fit into its column ends in `+`."),
+    "total_count_of_jobs": Change("24.11", "sreport", "Reports of jobs have the column `Total Count`."),
+    "usage_by_qos": Change(
+        "24.11", "sreport", "There is `cluster AccountUtilizationByQOS`; reports of associations take `qoslevel=`."
+    ),
     "hours_begun": Change(
         "26.05",
         "sreport",

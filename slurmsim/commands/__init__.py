@@ -1,7 +1,8 @@
 """The fake commands: thin programs that ask the daemon and print what Slurm prints.
 
-A room a command (`squeue`, `sinfo`, `sacct`, `sacctmgr`, `scontrol`, `scancel`, `scrontab`), one for those that submit
-(`submit`) and one for the `small` ones; what they share is in `text` and `json`, what they see of the world in `io`.
+A room a command (`squeue`, `sinfo`, `sacct`, `sacctmgr`, `scontrol`, `scancel`, `scrontab`, `sreport`), one for those
+that submit (`submit`) and one for the `small` ones; what they share is in `text` and `json`, what they see of the world
+in `io`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ _ROOMS = {
     "scontrol": ("scontrol",),
     "scancel": ("scancel",),
     "scrontab": ("scrontab",),
-    "small": ("sattach", "sbcast", "sdiag", "sprio", "sreport", "sshare", "sstat", "strigger"),
+    "sreport": ("sreport",),
+    "small": ("sattach", "sbcast", "sdiag", "seff", "sprio", "sshare", "sstat", "strigger"),
 }
 MODULES = {name: f"slurmsim.commands.{room}.{name}" for room, names in _ROOMS.items() for name in names}
 """The commands there are, and the module each is; its `run` takes the words and a world (`io`)."""

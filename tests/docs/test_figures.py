@@ -53,7 +53,8 @@ def test_the_commands_that_refuse_do_and_no_others(tmp_path: Path, monkeypatch: 
         "salloc": ["salloc", "true"], "sattach": ["sattach", "--layout", "1.0"], "sbatch": ["sbatch", "--wrap", "true"],
         "sbcast": ["sbcast", "-j", "1", "a", "b"], "scancel": ["scancel", "1"],
         "scontrol": ["scontrol", "show", "config"],
-        "scrontab": ["scrontab", "-l"], "sreport": ["sreport", "cluster", "utilization"], "srun": ["srun", "true"],
+        "scrontab": ["scrontab", "-l"], "seff": ["seff", "1"],
+        "sreport": ["sreport", "cluster", "utilization"], "srun": ["srun", "true"],
         "sacctmgr": ["sacctmgr", "show", "qos"], "sstat": ["sstat", "-j", "1"],
         "strigger": ["strigger", "--set", "--up", "--program=/bin/true"],
     }  # fmt: skip

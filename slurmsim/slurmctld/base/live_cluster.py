@@ -21,6 +21,7 @@ from slurmsim.slurmctld.base.job_table import JobTable
 from slurmsim.slurmctld.base.live_job import LiveJob, Row
 from slurmsim.slurmctld.base.live_network import LiveNetwork
 from slurmsim.slurmctld.base.node_reasons import NodeReasons
+from slurmsim.slurmctld.base.past_rows import Outage, PastReservation
 from slurmsim.slurmctld.base.people import People
 from slurmsim.slurmctld.base.raw_configuration import ConfFacts
 from slurmsim.slurmctld.base.step import Step
@@ -43,10 +44,24 @@ class EndedRuns(Protocol):
         """Yield the rows that a statement of SQL finds."""
 
 
+class PastRows(Protocol):
+    """What others read of reservations and outages (`slurmsim.slurmctld.database.cluster_history.ClusterHistory`)."""
+
+    def past_reservations(self) -> Iterator[PastReservation]:
+        """Yield all rows of reservations."""
+
+    def past_outages(self) -> Iterator[Outage]:
+        """Yield all rows of nodes that were out of service."""
+
+
 class Accounting(Protocol):
     """What others need of the rows of jobs (`slurmsim.slurmctld.database.accounting_storage.Storage`)."""
 
     enabled: bool
+
+    @property
+    def history(self) -> PastRows:
+        """Reservations, and nodes out of service."""
 
     @property
     def store(self) -> EndedRuns:

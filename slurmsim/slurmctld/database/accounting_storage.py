@@ -21,6 +21,7 @@ from slurmsim.slurmctld.base.live_job import LiveJob, Row
 from slurmsim.slurmctld.base.step import NAMES, Step
 from slurmsim.slurmctld.database.accounting_records import exit_code, record_of, step_row
 from slurmsim.slurmctld.database.behind import as_of
+from slurmsim.slurmctld.database.cluster_history import ClusterHistory
 from slurmsim.slurmctld.database.record_query import Sql, chosen_ids, conditions, nodes_of, sql, words
 from slurmsim.slurmctld.database.record_store import RecordStore
 from slurmsim.slurmctld.fields.every_job import shown_of
@@ -50,6 +51,8 @@ class Storage:
     ----------
     store
         Rows of jobs that slurmctld has forgotten; in memory until the daemon puts a store on the disk in its place.
+    history
+        Reservations and nodes out of service, also those of the past.
     earlier
         Rows of runs that are over of jobs it has, by the core's id.
     enabled
@@ -64,6 +67,7 @@ class Storage:
         self.cluster = cluster
         self.enabled = True
         self.store = RecordStore()
+        self.history: ClusterHistory = ClusterHistory(cluster)
         self.earlier: dict[int, list[JobRecord]] = {}
         self.completed: Callable[[JobRecord], None] | None = None
         self._first: dict[int, First] = {}

@@ -73,13 +73,36 @@ def counted_gres(cluster: LiveCluster) -> list[str]:
     return found
 
 
+def all_tres(cluster: LiveCluster) -> list[tuple[str, str, str]]:
+    """Return type, name, and both as one word of every TRES, in the order of their numbers."""
+    plain = [(kind, "") for kind in ("cpu", "mem", "energy", "node", "billing")]
+    names = [*plain, ("fs", "disk"), ("vmem", ""), ("pages", "")]
+    for word in (*counted_gres(cluster), *_counted_licenses(cluster)):
+        kind, _, name = word.partition("/")
+        names.append((kind, name))
+    return [(kind, name, f"{kind}/{name}" if name else kind) for kind, name in names]
+
+
+def _counted_licenses(cluster: LiveCluster) -> list[str]:
+    """Return the licenses that AccountingStorageTRES lists."""
+    return [str(name).lower() for name in cluster.spec.option("AccountingStorageTRES")
+            if str(name).lower().startswith("license/")]  # fmt: skip
+
+
+def whole_tres(cluster: LiveCluster) -> dict[str, int]:
+    """Return how many of every TRES the cluster has; 0 of what nothing is known of."""
+    state = cluster.controller.state
+    table, known = state.table, cluster_tres(cluster)
+    for kind, (name, gtype) in enumerate(table.gres_kinds):
+        state.billing.add_gres(known, name, gtype, int(table.gres[kind].sum()))
+    known |= {f"license/{name.lower()}": count for name, count in state.license_totals.items()}
+    return {word: known.get(word, 0) for _, _, word in all_tres(cluster)}
+
+
 def _tres(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
-    names: list[tuple[str, str, int]] = [
-        ("cpu", "", 1), ("mem", "", 2), ("energy", "", 3), ("node", "", 4), ("billing", "", 5), ("fs", "disk", 6),
-        ("vmem", "", 7), ("pages", "", 8),
-    ]  # fmt: skip
-    names += [(*name.split("/", 1), 1001 + at) for at, name in enumerate(counted_gres(cluster))]  # type: ignore[misc]
-    return [{"type": kind, "name": name, "id": number} for kind, name, number in names]
+    # the first eight are those of every cluster; numbers of the others begin behind 1000
+    return [{"type": kind, "name": name, "id": at if at <= 8 else 992 + at}
+            for at, (kind, name, _) in enumerate(all_tres(cluster), 1)]  # fmt: skip
 
 
 def _users(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:

@@ -239,7 +239,10 @@ class Engine(LiveCluster):
 
     def _after_turn(self, now: int) -> None:
         """Split arrays in the first pass if their tasks wait for the corresponding tasks of another array."""
-        self.controller.state.events.clear()  # there is no trace
+        events = self.controller.state.events
+        if events:
+            self.storage.history.note(event[1] for event in events)
+            events.clear()  # there is no trace
         if self.controller.watts is not None:
             self.controller.watts.phases.clear()
         passes = self.controller.main.last_pass

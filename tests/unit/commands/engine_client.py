@@ -44,14 +44,14 @@ class Cluster:
 
     def __init__(
         self, folder: Path, conf: str = CONF, storage: str = "", accounting: str = "", release: str = "22.05",
-        users: tuple[str, ...] = ("alice", "bob"),
+        users: tuple[str, ...] = ("alice", "bob"), start: int = START,
     ) -> None:  # fmt: skip
         self.folder = folder
         (folder / "slurm.conf").write_text(conf, "utf-8")
         if accounting:
             (folder / "accounting.txt").write_text(accounting, "utf-8")
         self.header = new_header(
-            start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0, storage=storage,
+            start=start, mode="frozen", rate=1.0, conf="slurm.conf", owner=0, storage=storage,
             users={name: str(2001 + at) for at, name in enumerate(users)},
             accounting=["accounting.txt"] if accounting else [],
             release=release,
@@ -59,7 +59,7 @@ class Cluster:
         self.engine = make_engine(self.header, folder)
         self.journal: list[tuple[int, str, int, str, dict[str, Any]]] = []
         self.asked: list[tuple[tuple[int, str, int, str, dict[str, Any]], Any]] = []  # every request and its answer
-        self.now = START
+        self.now = start
         self.release = release  # what commands take the daemon for
 
     def call(self, name: str, person: Person, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -140,6 +140,30 @@ _CRON_JOB = _fields("job", "spec", "first", "last", job=JOB, spec=TEXT, first=Wh
 _LATE = Real(0, 1e9)
 _PLACE = Whole(-1, 1 << 62)
 
+USAGES = ("cluster", "associations", "qos", "wckeys", "jobs", "reservations")
+"""Kinds of usage."""
+_JOB_COND = Fields(
+    {
+        **dict.fromkeys(
+            ("accounts", "constraints", "flags", "names", "partitions", "qos", "reasons", "states", "wckeys"), _WORDS
+        ),
+        **dict.fromkeys(("associations", "gids", "uids"), ListOf(_LONG, MOST_WORDS)),
+        **_RANGES,
+        "duplicates": FLAG,
+        "no_steps": FLAG,
+        "script": FLAG,
+        "env": FLAG,
+        "start": TIME,
+        "end": TIME,
+        "nodes": LIST,
+        "jobs": _JOBS_ASKED,
+        "components": ListOf(Row((_LONG, _LONG)), MOST_WORDS),
+        "whole_hetjob": OneOf(("yes", "no")),
+        "after": _PLACE,
+        "most": NUMBER,
+        "late": _LATE,
+    }
+)
 REQUESTS: dict[str, Shape] = {
     # jobs
     "submit": _fields("job", job=JOB, components=ListOf(JOB, 1000), will_run=FLAG),
@@ -212,19 +236,12 @@ REQUESTS: dict[str, Shape] = {
     "set_debug": _fields(level=SIGNED, flags=_WORDS, sched_log=SIGNED, dampening=SIGNED),
     # accounting
     "accounting_enabled": _NONE,
-    "accounting_jobs": Fields({
-        **dict.fromkeys(("accounts", "constraints", "flags", "names", "partitions", "qos", "reasons", "states",
-                         "wckeys"), _WORDS),
-        **dict.fromkeys(("associations", "gids", "uids"), ListOf(_LONG, MOST_WORDS)), **_RANGES,
-        "duplicates": FLAG, "no_steps": FLAG, "script": FLAG, "env": FLAG, "start": TIME, "end": TIME, "nodes": LIST,
-        "jobs": _JOBS_ASKED, "components": ListOf(Row((_LONG, _LONG)), MOST_WORDS),
-        "whole_hetjob": OneOf(("yes", "no")), "after": _PLACE, "most": NUMBER, "late": _LATE,
-    }),
+    "accounting_jobs": _JOB_COND,
     "account_list": _fields("kind", kind=OneOf(_KINDS), own=FLAG),
     "account_change": _ACCOUNT_CHANGE,
     "account_check": _ACCOUNT_CHANGE,
     "qos_ids": _NONE,
-    "usage": _fields("start", "end", start=TIME, end=TIME),
+    "usage": _fields("start", "end", start=TIME, end=TIME, kind=OneOf(USAGES), cond=_JOB_COND),
     # the daemon itself
     "clock": Tagged("action", {
         "show": _NONE, "freeze": _NONE, "fast": _NONE, "rate": _fields("rate", rate=Real(-1e300, 1e300)),
