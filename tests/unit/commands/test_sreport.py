@@ -124,9 +124,7 @@ def after(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return request.param, _Day(tmp_path_factory.mktemp("day"), request.param)
 
 
-def test_every_report_is_what_real_slurm_printed(
-    after: tuple[str, _Day], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_report_is_what_real_slurm_printed(after: tuple[str, _Day], monkeypatch: pytest.MonkeyPatch) -> None:
     release, made = after
     wrong = []
     for line, *expected in day()[release]["commands"]:
