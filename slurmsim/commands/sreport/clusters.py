@@ -61,7 +61,7 @@ def _utilization_row(
     return [cells.get(what) for what, _ in columns]
 
 
-# -- by whom ------------------------------------------------------------------------------------------------------
+# -- by account, user, QOS and WCKey ---------------------------------------------------------------------------------
 
 
 def account_by_user(report: Report, words: list[str]) -> None:

@@ -110,7 +110,7 @@ class Report:
         return f"{text}({percent})" if self.per else text
 
     def width(self, seconds: int) -> int:
-        """Return the width of a column whose largest amount this is (sreport_set_usage_col_width)."""
+        """Return the width of a column with this largest amount (sreport_set_usage_col_width)."""
         found, order = 8, _WIDEST
         while seconds >= order:
             found, order = found + 1, order * 10
