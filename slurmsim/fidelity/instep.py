@@ -36,6 +36,7 @@ from slurmsim.core.controller.controller import Controller
 from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import Action, JobEnded, Launch, Submit
+from slurmsim.fidelity.copies import Original
 from slurmsim.fidelity.recording import Recording
 from slurmsim.model.submission import Submission
 from slurmsim.policy import load_policy
@@ -89,7 +90,8 @@ def replay_in_step(recording: Recording) -> InStep:
 
     Notes
     -----
-    One run costs one walk over the recording; every reordered or unexplained second adds as many as orders were tried.
+    One run costs one walk over the recording. Each order tried of a second costs a copy of the controller there and
+    the walk from there to the next second that differs.
     """
     for begun in _begins(recording):
         found = _explain(begun, 1, reconsider=False)
@@ -183,12 +185,49 @@ def _split(run: _Run, second: int) -> list[tuple[int, int, list[int]]]:
     ]
 
 
+@dataclass(slots=True)
+class _Walk:
+    """How far a walk has come, beside its controller."""
+
+    times: list[int]  # a heap of the seconds to come in which something happens
+    found: _Run = field(default_factory=_Run)
+    ends: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    ahead: dict[int, dict[int, str]] = field(default_factory=dict)  # second -> what the pass before it started already
+    cycle_at: int | None = None  # when backfill's next cycle comes
+
+    def will_end(self, job_id: int, at: int) -> None:
+        self.ends[at].append(job_id)
+        self.found.until[job_id] = at
+        heappush(self.times, at)
+
+
+_Choices = tuple[dict[int, int], set[int]]  # the orders chosen, the seconds forgiven
+
+
+def _before(at: int, chosen: dict[int, int], forgiven: set[int]) -> _Choices:
+    return {t: k for t, k in chosen.items() if t < at}, {t for t in forgiven if t < at}
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A walk as it was before the second `at`, by way of the choices `before`."""
+
+    at: int
+    before: _Choices
+    state: Original[_Walk]
+
+    def leads_to(self, chosen: dict[int, int], forgiven: set[int]) -> bool:
+        """Return True if a walk with these choices comes by here."""
+        return self.before == _before(self.at, chosen, forgiven)
+
+
 class _Stepper:
     """Walks a recording second by second."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.walks = 0  # made so far
+        self.kept: list[_Kept] = []  # ascending, each on the way to the next
         self.interval = int(recording.cluster.scheduler_parameters.get("bf_interval") or BF_INTERVAL_S)
         self.submits: dict[int, list[Submission]] = defaultdict(list)
         self.behaviour: dict[int, Behaviour] = {}
@@ -206,78 +245,88 @@ class _Stepper:
     def run(self, chosen: dict[int, int], forgiven: set[int]) -> _Run:
         """One walk, up to the first second that differs and is not `forgiven`.
 
-        `chosen` names the order of a second by its place in `orders`; 0 where it says nothing.
+        `chosen` names the order of a second by its place in `orders`; 0 where it says nothing. What came before the
+        last of these seconds is kept: the next walk with the same earlier choices begins there.
         """
-        recording = self.recording
         self.walks += 1
+        while self.kept and not self.kept[-1].leads_to(chosen, forgiven):
+            self.kept.pop()
+        c, walk = self.kept[-1].state.copy() if self.kept else self._begin()
+        keep = max(chosen.keys() | forgiven, default=None)
+        if self.kept and self.kept[-1].at == keep:
+            keep = None
+        while walk.times:
+            now = walk.times[0]
+            if now == keep:
+                self.kept.append(_Kept(now, _before(now, chosen, forgiven), Original(c, walk)))
+                keep = None
+            while walk.times and walk.times[0] == now:
+                heappop(walk.times)
+            if not self._second(c, walk, now, chosen.get(now, 0), now in forgiven):
+                walk.found.diverged = now
+                break
+        return walk.found
+
+    def _begin(self) -> tuple[Controller, _Walk]:
+        recording = self.recording
         policy = load_policy(recording.scheduler)()
         c = Controller(
             recording.cluster, policy, recording.up_since, accounting=recording.accounting, enforce_limits=False
         )
-        found = _Run()
-        ends: dict[int, list[int]] = defaultdict(list)
-        times = list(self.submits.keys() | self.recorded.keys())
-        heapify(times)
-        started: dict[int, str] = {}
-        ahead: dict[int, dict[int, str]] = {}  # second -> what the pass of the second before started already
-
-        def take(actions: list[Action], now: int) -> None:
-            for action in actions:
-                if isinstance(action, Launch):
-                    job = action.job
-                    assert job.alloc is not None
-                    found.jobs[job.id] = job
-                    found.nodes[job.id] = started[job.id] = c.state.cluster.node_list(job.alloc)
-                    end = now + self.behaviour[job.id].run_time
-                    found.held[job.id], found.began[job.id], found.until[job.id] = job.alloc, now, end
-                    ends[end].append(job.id)
-                    heappush(times, end)
-
-        last = None
-        cycle_at: int | None = None  # when backfill's next cycle comes
+        walk = _Walk(list(self.submits.keys() | self.recorded.keys()))
+        heapify(walk.times)
         if recording.scheduler == "builtin" and self.interval > 0:  # which starts nothing, but finds CPUs
-            cycle_at = recording.up_since + self.interval
-        while times:
-            now = heappop(times)
-            if now == last:
-                continue
-            last = now
-            started.clear()
-            while cycle_at is not None and cycle_at < now:
-                c.quiet_cycle(cycle_at)
-                cycle_at += self.interval
-            possible = orders(sorted(ends[now]), self.submits.get(now, []), sorted(self.passes.get(now, ())))
-            order = next(islice(possible, chosen.get(now, 0), None), None)
-            if order is None:
-                found.diverged, found.exhausted = now, True
-                return found
-            for item in order:
-                if isinstance(item, bool):
-                    take(c.run_pass(now, backfill=item), now)
-                    if item and self.interval > 0:
-                        cycle_at = now + self.interval
-                elif isinstance(item, Submission):
-                    take(c.note(now, [Submit(item)]), now)
-                else:
-                    how = self.behaviour[item]
-                    take(c.note(now, [JobEnded(item, how.state, how.exit_code, 0)]), now)
-            expected = self.recorded.get(now, {})
-            if now in ahead:
-                expected = {k: names for k, names in expected.items() if k not in ahead[now]}
-            later = _after_the_turn(started, expected, self.recorded.get(now + 1, {}))
-            if later:
-                found.crossed.append(now)
-                ahead[now + 1] = later
-                for job_id in later:
-                    end = now + self.behaviour[job_id].run_time
-                    ends[end].remove(job_id)
-                    ends[end + 1].append(job_id)
-                    found.until[job_id] = end + 1
-                    heappush(times, end + 1)
-            elif started != expected and now not in forgiven:
-                found.diverged = now
-                return found
-        return found
+            walk.cycle_at = recording.up_since + self.interval
+        return c, walk
+
+    def _second(self, c: Controller, walk: _Walk, now: int, place: int, forgiven: bool) -> bool:
+        """Walk through one second in the order at `place`; return False if it differs from the recording."""
+        while walk.cycle_at is not None and walk.cycle_at < now:
+            c.quiet_cycle(walk.cycle_at)
+            walk.cycle_at += self.interval
+        possible = orders(sorted(walk.ends[now]), self.submits.get(now, []), sorted(self.passes.get(now, ())))
+        order = next(islice(possible, place, None), None)
+        if order is None:
+            walk.found.exhausted = True
+            return False
+        started: dict[int, str] = {}
+        for item in order:
+            if isinstance(item, bool):
+                actions = c.run_pass(now, backfill=item)
+                if item and self.interval > 0:
+                    walk.cycle_at = now + self.interval
+            elif isinstance(item, Submission):
+                actions = c.note(now, [Submit(item)])
+            else:
+                how = self.behaviour[item]
+                actions = c.note(now, [JobEnded(item, how.state, how.exit_code, 0)])
+            started |= self._launched(c, walk, now, actions)
+        expected = self.recorded.get(now, {})
+        if now in walk.ahead:
+            expected = {k: names for k, names in expected.items() if k not in walk.ahead[now]}
+        later = _after_the_turn(started, expected, self.recorded.get(now + 1, {}))
+        if not later:
+            return started == expected or forgiven
+        walk.found.crossed.append(now)
+        walk.ahead[now + 1] = later
+        for job_id in later:
+            end = now + self.behaviour[job_id].run_time
+            walk.ends[end].remove(job_id)
+            walk.will_end(job_id, end + 1)
+        return True
+
+    def _launched(self, c: Controller, walk: _Walk, now: int, actions: list[Action]) -> dict[int, str]:
+        """Note the jobs that were launched; return their nodes."""
+        found, started = walk.found, {}
+        for action in actions:
+            if isinstance(action, Launch):
+                job = action.job
+                assert job.alloc is not None
+                found.jobs[job.id] = job
+                found.nodes[job.id] = started[job.id] = c.state.cluster.node_list(job.alloc)
+                found.held[job.id], found.began[job.id] = job.alloc, now
+                walk.will_end(job.id, now + self.behaviour[job.id].run_time)
+        return started
 
 
 def _after_the_turn(started: dict[int, str], now: dict[int, str], next_second: dict[int, str]) -> dict[int, str]:

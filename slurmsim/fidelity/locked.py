@@ -12,27 +12,19 @@ the controller itself wants one. Three questions:
 from __future__ import annotations
 
 import copy
-import io
-import pickle
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from types import BuiltinMethodType, MethodType
-from typing import Any
 
 from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.controller.controller import Controller
 from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.messages import Fact, JobEnded, Launch, Submit
-from slurmsim.core.records.value import Value
+from slurmsim.fidelity.copies import Original
 from slurmsim.fidelity.instep import orders
 from slurmsim.fidelity.recording import RecordedJob, Recording
 from slurmsim.hostlist import expand
-from slurmsim.model.cluster import ClusterSpec
-from slurmsim.model.node import NodeSpec
-from slurmsim.model.partition import PartitionSpec
-from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.policy import load_policy
 from slurmsim.sim.network import Behaviour
@@ -185,8 +177,9 @@ class _Walk:
         self, now: int, recorded: dict[int, RecordedJob], suppositions: Iterable[Sequence[Bitmap]], best: _Best | None
     ) -> _Best:
         """Return the pass that comes closest to what is recorded, under one of the suppositions, or `best`."""
+        original = Original(self.c, None)
         for late in suppositions:
-            for fork, started in self._passes(now, recorded, late):
+            for fork, started in self._passes(now, recorded, late, original):
                 agreed = [job_id for job_id in recorded if job_id in started]
                 exact = sum(expand(started[job_id]) == expand(recorded[job_id].nodes) for job_id in agreed)
                 score = exact, len(agreed), -len(started)
@@ -216,9 +209,9 @@ class _Walk:
                 yield first, after[-1]
 
     def _passes(
-        self, now: int, recorded: dict[int, RecordedJob], late: Sequence[Bitmap]
+        self, now: int, recorded: dict[int, RecordedJob], late: Sequence[Bitmap], original: Original[None]
     ) -> Iterator[tuple[Controller, dict[int, str]]]:
-        """Yield the passes the recording shows in this second, on copies, likeliest order of its events first.
+        """Yield the passes the recording shows in this second, on copies of `original`, likeliest order first.
 
         `late` has the nodes that are still completing in each pass, the last of them in further ones, too.
         """
@@ -227,7 +220,7 @@ class _Walk:
         kinds = sorted({job.scheduler == "Backfill" for job in recorded.values()})
         kinds += kinds[-1:] * (len(late) - len(kinds))
         for order in islice(orders(sorted(ends), subs, kinds), MAX_ORDERS):
-            fork = _fork(self.c)
+            fork, _ = original.copy()
             started: dict[int, str] = {}
             completing = list(late)
             for item in order:
@@ -295,7 +288,7 @@ class _Walk:
             if at is None or max(at, now + 1) >= following:
                 return
             now = max(at, now + 1)
-            fork = _fork(self.c)
+            fork, _ = Original(self.c, None).copy()
             started = {action.job.id: "" for action in fork.step(now, []) if isinstance(action, Launch)}
             self._want(now, started, {}, whole=self.main_only or fork.host.passes > self.c.host.passes)
             if not started:
@@ -365,51 +358,3 @@ def _within(history: list[tuple[int, str]], begin: int, end: int) -> set[str]:
     found = {reason for when, reason in history if begin <= when <= end}
     held = [reason for when, reason in history if when < begin]
     return found | set(held[-1:])
-
-
-def _fork(c: Controller) -> Controller:
-    """Return a copy on which a pass can be tried. It shares functions, frozen values and the configuration.
-
-    By way of pickle, as `copy.deepcopy` leaves methods of compiled objects bound to the original.
-    """
-    stream = io.BytesIO()
-    writer = _Writer(stream, c.state.spec)
-    writer.dump(c)
-    _shared[:] = writer.shared
-    try:
-        fork: Controller = pickle.loads(stream.getbuffer())
-    finally:
-        _shared.clear()
-    fork.state.selector.forget_future()  # remembers requests by identity
-    if fork.accounting.limits is not None:
-        fork.accounting.limits.counters.renew_claims()
-    return fork
-
-
-_FROZEN = (Value, ResourceRequest, NodeSpec, PartitionSpec)
-_NAMED_OR_BOUND = (type, MethodType, BuiltinMethodType)  # callable, and left to pickle
-_shared: list[Any] = []  # what the copy being read shares with its original
-
-
-def _take(index: int) -> Any:
-    return _shared[index]
-
-
-class _Writer(pickle.Pickler):
-    """Puts what copies share into a list, and its index into the stream.
-
-    By `reducer_override` and not `persistent_id`, which is asked about every number and string, most of a controller.
-    """
-
-    def __init__(self, stream: io.BytesIO, cluster: ClusterSpec) -> None:
-        super().__init__(stream, pickle.HIGHEST_PROTOCOL)
-        self._cluster = cluster
-        self.shared: list[Any] = []
-
-    def reducer_override(self, obj: Any) -> Any:
-        if not isinstance(obj, _FROZEN) and obj is not self._cluster:
-            function = callable(obj) and obj is not _take and not isinstance(obj, _NAMED_OR_BOUND)
-            if not function:
-                return NotImplemented
-        self.shared.append(obj)
-        return _take, (len(self.shared) - 1,)

@@ -16,7 +16,7 @@ from slurmsim.cli import main
 from slurmsim.errors import WorkloadError
 from slurmsim.fidelity import Assessment, assess, measure
 from slurmsim.fidelity.free import Free, launch_latency, replay_freely
-from slurmsim.fidelity.instep import InStep, _after_the_turn, _explain, orders, replay_in_step
+from slurmsim.fidelity.instep import InStep, _after_the_turn, _explain, _Stepper, orders, replay_in_step
 from slurmsim.fidelity.locked import Locked, replay_locked
 from slurmsim.fidelity.measures import NEVER, launches, share_in_order, share_of_nodes
 from slurmsim.fidelity.recording import Recording, read_recording
@@ -180,6 +180,24 @@ def test_cpus_that_no_recording_names_are_found_out_later(monkeypatch: pytest.Mo
     assert replay_locked(step.recording).on_nodes < 100
     monkeypatch.setattr("slurmsim.fidelity.instep.MAX_RECONSIDERED", 0)
     assert _explain(step.recording, limit=1) is None
+
+
+def test_a_walk_that_goes_on_from_a_kept_second_is_the_walk_from_the_start() -> None:
+    """Further, the same second again, and back to one before, whose later choices count no more."""
+    recording = read_recording(BUNDLED / "puzzle.fairshare.json")
+    stepper, chosen = _Stepper(recording), dict[int, int]()
+    at = stepper.run({}, set()).diverged
+    for k in range(3):
+        assert at is not None
+        chosen[at] = k + 1
+        at = stepper.run(chosen, set()).diverged
+    first, *_, last = chosen
+    for choices in (chosen, {**chosen, last: 0}, {first: 1}, {first: 2, last: 1}):
+        for forgiven in (set[int](), {first}):
+            found, fresh = stepper.run(choices, forgiven), _Stepper(recording).run(choices, forgiven)
+            assert (found.nodes, found.began, found.until) == (fresh.nodes, fresh.began, fresh.until)
+            assert (found.diverged, found.exhausted, found.crossed) == (fresh.diverged, fresh.exhausted, fresh.crossed)
+            assert {k: j.state for k, j in found.jobs.items()} == {k: j.state for k, j in fresh.jobs.items()}
 
 
 def test_what_jobs_had_of_nodes_is_told_as_far_as_all_is_explained() -> None:

@@ -12,7 +12,7 @@ from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS, tres_reason
 from slurmsim.core.accounting.limit_rules import UNLIMITED_MIN, Demand, Rules
 from slurmsim.core.accounting.usage_counters import TrackedTres, UsageCounters
 from slurmsim.core.records.messages import Hold, JobEnded, Launch, Release, Requeue, SetTimeLimit, Submit
-from slurmsim.fidelity.locked import _fork
+from slurmsim.fidelity.copies import Original
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
 
 CONF = f"""{HEAD}AccountingStorageType=accounting_storage/slurmdbd
@@ -186,7 +186,7 @@ def test_a_copy_of_the_controller_has_limits_of_its_own() -> None:
     w.sbatch("-J b -n4 -t 10", 100)
     w.until(20)
     assert w.reason("b") == "AssocGrpCpuLimit"
-    fork = _fork(w.controller)
+    fork, _ = Original(w.controller, None).copy()
     fork.note(21, [JobEnded(w.id("a"), "COMPLETED", "0:0", 0)])
     assert [action.job.id for action in fork.run_pass(21, backfill=False) if isinstance(action, Launch)] == [w.id("b")]
     assert not w.controller.run_pass(21, backfill=False)
@@ -197,7 +197,7 @@ def test_a_copy_of_the_controller_finds_requests_that_were_compiled() -> None:
     w = world()
     w.sbatch("-J a -n4 -t 10", 100)
     w.until(20)
-    fork = _fork(w.controller)
+    fork, _ = Original(w.controller, None).copy()
     job, before = fork.state.jobs[w.id("a")], fork.state.cluster.n_compiled
     fork.note(21, [Submit(replace(job.sub, job_id=99))])
     assert fork.state.jobs[99].request is job.request
