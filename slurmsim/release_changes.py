@@ -161,6 +161,8 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "24.11", "sdiag", "Tells how often scheduling and backfill cycles ended for which reason."
     ),
     "no_cycles_per_minute": Change("26.05", "sdiag", "Cycles per minute are not told."),
+    "sbcast_loads_job": Change("26.05", "sbcast", "An unknown job ends with another error, and exit code 1."),
+    "triggers_by_kind": Change("24.11", "strigger", "The error of `--set` without a trigger names none."),
     "seff_of_allocated_memory": Change(
         "24.11", "seff", "Efficiency is of the memory a job has; it was of what it asked for, and called an estimate."
     ),

@@ -164,6 +164,8 @@ def process(session: Session, words: list[str]) -> None:
         from slurmsim.commands.sacctmgr.show import clear_stats
 
         clear_stats(session)
+    elif matches(verb, "archive:2") and not (rest and matches(rest[0], "dump:1 load:1")):
+        session.wrong('No valid entity in archive command\nInput line must include, "Dump", or "load"')
     elif any(matches(verb, f"{name}:2") for name in _NOT_HERE):
         session.wrong(f"sacctmgr: error: {verb}: slurmsim does not have this command")
     else:

@@ -5,6 +5,8 @@ Mirrors the list functions of sacctmgr (22.05; later rows from 24.11 and 26.05).
 
 from __future__ import annotations
 
+import time
+
 from slurmsim.commands.io import FAILED_CALLS
 from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.sacctmgr.table import (
@@ -22,6 +24,7 @@ from slurmsim.commands.sacctmgr.table import (
 from slurmsim.commands.sacctmgr.words import Session
 from slurmsim.commands.small.sshare import tree_name
 from slurmsim.commands.text.clock_text import date_line, long_clock
+from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.messages import Stop
 from slurmsim.release_changes import since
 from slurmsim.releases import row
@@ -243,6 +246,8 @@ def show_event(session: Session, words: list[str]) -> None:
         "Cluster,NodeName,Start,End,State,Reason,User"  # fmt: skip
     fields = columns(session, asked.format or text)
     records = selected(session.list("event"), asked.cond, {"clusters": "cluster", "states": "state"})
+    now = session.now
+    records = _in_period(session, records, asked, now)
     if asked.cond.get("nodes"):
         from slurmsim.hostlist import expand
 
@@ -252,7 +257,6 @@ def show_event(session: Session, words: list[str]) -> None:
         records = [r for r in records if r["node"]]
     elif only.startswith("c"):
         records = [r for r in records if not r["node"]]
-    now = session.now
     getters: dict[str, Getter] = {
         "cluster": of("cluster"), "nodename": lambda r: r["node"] or "", "timestart": of("start"),
         "timeend": of("end"),
@@ -260,9 +264,29 @@ def show_event(session: Session, words: list[str]) -> None:
         "user": lambda r: f"{r['user']}({r['uid']})" if r["uid"] is not None else "",
         "tres": lambda r: tres_text(r["tres"]), "cluster_nodes": of("nodes"),
         "event": lambda r: "Node" if r["node"] else "Cluster", "eventraw": lambda r: 2 if r["node"] else 1,
-        "duration": lambda r: long_clock(max(0, now - r["start"])),
+        "duration": lambda r: long_clock(max(0, (r["end"] or now) - r["start"])),
     }  # fmt: skip
     table(session, fields, records, getters)
+
+
+def _in_period(session: Session, records: list[Any], asked: Asked, now: int) -> list[Any]:
+    """Choose what lasted into the period asked for; by default into yesterday and later."""
+    start, end = (_date(session, asked.cond.get(key), now) for key in ("start", "end"))
+    if not start and "all_time" not in asked.flags:
+        day = time.localtime(now)
+        start = int(time.mktime((day[0], day[1], day[2] - 1, 0, 0, 0, 0, 0, -1)))
+    return [r for r in records if (not end or r["start"] < end) and (not r["end"] or r["end"] >= start)]
+
+
+def _date(session: Session, words: Any, now: int) -> int:
+    """Return the instant that was asked for; what is no date is said, and counts as none."""
+    if not words:
+        return 0
+    try:
+        return parse_date(",".join(words).upper(), now, past=True)
+    except BadDate as error:
+        session.io.error(error.line)
+        return 0
 
 
 def show_transaction(session: Session, words: list[str]) -> None:

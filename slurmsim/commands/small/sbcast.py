@@ -5,10 +5,14 @@ The command line is read as src/sbcast of Slurm 22.05 reads it, so that its own 
 
 from __future__ import annotations
 
+import os
+
 from slurmsim import releases
+from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.text.messages import stoppable
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, Parser, options
 from slurmsim.commands.text.release import release_of
+from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,5 +49,16 @@ def run(argv: list[str], io: Io) -> int:
             "sbcast: error: Need a job id to run this command.  Run from within a Slurm job or use the --jobid option."
         )
         return 1
+    try:
+        io.client.call("jobs", fields=["job_id"], job_id=int(job) if job.isdigit() else 0)
+    except FAILED_CALLS as error:
+        if since(release_of(io), "sbcast_loads_job"):
+            io.error(f"sbcast: error: Failed to load JobId={job}: '{text_of(error)}'")
+            return 1
+        io.error(f"sbcast: error: Slurm job {job} lookup error: {text_of(error)}")
+        return 255
+    if not os.path.exists(parser.rest[0]):
+        io.error(f"sbcast: error: Can't open `{parser.rest[0]}`: No such file or directory")
+        return 255
     io.error("sbcast: error: copying files to nodes is not modelled: all nodes are this machine")
     return 1

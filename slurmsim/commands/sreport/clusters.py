@@ -5,7 +5,8 @@ from __future__ import annotations
 from slurmsim.commands.small.sshare import tree_name
 from slurmsim.commands.sreport import conditions
 from slurmsim.commands.sreport.columns import chosen, set_width
-from slurmsim.commands.sreport.report import by_usage, sorted_as_qsort
+from slurmsim.commands.sreport.report import INFINITE, by_usage, sorted_as_qsort
+from slurmsim.release_changes import since
 from slurmsim.releases import row
 
 TYPE_CHECKING = False
@@ -172,7 +173,7 @@ def top_usage(report: Report, words: list[str]) -> None:
     rows = sorted_as_qsort(rows if report.here(found) else [], by_usage(report, "cpu"))
     rows = sorted_as_qsort(rows, by_usage(report, report.tres[0]))
     top = int(report.words.get("topcount", ["10"])[0])
-    shown = "ALL" if top == 0xFFFFFFFF and report.release >= "24.11" else str(top)
+    shown = "ALL" if top == INFINITE and since(report.release, "usage_by_qos") else str(top)
     _print(report, found, columns, rows, _OF_USERS, f"Top {shown} Users", limit=max(top, 1))
 
 

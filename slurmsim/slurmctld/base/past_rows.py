@@ -28,3 +28,5 @@ class Outage:
     start: int
     end: int
     state: str
+    reason: str
+    uid: int

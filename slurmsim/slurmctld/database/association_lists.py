@@ -114,23 +114,17 @@ def _users(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -
 
 
 def _events(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
-    """Return what is down or drained, and since when; before it the cluster's own beginning."""
-    from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS
-
-    tres = cluster_tres(cluster)
+    """Return the cluster's own beginning, and when nodes were down or drained."""
+    name, tres = cluster.database.cluster, cluster_tres(cluster)
     found: list[Answer] = [
-        {"cluster": cluster.database.cluster, "node": None, "start": cluster.database.created, "end": 0, "state": None,
+        {"cluster": name, "node": None, "start": cluster.database.created, "end": 0, "state": None,
          "reason": "Cluster Registered TRES", "uid": None, "tres": tres, "nodes": ""}
     ]  # fmt: skip
-    for i, name in enumerate(cluster.controller.state.table.names):
-        state, flags = NODE_FIELDS["state"](i, cluster), NODE_FIELDS["state_flags"](i, cluster)
-        reason, since, uid = cluster.node_reasons.of(i)
-        if state != "DOWN" and "DRAIN" not in flags:
-            continue
+    for row in sorted(cluster.storage.history.past_outages(), key=lambda row: (row.node, row.start)):
         found.append(
-            {"cluster": cluster.database.cluster, "node": name, "start": since, "end": 0,
-             "state": "DRAIN" if "DRAIN" in flags else state, "reason": reason, "uid": uid,
-             "user": cluster.people.by_uid(uid).name, "tres": tres, "nodes": ""}
+            {"cluster": name, "node": row.node, "start": row.start, "end": row.end, "state": row.state,
+             "reason": row.reason, "uid": row.uid, "user": cluster.people.by_uid(row.uid).name, "tres": tres,
+             "nodes": ""}
         )  # fmt: skip
     return found
 

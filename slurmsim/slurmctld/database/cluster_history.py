@@ -86,15 +86,20 @@ class ClusterHistory:
         states = cluster.controller.node_states
         out = states.down | states.drained
         names = cluster.controller.state.table.names
-        there = {names[i]: _state(i, cluster) for i in range(len(names)) if out >> i & 1}
+        there = {names[i]: [_state(i, cluster), *_reason(i, cluster)] for i in range(len(names)) if out >> i & 1}
         for row in self.outages:
             if row[2]:
                 continue
-            if there.get(row[0]) == row[3]:
-                del there[row[0]]
+            if row[0] in there and there[row[0]][0] == row[3]:
+                row[3:] = there.pop(row[0])
             else:
                 row[2] = now
-        self.outages += [[name, now, 0, state] for name, state in there.items()]
+        self.outages += [[name, now, 0, *told] for name, told in there.items()]
+
+
+def _reason(node: int, cluster: LiveCluster) -> tuple[str, int]:
+    text, _, uid = cluster.node_reasons.of(node)
+    return text or "", uid
 
 
 def _state(node: int, cluster: LiveCluster) -> str:

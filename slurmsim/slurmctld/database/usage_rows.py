@@ -55,7 +55,7 @@ def runs(cluster: LiveCluster, cond: Mapping[str, Any]) -> Iterator[Run]:
     wckeys = {str(key).lower() for key in cond.get("wckeys") or ()}
     statement = f"SELECT {_COLUMNS} FROM job WHERE {narrowed.text} ORDER BY row"
     for account, user, qos, wckey, held, cpus, resv, *times, on in store.execute(statement, narrowed.values):
-        if wckeys and str(wckey or "").lower() not in wckeys:
+        if not times[0] or (wckeys and str(wckey or "").lower() not in wckeys):
             continue
         if nodes and nodes.isdisjoint(expand(on) if on and times[1] else ()):
             continue
