@@ -32,6 +32,7 @@ class Counts:
     cpus_per_task: int | None = None
     cpus_per_gpu: int = 0
     mem_per_gpu: int = 0
+    tasks_per_gpu: int = 0
     gres: list[tuple[str, str, int, str]] = field(default_factory=list)
     """Name, type, count and scope (job, node, socket or task) of each."""
 
@@ -46,13 +47,10 @@ def agree(asked: Counts, *, client: bool = False) -> None:
     >>> both.min_nodes, both.max_nodes
     (2, 2)
     """
-    exact = asked.min_nodes is not None and asked.min_nodes == asked.max_nodes
-    if exact and asked.tasks is None and any(scope == "task" for *_, scope in asked.gres):
-        assert asked.min_nodes is not None
-        if asked.tasks_per_node:
-            asked.tasks = asked.min_nodes * asked.tasks_per_node
-        elif asked.cpus_per_task is None:
-            asked.tasks = asked.min_nodes
+    if asked.tasks is None and asked.min_nodes is not None and asked.min_nodes == asked.max_nodes:
+        asked.tasks = _tasks_of_nodes(asked, asked.min_nodes)
+    if asked.tasks_per_gpu:
+        _tasks_per_gpu(asked)
     if asked.mem_per_gpu and not any(name == "gpu" for name, *_ in asked.gres):
         raise Disagreement(f"Requested mem_per_tres=gres:gpu:{asked.mem_per_gpu} but did not request any GPU.")
     for (name, _), counts in _by_kind(asked.gres).items():
@@ -109,11 +107,41 @@ def _by_kind(gres: Iterable[tuple[str, str, int, str]]) -> dict[tuple[str, str],
     return found
 
 
+def _tasks_of_nodes(asked: Counts, nodes: int) -> int | None:
+    """Return the tasks that so many nodes imply, None for none."""
+    if asked.tasks_per_gpu:
+        return nodes * asked.tasks_per_gpu
+    if not any(scope == "task" for *_, scope in asked.gres):
+        return None
+    if asked.tasks_per_node:
+        return nodes * asked.tasks_per_node
+    return nodes if asked.cpus_per_task is None else None
+
+
+def _tasks_per_gpu(asked: Counts) -> None:
+    """Set the tasks that the GPUs make, whatever was said of tasks; or the GPUs that the tasks need."""
+    most: dict[str, int] = {}
+    for name, kind, count, scope in asked.gres:
+        if name == "gpu":
+            most[kind] = max(most.get(kind, 0), count * (asked.min_nodes or 1) if scope == "node" else count)
+    if most:
+        asked.tasks = sum(most.values()) * asked.tasks_per_gpu
+    elif asked.tasks:
+        asked.gres = [*asked.gres, ("gpu", "", asked.tasks // asked.tasks_per_gpu, "job")]
+    else:
+        raise Disagreement(
+            "gres_job_state_validate: --ntasks-per-tres needs either a GRES GPU specification or a node/ntask "
+            "specification"
+        )
+
+
 def _one(asked: Counts, name: str, counts: dict[str, int], client: bool) -> None:
     total, node = counts.get("job", 0), counts.get("node", 0)
     socket, task = counts.get("socket", 0), counts.get("task", 0)
     per_node = f"--gres={name}/--{name}s-per-node"
     _levels(asked, name, counts, per_node)
+    if asked.tasks_per_gpu and asked.tasks is not None and asked.tasks % asked.tasks_per_gpu:
+        raise Disagreement(f"Failed to validate job spec, -n/--ntasks has to be a multiple of --ntasks-per-{name}.")
     if client and asked.cpus_per_gpu and name == "gpu" and asked.cpus_per_task is not None:
         raise Disagreement(f"--cpus-per-{name} is mutually exclusive with --cpus-per-task")
     if total and node:

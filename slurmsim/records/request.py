@@ -56,7 +56,7 @@ REQUEST: tuple[Field, ...] = (
     R("nice", "signed", "nice", "copied"), R("ntasks_per_core", "count", "tasks_per_core", "copied told"),
     R("ntasks_per_node", "count", "tasks_per_node", "copied"),
     R("ntasks_per_socket", "count", "tasks_per_socket", "copied told"),
-    R("ntasks_per_tres", "count", "ntasks_per_tres", "refused"), R("num_tasks", "product", "tasks"),
+    R("ntasks_per_tres", "count", "ntasks_per_tres", "told"), R("num_tasks", "product", "tasks"),
     R("oom_kill_step", "plain", "oom_kill_step", "copied told refused"),
     R("open_mode", "text", "open_mode", "refused"), R("overcommit", "flag", "overcommit", "copied refused"),
     R("partition", "words", "partition", "copied"),

@@ -26,6 +26,7 @@ class MoreOptions:
     switch_wait_s: int | None = None
     mem_per_gpu_mib: int | None = None
     cpus_per_gpu: int = 0
+    tasks_per_gpu: int = 0
     sockets_per_node: int = 1
     threads_per_core: int = 0
     tasks_per_core: int = 0
@@ -121,6 +122,7 @@ _VALUES: dict[str, Callable[[MoreOptions, str], None]] = {
     "exclusive": _exclusive,
     "mem-per-gpu": _memory,
     "cpus-per-gpu": _number("cpus_per_gpu"),
+    "ntasks-per-gpu": _number("tasks_per_gpu"),
     "sockets-per-node": _number("sockets_per_node"),
     "threads-per-core": _number("threads_per_core"),
     "ntasks-per-core": _number("tasks_per_core"),

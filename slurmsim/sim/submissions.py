@@ -154,6 +154,7 @@ def _request(workload: Workload, row: int) -> ResourceRequest:
         tasks_per_core=more.tasks_per_core,
         tasks_per_socket=more.tasks_per_socket,
         min_cpus_per_node=more.min_cpus_per_node,
+        tasks_per_gpu=more.tasks_per_gpu,
         cpus_given=v["cpus_per_task"] > 1,
     )
     try:

@@ -382,7 +382,7 @@ LINES: tuple[tuple[str, str, Line], ...] = (
     ("", "", _optional("TresPerJob", "tres_per_job")),
     ("", "", _optional("TresPerNode", "tres_per_node")), ("", "", _optional("TresPerSocket", "tres_per_socket")),
     ("", "", _optional("TresPerTask", "tres_per_task_shown")), ("", "", _mail),
-    *_carried("MailUser"),
+    *_carried("MailUser"), ("", "", _optional("NtasksPerTRES", "ntasks_per_tres")),
 )  # fmt: skip
 """First release, first one without it, and the line; None leaves it out."""
 
@@ -396,11 +396,12 @@ FIELDS: tuple[str, ...] = (
     "last_sched_eval", "scheduler", "partition", "alloc_node", "alloc_sid", "req_nodes", "exc_nodes", "nodes",
     "sched_nodes", "batch_host", "num_nodes", "max_nodes_asked", "num_cpus", "max_cpus", "num_tasks", "tasks_unknown",
     "cpus_per_task", "cores_per_socket", "threads_per_core", "tres_req_str", "tres_alloc_str", "sockets_per_node",
-    "ntasks_per_node", "ntasks_per_socket", "ntasks_per_core", "core_spec", "cpu_ids", "gres_total", "pn_min_cpus",
-    "mem_per_cpu", "pn_min_memory", "pn_min_tmp_disk", "features", "delay_boot", "resv_name", "shared", "oversubscribe",
-    "exclusive", "contiguous", "licenses", "licenses_alloc", "network", "command", "argv_text", "submit_line",
-    "work_dir", "system_comment", "shown_err", "std_in", "shown_out", "req_switch", "wait4switch", "power_flags",
-    "bitflags", "oom_kill_step", "cpus_per_tres", "mem_per_tres", "tres_per_job", "tres_per_node", "tres_per_socket",
-    "tres_per_task_shown", "mail_type", "mail_user", "cpu_freq_min", "cpu_freq_max", "cpu_freq_gov",
+    "ntasks_per_node", "ntasks_per_socket", "ntasks_per_core", "ntasks_per_tres", "core_spec", "cpu_ids", "gres_total",
+    "pn_min_cpus", "mem_per_cpu", "pn_min_memory", "pn_min_tmp_disk", "features", "delay_boot", "resv_name", "shared",
+    "oversubscribe", "exclusive", "contiguous", "licenses", "licenses_alloc", "network", "command", "argv_text",
+    "submit_line", "work_dir", "system_comment", "shown_err", "std_in", "shown_out", "req_switch", "wait4switch",
+    "power_flags", "bitflags", "oom_kill_step", "cpus_per_tres", "mem_per_tres", "tres_per_job", "tres_per_node",
+    "tres_per_socket", "tres_per_task_shown", "mail_type", "mail_user", "cpu_freq_min", "cpu_freq_max",
+    "cpu_freq_gov",
     *(row.name for row in CARRIED if row.line),
 )  # fmt: skip

@@ -365,12 +365,12 @@ class Builder:
     def _gres_counts(self, job: dict[str, Any]) -> None:
         """Refuse GRES that contradict the rest; what follows from them is asked for, too."""
         gres = [item for field, scope in _SCOPES for item in gres_items(job.get(field) or "", scope)]
-        if not self._checks or (not gres and "mem_per_gpu" not in job):
+        if not self._checks or not (gres or "mem_per_gpu" in job or "ntasks_per_tres" in job):
             return
         counts = Counts(
             job.get("num_tasks"), job.get("min_nodes"), job.get("max_nodes"), job.get("ntasks_per_node"),
             job.get("sockets_per_node"), job.get("cpus_per_task"), job.get("cpus_per_gpu") or 0,
-            job.get("mem_per_gpu") or 0, gres,
+            job.get("mem_per_gpu") or 0, job.get("ntasks_per_tres") or 0, gres,
         )  # fmt: skip
         try:
             agree(counts, client=True)

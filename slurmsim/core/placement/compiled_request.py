@@ -17,7 +17,7 @@ import numpy.typing as npt
 from slurmsim.bitmap import Bitmap, from_bools, from_indices
 from slurmsim.core.placement.constraints import Test, parse_constraint
 from slurmsim.core.placement.dealt_tasks import uncertain
-from slurmsim.core.placement.gres import Demand, GpuDefaults, PerGpu, agreed, demands, gpu_cpus
+from slurmsim.core.placement.gres import Demand, GpuDefaults, PerGpu, agreed, demands, evenly, gpu_cpus
 from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds
 from slurmsim.core.placement.node_sets import NodeSet, NodeSets
 from slurmsim.core.placement.topology import SwitchTree
@@ -119,6 +119,7 @@ class CompiledRequest:
         if differ(asked, table, partition.mask):
             self.memory = replace(self.memory, by_thread=True)
         request, spec = placed(memory.request, asked, table, partition.mask), partition.spec
+        request = evenly(request, by_node=rules.gpu_cpus_by_node)
         self._limits(spec)
         self._tasks_and_cpus(request)
         self._node_counts(request, spec, rules)
@@ -242,7 +243,7 @@ class CompiledRequest:
 
     def _gres(self, request: ResourceRequest, table: NodeTable, *, counts_cpus: bool) -> None:
         agreed(request)
-        found = demands(request, table, self.per_gpu)
+        found = demands(request, table, self.per_gpu, by_node=counts_cpus)
         if found is None:
             raise SubmitError(NOT_AVAILABLE)
         self.gres: tuple[Demand, ...] = found
@@ -505,6 +506,16 @@ class CompiledRequest:
     def together_cpus(self) -> int:
         """CPUs of the tasks a node needs room for before it gets one of them."""
         return self.asked.tasks_together * self.asked.cpus_per_task * self.charge
+
+    @property
+    def tasks_anywhere(self) -> bool:
+        """True if each node must have CPUs for all tasks that the GPUs make, but may give fewer."""
+        return bool(self.asked.tasks_per_gpu) and self.min_nodes <= 1
+
+    @property
+    def least_given(self) -> int:
+        """CPUs each node gives at least."""
+        return self.cpus_per_task if self.tasks_anywhere else self.least_cpus
 
     @property
     def least_offer(self) -> int:

@@ -31,7 +31,7 @@ class Demand(Value):
 
     Each of a job's GPUs brings `cpus` CPUs; those of an option are `reserved` (gres_sched_add), those of a default are
     not. `total`: of a count per task, what all tasks take together; -1 of a count per socket, of which a node may have
-    any number.
+    any number. `task_cpus`: CPUs of the tasks that each makes (``--ntasks-per-gpu``).
     """
 
     kinds: tuple[int, ...]
@@ -41,6 +41,7 @@ class Demand(Value):
     cpus: int = 0
     reserved: bool = False
     total: int = 0
+    task_cpus: int = 0
 
     @property
     def most(self) -> int:
@@ -104,9 +105,14 @@ def gpu_cpus(wanted: Sequence[Demand], nodes: int | None) -> int:
     return found
 
 
-def demands(request: ResourceRequest, table: NodeTable, each: PerGpu) -> tuple[Demand, ...] | None:
-    """Return the demands of `request`; None if no node has such a GRES. Raises SubmitError as Slurm refuses it."""
-    found = []
+def demands(request: ResourceRequest, table: NodeTable, each: PerGpu, *, by_node: bool) -> tuple[Demand, ...] | None:
+    """Return the demands of `request`; None if no node has such a GRES. Raises SubmitError as Slurm refuses it.
+
+    Where GPUs make tasks they bring no default CPUs. Since 24.11 (`by_node`) any other GRES is said to make as many.
+    """
+    found, cpus, task_cpus = [], each.cpus, 0
+    if request.tasks_per_gpu and not each.reserved:
+        cpus, task_cpus = 0, request.tasks_per_gpu * request.cpus_per_task
     for g in request.gres:
         kinds = tuple(k for k, (name, kind) in enumerate(table.gres_kinds)
                       if name == g.name and (not g.type or kind == g.type))  # fmt: skip
@@ -119,31 +125,43 @@ def demands(request: ResourceRequest, table: NodeTable, each: PerGpu) -> tuple[D
             scope, count = "node", count * request.sockets_per_node
         is_gpu = g.name == "gpu"
         total = count * request.tasks if scope == "task" else -int(g.scope == "socket")
-        found.append(Demand(kinds, count, scope, is_gpu, each.cpus if is_gpu else 0, each.reserved and is_gpu, total))
+        made = task_cpus if is_gpu or by_node else 0
+        found.append(Demand(kinds, count, scope, is_gpu, cpus if is_gpu else 0, each.reserved and is_gpu, total, made))
     return tuple(found)
 
 
 def agreed(request: ResourceRequest) -> ResourceRequest:
     """`request` with what follows from its GRES (`slurmsim.gres_counts`). Raises SubmitError where they contradict."""
-    if not (request.gres or request.mem_per_gpu_mib or request.cpus_per_gpu):
+    if not (request.gres or request.mem_per_gpu_mib or request.cpus_per_gpu or request.tasks_per_gpu):
         return request
     counts = Counts(
         request.n_tasks or None, request.min_nodes if request.max_nodes else None, request.max_nodes or None,
         request.tasks_per_node or None, request.sockets_per_node,
         request.cpus_per_task if request.cpus_given else None, request.cpus_per_gpu, request.mem_per_gpu_mib or 0,
-        [(g.name, g.type, g.count, g.scope) for g in request.gres],
+        request.tasks_per_gpu, [(g.name, g.type, g.count, g.scope) for g in request.gres],
     )  # fmt: skip
     try:
         agree(counts)
     except Disagreement:
         raise SubmitError(BAD_GRES) from None
-    gres = _one_each(request.gres)
+    gres = _one_each(tuple([GresRequest(*each) for each in counts.gres]))
     if request.cpus_per_gpu and not any(g.name == "gpu" for g in gres):
         gres = (*gres, GresRequest("gpu", "", 0))  # it gets none, but a node that has some
     return replace(
         request, gres=gres, n_tasks=counts.tasks or 0, min_nodes=counts.min_nodes or request.min_nodes,
         max_nodes=counts.max_nodes or 0, tasks_per_node=counts.tasks_per_node or 0,
     )  # fmt: skip
+
+
+def evenly(request: ResourceRequest, *, by_node: bool) -> ResourceRequest:
+    """Return `request` with as many tasks on each node as its nodes and GPUs make (``--ntasks-per-gpu``).
+
+    Without a number of nodes each has to have CPUs for all tasks, unless nodes give CPUs `by_node` (24.11).
+    """
+    other = not request.tasks_per_gpu or request.tasks_per_node or request.cpus_per_gpu
+    if other or (by_node and request.min_nodes <= 1):
+        return request
+    return replace(request, tasks_per_node=request.n_tasks // max(request.min_nodes, 1))
 
 
 def _one_each(gres: tuple[GresRequest, ...]) -> tuple[GresRequest, ...]:
@@ -195,6 +213,12 @@ def offer(
             usable = np.minimum(usable, cpus // demand.cpus)
             if demand.most and not whole:
                 usable = np.minimum(usable, demand.most - (others or 0) * (demand.scope != "node"))
+        elif demand.task_cpus and not whole:
+            usable = np.minimum(usable, tasks * cpus_per_task // demand.task_cpus)
+            if others is not None:
+                usable = np.minimum(usable, demand.most - others * (demand.scope != "node"))
+                tasks = np.minimum(tasks, usable * demand.task_cpus // cpus_per_task)
+            have[k] = usable
         enough &= usable >= least
         if demand.scope == "task":
             tasks = np.minimum(tasks, usable // demand.count)
@@ -258,7 +282,8 @@ def grant(
         elif demand.scope == "task":
             missing = _fill(have, [t * demand.count for t in tasks], demand.most)
         else:
-            most = np.minimum(have, cpus // demand.cpus) if demand.reserved else have
+            each = demand.cpus if demand.reserved else demand.task_cpus
+            most = np.minimum(have, cpus // each) if each else have
             missing = _fill(have, most.tolist(), demand.count, 0)
             if missing.sum() < demand.count:
                 rest = np.minimum(np.cumsum(have - missing), demand.count - missing.sum())
@@ -269,6 +294,13 @@ def grant(
                 given[kind] = given.get(kind, 0) + give
                 missing = missing - give
     return tuple(sorted(given.items()))
+
+
+def cpus_of_tasks(wanted: Sequence[Demand], given: Sequence[tuple[int, IntArray]], cpus: IntArray) -> IntArray:
+    """Return the CPUs of the tasks that the `given` GPUs of each node make; `cpus` where they make none."""
+    made = next((d for d in wanted if d.is_gpu and d.task_cpus and d.scope == "job"), None)
+    counts = [count for kind, count in given if made is not None and kind in made.kinds]
+    return cpus if made is None or not counts else np.sum(counts, axis=0) * made.task_cpus
 
 
 def untouched(table: NodeTable, free_gres: IntArray, idx: IntArray) -> npt.NDArray[np.bool_]:

@@ -25,6 +25,7 @@ from slurmsim.core.placement.free_state import FreeState, Supposed
 from slurmsim.core.placement.gres import (
     NEAR,
     all_of,
+    cpus_of_tasks,
     gpu_cpus,
     grant,
     offer,
@@ -383,7 +384,7 @@ class Placer:
         grain = int(request.used_each(self.table.grain[idx[0]])) if len(idx) else 1
         return Ask(
             min_nodes, max(request.target_nodes, min_nodes), max_nodes, request.min_cpus,
-            request.whole or request.all_cores, request.least_cpus, grain, request.contiguous, request.floor,
+            request.whole or request.all_cores, request.least_given, grain, request.contiguous, request.floor,
             request.strict_one, None, gpu_cpus(request.gres, None), gpu_cpus(request.gres, request.min_nodes),
         )  # fmt: skip
 
@@ -534,27 +535,21 @@ class Placer:
         by_thread = request.memory.by_thread
         whole_grain = not by_thread and table.uniform_grain
         grain = [whole_grain] * len(nodes) if whole_grain else request.used_each(table.grain[idx]).tolist()
-        dealt = request.asked.n_tasks if self.rules.deals_tasks and request.tasks_per_node else 0
         brought = gpu_cpus(request.gres, len(nodes))
+        per_node = 0 if request.tasks_anywhere else request.tasks_per_node
+        dealt = request.asked.n_tasks if self.rules.deals_tasks and per_node else 0
         given = distribute(
-            request.min_cpus, request.least_cpus, each, request.cpus_per_task, request.tasks_per_node, grain, dealt,
-            brought, one_each=share_cpus(request.asked, self.rules),
+            request.min_cpus, request.least_given, each, request.cpus_per_task, per_node, grain, dealt, brought,
+            one_each=share_cpus(request.asked, self.rules),
         )  # fmt: skip
         if brought and self.rules.gpu_cpus_by_node and any(d.cpus and d.scope != "node" for d in request.gres):
             given = list(offered)
         if request.all_cores:
             cpus = table.cpus[idx]
-            given = cpus.tolist()
         else:
             cpus = np.fromiter(given, np.int64, len(given))
             if by_thread:
                 cpus = request.given_for(cpus, table.grain[idx])
-                given = cpus.tolist()
-        mem: int | IntArray = request.mem_node
-        if request.mem_all:
-            mem = table.mem[idx]
-        elif request.mem_cpu:
-            mem = request.memory_of(request.memory_counted(cpus, table.grain[idx]))
         gres: tuple[tuple[int, IntArray], ...] = ()
         if request.gres:
             most = free.free_mem[idx] // request.mem_gpu if request.mem_gpu and request.per_gpu.charged else None
@@ -562,9 +557,17 @@ class Placer:
             gres = grant(request.gres, free.free_gres, idx, tasks, cpus, most)
             if request.all_cores:
                 gres = all_of(table.gres, idx)
+            elif request.asked.tasks_per_gpu and self.rules.gpu_cpus_by_node:
+                cpus = cpus_of_tasks(request.gres, gres, cpus)
+        mem: int | IntArray = request.mem_node
+        if request.mem_all:
+            mem = table.mem[idx]
+        elif request.mem_cpu:
+            mem = request.memory_of(request.memory_counted(cpus, table.grain[idx]))
+        if request.gres:
             mem = self._memory_of_gpus(request, gres, mem, len(idx))
         quota = -1 if request.max_cpus_per_node is None else request.partition.index
-        return Allocation(chosen, False, len(nodes), sum(given), cpus, mem, gres, idx, quota=quota)
+        return Allocation(chosen, False, len(nodes), int(cpus.sum()), cpus, mem, gres, idx, quota=quota)
 
     def _memory_of_gpus(
         self, request: CompiledRequest, gres: tuple[tuple[int, IntArray], ...], mem: int | IntArray, n_nodes: int

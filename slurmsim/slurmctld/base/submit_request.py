@@ -99,9 +99,16 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
         overcommit=bool(get("overcommit")),
         cpus_per_gpu=int(get("cpus_per_gpu") or 0),
         cpus_given=get("cpus_per_task") is not None,
+        tasks_per_gpu=int(get("ntasks_per_tres") or 0),
     ))  # fmt: skip
+    return _with_cpus(asked, request)
+
+
+def _with_cpus(asked: Mapping[str, Any], request: ResourceRequest) -> ResourceRequest:
+    """Return the request with the CPUs it says, where tasks and nodes say others."""
     cpus = cpus_of(asked, len(request.node_list))
-    known = bool(gres) and not get("cpus_settled")  # with GPUs tasks have just been worked out
+    # with GPUs tasks have just been worked out
+    known = any(g.count for g in request.gres) and not (asked.get("cpus_settled") or request.tasks_per_gpu)
     return request if known or cpus in (None, request.min_cpus) else replace(request, cpus=cpus)
 
 

@@ -300,7 +300,7 @@ class RealJobs:
             "n_nodes": core.n_nodes, "nodes": state.node_list(alloc), "first_node": self._node(core),
             "cpus_per_node": cpus, "tasks_per_node": _tasks_per_node(core, self.cluster),
             "cpus_on_node": cpus.partition("(")[0].partition(",")[0],
-            "n_tasks": _tasks(core, asked),
+            "n_tasks": _tasks(core, asked, self.cluster.release),
             "cpus_per_task": per_task,
             "tres_per_task": told_per_task(asked.get("tres_per_task"), self.cluster.release, per_task),
             "mem_per_cpu": core.request.told_mem_cpu or None, "mem_per_node": core.request.mem_node or None,
@@ -373,9 +373,13 @@ def used_cpus(core: Job, cluster: LiveCluster) -> list[int]:
     return [count // request.charge for count in cpus]
 
 
-def _tasks(core: Job, asked: Mapping[str, Any]) -> int | None:
+def _tasks(core: Job, asked: Mapping[str, Any], release: str) -> int | None:
     """SLURM_NTASKS: what was asked for, or as many on each node as sbatch said (env_array_for_batch_job)."""
-    told = str((asked.get("environment") or {}).get("SLURM_NTASKS_PER_NODE", ""))
+    own = asked.get("environment") or {}
+    made = core.sub.request.tasks_per_gpu and not since(release, "tasks_beside_tasks_per_node")
+    if made and is_number(str(own.get("SLURM_NTASKS", ""))):
+        return int(own["SLURM_NTASKS"])  # GPUs make other tasks of it
+    told = str(own.get("SLURM_NTASKS_PER_NODE", ""))
     per_node = int(told) if is_number(told) else 0
     return core.sub.request.n_tasks or per_node * core.n_nodes or None
 
