@@ -17,8 +17,8 @@ from slurmsim.commands.submit.scripts.batch_script import BadScript
 from slurmsim.commands.submit.submission import (
     Failed,
     each_would_run,
-    start_line,
     start_line_together,
+    start_lines,
     submit,
     wait_for,
 )
@@ -272,9 +272,8 @@ class _Call:
         if len(components) > 1:
             self.say.info(start_line_together(components, dates(max(one["start_time"] for one in components))))
             return
-        self.say.info(start_line(found, dates(found["start_time"]), self.release))
-        if found.get("preemptee_job_id"):
-            self.say.info("  Preempts: " + ",".join(str(number) for number in found["preemptee_job_id"]))
+        for line in start_lines(found, dates(found["start_time"]), self.release):
+            self.say.info(line)
 
     def _announce(self, job_id: int, cluster: str, parsable: bool) -> None:
         if parsable:

@@ -18,7 +18,7 @@ from slurmsim.commands.submit.steps.components import shares
 from slurmsim.commands.submit.steps.launch import Launch
 from slurmsim.commands.submit.steps.life import StepLife
 from slurmsim.commands.submit.steps.request import StepRequest
-from slurmsim.commands.submit.submission import Failed, each_would_run, start_line
+from slurmsim.commands.submit.submission import Failed, each_would_run, start_lines
 from slurmsim.commands.submit.tasks.multi_prog import BadFile, find_file
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.messages import Messages, Stop, stoppable
@@ -104,7 +104,8 @@ class _Call(AllocatingCall):
         try:
             for found in each_would_run(self.io, [part.request for part in self.parts], self.say):
                 dates = Dates(self.io.environ, self.cluster.now, unset="Unknown")
-                self.say.info(start_line(found, dates(found["start_time"]), self.cluster.release))
+                for line in start_lines(found, dates(found["start_time"]), self.cluster.release):
+                    self.say.info(line)
         except Failed as failed:
             for line in failed.notes:
                 self.say.error(line)

@@ -131,12 +131,14 @@ def wait_for(io: Io, job_id: int, say: Messages) -> int:
         pause = min(pause * 1.5, _LONGEST_POLL_S)
 
 
-def start_line(found: dict[str, Any], date: str, release: str) -> str:
-    """Return what ``--test-only`` says of a job that would start."""
-    return (
+def start_lines(found: dict[str, Any], date: str, release: str) -> list[str]:
+    """Return what ``--test-only`` says of a job that would start, and of those that would make way for it."""
+    start = (
         f"Job {found['job_id']} to start at {date} {row(_START_WORDS, release)} "
         f"{found['proc_cnt']} processors on nodes {found['node_list']} in partition {found['part_name']}"
     )
+    victims = ",".join(str(number) for number in found.get("preemptee_job_id", ()))
+    return [start, f"  Preempts: {victims}"] if victims else [start]
 
 
 def start_line_together(components: list[dict[str, Any]], date: str) -> str:

@@ -232,8 +232,8 @@ class Controller:
         self.solves = solves = Solves(state)
         self.view = View(state, test, self.eligibility.arrays, solves, self.watts)
         malleable = MalleableDecisions(state, self.watts, self.reshaping)
-        self.host = PolicyHost(state, self.view, test, runs, self.resizes, solves, malleable)
         pending_reasons = PendingReasons(state, self.partition_limits, self.node_states, self.reservations.access)
+        self.host = PolicyHost(state, self.view, test, runs, self.resizes, solves, malleable, pending_reasons)
         self.main = MainScheduler(
             WalkParts(state, test, runs, pending_reasons, waiting.dequeue, self.host.in_order, self.eligibility.arrays)
         )

@@ -114,6 +114,9 @@ class ReleaseRules(Value):
         A waiting job without a time limit of its own gets that of a QOS it is given (update_job, from 25.05 on).
     attracts_what_fits
         A magnetic reservation without FLEX takes no job that may run beyond its end (job_test_resv, from 25.11 on).
+    tests_each_partition
+        ``--test-only`` asks for each partition which jobs may be preempted there and what reservations mean to it; it
+        asked that for the first one that the job names (_foreach_job_start_data_part).
     reserves_core_a_node
         Cores without a number of nodes are spread over as many nodes as there are.
     ranks_requeued_anew
@@ -158,6 +161,7 @@ class ReleaseRules(Value):
     reservations_keep_users: bool = _rule("24.11")
     attracts_what_fits: bool = _rule("26.05")
     limits_of_another_qos: bool = _rule("26.05")
+    tests_each_partition: bool = _rule("26.05")
 
 
 def rules_of(release: str) -> ReleaseRules:

@@ -10,7 +10,7 @@ from slurmsim.core.queue.partition_limits import by_tier
 from slurmsim.core.records.job import AS_ASKED
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.reservations.access import MAINTENANCE, MAINTENANCE_TEXT, OPEN
-from slurmsim.states import Reason
+from slurmsim.states import Reason, is_held
 
 if TYPE_CHECKING:
     from slurmsim.core.occupancy.node_states import NodeStates
@@ -239,7 +239,9 @@ class PendingReasons:
         state = self.state
         for job_id, reason in self._hidden.items():
             job = state.jobs.get(job_id)
-            if job is not None and not job.queued and (_of_the_test(job.reason) or job.restarts):
+            if job is None or job.queued or is_held(job.reason):
+                continue
+            if _of_the_test(job.reason) or job.restarts:
                 state.set_reason(job, reason)
         self._hidden.clear()
 

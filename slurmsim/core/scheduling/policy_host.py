@@ -33,6 +33,7 @@ from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.occupancy.resize import Resizes
+    from slurmsim.core.scheduling.pending_reason import PendingReasons
     from slurmsim.core.state.controller_state import ControllerState
     from slurmsim.core.state.interfaces import RunWay
 
@@ -58,11 +59,12 @@ class PolicyHost:
 
     def __init__(
         self, state: ControllerState, view: View, test: StartTest, runs: RunWay, resizes: Resizes, solves: Solves,
-        malleable: MalleableDecisions | None = None,
+        malleable: MalleableDecisions | None = None, reasons: PendingReasons | None = None,
     ) -> None:  # fmt: skip
         self.state, self.policy, self.view = state, state.policy, view
         self._test, self._runs, self._resizes = test, runs, resizes
         self._malleable = malleable or MalleableDecisions(state, None, None)
+        self._reasons = None if state.event_driven else reasons
         self._by = POLICY if state.event_driven else BACKFILL
         self.solves = solves
         self._late = False  # the policy acts on an answer that may name jobs that no longer wait
@@ -141,6 +143,8 @@ class PolicyHost:
             self.wake = held
             return
         self.wake = None
+        if self._reasons is not None:
+            self._reasons.show_hidden()  # a cycle makes its queue as a pass does
         if test.deadlines.jobs:
             test.deadlines.sweep()
         while True:

@@ -46,7 +46,7 @@ _DISK = ("pn_min_tmp_disk", "tmp_disk_mib")
 TAKES_ID = frozenset(
     {
         NOT_AVAILABLE, BAD_NODE_COUNT, "Job dependency problem", REFUSED_BY_DEFAULT, NOT_SUPPORTED,
-        "Requested reservation is invalid",
+        "Requested reservation is invalid", "Invalid time specified",
         "Access denied to requested reservation",
         "I/O error writing script/environment to file",
         "Environment is missing in job",
