@@ -33,7 +33,6 @@ from slurmsim.policy.units import JobUnits
 Flags = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.int64]
 MOST_COUNTED = 1 << 53  # what a kernel is asked with stays below: its integers have 64 bits
-NOT_SAID_MIB = 1  # RealMemory of a node without one in its line: unknown until the node registers
 NO_LIMIT_NODES = 500_000  # slurmctld's own cap on nodes a job
 # flags of a QOS that lift a limit of the partition
 PART_MIN_NODES, PART_MAX_NODES, PART_TIME_LIMIT = "PartitionMinNodes", "PartitionMaxNodes", "PartitionTimeLimit"
@@ -65,7 +64,7 @@ class CompiledRequest:
     asked_cpus, min_cpus
         CPUs the job asks for: of its own, and after MaxMemPerCPU with the other threads of its cores.
     least_memory
-        MiB each node must have, though no job is given any: memory is not consumable.
+        MiB each node must have, or that a CPU is to have, though no job is given any: memory is not consumable.
     memory
         What limits on memory made of the request; `least_cpus` are CPUs each node has to give.
     mem_all
@@ -201,7 +200,7 @@ class CompiledRequest:
         self.mem_node, self.mem_cpu, self.mem_all, self.mem_gpu = 0, 0, False, 0
         self.least_memory = 0
         if not consumable:
-            self.least_memory = request.mem_per_node_mib or request.mem_per_cpu_mib or 0
+            self.least_memory = self.untracked(request, default)[0]
             return
         self.mem_gpu = self.per_gpu.memory
         if self.per_gpu.charged:
@@ -219,6 +218,20 @@ class CompiledRequest:
         if self.charge > 1:
             self.memory = replace(self.memory, mem_cpu=self.mem_cpu)
             self.mem_cpu = -(-self.mem_cpu // self.charge)
+
+    @staticmethod
+    def untracked(request: ResourceRequest, default: MemoryBounds) -> tuple[int, bool]:
+        """Return the MiB a job is shown with where memory is not consumable; and True if they are for each CPU."""
+        if request.mem_per_node_mib is not None:
+            return request.mem_per_node_mib, False
+        if request.mem_per_cpu_mib is not None:
+            return request.mem_per_cpu_mib, True
+        return (default.per_cpu, True) if default.per_cpu else (default.per_node or 0, False)
+
+    @property
+    def shows_all_memory(self) -> bool:
+        """True if memory is not consumable and none is named: it is shown as one that asks for all of a node."""
+        return not (self.mem_node or self.mem_cpu or self.mem_gpu or self.per_gpu.charged or self.least_memory)
 
     def memory_of(self, cpus: Any) -> Any:
         """Return the MiB so many CPUs are given, which may be an array of counts: as many as those that are used."""
@@ -317,7 +330,7 @@ class CompiledRequest:
             ok &= table.mem >= self.mem_cpu * self.memory_counted(charged, table.grain)
         ok &= table.mem >= self.mem_node
         if self.least_memory:
-            ok &= (table.mem >= self.least_memory) | (table.mem <= NOT_SAID_MIB)
+            ok &= table.mem >= self.least_memory
         for g in self.gres:
             ok &= table.gres[list(g.kinds)].sum(axis=0) >= (g.count if g.scope != "job" else 1)
         return ok
@@ -431,6 +444,9 @@ class CompiledRequest:
             return request.mem_per_gpu_mib * self._gpus_asked(request)
         if self.per_gpu.charged and self.mem_gpu:
             return (default.per_node or 0) * self.min_nodes or (default.per_cpu or 0) * self.told_cpus
+        if self.least_memory:
+            each, by_cpu = self.untracked(request, default)
+            return each * (self.told_cpus if by_cpu else self.min_nodes)
         return self.mem_node * self.min_nodes or self.told_mem_cpu * self.told_cpus
 
     def _gpus_asked(self, request: ResourceRequest) -> int:

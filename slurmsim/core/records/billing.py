@@ -67,7 +67,7 @@ class Billing:
         nodes = request.min_nodes
         memory = request.memory_asked
         mask = request.partition.mask
-        if not memory and request.mem_all and mask:  # all of it: as much as its first node has, of each
+        if not memory and (request.mem_all or request.shows_all_memory) and mask:  # all of it: as much as its first node has, of each
             memory = int(self.table.mem[next(iter(to_indices(mask)))]) * nodes
         counts = {"cpu": job.n_cpus, "mem": memory, "node": nodes}
         for g in request.asked.gres:

@@ -41,6 +41,7 @@ def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobReco
     end = int(core.end_time or 0)
     steps = [step for step in live.steps if step.run == core.restarts] if started else []
     over_at = core.end_time if state in ENDED else None
+    told_cpu, told_node = _memory(cluster, core)
     return JobRecord(
         db_index=first.db_index, original_index=first.original or first.db_index,
         job_id=live.id, array_job_id=array.id if array is not None else 0,
@@ -57,7 +58,7 @@ def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobReco
         suspended=_suspended(cluster, core, run is not None), time_limit=_limit(core, started),
         nodes=cluster.controller.state.cluster.node_list(alloc) if alloc is not None else "None assigned",
         alloc_nodes=core.n_nodes if started else 0, req_cpus=int(core.request.told_cpus),
-        mem_cpu=core.request.told_mem_cpu, mem_node=core.request.mem_node, tres_req=_asked_tres(cluster, core),
+        mem_cpu=told_cpu, mem_node=told_node, tres_req=_asked_tres(cluster, core),
         tres_alloc=_given_tres(cluster, core) | _energy(cluster, core, over=end > 0) if started else {},
         priority=first.priority, flags=_flags(live, core, started),
         reason=_reason(cluster, live, core),
@@ -134,6 +135,15 @@ def _billed(cluster: LiveCluster, core: Job, counts: dict[str, int]) -> dict[str
     if not counts.get("mem"):
         counts.pop("mem", None)
     return counts
+
+
+def _memory(cluster: LiveCluster, core: Job) -> tuple[int, int]:
+    """Return the MiB asked for each CPU and for each node, also where memory is not consumable."""
+    request = core.request
+    if not request.least_memory:
+        return int(request.told_mem_cpu), int(request.mem_node)
+    each, by_cpu = request.untracked(request.asked, cluster.controller.state.cluster.memory_default(request.partition))
+    return (each, 0) if by_cpu else (0, each)
 
 
 def _asked_tres(cluster: LiveCluster, core: Job) -> dict[str, int]:

@@ -70,6 +70,8 @@ def memory(row: Row, cluster: LiveCluster) -> tuple[int, bool]:
     if request.mem_gpu and request.per_gpu.charged and not looked_at(row):
         default = cluster.controller.state.cluster.memory_default(request.partition)
         return int(default.per_cpu or default.per_node or 0), bool(default.per_cpu)
+    if request.least_memory:  # asked for, though none is given out
+        return request.untracked(request.asked, cluster.controller.state.cluster.memory_default(request.partition))
     return int(request.told_mem_cpu or request.mem_node or 0), bool(request.told_mem_cpu)
 
 

@@ -73,7 +73,8 @@ CORES, CPU_UNITS = "select/cons_tres\nSelectTypeParameters=CR_Core", "select/con
         # one CPU's memory is looked at, however many CPUs there are to be
         ({"pn_min_memory": 2_000, "mem_per_cpu": True, "num_tasks": 8, "min_cpus": 8}, True),
         ({"pn_min_memory": 2_000, "mem_per_cpu": True, "cpus_per_task": 8}, True),
-        ({"pn_min_memory": 102_398_976, "partition": "any"}, True),  # a node whose RealMemory nobody said
+        ({"pn_min_memory": 102_398_976, "partition": "any"}, False),  # a node without RealMemory has 1 MB
+        ({"pn_min_memory": 1, "partition": "any"}, True),
     ],
 )
 def test_memory_that_is_not_tracked_is_still_looked_at(
