@@ -256,6 +256,11 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "sacctmgr",
         "`add user` of a coordinator takes DefaultAccount, for new users alone; it was refused (up to 23.02).",
     ),
+    "problems_of_own_users": Change(
+        "24.11",
+        "sacctmgr",
+        "`show problem` names accounts without users of their own; one with accounts below it was left out.",
+    ),
     "who_may_add_told": Change("26.05", "sacctmgr", "A refused `add user` says who may add."),
     "nothing_modified_is_an_error": Change(
         "24.11",

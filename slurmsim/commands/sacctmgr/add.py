@@ -21,7 +21,7 @@ from slurmsim.commands.sacctmgr.requests import (
     take_fact,
 )
 from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS, Settings
-from slurmsim.commands.sacctmgr.words import Session, association_condition, folded, names_in, word_of
+from slurmsim.commands.sacctmgr.words import NO_PRIVILEGE, Session, association_condition, folded, names_in, word_of
 from slurmsim.protocol import NO_DEFAULT_QOS
 from slurmsim.release_changes import since
 
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from slurmsim.commands.sacctmgr.words import Word
 
-
+_WHO_MAY_ADD = "Only admins/operators/coordinators can add accounts"
+_RAISES = "Only admins/operators can add an admin/operator"
 _ADD = ('No valid entity in add command\nInput line must include "Account", "Cluster", "Coordinator", "Federation", '
         '"QOS", "Resource", or "User"')  # fmt: skip
 
@@ -67,9 +68,7 @@ def _add_account(session: Session, words: list[str]) -> None:
         _show_new_account(session, fresh, cluster, parent, facts, settings)
     answer = reply(session, "account_check", arguments)
     if isinstance(answer, str):
-        denied = (
-            "Only admins/operators/coordinators can add accounts" if answer == "Access/permission denied" else answer
-        )
+        denied = _who_may_add(session) if answer == NOT_ALLOWED else answer
         session.wrong(f" error: {denied}" if checked_first else f" Problem adding accounts: {answer}")
         return
     if checked_first:
@@ -225,7 +224,7 @@ def _add_user(session: Session, words: list[str]) -> None:
     if not (isinstance(answer, str) and since(session.release, "new_users_checked_first")):
         _show_new_user(session, users, associations, told.default, told.level, told.settings, told.limit_set)
     if isinstance(answer, str):
-        session.wrong(_problem(answer, session.release))
+        session.wrong(_problem(session, answer, raises=told.level not in ("", "None")))
         return
     commit(session, arguments)
 
@@ -243,15 +242,27 @@ def _tell_nothing_new(session: Session, users: list[str]) -> None:
         session.code = session.code or 1
 
 
-def _problem(answer: str, release: str) -> str:
-    """Return what is said when slurmdbd refuses new users with `answer`."""
+def _problem(session: Session, answer: str, *, raises: bool) -> str:
+    """Return what is said when slurmdbd refuses new users with `answer`; `raises`: an admin level was asked for."""
+    release = session.release
     if answer == NOT_ALLOWED and since(release, "who_may_add_told"):
-        answer += " (Only admins/operators/coordinators can add accounts)"
+        answer += f" ({_RAISES if raises and _coordinates(session) else _who_may_add(session)})"
     if answer == NO_DEFAULT_QOS and since(release, "default_qos_named_twice"):
         answer += f" ({answer})"
     if since(release, "user_associations_refused"):
         return f" error: Problem adding user associations: {answer}"
     return f" Problem adding users: {answer}"
+
+
+def _who_may_add(session: Session) -> str:
+    """Return what slurmdbd says to one who may not add: a coordinator may, but not there."""
+    return f"{NO_PRIVILEGE}\n" if _coordinates(session) else _WHO_MAY_ADD
+
+
+def _coordinates(session: Session) -> bool:
+    """Return True if the caller coordinates an account."""
+    name = session.io.client.call("hello")["user"]
+    return any(record["user"] == name and record["coordinates"] for record in session.list("user"))
 
 
 def _new_associations(

@@ -171,15 +171,16 @@ def _options(record: Record, numbers: Mapping[str, int]) -> str:
 
 def _limits(table: Iterable[Limit], record: Record, numbers: Mapping[str, int]) -> str:
     return "".join(
-        f":{limit.option}={value}" for limit in table if (value := value_of(limit, record, numbers)) is not None
-    )
+        f":{limit.option}={value}" for limit in table
+        if (value := value_of(limit, record, numbers, units=True)) is not None
+    )  # fmt: skip
 
 
-def value_of(limit: Limit, record: Record, numbers: Mapping[str, int]) -> str | None:
-    """Return a limit as a dump has it; None where there is none."""
+def value_of(limit: Limit, record: Record, numbers: Mapping[str, int], *, units: bool = False) -> str | None:
+    """Return a limit as a dump has it; None where there is none. `units`: memory is told in the unit that fits."""
     value = record.get(limit.key)
     if limit.kind == TRES:
-        return tres_names(value or {}, numbers) or None
+        return tres_names(value or {}, numbers, units=units) or None
     if value is None or (limit.kind == SECONDS and not value):
         return None
     if limit.kind == FACTOR:
@@ -187,9 +188,22 @@ def value_of(limit: Limit, record: Record, numbers: Mapping[str, int]) -> str | 
     return str(int(value) // 60 if limit.kind == MINUTES else value)
 
 
-def tres_names(counts: Mapping[str, int], numbers: Mapping[str, int]) -> str:
-    """``cpu=100,node=5``, by the number of each."""
-    return ",".join(f"{name}={counts[name]}" for name in sorted(counts, key=lambda name: numbers.get(name, 1 << 30)))
+def tres_names(counts: Mapping[str, int], numbers: Mapping[str, int], *, units: bool = False) -> str:
+    """``cpu=100,mem=4096,node=5``, by the number of each; with `units` ``mem=4G``."""
+    names = sorted(counts, key=lambda name: numbers.get(name, 1 << 30))
+    return ",".join(f"{name}={_exactly(counts[name]) if units and name == 'mem' else counts[name]}" for name in names)
+
+
+def _exactly(mebibytes: int) -> str:
+    """Return memory in the largest unit that divides it.
+
+    >>> _exactly(4096), _exactly(2000000), _exactly(2560), _exactly(1 << 20), _exactly(0)
+    ('4G', '2000000M', '2560M', '1T', '0')
+    """
+    at = 0
+    while mebibytes and mebibytes % 1024 == 0:
+        mebibytes, at = mebibytes // 1024, at + 1
+    return f"{mebibytes}{'MGTPE'[at]}" if mebibytes else "0"
 
 
 def _qos_line(record: Record, numbers: Mapping[str, int]) -> str:

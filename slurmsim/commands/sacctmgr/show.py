@@ -92,9 +92,9 @@ def show_account(session: Session, words: list[str]) -> None:
         "coords": lambda r: ",".join(_coordinators(r, session.release)),
     }  # fmt: skip
     if with_assoc:
-        # as they stand in the database's tree: the last child first
         known = associations(session, {k: v for k, v in asked.cond.items() if k in PAIRS}, asked.flags)
-        known = sorted(known, key=lambda a: int(a["lft"]))
+        if not since(session.release, "lineage_of_associations"):  # in the database's tree the last child comes first
+            known = sorted(known, key=lambda a: int(a["lft"]))
         rows = [{**a, **record} for record in records for a in known if a["account"] == record["account"]]
     else:
         rows = [dict(record, shares=None) for record in records]
@@ -307,10 +307,11 @@ def show_problem(session: Session, words: list[str]) -> None:
     fields = columns(session, asked.format or "Cl,Acct,User,Problem")
     records = session.list("problem")
     users = {r["account"] for r in records if r["user"]}
-    parents = {r["parent"] for r in records if not r["user"]}
+    below = not since(session.release, "problems_of_own_users")
+    parents = {r["parent"] for r in records if not r["user"]} if below else set()
     rows: list[dict[str, Any]] = [
         {**r, "problem": "Account has no users"}
-        for r in records
+        for r in selected(records, asked.cond, {"accounts": "account"})
         if not r["user"] and r["account"] not in users and r["account"] not in parents and r["account"] != "root"
     ]
     names = sorted({r["user"] for r in records if r["user"]})

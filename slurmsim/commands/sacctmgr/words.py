@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slurmsim.commands.io import Io
 
 
-_NO_PRIVILEGE = "Your user doesn't have privilege to perform this action"
+NO_PRIVILEGE = "Your user doesn't have privilege to perform this action"
 _OPTION = pattern(r"(?s)(.*?)([+-]?)=(.*)")
 
 
@@ -99,7 +99,7 @@ class Session:
             raise Stop(1) from None
         except Refusal as error:
             text = error.text
-            self.io.error(f"sacctmgr: error: {_NO_PRIVILEGE if text == DENIED and kind == 'wckey' else text}")
+            self.io.error(f"sacctmgr: error: {NO_PRIVILEGE if text == DENIED and kind == 'wckey' else text}")
             if text == DENIED:
                 self.io.error(f" Error with request: {text}")
             raise Stop(1) from None

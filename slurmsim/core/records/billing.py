@@ -67,7 +67,8 @@ class Billing:
         nodes = request.min_nodes
         memory = request.memory_asked
         mask = request.partition.mask
-        if not memory and (request.mem_all or request.shows_all_memory) and mask:  # all of it: as much as its first node has, of each
+        all_of_it = request.mem_all or request.shows_all_memory
+        if not memory and all_of_it and mask:  # as much as its first node has, of each
             memory = int(self.table.mem[next(iter(to_indices(mask)))]) * nodes
         counts = {"cpu": job.n_cpus, "mem": memory, "node": nodes}
         for g in request.asked.gres:

@@ -1,7 +1,7 @@
 """``--test-only``: when and where a job would start if it were submitted now.
 
-Mirrors job_start_data (job_scheduler.c, 22.05): what reservations leave, the future test with all running jobs, or
-without those that the job may preempt, and then the time that all pending jobs of the partition with at least that
+Mirrors job_start_data (job_scheduler.c, 22.05). The future test has what reservations leave, and the running jobs but
+for those that the job may preempt. The time comes on top that all pending jobs of the partition with at least that
 priority need one after another, spread over the partition's CPUs.
 """
 
