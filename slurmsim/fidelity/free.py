@@ -20,7 +20,7 @@ from slurmsim.core.records.job import Job
 from slurmsim.fidelity.recording import Recording
 from slurmsim.policy import load_policy
 from slurmsim.sim.listener import Listener
-from slurmsim.sim.simulation import Simulation
+from slurmsim.sim.simulation import Simulation, Timed
 
 
 @dataclass(slots=True)
@@ -65,6 +65,7 @@ def replay_freely(recording: Recording) -> Free:
     simulation = Simulation(
         recording.cluster, recording.workload, load_policy(recording.scheduler)(every), start_time=recording.up_since,
         accounting=recording.accounting, enforce_limits=False, listener=ended,
+        timed=[Timed(recording.up_since, fact) for fact in recording.facts],
     )  # fmt: skip
     simulation.run()
     state, jobs = simulation.controller.state.cluster, ended.jobs

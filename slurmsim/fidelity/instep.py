@@ -273,6 +273,8 @@ class _Stepper:
         c = Controller(
             recording.cluster, policy, recording.up_since, accounting=recording.accounting, enforce_limits=False
         )
+        if recording.reservations:
+            c.note(recording.up_since, recording.facts)
         walk = _Walk(list(self.submits.keys() | self.recorded.keys()))
         heapify(walk.times)
         if recording.scheduler == "builtin" and self.interval > 0:  # which starts nothing, but finds CPUs

@@ -107,6 +107,8 @@ class _Walk:
         self.c = Controller(
             recording.cluster, policy, recording.up_since, accounting=recording.accounting, enforce_limits=False
         )
+        if recording.reservations:
+            self.c.note(recording.up_since, recording.facts)
         self.main_only = policy.name == "builtin"  # no pass but the main scheduler's
         self.found = Locked()
         self.jobs = {job.id: job for job in recording.jobs}

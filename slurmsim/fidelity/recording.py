@@ -12,13 +12,16 @@ import numpy as np
 
 from slurmsim.config.accounting.load import load_accounting
 from slurmsim.config.load import parse_cluster
+from slurmsim.core.records.messages import CreateReservation, Fact
 from slurmsim.errors import WorkloadError
 from slurmsim.hostlist import expand
 from slurmsim.input_file import read_text
 from slurmsim.json_text import loads
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.reservation import ReservationSpec
 from slurmsim.policy import parse_policy
+from slurmsim.sim.reservation_file import parse_reservations
 from slurmsim.states import JobState
 from slurmsim.workload import INT_COLUMNS, TextColumn, Workload, WorkloadHeader
 
@@ -27,11 +30,19 @@ TAIL_S = 3  # from the last job's end to the sdiag the kit records: half a poll 
 _KNOWN = frozenset({
     "id", "submit", "time_limit", "runtime", "user", "nodes", "ntasks", "cpus_per_task", "mem", "mem_per_cpu",
     "exclusive", "partition", "qos", "account", "nice", "constraint", "begin", "array", "dependency", "exit_code",
+    "gres", "gpus", "licenses", "reservation", "nodelist", "exclude", "switches", "ntasks_per_node", "time_min",
 })  # fmt: skip
 _INTS = (
     ("ntasks", "tasks"), ("cpus_per_task", "cpus_per_task"), ("nice", "nice"),
     ("mem", "mem_per_node"), ("mem_per_cpu", "mem_per_cpu"), ("exit_code", "exit_code"),
+    ("ntasks_per_node", "tasks_per_node"),
 )  # fmt: skip
+_TEXTS = {
+    "user": "user", "partition": "partition", "qos": "qos", "account": "account", "constraint": "constraint",
+    "gres": "gres", "gpus": "gpus", "licenses": "licenses", "reservation": "reservation", "nodelist": "node_list",
+    "exclude": "exclude",
+}  # fmt: skip
+"""Fields of a job in a workload file, and the columns they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +81,8 @@ class Recording:
 
     `jobs` count seconds from the beginning of the recording, `workload` on slurmctld's clock: `epoch` is when the
     recording began on it (backfill rounds to whole minutes of that clock). `up_since` is when slurmctld began, which
-    sets the phase of its minute passes. `accounting` are its associations and QOS, if it had any.
+    sets the phase of its minute passes. `accounting` are its associations and QOS, if it had any. `reservations` were
+    made before the first job came.
     """
 
     name: str
@@ -81,6 +93,12 @@ class Recording:
     epoch: int
     up_since: int
     accounting: Accounting | None = None
+    reservations: tuple[ReservationSpec, ...] = ()
+
+    @property
+    def facts(self) -> list[Fact]:
+        """What a controller is told before any job comes."""
+        return [CreateReservation(spec, restored=True) for spec in self.reservations]
 
     @property
     def scheduler(self) -> str:
@@ -130,7 +148,10 @@ def read_recording(path: Path, workload: Path | None = None, accounting: Path | 
     if workload is None:
         workload = path.with_name(Path(str(recorded["workload"])).name)
     asked = {job["id"]: job for job in _load(workload).get("jobs", [])}
-    cluster, _ = parse_cluster(recorded["slurm_conf"], f"{path}: slurm_conf")
+    cluster, _ = parse_cluster(
+        recorded["slurm_conf"], f"{path}: slurm_conf", gres_lines=recorded.get("gres_conf", ()),
+        topology_lines=recorded.get("topology_conf", ()),
+    )  # fmt: skip
     cluster = replace(cluster, release=str(recorded.get("slurm") or cluster.release)[:5])
     started = [j for j in recorded["jobs"] if j.get("start") is not None and j.get("end") is not None]
     missing = [j["id"] for j in started if j["id"] not in asked]
@@ -147,16 +168,26 @@ def read_recording(path: Path, workload: Path | None = None, accounting: Path | 
         for j in started
     )  # fmt: skip
     epoch, up_since = _clock(recorded.get("sdiag", ()), jobs, recorded.get("epoch"))
+    columns = _workload(jobs, asked, str(workload), epoch)
     return Recording(
         path.name,
         str(recorded.get("slurm", "")),
         cluster,
         jobs,
-        _workload(jobs, asked, str(workload), epoch),
+        columns,
         epoch,
         up_since,
         _accounting(path, cluster) if accounting is None else load_accounting([accounting]),
+        _reservations("\n".join(recorded.get("reservations", ())), path, cluster, columns),
     )
+
+
+def _reservations(shown: str, path: Path, cluster: ClusterSpec, workload: Workload) -> tuple[ReservationSpec, ...]:
+    """Return the reservations of a recording, as scontrol showed them before the first job came."""
+    if not shown:
+        return ()
+    facts = [timed.fact for timed in parse_reservations(shown, path, cluster, workload)]
+    return tuple(fact.spec for fact in facts if isinstance(fact, CreateReservation))
 
 
 def _accounting(path: Path, cluster: ClusterSpec) -> Accounting | None:
@@ -211,10 +242,13 @@ def _workload(jobs: tuple[RecordedJob, ...], asked: dict[str, dict[str, Any]], s
             values["begin"] = epoch + _begin(job, int(str(ask["begin"]).removeprefix("now+")))
         if "array" in ask:
             values |= _array(str(ask["array"]), ids[job.label], job.id)
-        for column, value in values.items():
-            ints.setdefault(column, {})[row] = value
-        for field in ("user", "partition", "qos", "account", "constraint"):
-            texts.setdefault(field, [""] * n)[row] = str(ask.get(field, ""))
+        for name, value in values.items():
+            ints.setdefault(name, {})[row] = value
+        if "time_min" in ask:
+            values["time_min"] = int(ask["time_min"]) * 60
+        for field, column in _TEXTS.items():
+            texts.setdefault(column, [""] * n)[row] = str(ask.get(field, ""))
+        texts.setdefault("options", [""] * n)[row] = f"--switches={ask['switches']}" if "switches" in ask else ""
         texts.setdefault("dependency", [""] * n)[row] = _dependency(str(ask.get("dependency", "")), ids)
         texts.setdefault("outcome", [""] * n)[row] = job.state if job.state != "CANCELLED" else "FAILED"
     columns = {}

@@ -48,6 +48,13 @@ def read_reservations(path: Path, cluster: ClusterSpec, workload: Workload, unti
     except (OSError, UnicodeDecodeError) as error:
         said = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise ConfigError(f"cannot be read: {said}", file=str(path), field=FIELD) from None
+    return parse_reservations(text, path, cluster, workload, until)
+
+
+def parse_reservations(
+    text: str, path: Path, cluster: ClusterSpec, workload: Workload, until: int | None = None
+) -> list[Timed]:
+    """As `read_reservations`, for a text; errors name `path`."""
     reader = _Reader(path, cluster, workload, until)
     if re.search(r"^[ \t]*ReservationName=", text, re.MULTILINE):
         found = reader.shown(text)

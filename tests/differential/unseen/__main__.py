@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import repeat
@@ -17,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from unseen import kept, oracle, ours, score
+from unseen.clusters import Cluster
 from unseen.life import SITES, draw_life
 from unseen.ours import replay
 from unseen.sessions import Command, Drawer, Drawn
 from unseen.shorten import shortest
+from unseen.site_workloads import KINDS, draw_site_workload
 from unseen.workloads import draw_workload
 
 SESSIONS, WORKLOADS, TIMES = 33, 20, 3
@@ -77,15 +80,26 @@ def _keep_session(drawn: Drawn, folder: Path, release: str) -> None:
 
 def record_workloads(seed: int, folder: Path, count: int, at_once: int, release: str) -> None:
     """Draw and record `count` workloads, those already there left alone."""
+    drawn = ((f"w{index:02}", *draw_workload(seed, index)) for index in range(count))
+    _keep_workloads(drawn, folder, at_once, release)
+
+
+def record_site_workloads(seed: int, folder: Path, kinds: list[str], at_once: int, release: str) -> None:
+    """Draw and record a workload for each kind of cluster that has some."""
+    drawn = ((f"w-{kind}", *draw_site_workload(seed, kind)) for kind in KINDS if kind in (kinds or KINDS))
+    _keep_workloads(drawn, folder, at_once, release)
+
+
+def _keep_workloads(
+    drawn: Iterable[tuple[str, Cluster, dict[str, Any]]], folder: Path, at_once: int, release: str
+) -> None:
     with ThreadPoolExecutor(at_once) as pool:
-        list(pool.map(lambda index: _keep_workload(seed, index, folder, release), range(count)))
+        list(pool.map(lambda one: _keep_workload(*one, folder, release), drawn))
 
 
-def _keep_workload(seed: int, index: int, folder: Path, release: str) -> None:
-    name = f"w{index:02}"
+def _keep_workload(name: str, cluster: Cluster, workload: dict[str, Any], folder: Path, release: str) -> None:
     if (folder / f"{name}.json").exists():
         return
-    cluster, workload = draw_workload(seed, index)
     try:
         recording = oracle.record_workload(cluster, workload, name, release)
     except (RuntimeError, TimeoutError) as error:
@@ -121,7 +135,7 @@ def compare_workloads(folder: Path) -> None:
     """Locked and in step, a row a workload."""
     from slurmsim.cli import main as command
 
-    files = sorted(str(path) for path in folder.glob("w??.json"))
+    files = sorted(str(path) for path in folder.glob("w*.json") if not path.name.endswith(".workload.json"))
     if files:
         command(["fidelity", "--markdown", *files])
 
@@ -196,7 +210,9 @@ def main() -> int:
     args.folder.mkdir(parents=True, exist_ok=True)
     if args.what in ("all", "sessions", "record"):
         record_sessions(args.seed, args.folder, args)
-    if args.what in ("all", "workloads", "record") and not args.personas:
+    if args.what in ("all", "workloads", "record") and args.personas:
+        record_site_workloads(args.seed, args.folder, args.kinds, args.at_once, args.release)
+    elif args.what in ("all", "workloads", "record"):
         record_workloads(args.seed, args.folder, args.workloads, args.at_once, args.release)
     if args.what in ("all", "sessions", "compare"):
         replay.go_on_with_a_home_of_our_own()

@@ -24,7 +24,7 @@ def pack(folder: Path, into: Path) -> None:
         recording = json.loads(path.read_text("utf-8"))
         recording[AGAIN] = other_times(folder, path.name)
         _write(into / f"{path.stem}.session.xz", {"conf": _texts(conf.iterdir()), "recording": recording})
-    for path in sorted(folder.glob("w??.json")):
+    for path in sorted(path for path in folder.glob("w*.json") if not path.name.endswith(".workload.json")):
         files = _texts(folder.glob(f"{path.stem}.*"))
         _write(into / f"{path.stem}.workload.xz", {"files": files, "recording": path.name})
 

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +71,14 @@ def record_workload(
     cluster: Cluster, workload: dict[str, Any], name: str, release: str = OWN_RELEASE,
 ) -> dict[str, Any]:  # fmt: skip
     """What real Slurm does with a workload, as a recording."""
-    question = _Question("run-replay", f"{name}.workload.json", json.dumps(workload), RATE, REPLAY_S)
-    return _ask(question, cluster, name, release)
+    verb = "replay" if workload.get("reservations") else "run-replay"
+    before = [["scontrol", "create", "reservation", *text.split()] for text in workload.get("reservations", ())]
+    question = _Question(verb, f"{name}.workload.json", json.dumps(workload), RATE, REPLAY_S, before)
+    recording = _ask(question, cluster, name, release)
+    for file in ("gres.conf", "topology.conf"):
+        if file in cluster.files:
+            recording[file.replace(".", "_")] = cluster.files[file].splitlines()
+    return recording
 
 
 def _clock(log: str, recording: dict[str, Any]) -> dict[str, int]:
@@ -116,13 +122,17 @@ def _events(log: str, start: str) -> list[tuple[float, str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What the kit is told to do, with which file, how fast its clock goes and when it is given up."""
+    """What the kit is told to do, with which file, how fast its clock goes and when it is given up.
+
+    Commands of root that come `before` need a cluster that is there already.
+    """
 
     verb: str
     file: str
     text: str
     rate: int
     most_s: int
+    before: list[list[str]] = field(default_factory=list)
 
 
 def _ask(question: _Question, cluster: Cluster, name: str, release: str) -> dict[str, Any]:
@@ -135,14 +145,23 @@ def _ask(question: _Question, cluster: Cluster, name: str, release: str) -> dict
         cluster.write(shared / name)
         (shared / question.file).write_text(question.text, "utf-8")
         run, run_here = asked.run_folder(shared)
-        command = [*asked.command, question.verb, asked.place(shared, name), asked.place(shared, question.file),
-                   "-o", asked.place(shared, "out.json"), "--dir", run, "--rate", str(question.rate),
-                   "--date", BEGIN]  # fmt: skip
+        conf, clock = asked.place(shared, name), ["--rate", str(question.rate), "--date", BEGIN]
+        files = [asked.place(shared, question.file), "-o", asked.place(shared, "out.json"), "--dir", run]
         environment = {**os.environ, "ORACLE_SHARE": top}
+
+        def tell(*arguments: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run([*asked.command, *arguments], capture_output=True, text=True, check=False,
+                                  timeout=question.most_s, env=environment)  # fmt: skip
+
+        shown: list[str] = []
         try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=question.most_s, check=False, env=environment
-            )
+            if question.before:
+                tell("start", conf, "--dir", run, *clock)
+                for told in [*question.before, ["scontrol", "show", "reservation", "-o"]]:
+                    shown = tell("exec", "--dir", run, "--user", "root", "--", *told).stdout.splitlines()
+                done = tell(question.verb, *files)
+            else:
+                done = tell(question.verb, conf, *files, *clock)
         except subprocess.TimeoutExpired:
             raise TimeoutError(f"{name}: no end after {question.most_s} s") from None
         finally:
@@ -154,7 +173,8 @@ def _ask(question: _Question, cluster: Cluster, name: str, release: str) -> dict
             found: dict[str, Any] = json.loads((shared / "out.json").read_text("utf-8"))
             log = (run_here / "log" / "slurmctld.log").read_text("utf-8", "replace")
             found["slurm"] = _version(log)
-            replayed = question.verb == "run-replay"
+            replayed = question.verb.endswith("replay")
+            found |= {"reservations": shown} if shown else {}
             found |= {"epoch": _clock(log, found)} if replayed else {"events": _events(log, found["start"])}
         finally:
             shutil.rmtree(run_here, ignore_errors=True)
