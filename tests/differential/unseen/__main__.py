@@ -112,8 +112,11 @@ def _keep_workload(name: str, cluster: Cluster, workload: dict[str, Any], folder
     print(f"{name}: recorded", file=sys.stderr, flush=True)
 
 
-def compare(folder: Path) -> None:
-    """Every difference of the recorded sessions, then the table by verb, and that of real Slurm against itself."""
+def compare(folder: Path, figures: Path | None = None, release: str = "") -> None:
+    """Every difference of the recorded sessions, then tables, and those of real Slurm against itself.
+
+    What the documentation tells of personas goes to the file `figures`, under the release.
+    """
     judged, itself = [], []
     for path in sorted(folder.glob("s*.json")):
         recording = json.loads(path.read_text("utf-8"))
@@ -125,6 +128,9 @@ def compare(folder: Path) -> None:
         for one in found:
             if one.verdict == "different":
                 print(f"--- {one.session} {one.number} {one.verb}: {one.command}\n{one.difference()}", flush=True)
+    if figures is not None:
+        told = json.loads(figures.read_text("utf-8")) if figures.exists() else {}
+        figures.write_text(json.dumps(told | {release: score.figures(judged)}, indent=1) + "\n", "utf-8")
     for key in (score.by_verb, score.by_persona, score.by_kind):
         print(f"{score.table(judged, key)}\n")
         if itself:
@@ -193,6 +199,7 @@ def main() -> int:
     parser.add_argument("--sessions", type=int, default=SESSIONS)
     parser.add_argument("--personas", action="store_true", help="sessions of personas, one on each kind of cluster")
     parser.add_argument("--kinds", nargs="*", default=[], choices=list(SITES), help="with --personas: these alone")
+    parser.add_argument("--figures", type=Path, help="compare: keep the figures by persona and kind in this file")
     parser.add_argument("--workloads", type=int, default=WORKLOADS)
     parser.add_argument("--times", type=int, default=TIMES, help="how often each session is recorded")
     parser.add_argument("--at-once", type=int, default=1, help="how many clusters of real Slurm side by side")
@@ -216,7 +223,7 @@ def main() -> int:
         record_workloads(args.seed, args.folder, args.workloads, args.at_once, args.release)
     if args.what in ("all", "sessions", "compare"):
         replay.go_on_with_a_home_of_our_own()
-        compare(args.folder)
+        compare(args.folder, args.figures, args.release)
     if args.what in ("all", "workloads", "compare"):
         compare_workloads(args.folder)
     if args.what == "shorten" and args.workload is not None:

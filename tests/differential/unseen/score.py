@@ -176,3 +176,10 @@ def table(judged: Iterable[Judged], key: Key = by_verb) -> str:
         lines.append(f"| {name} | {tally.asked} | {counts['equal']} | {tally.rate:.1%} | {counts['repeat']} "
                      f"| {counts['no effect'] + counts['unsure']} |")  # fmt: skip
     return "\n".join(lines)
+
+
+def figures(judged: list[Judged]) -> dict[str, Any]:
+    """Asked and equal by persona and kind, of so many sessions, as tests/docs/persona_tables.py reads them."""
+    by_key = {"persona": tallies(judged, by_persona), "kind": tallies(judged, by_kind)}
+    rows = {name: {row: [t.asked, t.counts["equal"]] for row, t in sorted(of.items())} for name, of in by_key.items()}
+    return {"sessions": len({one.session for one in judged}), **rows}

@@ -1,0 +1,44 @@
+"""Writes how sessions of personas compare into docs/fidelity-figures.md: ``python tests/docs/persona_tables.py``.
+
+The figures are in tests/conformance/unseen/personas.json: by release, persona and kind of cluster, how many commands
+were asked and how many were equal at the first try. ``python -m unseen compare --figures FILE`` puts
+them there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE, FIGURES = ROOT / "docs" / "fidelity-figures.md", ROOT / "tests" / "conformance" / "unseen" / "personas.json"
+PLACE = re.compile(r"(<!-- table: personas -->\n).*?(<!-- end -->)", re.S)
+
+
+def _cell(counts: list[int] | None) -> str:
+    return f"{counts[1]}/{counts[0]} ({counts[1] / counts[0]:.1%})" if counts and counts[0] else ""
+
+
+def table(figures: dict[str, Any]) -> str:
+    """As Markdown: a row a persona and a kind of cluster, a column a release."""
+    lines = [f"| | {' | '.join(figures)} |", f"|---|{'---|' * len(figures)}"]
+    for part in ("persona", "kind"):
+        for name in sorted({name for found in figures.values() for name in found[part]}):
+            cells = [_cell(found[part].get(name)) for found in figures.values()]
+            lines.append(f"| {part} {name} | {' | '.join(cells)} |")
+    whole = [[sum(column) for column in zip(*found["kind"].values(), strict=True)] for found in figures.values()]
+    lines.append(f"| **all** | {' | '.join(_cell(counts) for counts in whole)} |")
+    lines.append(f"| sessions | {' | '.join(str(found['sessions']) for found in figures.values())} |")
+    return "\n".join(lines)
+
+
+def page() -> str:
+    """docs/fidelity-figures.md with the table as it should be."""
+    made = table(json.loads(FIGURES.read_text("utf-8")))
+    return PLACE.sub(lambda found: found[1] + made + "\n" + found[2], PAGE.read_text("utf-8"))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")
