@@ -13,8 +13,8 @@ from slurmsim.states import JobState
 COMMAND, JOB, NODES = "command", "job", "nodes"
 """What a fault happens to: calls of commands, jobs of the cluster, its nodes."""
 COMMANDS = (
-    "sacct", "sacctmgr", "salloc", "sattach", "sbatch", "sbcast", "scancel", "scontrol", "scrontab", "sdiag", "seff",
-    "sinfo", "sprio", "squeue", "sreport", "srun", "sshare", "sstat", "strigger",
+    "sacct", "sacctmgr", "salloc", "sattach", "sbatch", "sbcast", "scancel", "scontrol", "scrontab", "scrun", "sdiag",
+    "seff", "sinfo", "sprio", "squeue", "sreport", "srun", "sshare", "sstat", "strigger", "swait",
 )  # fmt: skip
 """Those that can meet a fault."""
 ASK_THE_DATABASE = ("sacct", "sacctmgr", "sreport")

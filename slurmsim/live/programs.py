@@ -14,8 +14,8 @@ from pathlib import Path
 from slurmsim.commands import MODULES
 
 NAMES = (
-    "sacct", "sacctmgr", "salloc", "sattach", "sbatch", "sbcast", "scancel", "scontrol", "scrontab", "sdiag", "seff",
-    "sinfo", "slurmrestd", "sprio", "squeue", "sreport", "srun", "sshare", "sstat", "strigger",
+    "sacct", "sacctmgr", "salloc", "sattach", "sbatch", "sbcast", "scancel", "scontrol", "scrontab", "scrun", "sdiag",
+    "seff", "sinfo", "slurmrestd", "sprio", "squeue", "sreport", "srun", "sshare", "sstat", "strigger", "swait",
 )  # fmt: skip
 """The commands of a Slurm installation."""
 
