@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from slurmsim.config.gres_conf import apply_gres_conf
 from slurmsim.config.line_options import LINE_TABLES
 from slurmsim.config.memory_limits import check_memory_limits
 from slurmsim.config.nodes import NodeTable, apply_down_nodes, override_nodes, read_node_sets, read_nodes
-from slurmsim.config.option import LATEST, OLDEST, check_release, earlier, nearest
+from slurmsim.config.option import LATEST, OLDEST, check_release, earlier, nearest, split_words
 from slurmsim.config.options import SCALARS, find_scalar
 from slurmsim.config.partitions import read_partitions
 from slurmsim.config.power_saving import check_power_saving
@@ -28,6 +28,7 @@ from slurmsim.config.slurm_conf import ConfLine, Pair, parse_conf, read_conf
 from slurmsim.config.topology_conf import read_topology
 from slurmsim.errors import ConfigError, InputError
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.node import NodeSpec
 from slurmsim.model.switch import SwitchSpec
 from slurmsim.tres import parse_weights
 
@@ -208,6 +209,7 @@ def _build(
     parameters = read_parameters(scheduler.text, scheduler.place, report) if scheduler else {}
     _check_whole(settings, objects, bool(table.nodes), bool(partitions), report, Place(shown))
     check_power_saving(options, settings, table, partitions, report)
+    _check_threads(settings.get("SelectTypeParameters"), table.nodes.values(), report)
     switches = _switches(topology, table, report, shown) if options["TopologyPlugin"] == "topology/tree" else ()
     if report.errors:
         return None
@@ -303,6 +305,20 @@ def _override_line(key: str, value: str, shown: str) -> ConfLine:
         raise ConfigError(error.message, field=shown, expected="NAME:Key=value, more after blanks") from None
     pairs = tuple(pair for line in parsed for pair in line.pairs)
     return ConfLine(Place(shown), (Pair(key, name), *pairs))
+
+
+def _check_threads(setting: Setting | None, nodes: Iterable[NodeSpec], report: Report) -> None:
+    """Warn of CPUs or sockets as shares of nodes with threads, which are not as real Slurm has them."""
+    words = () if setting is None else split_words(setting.text)
+    shares = [word for word in words if word.upper().startswith(("CR_CPU", "CR_SOCKET"))]
+    several = next((node for node in nodes if node.cpus > node.sockets * node.cores_per_socket), None)
+    if setting is not None and shares and several is not None:
+        text = (
+            "real Slurm gives whole cores"
+            if shares[0].upper().startswith("CR_CPU")
+            else "--threads-per-core has no effect"
+        )
+        report.warning(setting.place, setting.shown, shares[0], f"on nodes with threads as {several.name} {text}")
 
 
 def _check_gres_types(table: NodeTable, types: Sequence[str], report: Report) -> None:

@@ -129,6 +129,12 @@ def test_values(line: str, key: str, value: object) -> None:
         ("SelectType=select/cons_tres\nSelectTypeParameters=CR_Core,CR_ONE_TASK_PER_CORE",
          "slurm.conf:6: warning: SelectTypeParameters=CR_ONE_TASK_PER_CORE: not modelled: tasks may share a core on "
          "nodes with ThreadsPerCore above 1"),
+        ("SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nNodeName=t1 CoresPerSocket=2 ThreadsPerCore=2",
+         "slurm.conf:6: warning: SelectTypeParameters=CR_CPU: on nodes with threads as t1 real Slurm gives whole "
+         "cores"),
+        ("SelectType=select/cons_tres\nSelectTypeParameters=CR_Socket\nNodeName=t1 CoresPerSocket=2 ThreadsPerCore=2",
+         "slurm.conf:6: warning: SelectTypeParameters=CR_Socket: on nodes with threads as t1 --threads-per-core has no "
+         "effect"),
         ("FastSchedule=1", "slurm.conf:5: note: FastSchedule=1: obsolete, real Slurm ignores it: remove the line"),
         ("FastSchedule=2", "slurm.conf:5: warning: FastSchedule=2: obsolete, real Slurm refuses it; use "
                            "SlurmdParameters=config_overrides"),
