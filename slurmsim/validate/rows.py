@@ -264,7 +264,8 @@ def _with_unused_threads(jobs: Table, runs: JobRuns, cluster: ClusterFacts, aske
     """
     if not jobs.has("threads_per_core"):
         return asked
-    pieces, wanted = runs.pieces, jobs.ints["threads_per_core"][runs.row]
+    pieces, told = runs.pieces, jobs.ints["threads_per_core"][runs.row]
+    wanted = np.where(told == NULL, cluster.threads.max(initial=1), told)
     amount, used = pieces.amounts[CPUS], np.zeros(runs.n, np.int64)
     for threads in distinct(cluster.threads).tolist():
         before = np.concatenate([[0], np.cumsum(cluster.threads == threads)])
@@ -273,7 +274,7 @@ def _with_unused_threads(jobs: Table, runs: JobRuns, cluster: ClusterFacts, aske
         used += np.bincount(pieces.owner, each * nodes, runs.n).astype(np.int64)
     length = pieces.high - pieces.low + 1
     given = np.bincount(pieces.owner, amount * length, runs.n).astype(np.int64)
-    some = (wanted != NULL) & (asked != NULL) & (used > 0)
+    some = (told != NULL) & (asked != NULL) & (used > 0)
     return np.where(some, -(-asked * given // np.maximum(used, 1)), asked)
 
 

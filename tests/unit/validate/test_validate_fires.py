@@ -563,6 +563,7 @@ def test_the_cpus_of_a_task_say_what_is_rounded(task: int | None, cpus: str, ask
     assert ("request_met" not in report.failed) is right
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     ("threads", "cpus", "asked", "right"),
     [
