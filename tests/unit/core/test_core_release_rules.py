@@ -259,8 +259,7 @@ def test_what_begins_behind_the_window_is_not_looked_at() -> None:
     found = []
     for release in RELEASES:
         w = World(simple(4, 1, more="SchedulerParameters=bf_window=60"), "backfill", plan_all=True, release=release)
-        nodes = ("n1", "n2", "n3", "n4")
-        spec = ReservationSpec("r", 120, 10920, users=("bob",), flags=frozenset({"IGNORE_JOBS"}), nodes=nodes)
+        spec = ReservationSpec("r", 120, 10920, users=("bob",), flags=frozenset({"IGNORE_JOBS"}), nodes=("ALL",))
         w.tell(CreateReservation(spec), at=1)
         w.sbatch("-J a -N1 -t 10", run=100, at=2)
         w.until(100)
