@@ -88,6 +88,19 @@ def gres_of(core: Job, node: int, cluster: LiveCluster) -> str:
     return ",".join(parts)
 
 
+def gpu_devices(core: Job, node: int, cluster: LiveCluster) -> list[int]:
+    """Return the numbers of the GPUs a running job has on one node, ascending."""
+    if core.alloc is None or not core.alloc.gres:
+        return []
+    held, run, kinds = _held(cluster), (core.id, core.restarts), cluster.controller.state.table.gres_kinds
+    return sorted(
+        _first(cluster, node, kind) + device
+        for kind, _ in core.alloc.gres
+        if kinds[kind][0] == "gpu"
+        for device in held.get((run, node, kind), ())
+    )
+
+
 def gres_details(core: Job, cluster: LiveCluster) -> list[str]:
     """Return what a running job has on each of its nodes that gave it some."""
     if core.alloc is None or not core.alloc.gres:

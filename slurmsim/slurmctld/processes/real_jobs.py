@@ -24,6 +24,7 @@ from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.base.step import BATCH
 from slurmsim.slurmctld.base.submit_request import array_tasks
+from slurmsim.slurmctld.fields.gres_ids import gpu_devices
 from slurmsim.slurmctld.fields.output_files import file_name
 from slurmsim.slurmctld.processes import job_termination
 from slurmsim.slurmctld.processes.step_places import lay_out
@@ -349,7 +350,7 @@ class RealJobs:
         return more | {name.replace("_HET_", "_PACK_"): value for name, value in both.items() if "_HET_" in name}
 
     def _gpus(self, core: Job) -> dict[str, Any]:
-        """How many GPUs the job has on its first node; which they are is not modelled, so they count from 0."""
+        """Return which GPUs the job has on its first node, and how many."""
         assert core.alloc is not None
         table = self.cluster.controller.state.table
         kinds = [number for number, (name, _) in enumerate(table.gres_kinds) if name == "gpu"]
@@ -358,7 +359,8 @@ class RealJobs:
             count = sum(int(table.gres[kind][node]) for kind in kinds)
         else:
             count = sum(int(n if isinstance(n, int) else n[0]) for kind, n in core.alloc.gres if kind in kinds)
-        told = {"gpus": ",".join(map(str, range(count)))} if core.alloc.gres else {}  # the others are its, but not told
+        devices = gpu_devices(core, int(core.alloc.indices()[0]), self.cluster)
+        told = {"gpus": ",".join(map(str, devices))} if devices else {}  # those of whole nodes are its, but not told
         return {**told, "gpus_on_node": count} if count else {}
 
 

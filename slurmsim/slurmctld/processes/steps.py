@@ -20,7 +20,7 @@ from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.base.step import BATCH, EXTERN, NO_STATUS, Step
 from slurmsim.slurmctld.base.submit_request import MOST_NAMES
 from slurmsim.slurmctld.processes import job_termination
-from slurmsim.slurmctld.processes.step_gpus import gpus_of_job
+from slurmsim.slurmctld.processes.step_gpus import devices_of_step, gpus_of_step
 from slurmsim.slurmctld.processes.step_places import BUSY, Room, place_step, task_ids
 from slurmsim.states import JobState
 from slurmsim.tres import format_tres
@@ -82,6 +82,10 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
         tuple(place.tasks), tuple(place.cpus), tuple(place.memory), core.restarts, dict(asked),
     )  # fmt: skip
     _counter(cluster, live).next_step = max(_counter(cluster, live).next_step, number + 1)
+    counts = gpus_of_step(core, cluster.controller.state.table, asked, place.nodes, place.tasks)
+    devices = devices_of_step(cluster, live, step.nodes, counts)
+    if any(devices):
+        step.asked = {**step.asked, "devices": devices}
     live.steps.append(step)
     _limit(cluster, live, step)
     ids = task_ids(place.tasks, str(asked.get("distribution") or "block"), int(asked.get("plane_size") or 0))
@@ -91,7 +95,7 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
         "step_id": step.number, "nodes": [names[i] for i in place.nodes], "tasks": place.tasks, "task_ids": ids,
         "cpus": place.cpus, "node_list": step.node_list(cluster.controller.state.table.names),
         "after": len(live.mail),
-        "gpus": gpus_of_job(core, cluster.controller.state.table, place.nodes, place.tasks),
+        "gpus": counts, "devices": devices,
     }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from slurmsim import stepd_notices
 from slurmsim.commands.submit.het.environment import common_facts, het_variables
 from slurmsim.commands.submit.steps.environment import exported, step_environment, task_environment
-from slurmsim.commands.submit.steps.gpus import step_gpus
+from slurmsim.commands.submit.steps.gpus import task_devices
 from slurmsim.commands.submit.tasks.files import ALL, EACH, ONE, target
 from slurmsim.commands.submit.tasks.multi_prog import BadFile, read_programs
 from slurmsim.commands.submit.tasks.runner import Runner, Task
@@ -95,12 +95,16 @@ class Launch:
         beside = life.chosen.get("task_prolog") or life.chosen.get("task_epilog")
         when = life.now() if beside else 0.0
         found = []
-        gpus = step_gpus(life.chosen, life.step)
-        environ.pop("SLURM_GPUS_ON_NODE", None)
+        for name in ("SLURM_GPUS_ON_NODE", "CUDA_VISIBLE_DEVICES"):
+            environ.pop(name, None)
         for node, numbers in enumerate(life.step["task_ids"]):
-            more = {"SLURM_GPUS_ON_NODE": str(gpus[node])} if gpus[node] else {}
+            gpus = life.step["gpus"][node]
             for place, number in enumerate(numbers):
-                own = more | task_environment(life.step, node, place, number, life.first_node, life.first_task)
+                own = {"SLURM_GPUS_ON_NODE": str(gpus)} if gpus else {}
+                seen = ",".join(map(str, task_devices(life.chosen, life.step["devices"][node], place)))
+                if seen:
+                    own |= {"CUDA_VISIBLE_DEVICES": seen, "SLURM_STEP_GPUS": seen}
+                own |= task_environment(life.step, node, place, number, life.first_node, life.first_task)
                 found.append(
                     Task(
                         life.first_task + number,

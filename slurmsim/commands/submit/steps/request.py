@@ -184,6 +184,10 @@ class StepRequest:
                               ("tres_per_socket", "gpus_per_socket")):  # fmt: skip
             if self.chosen.get(source):
                 found[field] = ",".join(f"gres:gpu:{item}" for item in str(self.chosen.get(source)).split(",") if item)
+        found["gpus"] = (
+            ",".join(f"gpu:{item}" for item in str(self.chosen.get("gpus") or "").split(",") if item) or None
+        )
         gres = self.chosen.get("gres")
+        found["no_gres"] = True if str(gres or "").lower() == "none" else None
         if gres and str(gres).lower() != "none":
             found["tres_per_node"] = f"{found['tres_per_node']},{gres}" if "tres_per_node" in found else gres
