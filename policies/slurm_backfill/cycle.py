@@ -532,7 +532,7 @@ class _Cycle:
 
     def _show_late(self, record: SlurmRecord, start: int) -> Decisions:
         """Show a start behind the window: when, but not where, since no nodes are kept."""
-        if start > self.now + self.p.window and start < self.estimates.get(record.job.id, start + 1):
+        if self.p.watched and start > self.now + self.p.window and start < self.estimates.get(record.job.id, start + 1):
             yield Plan(record, start, promise=False)
         self._estimate(record.job, start)
 

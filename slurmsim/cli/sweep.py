@@ -56,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
     planned = plan(read_grid(args.file, allow_code=args.allow_code))
     if args.dry_run:
         return _say_estimate(planned, args.out or Path(), args.workers)
-    found = run_planned(planned, args)
+    talkative = not args.quiet and not args.json
+    found = run_planned(planned, args, _too_few(planned) if talkative else "")
     if args.json:
         print((found.folder / "ranking.json").read_text("utf-8"), end="")
     elif not args.quiet:
@@ -66,8 +67,8 @@ def run(args: argparse.Namespace) -> int:
     return finish(found, strict=args.strict)
 
 
-def run_planned(planned: Plan, args: argparse.Namespace) -> Sweep:
-    """Run the cells into ``--out`` with a progress bar; Ctrl-C once finishes what runs."""
+def run_planned(planned: Plan, args: argparse.Namespace, said: str = "") -> Sweep:
+    """Run the cells into ``--out`` with a progress bar, after `said`; Ctrl-C once finishes what runs."""
     from slurmsim.campaign.stopping import stopping_gently
     from slurmsim.campaign.sweep import make, runner
     from slurmsim.cli.progress import counting_bar
@@ -75,14 +76,12 @@ def run_planned(planned: Plan, args: argparse.Namespace) -> Sweep:
     do = runner(args.workers, args.dask, args.out)
     shown = not args.quiet and not args.json and sys.stderr.isatty()
     with stopping_gently() as stopping, counting_bar(len(planned.cells), "cells", shown=shown) as progress:
-        talkative = not args.quiet and not args.json
-        progress = _telling(planned, progress) if talkative else progress
+        progress = _telling(said, progress) if said else progress
         return make(planned, args.out, do, progress=progress, stopping=stopping)
 
 
-def _telling(planned: Plan, progress: Callable[[int, int], None] | None) -> Callable[[int, int], None]:
-    """Return a progress that first says what so many runs cannot tell."""
-    said = _too_few(planned)
+def _telling(said: str, progress: Callable[[int, int], None] | None) -> Callable[[int, int], None]:
+    """Return a progress that first prints `said`."""
 
     def tell(done: int, cells: int) -> None:
         nonlocal said

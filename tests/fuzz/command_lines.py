@@ -12,9 +12,10 @@ from pathlib import Path
 SESSIONS = Path(__file__).resolve().parents[1] / "conformance" / "commands"
 SHELL = set("$;|<>`&*?~(){}\\\n")
 COMMANDS = (
-    "sacct", "sacctmgr", "sattach", "sbatch", "sbcast", "scancel", "scontrol", "scrontab", "sdiag", "sinfo",
-    "sprio", "squeue", "sreport", "sshare", "sstat", "strigger",
+    "sacct", "sacctmgr", "sattach", "sbatch", "sbcast", "scancel", "scontrol", "scrontab", "scrun", "sdiag", "seff",
+    "sinfo", "sprio", "squeue", "sreport", "sshare", "sstat", "strigger", "swait",
 )  # fmt: skip
+UNRECORDED = {"sattach", "sbcast", "scrontab", "scrun", "seff", "strigger", "swait"}
 LAUNCHERS = ("salloc", "srun")
 WAITS = {"sbatch": ("-W", "--wait"), "squeue": ("-i", "--it"), "sinfo": ("-i", "--it")}
 ODD = (

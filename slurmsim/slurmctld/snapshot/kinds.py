@@ -56,7 +56,7 @@ from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.step import Step
 from slurmsim.slurmctld.snapshot.graph import Kind
 
-SCHEMA = 15
+SCHEMA = 16
 """Of kinds and parts together."""
 
 

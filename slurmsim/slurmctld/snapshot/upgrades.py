@@ -68,6 +68,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     12: {"shared cores": {"by_tier": LATER}, "shape": {"least_memory": 0}},
     13: {},
     14: {},
+    15: {"gres demand": {"task_cpus": 0}},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {

@@ -63,7 +63,7 @@ def count(world: World, folder: Path) -> list[Trouble]:
     events = _rows(folder / "events.parquet")
     asleep = _suspensions(events)
     runs = [_run(row, asleep) for row in (*jobs, *again) if row["start"] is not None]
-    nodes = {name: (cpus, memory, gres) for group, cpus, memory, gres in facts["cluster"]["nodes"]
+    nodes = {name: (cpus, memory, gres) for group, cpus, memory, gres, *_ in facts["cluster"]["nodes"]
              for name in expand(group)}  # fmt: skip
     told: list[Trouble] = []
     told += _histories(jobs, events)

@@ -29,7 +29,7 @@ PriorityType=priority/multifactor
 PriorityWeightAge=1000
 PriorityWeightJobSize=500
 MaxArraySize=100000
-NodeName=rack[01-32] CPUs=16 CoresPerSocket=8 Sockets=2 Feature=hidden
+NodeName=rack[01-32] CPUs=16 CoresPerSocket=8 Sockets=2 RealMemory=256000 Feature=hidden
 PartitionName=work Nodes=ALL Default=YES MaxTime=2-00:00:00
 """
 GENERATED = "generate:mix:jobs={jobs},nodes=32,cpus_per_node=16,load=1.4,median=3000,users=12,accounts=3,arrays=0"
