@@ -16,7 +16,7 @@ from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.snapshot import file, upgrades
 
 FIXTURES = Path(__file__).parent / "fixtures"
-SCHEMAS = {f"schema{k}": k for k in range(1, 15)}  # made by slurmsim 0.2.0 to 0.6.0 and on the way to 0.7.0
+SCHEMAS = {f"schema{k}": k for k in range(1, 16)}  # made by slurmsim 0.2.0 to 0.6.0 and on the way to 0.7.0
 
 
 def taken(name: str, tmp_path: Path) -> Path:
