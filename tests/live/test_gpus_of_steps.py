@@ -21,7 +21,7 @@ STEPS = {
 }  # fmt: skip
 """Options of a job -> those of a step -> what its tasks see."""
 BESIDE = """for k in 1 2; do srun -n1 --exact --gpus=1 bash -c 'echo $CUDA_VISIBLE_DEVICES;
- while [ $(ls beside.* | wc -l) -lt 2 ]; do sleep 0.05; done' > beside.$k & done; wait; sort beside.*"""
+ while [ $(cat beside.* | wc -l) -lt 2 ]; do sleep 0.05; done' > beside.$k & done; wait; sort beside.*"""
 
 
 @pytest.fixture(scope="module", params=[RELEASES[0], RELEASES[-1]])

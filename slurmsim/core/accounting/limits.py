@@ -236,12 +236,19 @@ class Limits(Observer):
         else:
             most = partition.spec.max_time_s
             minutes = UNLIMITED_MIN if most is None else most // 60
-        counts = self.state.billing.requested(job, request)
+        counts = self._counted(job, request)
         n_cpus = job.tried_cpus or request.told_cpus  # slurmctld goes by what a test has found, if one has
         counts["mem"] += (n_cpus - request.told_cpus) * request.told_mem_cpu
         counts["cpu"], counts["node"] = n_cpus, request.target_nodes
         vector = self.counters.vector(counts, partition)
         return Demand(int(minutes * factor), job.limit_fixed, vector, request.required, request.target_nodes)
+
+    def _counted(self, job: Job, request: CompiledRequest) -> dict[str, int]:
+        """Return the TRES a pending job asks for; no memory where none is given, since limits go by what is given."""
+        counts = self.state.billing.requested(job, request)
+        if request.only_shows_memory:
+            counts["mem"] = 0
+        return counts
 
     def demand(self, job: Job, partition: Partition, request: CompiledRequest) -> Demand:
         """Return what a pending job puts against its limits in `partition`."""
@@ -410,7 +417,7 @@ class Limits(Observer):
     def _planned(self, record: Record, demand: Demand, n_nodes: int, n_cpus: int) -> Demand:
         """Return the demand of a plan on so many nodes and CPUs, without their shares."""
         request = record.request
-        counts = self.state.billing.requested(record.job, request)
+        counts = self._counted(record.job, request)
         counts["cpu"] = max(n_cpus, request.told_cpus) if request.whole else request.told_cpus
         counts["mem"] += (n_nodes - request.min_nodes) * request.mem_node
         counts["node"] = n_nodes

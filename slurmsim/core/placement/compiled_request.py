@@ -229,6 +229,11 @@ class CompiledRequest:
         return (default.per_cpu, True) if default.per_cpu else (default.per_node or 0, False)
 
     @property
+    def only_shows_memory(self) -> bool:
+        """True if memory is not consumable: what it is shown with it is never given."""
+        return not self.mem_all and (self.least_memory > 0 or self.shows_all_memory)
+
+    @property
     def shows_all_memory(self) -> bool:
         """True if memory is not consumable and none is named: it is shown as one that asks for all of a node."""
         return not (self.mem_node or self.mem_cpu or self.mem_gpu or self.per_gpu.charged or self.least_memory)
