@@ -1,4 +1,4 @@
-"""The GPUs that tasks see, as real 22.05.8, 24.11.5 and 26.05.5 tell them where devices have files."""
+"""The GPUs that tasks see, as a recording of real 22.05.8 whose devices have files tells them; 26.05 gets the same."""
 
 from __future__ import annotations
 
