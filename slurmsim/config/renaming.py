@@ -84,7 +84,7 @@ class Renaming:
 
     def _gres(self, item: str) -> str:
         types = self.names.get("type", {})
-        first, *parts = re.sub(r"\([^)]*\)|:no_consume", "", item).split(":")
+        first, *parts = re.sub(r"\([^()]*\)|:no_consume", "", item).split(":")
         return ":".join([first, *(part if is_number(part[:1]) else types[part] for part in parts)])
 
 

@@ -51,7 +51,6 @@ _NAMED = (
     ("A", "account"), ("n", "job_name"), ("w", "nodelist"), ("p", "partition"), ("q", "qos"), ("R", "reservation"),
     ("t", "state"), ("u", "user_name"), ("wckey", "wckey"),
 )  # fmt: skip
-_BETWEEN = pattern(r",(?![^\[]*\])")
 _ID = pattern(r"(?a)(\d+)(?:_(\d+|\*|\[[\d,:%-]+\]))?(?:\+\d+)?(?:\.(\d+))?")
 _SIGNALS = {
     "HUP": 1, "INT": 2, "QUIT": 3, "ABRT": 6, "KILL": 9, "ALRM": 14, "TERM": 15, "USR1": 10, "USR2": 12, "URG": 23,
@@ -126,7 +125,14 @@ def _read(argv: Sequence[str], io: Io) -> Asked:
 
 def _split(words: str) -> list[str]:
     """Ids are separated by commas, but not inside brackets."""
-    return [part for part in _BETWEEN.split(words) if part]
+    parts, end, closed = list[str](), len(words), False
+    for k in range(len(words) - 1, -1, -1):
+        if words[k] in "[]":
+            closed = words[k] == "]"
+        elif words[k] == "," and not closed:
+            parts.append(words[k + 1 : end])
+            end = k
+    return [part for part in (words[:end], *reversed(parts)) if part]
 
 
 def _may_be_tasks(text: str, io: Io) -> bool:
