@@ -103,7 +103,7 @@ def test_an_allocation_that_waits_keeps_nobody_waiting() -> None:
             time.sleep(0.05)
         assert ask(service, "GET", "/slurm/v0.0.45/ping")[0] == 200 and not found
         c.step(120)
-        waiting.join(30)
+        waiting.join(120)
         [(status, document)] = found
         assert status == 200 and document["job_id"] == 2
         assert c.job(2).state == "RUNNING"
