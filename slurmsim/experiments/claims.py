@@ -94,12 +94,6 @@ class Goal:
             text or f"{shown}{self.unit and ' ' + self.unit}", f"{mean / aim:.2f}" if aim else NOTHING, verdict, seeds,
         )  # fmt: skip
 
-    def missing(self, reason: str) -> Claim:
-        """Return the claim as one that was not tried, and why."""
-        corrected = NOTHING if self.corrected is None else self._number(self.corrected)
-        return Claim(self.what, self.where or NOTHING, self.paper, corrected, self.target.text(self.digits), reason,
-                     NOTHING, MISSING)  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class Claim:

@@ -15,6 +15,7 @@ from slurmsim.campaign.workers import run_tasks
 from slurmsim.errors import ConfigError
 from slurmsim.fidelity.grade import Fit, grade
 from slurmsim.fidelity.waits import logged_waits, on, replay_waits, waits_of
+from slurmsim.metrics.paired import LEVEL, fewest
 from slurmsim.metrics.wait import mean, percentile
 from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.preparation import prepare
@@ -26,7 +27,7 @@ from slurmsim.whatif.asked import Asked, asked
 from slurmsim.whatif.effect import Effect, Floats, by_class, effect
 from slurmsim.workload import Workload
 
-ENOUGH = 5
+ENOUGH = fewest(1) - 1
 """From so many replicates on the band may be called a 95 % interval; the log itself is a sixth pair."""
 Progress = Callable[[int, int], None]
 
@@ -98,7 +99,7 @@ class Study:
             return f"Mean wait {size:,.0f} s {word}; only replicates show how much of that is chance."
         level = f"{100 * (e.level or 0):.3g} %"
         band = f"{e.low:+,.0f} to {e.high:+,.0f} s, {level} of {self.replicates} replicates and the log"
-        if self.replicates < ENOUGH:
+        if (e.level or 0) < LEVEL:
             band += f", which is too few for 95 %: {ENOUGH} are enough"
         if not e.clear:
             return f"No clear effect on the mean wait ({e.difference_s:+,.0f} s; {band})."

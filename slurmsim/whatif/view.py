@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slurmsim.metrics.paired import LEVEL
 from slurmsim.report import page, style
 from slurmsim.report.compare import Comparison, compare
 from slurmsim.report.compare_view import usage, waits
@@ -93,7 +94,7 @@ def write(found: Study, folder: Path) -> list[Path]:
 def figures(found: Study, both: Comparison) -> Iterator[tuple[str, str, Figure]]:
     """File name, caption and figure of each picture; `both` are the two replays."""
     shown = {what: effects for what, effects in found.by.items() if effects and what != "user"}
-    level = 100 * ((found.overall.level if found.overall is not None else None) or 0.95)
+    level = 100 * ((found.overall.level if found.overall is not None else None) or LEVEL)
     caption = f"Mean wait before and after, by class of jobs; whiskers: {level:.3g} % interval of the change."
     yield "whatif-waits", caption, classes(shown)
     yield (

@@ -190,13 +190,10 @@ class UsageBook(UsageRows):
         """Billing-seconds of the branches, shape (n_branches,)."""
         return self.amounts[BILLED, : self._n_branches]  # a view, and so never kept: a copied book has its own amounts
 
-    @property
-    def rates(self) -> Amounts:
-        """What is used a second by the jobs that have an allocation, with the shape of `amounts`."""
-        rates = self._rates.copy()
-        for run in self._young.values():
-            rates[:, run.rows] += run.rate
-        return rates
+    def rate(self, amount: int, row: int) -> float:
+        """Return how much of an amount the jobs that have an allocation use each second."""
+        young = sum(float(run.rate[amount, 0]) for run in self._young.values() if row in run.rows)
+        return float(self._rates[amount, row]) + young
 
     def settles_at(self, rate: float, period_s: int) -> float:
         """Return where an amount that decays comes to rest if `rate` of it is used a second for ever."""

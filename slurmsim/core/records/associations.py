@@ -20,9 +20,8 @@ class UsageRows:
     amounts: npt.NDArray[np.float64]
     names: Sequence[str]
 
-    @property
-    def rates(self) -> npt.NDArray[np.float64]:
-        """Return what is used a second, with the shape of `amounts`."""
+    def rate(self, amount: int, row: int) -> float:
+        """Return how much of ``amounts[amount, row]`` is used each second."""
         raise NotImplementedError
 
     def decays(self, row: int) -> bool:
@@ -62,13 +61,13 @@ class Ledger:
 
     def wall_rate(self) -> float:
         """Return the wall seconds used a second."""
-        return float(self._book.rates[1, self._row]) if self._book is not None else 0.0
+        return self._book.rate(1, self._row) if self._book is not None else 0.0
 
     def tres_rate(self, name: str) -> float:
         """Return the TRES-seconds of that name used a second."""
         if self._book is None or name not in self._book.names:
             return 0.0
-        return float(self._book.rates[2 + self._book.names.index(name), self._row])
+        return self._book.rate(2 + self._book.names.index(name), self._row)
 
     @property
     def decays(self) -> bool:
