@@ -38,6 +38,8 @@ _ALSO: Mapping[str, tuple[str, Callable[[float], str], str]] = {
 }
 """Head and form of what is shown beside the measures that are compared, and what it is."""
 WIDTH = 118  # of the notes, characters
+PLACES = "p: by Holm over the pairs with the baseline. Equal places: no test tells them from the first of them."
+"""Said where there are pairs enough for all tests; else `too_few` says what there is."""
 
 
 def as_text(rankings: Sequence[Ranking]) -> str:
@@ -49,17 +51,16 @@ def reading(rankings: Sequence[Ranking]) -> list[str]:
     """How to read the tables, and whether anything can be told from them."""
     shown = {name for ranking in rankings for name in _there(ranking)}
     pairs, policies = min((ranking.rows[0].cells, len(ranking.rows)) for ranking in rankings)
-    level = f"{100 * confidence(pairs):.3g}"
+    level, few = f"{100 * confidence(pairs):.3g}", too_few(pairs, policies)
     notes = [
         "Warm-up and cool-down are cut: wait, slowdown, use and classes are of jobs submitted after the first tenth of "
         f"all and before the last tenth. Waits of jobs that never started are those so far. In brackets: {level} % "
-        "interval of the mean difference from the baseline, paired by window and seed. p: by Holm over the pairs with "
-        "the baseline. Equal places: no test tells them from the first of them.",
+        "interval of the mean difference from the baseline, paired by window and seed." + ("" if few else f" {PLACES}"),
         "Classes: short asks for at most an hour, narrow for at most 2 % of the CPUs. "
         f"*: the {level} % interval of the difference from the baseline has no 0; of many stars some are chance.",
         " ".join(_ALSO[name][2] for name in ALSO if name in shown).strip(),
     ]
-    notes.append(too_few(pairs, policies))
+    notes.append(few)
     return [textwrap.fill(note, WIDTH) for note in filter(None, notes)]
 
 

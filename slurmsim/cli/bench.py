@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from slurmsim.cli import bench_all
+
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the subcommand."""
@@ -22,6 +24,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_pcp20(names)
     _add_titan(names)
     _add_parm(names)
+    bench_all.add_parser(names, parser_of_one)
+
+
+def parser_of_one() -> argparse.ArgumentParser:
+    """Return a parser of the words after ``slurmsim bench``."""
+    parser = argparse.ArgumentParser(prog="slurmsim bench --with")
+    names = parser.add_subparsers(required=True)
+    for add in (_add_lomonosov, _add_eurora, _add_pcp20, _add_titan, _add_parm):
+        add(names)
+    return parser
 
 
 def _common(p: argparse.ArgumentParser, out: str, workers: int = 0) -> None:
@@ -30,6 +42,8 @@ def _common(p: argparse.ArgumentParser, out: str, workers: int = 0) -> None:
     p.add_argument("--workers", metavar="N", type=int, default=workers,
                    help=f"processes (default: {workers or 'as many as cores'})")  # fmt: skip
     p.add_argument("--fresh", action="store_true", help="make all runs again")
+    p.add_argument("--pages", metavar="FOLDER", type=Path,
+                   help="write the tables of its page there anew; results stay in FOLDER/results")  # fmt: skip
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables")
     shown.add_argument("--json", action="store_true", help="print JSON instead of tables")
@@ -45,16 +59,24 @@ def _talkative(args: argparse.Namespace) -> bool:
     return not args.quiet and not args.json
 
 
-def _told(args: argparse.Namespace, found: Any, view: Any) -> int:
-    """Write and print `found` by its `view`, a module with `write`, `as_dict` and `as_text`."""
+def run(args: argparse.Namespace) -> int:
+    """Make an experiment, print and write its results by its view. Raises SlurmSimError."""
+    from slurmsim.experiments import pages
     from slurmsim.trace.jsonfile import to_json
 
+    began = bench_all.cpu_s()
+    found, view = args.experiment(args)
     files = view.write(found, args.out)
+    facts = view.as_dict(found)
+    if args.pages is not None:
+        system = args.experiment.__name__
+        kept = pages.kept_of(facts, bench_all.command(args), bench_all.cpu_s() - began)
+        files += pages.keep(system, kept, args.pages)
     if args.json:
-        print(to_json(view.as_dict(found)), end="")
+        print(to_json(facts), end="")
     elif _talkative(args):
         print(view.as_text(found))
-        print(f"\nWritten: {files[0].parent}")
+        print(f"\nWritten: {files[0].parent}{f', {args.pages}' if args.pages else ''}")
     return 0
 
 
@@ -75,7 +97,7 @@ def _add_lomonosov(names: argparse._SubParsersAction[argparse.ArgumentParser]) -
     p.add_argument("-o", "--option", metavar="KEY=VALUE", action="append", default=[],
                    help="parameter of the model lomonosov-regular4, see slurmsim generate --list")  # fmt: skip
     _common(p, "bench-lomonosov")
-    p.set_defaults(func=lomonosov)
+    p.set_defaults(func=run, experiment=lomonosov, parser=p)
 
 
 def _add_pcp20(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -98,11 +120,11 @@ def _add_pcp20(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     ):  # fmt: skip
         p.add_argument(f"--{name}", metavar="N", type=int, default=size, help=f"{about} (default %(default)s)")
     _common(p, "bench-pcp20", workers=1)
-    p.set_defaults(func=pcp20)
+    p.set_defaults(func=run, experiment=pcp20, parser=p)
 
 
-def pcp20(args: argparse.Namespace) -> int:
-    """Run what is missing, print and write. Raises SlurmSimError."""
+def pcp20(args: argparse.Namespace) -> tuple[Any, Any]:
+    """Run what is missing; what was found, and its view. Raises SlurmSimError."""
     from slurmsim.cli.progress import counting_bar
     from slurmsim.papers.pcp20 import view as pcp20_view
     from slurmsim.papers.pcp20.run import Sizes, experiment, parse_parts
@@ -114,7 +136,7 @@ def pcp20(args: argparse.Namespace) -> int:
         found = experiment(
             args.out, data, parts=parts, sizes=sizes, workers=args.workers, fresh=args.fresh, progress=progress
         )
-    return _told(args, found, pcp20_view)
+    return found, pcp20_view
 
 
 def _add_eurora(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -136,11 +158,11 @@ def _add_eurora(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     p.add_argument("--seeds", metavar="N", type=int, default=1,
                    help="completed batches beside each, 0 for none (default 1)")  # fmt: skip
     _common(p, "bench-eurora")
-    p.set_defaults(func=eurora)
+    p.set_defaults(func=run, experiment=eurora, parser=p)
 
 
-def eurora(args: argparse.Namespace) -> int:
-    """Run what is missing, print and write. Raises SlurmSimError."""
+def eurora(args: argparse.Namespace) -> tuple[Any, Any]:
+    """Run what is missing; what was found, and its view. Raises SlurmSimError."""
     from slurmsim.cli.progress import counting_bar
     from slurmsim.errors import ConfigError
     from slurmsim.experiments.names import parse_names
@@ -159,11 +181,11 @@ def eurora(args: argparse.Namespace) -> int:
             args.out, log, numbers=numbers, seeds=args.seeds, names=names, workers=args.workers, fresh=args.fresh,
             progress=progress,
         )  # fmt: skip
-    return _told(args, found, eurora_view)
+    return found, eurora_view
 
 
-def lomonosov(args: argparse.Namespace) -> int:
-    """Run what is missing, print and write. Raises SlurmSimError."""
+def lomonosov(args: argparse.Namespace) -> tuple[Any, Any]:
+    """Run what is missing; what was found, and its view. Raises SlurmSimError."""
     from slurmsim.cli.convert import parse_option_list
     from slurmsim.cli.progress import counting_bar
     from slurmsim.papers.lomonosov import view as lomonosov_view
@@ -177,7 +199,7 @@ def lomonosov(args: argparse.Namespace) -> int:
             args.out, parts=parts, seeds=args.seeds, log=log, workers=args.workers, fresh=args.fresh, progress=progress,
             model_options=tuple(sorted(parse_option_list(args.option).items())),
         )  # fmt: skip
-    return _told(args, found, lomonosov_view)
+    return found, lomonosov_view
 
 
 def _add_titan(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -196,11 +218,11 @@ def _add_titan(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
                    help="jobs of each, 46,800 a month (default %(default)s, three months); a ninth of them under "
                    "Slurm's rules and beside a project")  # fmt: skip
     _common(p, "bench-titan")
-    p.set_defaults(func=titan)
+    p.set_defaults(func=run, experiment=titan, parser=p)
 
 
-def titan(args: argparse.Namespace) -> int:
-    """Run what is missing, print and write. Raises SlurmSimError."""
+def titan(args: argparse.Namespace) -> tuple[Any, Any]:
+    """Run what is missing; what was found, and its view. Raises SlurmSimError."""
     from slurmsim.cli.progress import counting_bar
     from slurmsim.papers.titan import view as titan_view
     from slurmsim.papers.titan.run import experiment, parse_parts
@@ -211,7 +233,7 @@ def titan(args: argparse.Namespace) -> int:
             args.out, parts=parts, seeds=args.seeds, jobs=args.jobs, workers=args.workers, fresh=args.fresh,
             progress=progress,
         )  # fmt: skip
-    return _told(args, found, titan_view)
+    return found, titan_view
 
 
 def _add_parm(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -233,11 +255,11 @@ def _add_parm(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     p.add_argument("--log", metavar="FILE", type=Path,
                    help="log of theta (default: ALCF-Theta-2022.swf.gz in the folder SLURMSIM_DATA)")  # fmt: skip
     _common(p, "bench-parm")
-    p.set_defaults(func=parm)
+    p.set_defaults(func=run, experiment=parm, parser=p)
 
 
-def parm(args: argparse.Namespace) -> int:
-    """Run what is missing, print and write. Raises SlurmSimError."""
+def parm(args: argparse.Namespace) -> tuple[Any, Any]:
+    """Run what is missing; what was found, and its view. Raises SlurmSimError."""
     from slurmsim.cli.progress import counting_bar
     from slurmsim.experiments.names import parse_names
     from slurmsim.papers.parm import view as parm_report
@@ -259,4 +281,4 @@ def parm(args: argparse.Namespace) -> int:
                 large.append(
                     parm_large.experiment(part, args.out, seeds=args.large_seeds, count=args.jobs, log=log, **how)
                 )
-    return _told(args, parm_report.Parts(testbed, large, sweeps), parm_report)
+    return parm_report.Parts(testbed, large, sweeps), parm_report

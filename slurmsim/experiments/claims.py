@@ -166,12 +166,16 @@ class Listed:
     shown: str = ""
     attempted: bool = True
 
+    def of(self, claims: Iterable[Claim]) -> list[Claim]:
+        """Return those of `claims` that are about it."""
+        return [claim for claim in claims if claim.what.startswith(tuple(self.claims))] if self.claims else []
+
 
 def list_of_claims(listed: Iterable[Listed], claims: Sequence[Claim]) -> list[list[str]]:
     """Return all that a paper says with what became of it; the first row is a header."""
     rows = [["of the paper", "verdict"]]
     for one in listed:
-        found = [claim for claim in claims if claim.what.startswith(tuple(one.claims))] if one.claims else []
+        found = one.of(claims)
         if found:
             text = verdict_counts(found)
             rows.append([one.what, f"{text}; {one.shown}" if one.shown else text])

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slurmsim.metrics.paired import LEVEL
 from slurmsim.report import page, style
 from slurmsim.report.compare import Comparison, compare
 from slurmsim.report.compare_view import usage, waits
@@ -94,9 +93,7 @@ def write(found: Study, folder: Path) -> list[Path]:
 def figures(found: Study, both: Comparison) -> Iterator[tuple[str, str, Figure]]:
     """File name, caption and figure of each picture; `both` are the two replays."""
     shown = {what: effects for what, effects in found.by.items() if effects and what != "user"}
-    level = 100 * ((found.overall.level if found.overall is not None else None) or LEVEL)
-    caption = f"Mean wait before and after, by class of jobs; whiskers: {level:.3g} % interval of the change."
-    yield "whatif-waits", caption, classes(shown)
+    yield "whatif-waits", f"Mean wait before and after, by class of jobs{_whiskers(shown)}.", classes(shown)
     yield (
         "whatif-moved",
         "Share of each account's and user's jobs that start more than a minute earlier or later.",
@@ -104,6 +101,15 @@ def figures(found: Study, both: Comparison) -> Iterator[tuple[str, str, Figure]]
     )
     yield "whatif-distribution", "Share of the jobs that waited no longer than x.", waits(both)
     yield "whatif-usage", "CPUs in use and pending jobs over time (means of 400 bins).", usage(both)
+
+
+def _whiskers(shown: dict[str, list[Effect]]) -> str:
+    """Return what the whiskers are: a class without jobs in some replicates has fewer pairs and a lower level."""
+    levels = sorted({100 * e.level for effects in shown.values() for e in effects if e.level is not None})
+    if not levels:
+        return ""
+    of = f"{levels[0]:.3g}" if levels[0] == levels[-1] else f"{levels[0]:.3g} to {levels[-1]:.3g}"
+    return f"; whiskers: {of} % interval of the change"
 
 
 @style.styled

@@ -112,6 +112,11 @@ def as_dict(found: Result) -> dict[str, Any]:
             }
             for part in found.parts
         },
+        "tables": {
+            f"{name} {part}": rows(found, part)
+            for part in found.parts
+            for name, rows in (("waits", waits_table), ("losses", losses_table))
+        },
         "not_attempted": [str(part) for part in found.left_out],
         "runs": found.runs,
     }

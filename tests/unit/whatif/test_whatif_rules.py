@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from slurmsim.cli import main
+from slurmsim.whatif.effect import Effect
+from slurmsim.whatif.view import _whiskers
 
 CONF = """ClusterName=four
 SelectType=select/cons_tres
@@ -98,3 +100,12 @@ def test_a_maintenance_as_the_change(site: Path) -> None:
     told = whatif(site, "--accounting", str(site / "many.txt"), "--changed-reservations", str(site / "maint.toml"))
     assert told["overall"]["difference_s"] > 0  # type: ignore[index]
     assert "reservations" not in options(site, "baseline")
+
+
+def test_the_caption_has_the_levels_of_the_classes() -> None:
+    """A class without jobs in some replicates has fewer pairs; one without a band has no level."""
+    made = [Effect(name, 3, 1.0, 2.0, 0.5, 1.5, level, 0.0, 1.0) for name, level in (("a", 0.95), ("b", 0.75))]
+    none = Effect("c", 3, 1.0, 2.0, None, None, None, 0.0, 1.0)
+    assert _whiskers({"user": [*made, none]}) == "; whiskers: 75 to 95 % interval of the change"
+    assert _whiskers({"user": made[:1]}) == "; whiskers: 95 % interval of the change"
+    assert not _whiskers({"user": [none]})
