@@ -80,7 +80,8 @@ def headline(outcomes: Mapping[str, Outcome]) -> str:
     claims = Counter(claim.verdict for one in outcomes.values() for claim in one.of_paper())
     items = Counter(word_of(item, one.claims) for one in outcomes.values() for item in one.listed)
     compared = f"Of {claims.total()} figures and directions compared: {_listing(claims, CLAIM_WORDS)}."
-    whole = f"Of {items.total()} tables, figures and claims listed of {len(outcomes)} papers:"
+    papers = "1 paper" if len(outcomes) == 1 else f"{len(outcomes)} papers"
+    whole = f"Of {items.total()} tables, figures and claims listed of {papers}:"
     return f"{compared} {whole} {_listing(items, ITEM_WORDS)}."
 
 
