@@ -58,6 +58,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "execvpe": "the caller's own command (srun), as the caller"
     },
     "slurmsim/fidelity/copies.py": {"pickle": "copies of our own objects within one process; nothing is read"},
+    "slurmsim/experiments/pages.py": {"import_module": CONSTANT},
     "slurmsim/kernel/__init__.py": {"import_module": CONSTANT},
     "slurmsim/live/cluster.py": {
         "subprocess": "commands that a caller in Python gives", "shell": "the caller's text",
