@@ -35,7 +35,7 @@ QOS: tuple[Field, ...] = (
     S("grp_submit_jobs", "limit", "GrpSubmitJobs", "4", f"{_JOBS}.count", first=42),
     S("max_jobs_pa", "limit", "MaxJobsPerAccount", "11 MaxJobsPerAcct:11 MaxJobsPA:9",
       f"{_JOBS}.active_jobs.per.account"),
-    S("max_jobs_pu", "limit", "MaxJobsPerUser", "8 MaxJobsPU:8", f"{_JOBS}.active_jobs.per.user"),
+    S("max_jobs_pu", "limit", "MaxJobsPerUser", "4 MaxJobsPU:4", f"{_JOBS}.active_jobs.per.user"),
     S("max_submit_pa", "limit", "MaxSubmitJobsPerAccount", "17 MaxSubmitJobsPerAcct:17 MaxSubmitJobsPA:15",
       f"{_JOBS}.per.account"),
     S("max_submit_pu", "limit", "MaxSubmitJobsPerUser", "4 MaxSubmitJobsPU:4", f"{_JOBS}.per.user"),

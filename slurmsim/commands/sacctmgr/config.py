@@ -109,11 +109,11 @@ def text(session: Session) -> str:
         _NULL),
         ("AccountingStoragePass", _NULL), ("AccountingStoragePort", port),
         ("AccountingStorageType", str(values.get("AccountingStorageType"))), ("AccountingStorageUser", "N/A"),
-        ("AuthType", str(values.get("AuthType") or "auth/munge")), ("MessageTimeout", "10 secs"), ("PluginDir",
+        ("AuthType", str(values.get("AuthType") or "auth/munge")), ("MessageTimeout", "10 sec"), ("PluginDir",
         _PLUGINS),
         ("PrivateData", private if isinstance(private, str) else ",".join(private)), ("SlurmUserId", "root(0)"),
         ("SLURM_CONF", "/etc/slurm/slurm.conf"), ("SLURM_VERSION", releases.VERSIONS[release]),
-        ("TCPTimeout", "2 secs"), ("TrackWCKey", "No"),
+        ("TCPTimeout", "2 sec"), ("TrackWCKey", "No"),
     ]  # fmt: skip
     if since(release, "no_storage_user"):
         rows = [row for row in rows if row[0] != "AccountingStorageUser"]

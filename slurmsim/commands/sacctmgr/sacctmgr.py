@@ -166,10 +166,30 @@ def process(session: Session, words: list[str]) -> None:
         clear_stats(session)
     elif matches(verb, "archive:2") and not (rest and matches(rest[0], "dump:1 load:1")):
         session.wrong('No valid entity in archive command\nInput line must include, "Dump", or "load"')
+    else:
+        _rare(session, words)
+
+
+def _rare(session: Session, words: list[str]) -> None:
+    """Carry out a command that not every release has, or say that it is none."""
+    verb = words[0]
+    if matches(verb, "ping:4") and since(session.release, "sacctmgr_ping"):
+        _ping(session, words)
     elif any(matches(verb, f"{name}:2") for name in _NOT_HERE):
         session.wrong(f"sacctmgr: error: {verb}: slurmsim does not have this command")
     else:
         session.wrong(f"invalid keyword: {verb}")
+
+
+def _ping(session: Session, words: list[str]) -> None:
+    """Tell that the database is there: without it no command of sacctmgr gets this far."""
+    _no_more(session, words, "too many arguments for {} keyword")
+    if session.dump:
+        session.wrong(f"sacctmgr: error: ping with --{session.dump} is not modelled")
+        return
+    host = session.io.client.call("config", names=["AccountingStorageHost"])["values"].get("AccountingStorageHost")
+    session.io.out(f"slurmdbd(primary) at {host or 'localhost'} is UP\n")
+    session.code = 0  # as the last database that answers has it
 
 
 def _change(session: Session, verb: str, words: list[str]) -> None:

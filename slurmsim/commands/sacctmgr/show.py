@@ -15,6 +15,7 @@ from slurmsim.commands.sacctmgr.table import (
     QOS,
     Asked,
     associations,
+    by_tree,
     columns,
     of,
     selected,
@@ -92,13 +93,19 @@ def show_account(session: Session, words: list[str]) -> None:
         "coords": lambda r: ",".join(_coordinators(r, session.release)),
     }  # fmt: skip
     if with_assoc:
-        known = associations(session, {k: v for k, v in asked.cond.items() if k in PAIRS}, asked.flags)
-        if not since(session.release, "lineage_of_associations"):  # in the database's tree the last child comes first
-            known = sorted(known, key=lambda a: int(a["lft"]))
+        known = _in_database(session, asked)
         rows = [{**a, **record} for record in records for a in known if a["account"] == record["account"]]
     else:
         rows = [dict(record, shares=None) for record in records]
     table(session, fields, rows, getters)
+
+
+def _in_database(session: Session, asked: Asked) -> list[dict[str, Any]]:
+    """Return the associations asked for as the database has them: before 24.11 the last child comes first."""
+    known = associations(session, {k: v for k, v in asked.cond.items() if k in PAIRS}, asked.flags)
+    if since(session.release, "lineage_of_associations"):
+        return known
+    return sorted(known, key=lambda a: int(a["lft"]))
 
 
 def show_association(session: Session, words: list[str]) -> None:
@@ -115,6 +122,8 @@ def show_association(session: Session, words: list[str]) -> None:
     rows = associations(session, asked.cond, asked.flags)
     if session.dump:
         return _dump(session, "associations", rows)
+    if not since(session.release, "lineage_of_associations"):
+        rows = by_tree(rows)
     getters = dict(ASSOCIATION)
     if tree:
         seen: list[tuple[str, str, str]] = []
@@ -149,7 +158,7 @@ def show_user(session: Session, words: list[str]) -> None:
         "coords": lambda r: ",".join(sorted([*r["coordinates"], *r["coordinates_below"]])),
     }  # fmt: skip
     if with_assoc:
-        known = associations(session, {k: v for k, v in asked.cond.items() if k in PAIRS}, asked.flags)
+        known = _in_database(session, asked)
         rows = [{**a, **record} for record in records for a in known if a["user"] == record["user"]]
     else:
         rows = [dict(record) for record in records]

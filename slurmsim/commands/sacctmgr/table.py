@@ -193,4 +193,27 @@ def associations(session: Session, cond: Mapping[str, Any], flags: set[str]) -> 
     return found
 
 
+def by_tree(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Sort rows as sacctmgr 22.05 does: down the tree that they make alone, users first, by name.
+
+    A row without the row of its account is at the top; rows of one name come as in the database.
+    """
+    rows = sorted(rows, key=lambda r: int(r["lft"]))
+    accounts = {r["account"]: r for r in rows if not r["user"]}
+    below: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        above = row["account"] if row["user"] else str(row["parent"] or "")
+        below.setdefault(above if above in accounts else "", []).append(row)
+    found: list[dict[str, Any]] = []
+
+    def walk(account: str) -> None:
+        for row in sorted(below.get(account, ()), key=lambda r: (not r["user"], r["user"] or r["account"])):
+            found.append(row)
+            if not row["user"]:
+                walk(row["account"])
+
+    walk("")
+    return found
+
+
 # -- entities -----------------------------------------------------------------------------------------------------

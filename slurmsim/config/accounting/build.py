@@ -167,15 +167,13 @@ def _association(
     default = values.get("default_qos") or ""
     if default and default not in draft.qos:
         _unknown_qos(item, "default_qos", "DefaultQOS", default, draft)
-    if user and default and effective is not None and default not in effective:
-        fail(item.where("default_qos"), "DefaultQOS", f"{user} may not use its default QOS {default!r}",
-             f"one of {', '.join(effective) or 'its QOS'}")  # fmt: skip
     inherited = default or ("" if key == ROOT else defaults[account if user else parent])
     if not user:
         defaults[account] = inherited
-    if user and inherited != default and effective is not None and inherited not in effective:
-        draft.report.warning(item.place, "DefaultQOS", inherited, f"inherited by user {user} of account {account}, who "
-                             "may not use it: ignored, as slurmctld does")  # fmt: skip
+    if user and inherited and effective is not None and inherited not in effective:
+        place, whence = (item.where("default_qos"), "of") if default else (item.place, "inherited by")
+        draft.report.warning(place, "DefaultQOS", inherited, f"{whence} user {user} of account {account}, who may not "
+                             "use it: ignored, as slurmctld does")  # fmt: skip
     _never_reached(item, draft, "limits.max_jobs", "limits.max_submit_jobs", "MaxJobs", "MaxSubmitJobs")
     _never_reached(item, draft, "limits.grp_jobs", "limits.grp_submit_jobs", "GrpJobs", "GrpSubmitJobs")
     shares = values.get("shares")

@@ -268,9 +268,14 @@ class Change(ABC):
     ) -> None:
         """Refuse a user who does not look after the users' accounts, or after those above the accounts of `keys`.
 
-        QOS lists are given by operators alone; since 26.05 an account's new parent must be looked after, too.
+        QOS lists are given by operators alone; since 26.05 an account's new parent must be looked after, too. A
+        coordinator of any account who names no association that is there changes nothing, and is not refused.
         """
-        if kind == "cluster" or not keys or any(name.upper() == "QOS" for name, _, _ in settings):
+        if (
+            kind == "cluster"
+            or not self._coordinates()
+            or (keys and any(name.upper() == "QOS" for name, _, _ in settings))
+        ):
             raise Refusal(DENIED, 2002)
         named = [key[0] if kind == "user" else self.parent(key) for key in keys]
         if parent is not None and since(self.cluster.release, "coordinator_of_new_parent"):
@@ -298,7 +303,11 @@ class Change(ABC):
         """Return True if a user without rights names only himself: he may set his default QOS (as_mysql_assoc.c)."""
         if self.db.is_operator(self.person) or cond.get("users") != [self.person.name]:
             return False
-        return not any(self.person.name in facts.coordinators for facts in self.accounts.values())
+        return not self._coordinates()
+
+    def _coordinates(self) -> bool:
+        """Return True if the user looks after any account."""
+        return any(self.person.name in facts.coordinators for facts in self.accounts.values())
 
     def _below(self, keys: Sequence[Key], parent: str) -> str | None:
         """Return the first of the accounts `keys` if `parent` is this account or below it; others are not tested."""

@@ -67,13 +67,14 @@ class AnyChange(Change):
         """Associations of accounts or users; ``whole``: the accounts or users themselves; ``keep``: never those."""
         kind, cond = str(arguments["kind"]), arguments["cond"]
         whole = bool(arguments.get("whole"))
-        keys = self._deletable(self.chosen(cond, kind), kind)
+        chosen = self.chosen(cond, kind)
+        keys = self._deletable(chosen, kind)
         gone = set(keys)
         if kind == "account":
             for key in keys:
                 gone |= self.below(key[0])
         if not keys:
-            return {"objects": [], "error": "" if self.db.is_operator(self.person) else "not yours"}
+            return {"objects": [], "error": "not yours" if chosen and not self.db.is_operator(self.person) else ""}
         # a whole user may go, default account included (_check_is_def_acct_before_remove)
         in_default = self.defaults_in(gone) if kind == "account" or not whole else []
         if in_default:

@@ -76,3 +76,11 @@ def test_what_leaves_everyone_a_default_qos_is_done(tmp_path: Path, release: str
     rows = table(cluster).splitlines()
     assert "acc|bob|std|std" in rows
     assert "sub||two|prem" in rows
+
+
+def test_22_05_takes_a_default_qos_that_may_not_be_used_and_runs_jobs_without_it(tmp_path: Path) -> None:
+    cluster = made(tmp_path, "22.05")
+    assert cluster.run("sacctmgr -i add user alice account=top defaultqos=unused")[0] == 0
+    assert "top|alice|normal,std,two|unused" in table(cluster)
+    assert cluster.run("sbatch -A top --wrap hostname", "alice")[0] == 0
+    assert cluster.text("squeue -h -o '%i %q'") == "1 normal\n"

@@ -115,3 +115,46 @@ def test_a_coordinator_deletes_what_is_below_his_accounts(tmp_path: Path) -> Non
     assert error == "sacctmgr: accounting_storage/slurmdbd: acct_storage_p_remove_assocs: No error\n"
     code, out, _ = cluster.run("sacctmgr -i delete user frank account=acc", "carol")
     assert (code, out.splitlines()[1]) == (0, "  C = tux        A = acc        U = frank    ")
+
+
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+def test_a_coordinator_who_names_no_association_changes_nothing(tmp_path: Path, release: str) -> None:
+    cluster = made(tmp_path, release)
+    nothing = {
+        "22.05": (1, " Nothing modified\n", ""),
+        "24.11": (1, "", "sacctmgr: error: Request didn't affect anything\n"
+                  " Error with request: Data has not changed since time specified\n"),
+        "26.05": (1, " Modified user associations...\n  Nothing modified\n", ""),
+    }[release]  # fmt: skip
+    for where in ("user alice where account=nope", "user nobody where account=acc"):
+        assert cluster.run(f"sacctmgr -i modify {where} set maxjobs=4", "carol") == nothing
+        assert cluster.run(f"sacctmgr -i delete {where.replace(' where', '')}", "carol") == (
+            1,
+            " Nothing deleted\n",
+            "",
+        )
+
+
+def test_ping_is_answered_since_24_11(tmp_path: Path) -> None:
+    cluster = made(tmp_path, "22.05")
+    assert cluster.run("sacctmgr ping") == (1, "", "invalid keyword: ping\n")
+    cluster.release = "24.11"
+    assert cluster.run("sacctmgr ping", "alice") == (0, "slurmdbd(primary) at localhost is UP\n", "")
+    assert cluster.run("sacctmgr --json ping")[0] == 1  # refused by name
+
+
+def test_associations_of_users_come_by_name_before_24_11(tmp_path: Path) -> None:
+    """Down the tree that the rows make alone; those of one user as in the database's tree, the last account first."""
+    cluster = made(tmp_path, "22.05")
+    cluster.text("sacctmgr -i add account zoo")
+    for user in ("alice", "bob"):
+        cluster.text(f"sacctmgr -i add user {user} account=zoo")
+    by_name = "".join(f"{account}|{user}\n" for user in ("alice", "bob") for account in ("zoo", "other", "acc"))
+    rows = cluster.text("sacctmgr -n -P show assoc where user=bob,alice format=account,user")
+    assert rows == by_name
+    rows = cluster.text("sacctmgr -n -P show user where name=bob,alice withassoc format=account,user")
+    assert rows == by_name
+    rows = cluster.text("sacctmgr -n -P show assoc where account=zoo,root format=account,user")
+    assert rows.splitlines()[-3:] == ["zoo|", "zoo|alice", "zoo|bob"]
+    cluster.text("sacctmgr -i modify qos normal set maxjobs=4")  # of a user
+    assert cluster.text("sacctmgr -n -P show qos normal format=maxjobspu") == "4\n"

@@ -234,16 +234,22 @@ def test_what_is_read_without_effect_is_said(tmp_path: Path) -> None:
     ]
 
 
+def test_a_default_qos_that_may_not_be_used_is_ignored_as_slurmctld_does(tmp_path: Path) -> None:
+    report = Report()
+    path = tmp_path / "c"
+    path.write_text("add qos high\nadd account a\nadd user u account=a DefaultQOS=high\n")
+    load_accounting([path], report=report)
+    assert [str(f).partition(": ")[2] for f in report.findings] == [
+        "warning: DefaultQOS=high: of user u of account a, who may not use it: ignored, as slurmctld does"
+    ]
+
+
 BAD = {
     "unknown parent of an account": ("add account a parent=b", "f:1: parent: no account 'b'"),
     "unknown account of a user": ("add user u account=b", "f:1: account: no account 'b'"),
     "unknown QOS": ("add account a qos=fast", "f:1: QOS: no QOS 'fast'"),
     "misspelt QOS": ("add qos high\nadd account a qos=hihg", "did you mean high?"),
     "unknown default QOS": ("add account a DefaultQOS=fast", "f:1: DefaultQOS: no QOS 'fast'"),
-    "default QOS that is not allowed": (
-        "add qos high\nadd account a\nadd user u account=a DefaultQOS=high",
-        "f:3: DefaultQOS: u may not use its default QOS 'high' (expected one of normal)",
-    ),
     "preemption of itself": ("add qos q preempt=q", "f:1: Preempt: QOS could preempt themselves: q > q"),
     "circle of preemption": (
         "add qos a\nadd qos b preempt=a\nadd qos c preempt=b\nmodify qos a set preempt=c",
