@@ -366,6 +366,9 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "scontrol",
         "`show partition` has `Exclusive=NODE|USER|NO`; it was in ExclusiveUser and OverSubscribe=EXCLUSIVE.",
     ),
+    "all_is_a_node_set": Change(
+        "24.11", "scontrol", "`show partition` has NodeSets=ALL where slurm.conf has Nodes=ALL."
+    ),
     "cpus_per_socket_limit": Change("24.11", "scontrol", "`show partition` has MaxCPUsPerSocket."),
     "power_saving_of_partitions": Change(
         "24.11",

@@ -17,6 +17,7 @@ from slurmsim.hostlist import natural_key
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.numerals import leading_number
 from slurmsim.records.partition import PARTITION
+from slurmsim.release_changes import since
 from slurmsim.tres import parse_weights
 
 _MOST_MINUTES = 65_534
@@ -108,6 +109,7 @@ def _spec(
     plain |= listed | {
         "name": name,
         "nodes": _nodes(name, attributes, table, sets, report),
+        "node_sets": named_sets(attributes.text("nodes"), sets, report.release),
         "default_time_s": default_time,
         "def_cpu_per_gpu": get("defcpupergpu"),
         "def_mem_per_gpu_mib": get("defmempergpu"),
@@ -151,6 +153,14 @@ def _nodes(
                              "a NodeName or NodeSet of this configuration")  # fmt: skip
                 break
     return tuple(sorted(members, key=natural_key))
+
+
+def named_sets(text: str, sets: Iterable[str], release: str) -> str:
+    """Return which of `sets` a list of nodes names, in their order, or ALL (nodespec_to_hostlist)."""
+    if text.upper() == "ALL":
+        return "ALL" if since(release, "all_is_a_node_set") else ""
+    words = set(",".join(text.split()).split(","))
+    return ",".join(name for name in sets if name in words)
 
 
 def _oversubscribe(attributes: Attributes, report: Report) -> tuple[str, int]:

@@ -13,6 +13,7 @@ class PartitionSpec:
     A limit on memory is 0 where there is none although the cluster has one, None where the cluster's holds; so is what
     a GPU brings.
     `oversubscribe` is NO, EXCLUSIVE, YES or FORCE with `oversubscribe_max` jobs a core.
+    `node_sets` are the names by which its nodes were given: of NodeSet lines, or ALL.
     `state` is UP, DOWN, DRAIN or INACTIVE. `allow_groups` matters where groups are known (`ClusterSpec.groups`).
     """
 
@@ -53,6 +54,7 @@ class PartitionSpec:
     tres_billing_weights: tuple[tuple[str, float], ...] = ()
     def_cpu_per_gpu: int | None = None
     def_mem_per_gpu_mib: int | None = None
+    node_sets: str = ""
 
     @property
     def all_share(self) -> bool:

@@ -17,6 +17,7 @@ from slurmsim.records import Field as F
 PARTITION: tuple[F, ...] = (
     F("allow_alloc_nodes", "text", conf="AllocNodes", update="AllocNodes:6", json="nodes.allowed_allocation"),
     F("nodes", "node list", "nodes", update="Nodes:1", json="nodes.configured"),
+    F("node_sets", "told", "node_sets"),
     F("total_nodes", "told", json="nodes.total"),
     F("allow_accounts", "names", "allow_accounts", "AllowAccounts", "AllowAccounts:6", "accounts.allowed"),
     F("deny_accounts", "names", "deny_accounts", "DenyAccounts", "DenyAccounts:5", "accounts.deny"),

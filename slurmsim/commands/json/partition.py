@@ -46,6 +46,10 @@ def _states(state: str) -> list[str]:
     return [state]
 
 
+def _node_sets(names: str) -> str:
+    return names
+
+
 def _exclusive(kind: str, user: bool) -> str:
     return "NODE" if kind == "EXCLUSIVE" else "USER" if user else "NO"
 
@@ -103,7 +107,8 @@ _COMPOSED = {
         F("maximums.oversubscribe.flags", _forced, "over_subscribe"),
     ),
     "priority.job_factor": (
-        F("node_sets", always("")), F("preempt_mode", _modes, "preempt_mode", "preempt_mode_given", first=45),
+        F("node_sets", _node_sets, "node_sets"),
+        F("preempt_mode", _modes, "preempt_mode", "preempt_mode_given", first=45),
     ),
     "suspend_time": (F("topology", always(""), first=43), F("partition.state", _states, "state_up", last=44)),
 }  # fmt: skip

@@ -27,6 +27,7 @@ from slurmsim.commands.small.sshare import tree_name
 from slurmsim.commands.text.clock_text import date_line, long_clock
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.messages import Stop
+from slurmsim.fast_imports import pattern
 from slurmsim.release_changes import since
 from slurmsim.releases import row
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from slurmsim.commands.sacctmgr.table import Getter
 
 
+_T_OF_TIME = pattern(r"(?<=\d)t(?=\d)")
 _WITHASSOC = (
     "You requested options that are only valid when querying with the withassoc option.\n"
     "Are you sure you want to continue?"
@@ -292,7 +294,8 @@ def _date(session: Session, words: Any, now: int) -> int:
     if not words:
         return 0
     try:
-        return parse_date(",".join(words).upper(), now, past=True)
+        text = _T_OF_TIME.sub("T", ",".join(words))  # conditions are read in lower case
+        return parse_date(text, now, past=True)
     except BadDate as error:
         session.io.error(error.line)
         return 0

@@ -201,6 +201,10 @@ def _partition_limits(row: Row, session: Session, dates: Dates) -> str:
     return f"{text} MaxCPUsPerSocket=UNLIMITED" if since(session.release, "cpus_per_socket_limit") else text
 
 
+def _node_sets(row: Row, session: Session, dates: Dates) -> str | None:
+    return f"NodeSets={row['node_sets']}" if row["node_sets"] else None
+
+
 def _partition_priority(row: Row, session: Session, dates: Dates) -> str:
     word = row["over_subscribe"]
     if word in ("YES", "FORCE"):
@@ -249,7 +253,8 @@ def _power_times(row: Row, session: Session, dates: Dates) -> str | None:
 
 _PARTITION: tuple[tuple[str, str, Line], ...] = (
     ("", "", lambda row, s, d: f"PartitionName={row['name']}"), ("", "", _lists), ("", "", _access),
-    ("", "", _partition_times), ("", "", _partition_limits), ("", "", lambda row, s, d: f"Nodes={null(row['nodes'])}"),
+    ("", "", _partition_times), ("", "", _partition_limits), ("", "", _node_sets),
+    ("", "", lambda row, s, d: f"Nodes={null(row['nodes'])}"),
     ("", "", _partition_priority), ("", "", _over_time), ("", "", _partition_state),
     ("", "", lambda row, s, d: f"JobDefaults={null(row['job_defaults'])}"), ("", "", _partition_memory),
     ("", "", lambda row, s, d: f"TRES={row['tres_fmt_str']}"),

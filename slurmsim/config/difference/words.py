@@ -161,6 +161,7 @@ PARTITION: Mapping[str, Words] = {
     "tres_billing_weights": ("What its jobs cost in usage and fair share.", FAIR),
     "def_cpu_per_gpu": ("CPUs a GPU brings along.", PLACEMENT),
     "def_mem_per_gpu_mib": ("MiB a GPU brings along.", PLACEMENT),
+    "node_sets": ("The names its nodes were given by; shown only.", PLACEMENT),
 }
 """Attributes of a partition."""
 

@@ -6,8 +6,8 @@ Mirrors fair_tree.c, priority_multifactor.c (_set_usage_efctv, _depth_oblivious_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from math import exp2, log
+from collections.abc import Callable, Iterable, Sequence
+from math import exp2, isnan, log
 
 import numpy as np
 import numpy.typing as npt
@@ -145,13 +145,18 @@ class FairTree:
             siblings.is_user.view(np.uint8), self._count, self.factors,
         )  # fmt: skip
 
-    def shown(self, row: int) -> dict[str, float]:
+    def forget(self, rows: Sequence[int]) -> None:
+        """Take the branches in `rows` for new: nothing is known of them before the next update (create_assoc_usage)."""
+        self.factors[rows] = self.level_fs[rows] = self.effective[rows] = 0.0
+        self.seen[rows] = np.nan
+
+    def shown(self, row: int) -> dict[str, float | None]:
         """Return what sshare shows of a branch below the root, as of the last update."""
-        total = float(self.seen[self._shares.tree.root.row])
+        total, seen = float(self.seen[self._shares.tree.root.row]), float(self.seen[row])
+        norm = None if isnan(seen) else seen / total if total else 0.0
         return {
-            "norm_shares": float(self._part[row]), "norm_usage": float(self.seen[row]) / total if total else 0.0,
-            "effective": float(self.effective[row]), "factor": float(self.factors[row]),
-            "level_fs": float(self.level_fs[row]),
+            "norm_shares": float(self._part[row]), "norm_usage": norm, "effective": float(self.effective[row]),
+            "factor": float(self.factors[row]), "level_fs": float(self.level_fs[row]),
         }  # fmt: skip
 
     def preview(self, used: Floats) -> Floats:
@@ -228,12 +233,14 @@ class Classic:
         part = self._product[source]
         return exp2(-effective / part / self._damping) if part > 0 else 0.0
 
-    def shown(self, row: int, used: Floats) -> dict[str, float]:
+    def shown(self, row: int, used: Floats) -> dict[str, float | None]:
         """Return what sshare shows of a branch below the root; the client works the factor out."""
         effective, kept = self._effective[row], (self._effective.copy(), self._norm.copy())
         if effective is None:
             effective = self._work_out(row, used)
-        found = {"norm_shares": self._product[row], "norm_usage": self._norm[row], "effective": effective}
+        found: dict[str, float | None] = {
+            "norm_shares": self._product[row], "norm_usage": self._norm[row], "effective": effective,
+        }  # fmt: skip
         self._effective, self._norm = kept
         return found
 

@@ -83,7 +83,9 @@ def _replace_usage(
         seen = np.zeros(len(state.tree.branches))
         for before, after in moved:
             seen[after] = shares.seen[before]
-        r.shares.update(seen)
+        r.shares.update(np.nan_to_num(seen))
+        r.shares.forget(sorted(set(range(len(seen))) - {after for _, after in moved}))
+        r.shares.seen[np.isnan(seen)] = np.nan
         for before, after in moved:  # until fair shares are worked out again
             r.shares.factors[after], r.shares.level_fs[after] = shares.factors[before], shares.level_fs[before]
     for records in state.queue.jobs.values():

@@ -41,7 +41,7 @@ class PartitionLimits:
         if enforce == "NO":
             return
         pairs = list(zip(job.partitions, job.requests, strict=True))
-        down = Reason.PARTITION_TIME_LIMIT if all(_too_long(job, r) for r in job.requests) else None
+        down = Reason.PARTITION_TIME_LIMIT if all(over_max_time(job, r) for r in job.requests) else None
         reasons = [self.limit_reason(job, p, r) if p.state == "UP" else down for p, r in pairs]
         reasons = [r if r in _ENFORCED else None for r in reasons]
         texts = [_text(p, request, r) for (p, request), r in zip(pairs, reasons, strict=True)]
@@ -173,6 +173,6 @@ def _wrong_size(partition: Partition, request: Any) -> str | None:
     return None
 
 
-def _too_long(job: Job, request: Any) -> bool:
+def over_max_time(job: Job, request: Any) -> bool:
     most, least = request.part_max_time_s, job.time_min_s or job.time_limit_s
     return most is not None and job.limit_fixed and least > most

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim import sluid
 from slurmsim.core.accounting.partition_access import NOT_IN_GROUP
 from slurmsim.core.queue.likely_nodes import FORGOTTEN
+from slurmsim.core.queue.partition_limits import over_max_time
 from slurmsim.gres_words import told_per_task
 from slurmsim.hostlist import compress
 from slurmsim.release_changes import since
@@ -148,7 +149,9 @@ _WALLS = (
 )  # fmt: skip
 
 
-_NEVER_FIT = (Reason.BAD_CONSTRAINTS, Reason.PARTITION_CONFIG)
+_NEVER_FIT = (
+    Reason.BAD_CONSTRAINTS, Reason.PARTITION_CONFIG, Reason.PARTITION_NODE_LIMIT, Reason.PARTITION_TIME_LIMIT,
+)  # fmt: skip
 
 
 def untried(row: Row, cluster: LiveCluster) -> bool:
@@ -156,8 +159,8 @@ def untried(row: Row, cluster: LiveCluster) -> bool:
 
     A pass does not look for nodes if the job came held or has a reservation that has not begun. Nor does it if the job
     is over a limit of jobs or of wall time (acct_policy_job_runnable_pre_select). Nor does it if no partition lets its
-    user in, or if it came with an account or QOS that no partition takes, or asks for what no nodes have. What was
-    found is forgotten with an update of what the job asks for.
+    user in, or if it came with an account or QOS that no partition takes, or asks for what no nodes have, or for more
+    than each of its partitions allows. What was found is forgotten with an update of what the job asks for.
     """
     core = row.core
     held = core.sub.hold and not core.priority
@@ -167,8 +170,14 @@ def untried(row: Row, cluster: LiveCluster) -> bool:
         p.index in core.bars and core.bars[p.index].text for p in core.partitions
     )  # fmt: skip
     never = held or shut_out or early or came_barred or "Jobs" in core.reason or core.reason in _WALLS
-    never = never or core.reason in _NEVER_FIT
+    never = never or core.reason in _NEVER_FIT or _over_max_time(core)
     return never or (core.likely_nodes == FORGOTTEN and not core.restarts)
+
+
+def _over_max_time(core: Job) -> bool:
+    """Return True if the job is longer than each of its partitions allows; one that is down is asked for nothing."""
+    pairs = zip(core.partitions, core.requests, strict=True)
+    return all(partition.state == "UP" and over_max_time(core, request) for partition, request in pairs)
 
 
 def _by_tasks_alone(core: Job) -> bool:

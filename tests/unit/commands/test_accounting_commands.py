@@ -422,8 +422,9 @@ def test_what_sacct_cannot_read(cluster: Cluster) -> None:
     assert cluster.run("sacct -F frob")[2] == "sacct: error: str_2_job_flags: Invalid job flag frob\n"
 
 
-@pytest.mark.parametrize("waits", [{"dependency": "afterany:1"}, {"begin_time": START + 4000}, {"array_inx": "1-9%1"}])
+@pytest.mark.parametrize("waits", [{"dependency": "afterany:1"}, {"begin_time": START + 4300}, {"array_inx": "1-9%1"}])
 def test_priorities_of_jobs_outside_the_queue_are_recalculated(cluster: Cluster, waits: dict[str, object]) -> None:
+    cluster.now += 301  # new users have no factor before
     cluster.submit(seconds=900, time_limit=30)
     job = cluster.submit(seconds=900, time_limit=30, **waits)
     cluster.now += 10
@@ -435,6 +436,7 @@ def test_priorities_of_jobs_outside_the_queue_are_recalculated(cluster: Cluster,
 
 @pytest.mark.parametrize(("change", "code"), [("delayboot=1", 0), ("minmemorynode=50", 1)])
 def test_an_update_works_out_the_priority_of_a_running_job(cluster: Cluster, change: str, code: int) -> None:
+    cluster.now += 301  # new users have no factor before
     job = cluster.submit(seconds=900, time_limit=30)
     cluster.now += 400
     before = cluster.text(f"squeue -h -j {job} -o %Q")
@@ -473,6 +475,7 @@ def test_time_an_operator_gave_is_not_limited(cluster: Cluster) -> None:
 
 
 def test_accounts_have_no_fair_share_factor(cluster: Cluster) -> None:
+    cluster.now += 301  # new users have no factor before
     text = cluster.text("scontrol show assoc_mgr flags=assoc users=alice")
     factors = [line.rpartition("/")[2] for line in text.splitlines() if "Level/Factor" in line]
     assert factors[:-1] == ["0.00"] * (len(factors) - 1) and factors[-1] == "1.00"

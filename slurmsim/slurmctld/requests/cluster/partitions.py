@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.config.partitions import named_sets
 from slurmsim.core.records.messages import AlterPartition, DeletePartition, SetPartitionState
 from slurmsim.errors import SubmitError
 from slurmsim.hostlist import expand
@@ -137,6 +138,7 @@ class _Partitions:
             changes["tres_billing_weights"] = _weights(str(asked["billing_weights"]))
         if "nodes" in asked:
             changes["nodes"] = self._nodes(str(asked["nodes"]), before)
+            changes["node_sets"] = named_sets(str(asked["nodes"]), (), self.cluster.release)
         return replace(before, **changes)
 
     def _change(self, row: Field, value: Any, changes: dict[str, Any]) -> None:

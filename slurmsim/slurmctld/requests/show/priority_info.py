@@ -151,7 +151,7 @@ def _share(cluster: LiveCluster, branch: Branch, owed: Mapping[int, Mapping[str,
     return found
 
 
-def share_of(cluster: LiveCluster, branch: Branch) -> dict[str, float]:
+def share_of(cluster: LiveCluster, branch: Branch) -> dict[str, float | None]:
     """Normalised share and usage and the fair-share factor of a branch; empty for the root and without the plugin."""
     plugin = cluster.controller.priority
     kept = plugin.shares if isinstance(plugin, Multifactor) else None

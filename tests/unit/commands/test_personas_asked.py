@@ -1,0 +1,80 @@
+"""Answers of real Slurm that sessions of personas asked for and slurmsim gave differently, kind by kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from engine_client import CONF, Cluster
+
+ACCOUNTS = """\
+add cluster tux
+add account physics Fairshare=60
+add user alice Account=physics Fairshare=10
+"""
+LIMITED = CONF.replace(
+    "PartitionName=batch", "PartitionName=short Nodes=ALL MaxTime=30 MaxNodes=1\nPartitionName=batch"
+)
+LIMITED = LIMITED.replace("n[1-2] CPUs=4", "n[1-4] CPUs=8")
+
+
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+def test_a_new_association_has_no_factor_before_the_next_run(tmp_path: Path, release: str) -> None:
+    cluster = Cluster(tmp_path, accounting=ACCOUNTS, release=release)
+    ask = "sshare -a -A zoo -n -P -o account,user,normusage,effectvusage,fairshare,levelfs"
+    old = "sshare -a -A physics -n -P -o account,user,normusage,effectvusage,fairshare,levelfs"
+    cluster.now += 5
+    before = cluster.text(old)
+    cluster.text("sacctmgr -i add account zoo")
+    cluster.text("sacctmgr -i add user alice account=zoo fairshare=3")
+    assert cluster.text(ask) == "zoo|||0.000000||0.000000\n zoo|alice||0.000000|0.000000|0.000000\n"
+    assert cluster.text(old) == before
+    assert cluster.run("sbatch -H -A zoo --wrap hostname", "alice")[0] == 0
+    cluster.text("sacctmgr -i modify user alice where account=zoo set fairshare=5")  # it is as new as before
+    assert cluster.text(ask).splitlines()[1] == " zoo|alice||0.000000|0.000000|0.000000"
+    cluster.now += 300
+    cluster.engine.network.advance(cluster.now)
+    assert cluster.text(ask).splitlines()[1] == " zoo|alice|0.000000|0.000000|1.000000|inf"
+
+
+ASKED = {
+    "-n1 -N1 -c2": {"22.05": "2 2", "24.11": "1 2"},
+    "-n1 -N1 -c3": {"22.05": "2 3", "24.11": "1 3"},
+    "-n9": {"22.05": "2 9"},
+    "-n9 -c3": {"22.05": "5 27"},
+    "-n8 -N2 --ntasks-per-node=1": {"22.05": "8 8"},
+}
+"""Nodes and CPUs of a job that is longer than its partition allows."""
+
+
+@pytest.mark.parametrize(("options", "release"), [(asked, release) for asked in ASKED for release in ASKED[asked]])
+def test_nobody_looks_for_nodes_of_a_job_over_a_limit_of_its_partition(
+    tmp_path: Path, options: str, release: str
+) -> None:
+    cluster = Cluster(tmp_path, LIMITED, accounting=ACCOUNTS, release=release)
+    assert cluster.run(f"sbatch -p short -t 60 {options} --wrap hostname", "alice")[0] == 0
+    assert cluster.text("squeue -h -o '%D %C'") == f"{ASKED[options][release]}\n"
+
+
+def test_sets_of_nodes_are_told_of_a_partition(tmp_path: Path) -> None:
+    """Those of NodeSet lines in every release, ALL since 24.11; a list of nodes has none."""
+    conf = CONF + "NodeSet=some Nodes=n1\nPartitionName=set Nodes=some\nPartitionName=named Nodes=n[1-2]\n"
+    for release, told in (("22.05", ["NodeSets=some"]), ("26.05", ["NodeSets=ALL", "NodeSets=some"])):
+        (tmp_path / release).mkdir()
+        cluster = Cluster(tmp_path / release, conf, release=release)
+        assert [line.strip() for line in _lines(cluster) if "NodeSets" in line] == told
+        cluster.text("scontrol update PartitionName=batch Nodes=n1")
+        cluster.text("scontrol update PartitionName=named Nodes=ALL")
+        assert [line.strip() for line in _lines(cluster) if "NodeSets" in line] == told[::-1]
+
+
+def _lines(cluster: Cluster) -> list[str]:
+    return cluster.text("scontrol show partition").splitlines()
+
+
+def test_words_for_days_are_read_in_conditions_of_sacctmgr(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path, accounting=ACCOUNTS)
+    cluster.text("scontrol update nodename=n1 state=drain reason=maint")
+    for start in ("today", "now-1hour", "2026-01-05T00:00:00", "01/05"):
+        rows = cluster.text(f"sacctmgr -n -P show event where nodes=n1 start={start} format=nodename,reason")
+        assert rows == "n1|maint\n", start
