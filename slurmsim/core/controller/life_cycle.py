@@ -276,6 +276,7 @@ class LifeCycle(RunWay):
         job.split()
         job.restarts += 1
         job.alloc, job.nodes = None, 0
+        job.foremost = job.partition.index if len(job.partitions) > 1 else None
         job.partition, job.request = job.partitions[0], job.requests[0]
         job.n_nodes, job.n_cpus, job.tried_cpus = job.request.min_nodes, job.request.told_cpus, 0
         job.start_time = job.end_limit = job.eligible_time = job.accrue_time = None

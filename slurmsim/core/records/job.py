@@ -96,7 +96,9 @@ class Job:
         self.corrections = 0  # how often that has proved too short in the present run
         self.tried_cpus = 0  # of the whole nodes it has been planned on: they count in its priority
         self.likely_nodes = 0
-        self.foremost: int | None = None  # of several partitions the one its submission found nodes in, AS_ASKED: none
+        self.foremost: int | None = (
+            None  # of several the one it ran in or its submission found nodes in, AS_ASKED: none
+        )
         self.forced = False  # its last start was where OverSubscribe=FORCE:n has all jobs share
         self.scheduler = ""
         self.depth = 0

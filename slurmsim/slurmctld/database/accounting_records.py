@@ -242,6 +242,4 @@ def step_tres(cluster: LiveCluster, record: JobRecord, step: Step) -> dict[str, 
         tres |= {name: count // max(record.alloc_nodes, 1) for name, count in more.items()}
     else:
         tres = {"cpu": sum(step.cpus), "mem": sum(step.memory), "node": len(step.nodes)}
-    if not tres["mem"]:
-        del tres["mem"]
     return tres

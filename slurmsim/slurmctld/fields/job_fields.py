@@ -440,7 +440,10 @@ def _partitions_in_order(core: Job, cluster: LiveCluster) -> list[Partition]:
     """Return the partitions: first the one with nodes at submission, or since 24.11 that of the highest tier.
 
     Where the submission found none they are in the order asked for (rebuild_job_part_list, which is not reached then).
+    That of a requeued job's last run comes first.
     """
+    if core.restarts and core.foremost not in (None, AS_ASKED):
+        return sorted(core.partitions, key=lambda p: p.index != core.foremost)
     if core.foremost == AS_ASKED or any(p.state != "UP" for p in core.partitions):
         return list(core.partitions)
     if core.foremost is None or since(cluster.release, "partitions_by_tier"):

@@ -296,10 +296,7 @@ def layout(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]
 def _tres(cluster: LiveCluster, step: Step) -> str | None:
     if not step.asked:
         return None
-    counts = {"cpu": sum(step.cpus), "mem": sum(step.memory), "node": len(step.nodes)}
-    if not counts["mem"]:
-        del counts["mem"]
-    return format_tres(counts)
+    return format_tres({"cpu": sum(step.cpus), "mem": sum(step.memory), "node": len(step.nodes)})
 
 
 def _run_time(cluster: LiveCluster, live: LiveJob, step: Step) -> int:

@@ -78,3 +78,25 @@ def test_words_for_days_are_read_in_conditions_of_sacctmgr(tmp_path: Path) -> No
     for start in ("today", "now-1hour", "2026-01-05T00:00:00", "01/05"):
         rows = cluster.text(f"sacctmgr -n -P show event where nodes=n1 start={start} format=nodename,reason")
         assert rows == "n1|maint\n", start
+
+
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+def test_the_partition_a_job_ran_in_comes_first_once_it_is_requeued(tmp_path: Path, release: str) -> None:
+    conf = CONF + "PartitionName=second Nodes=n2\n"
+    cluster = Cluster(tmp_path, conf.replace("batch Nodes=ALL", "batch Nodes=n1"), accounting=ACCOUNTS, release=release)
+    cluster.run("sbatch -H -p batch,second --wrap 'sleep 500'", "alice")
+    cluster.text("scontrol update nodename=n1 state=drain reason=x")
+    cluster.text("scontrol release 1")
+    cluster.now += 5
+    assert cluster.text("squeue -h -o '%T %P'") == "RUNNING second\n"
+    cluster.text("scontrol update nodename=n1 state=resume")
+    cluster.text("scontrol requeue 1")
+    assert cluster.text("squeue -h -o '%T %P'") == "COMPLETING second,batch\n"
+
+
+def test_steps_have_no_memory_where_it_is_not_counted(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path, accounting=ACCOUNTS)
+    cluster.run("sbatch --mem=500 --wrap 'sleep 500'", "alice")
+    cluster.now += 5
+    told = cluster.text("sacct -a -P -n -o jobid,reqtres,alloctres")
+    assert told == "1|billing=1,cpu=1,mem=500M,node=1|billing=1,cpu=1,node=1\n1.batch||cpu=1,mem=0,node=1\n"

@@ -191,6 +191,7 @@ class _Jobs:
             raise Refusal(network.refused.pop()[1])
         live.core = network.core_of(before.id)
         live.core.restarts = before.restarts + 1
+        live.core.foremost = before.partition.index if len(before.partitions) > 1 else None
         live.asked = {**live.asked, "tres_left": (live.core.restarts, left)}
         live.core.priority = before.priority  # in 22.05 until it is worked out anew, when its time has come
         self.cluster.controller.waiting.rank_requeued(live.core)
