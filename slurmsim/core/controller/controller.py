@@ -172,7 +172,9 @@ class Controller:
         self.buffers = waiting.buffers = Buffers(state, discipline, waiting) if discipline is not None else None
         if discipline is not None:
             discipline.check(len(cluster.nodes))
-        self.recalculation = Recalculation(state, self.priority, self.accounting, self.found_cpus)
+        self.recalculation = waiting.recalculation = Recalculation(
+            state, self.priority, self.accounting, self.found_cpus
+        )
         self.qos_flags = QosFlags(state, self.recalculation, waiting)
         self.partition_limits = PartitionLimits(state, self.qos_flags)
         kill_invalid = "kill_invalid_depend" in cluster.option("DependencyParameters")

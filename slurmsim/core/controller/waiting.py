@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from slurmsim.core.queue.partition_limits import PartitionLimits
     from slurmsim.core.queue.predictions import Predictions
     from slurmsim.core.queue.priority import Basic, Multifactor
+    from slurmsim.core.queue.recalculation import Recalculation
     from slurmsim.core.reservations.jobs import ReservationJobs
     from slurmsim.core.reservations.licenses import Licenses
     from slurmsim.core.state.controller_state import ControllerState
@@ -37,7 +38,7 @@ class Waiting(QueueWay):
         The limits on jobs in the queue; None lets every job in at once.
     limited
         Jobs an event-driven policy may not see in all their partitions, because of limits or states.
-    eligibility, reserved_jobs, licenses, deadlines
+    eligibility, reserved_jobs, licenses, deadlines, recalculation
         What jobs wait for outside the queue; set once all parts are there, as those take jobs in and out themselves.
     """
 
@@ -45,6 +46,7 @@ class Waiting(QueueWay):
     reserved_jobs: ReservationJobs
     licenses: Licenses
     deadlines: Deadlines
+    recalculation: Recalculation
     partition_limits: PartitionLimits
     predictions: Predictions | None
     buffers: Buffers | None
@@ -184,12 +186,8 @@ class Waiting(QueueWay):
 
         As of the priority thread's last run since it came, or came back; before the next one what it had then.
         """
-        now, period_s = self.state.now, self._plugin.period_s
-        if period_s is None:
-            last = None
-        else:
-            last = now - (now - self.state.start_time) % period_s
-        if last is not None and last > job.submit_time:
+        now, last = self.state.now, self.recalculation.last_run(self.state.now)
+        if last > job.submit_time and self._plugin.period_s is not None:
             return self._plugin.recalculate(job, last)
         if len(job.partitions) == 1:
             return (job.priority,)

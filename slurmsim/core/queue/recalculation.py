@@ -173,6 +173,16 @@ class Recalculation:
         book = self._accounting.book
         return book is not None and not book.busy and bool(self._left == book.amounts.sum())
 
+    def last_run(self, now: int) -> int:
+        """Return when the last run was by `now`, also one that is yet to be made up for."""
+        return now - (now - self.next_at) % self.period_s if self.period_s else self.state.start_time
+
+    def restart(self, now: int) -> None:
+        """Make a run and count the periods from now on: slurmctld has begun anew."""
+        if self.period_s is not None:
+            self.next_at = now
+            self.run(now)
+
     # -- one run ----------------------------------------------------------------------------------------------------
 
     def run(self, now: int, *, again: bool = True) -> None:

@@ -100,3 +100,22 @@ def test_steps_have_no_memory_where_it_is_not_counted(tmp_path: Path) -> None:
     cluster.now += 5
     told = cluster.text("sacct -a -P -n -o jobid,reqtres,alloctres")
     assert told == "1|billing=1,cpu=1,mem=500M,node=1|billing=1,cpu=1,node=1\n1.batch||cpu=1,mem=0,node=1\n"
+
+
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+def test_reconfigure_works_usage_and_priorities_out_since_24_11(tmp_path: Path, release: str) -> None:
+    """It is a restart then, and the next run of the priority plugin comes a period later."""
+    accounts = ACCOUNTS + "add user bob Account=physics Fairshare=10\n"
+    cluster = Cluster(tmp_path, accounting=accounts, release=release)
+    cluster.submit(seconds=1000, time_limit=100)
+    cluster.run("sbatch -b now+1hour --wrap hostname", "alice")
+    asked = "squeue -h -t pd -o %Q"
+    cluster.now += 10
+    before = int(cluster.text(asked))
+    cluster.text("scontrol reconfigure")
+    used = cluster.text("sshare -U -n -P -o rawusage", "alice")
+    assert (used == "0\n", int(cluster.text(asked)) < before) == (
+        (True, False) if release == "22.05" else (False, True)
+    )
+    cluster.now += 291  # the run after slurmctld's start would be past
+    assert (cluster.text("sshare -U -n -P -o rawusage", "alice") == used) is (release != "22.05")

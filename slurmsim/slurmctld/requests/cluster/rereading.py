@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.records.messages import AlterNodes, AlterPartition, DeletePartition, Fact, NodesResume
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.fields.node_fields import is_future
 from slurmsim.slurmctld.requests.cluster.nodes import administrators_only
 from slurmsim.slurmctld.requests.cluster.partitions import in_use
@@ -32,6 +33,10 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argum
         facts = [*_partitions(cluster), *_nodes(cluster), *_no_longer_future(cluster)]
         if facts:
             cluster.network.tell(cluster.now, facts)
+        if since(cluster.release, "reconfigure_begins_anew"):
+            cluster.network.tell(cluster.now, [])
+            cluster.controller.recalculation.restart(cluster.now)
+            cluster.network.tell(cluster.now, [])
         return {}
 
     return {"reconfigure": reconfigure}

@@ -50,8 +50,7 @@ def factors(cluster: LiveCluster, person: Person) -> Answer:
     answer["weights"] = {name: int(option(_CONFIGURED[name]) or 0) for name in _WEIGHTS}
     answer["tres_weights"] = cluster.spec.options.get("PriorityWeightTRES") or None
     own_only = "jobs" in _private(cluster) and not cluster.database.is_operator(person)
-    start, period = cluster.network.start_time, plugin.period_s
-    calculated = cluster.now - (cluster.now - start) % period if period else start  # shown as of the last calculation
+    calculated = controller.recalculation.last_run(cluster.now)  # shown as of then
     for row in cluster.job_table.rows():
         live = row.job
         core = live.core
