@@ -41,6 +41,8 @@ class Player:
         """Step the clock to that instant; `each` is called after every second where scripts or commands run."""
         if instant > self.now and (each is not None or (self.real and not self._rests())):
             self._quiet.wait()
+            self.step(0)  # what waits to be ended, as requeued scripts do, ends before the clock goes on
+            self._quiet.wait()
             while self.now < instant:
                 self.step(1)
                 self._quiet.wait()

@@ -235,9 +235,9 @@ class LifeCycle(RunWay):
             self.state.triggers.job_ended(by_itself=by_itself)
         self.state.triggers.changed = True
 
-    def cleaned(self, job: Job, freed: Bitmap, over: bool) -> None:
-        """Take note that the nodes `job` has left are clean."""
-        self._vacated(job, freed & self.state.table.idle, by_itself=False)
+    def cleaned(self, job: Job, freed: Bitmap, over: bool, last: bool) -> None:
+        """Take note that nodes `job` has left are clean; its `last` ones cause a pass at once (job_epilog_complete)."""
+        self._vacated(job, freed & self.state.table.idle, by_itself=not last)
         if over:
             self.eligibility.ended(job, True)
         elif job.state == JobState.PENDING and not job.queued and not self.completing.of(job.id, job.restarts - 1):

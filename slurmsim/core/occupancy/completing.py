@@ -49,7 +49,8 @@ class Completing:
         job; 0 where it is not.
         That they are gone sooner may be told (`ProcessesGone`).
     cleaned
-        Called when the nodes of a job are clean: the job, which nodes were idle, and whether it was over.
+        Called when nodes of a job are clean: the job, which nodes were idle, whether it was over, and whether they are
+        its last ones.
     """
 
     def __init__(self, state: ControllerState, epilog_s: int, term_s: int) -> None:
@@ -60,7 +61,7 @@ class Completing:
         self.nodes: Bitmap = 0
         self._left: dict[tuple[int, int], Left] = {}  # by job and run
         self.lasts: Callable[[Job, str], int] = _unknown
-        self.cleaned: Callable[[Job, Bitmap, bool], None] = _nobody
+        self.cleaned: Callable[[Job, Bitmap, bool, bool], None] = _nobody
 
     def seconds(self, job: Job, state: str) -> int:
         """How long the nodes of `job`, which ends in `state`, take to be clean at most; if they are down, no time."""
@@ -91,7 +92,7 @@ class Completing:
             self.state.timers.set(now + self.epilog_s, self._clean)
         elif clean and not self.epilog_s:
             self._left[run] = until, since, nodes & ~clean, job, freed & ~clean, over
-            self._vacated([(job, freed & clean, False)])
+            self._vacated([(job, freed & clean, False)], last=False)
 
     def runs(self) -> list[tuple[int, int]]:
         """Return job and run of all that have left nodes and not cleared them."""
@@ -114,15 +115,18 @@ class Completing:
             return
         self._vacated([self._left.pop(run)[3:] for run in clean])
 
-    def _vacated(self, clean: Sequence[tuple[Job, Bitmap, bool]]) -> None:
-        """Nodes are clean: of which jobs, which of them are idle, and whether the job was over."""
+    def _vacated(self, clean: Sequence[tuple[Job, Bitmap, bool]], *, last: bool = True) -> None:
+        """Nodes are clean: of which jobs, which of them are idle, and whether the job was over.
+
+        They are the `last` ones of these jobs, or a job has more.
+        """
         self.nodes = 0
         for left in self._left.values():
             self.nodes |= left[2]
         self.state.selector.forget_future()
         self.state.generation += 1
         for job, freed, over in clean:
-            self.cleaned(job, freed, over)
+            self.cleaned(job, freed, over, last)
 
     def held_until(self) -> int:
         """CompleteWait: no job starts anywhere before this instant; the present or one that is past for no wait."""
@@ -136,5 +140,5 @@ def _unknown(job: Job, state: str) -> int:
     return 0
 
 
-def _nobody(job: Job, freed: Bitmap, over: bool) -> None:
+def _nobody(job: Job, freed: Bitmap, over: bool, last: bool) -> None:
     """Do nothing: no listener is set yet."""

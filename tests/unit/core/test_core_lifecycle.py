@@ -12,6 +12,7 @@ from slurmsim.core.records.messages import (
     NodesDown,
     NodesDrain,
     NodesResume,
+    ProcessesGone,
     Release,
     Requeue,
     SetTimeLimit,
@@ -348,3 +349,21 @@ def test_time_does_not_run_backwards() -> None:
     w.controller.step(10, [])
     with pytest.raises(InvariantError, match="backwards"):
         w.controller.step(9, [])
+
+
+def test_the_last_clean_node_of_a_job_causes_a_pass_at_once() -> None:
+    """Nodes where it has nothing to end are clean sooner, and only ask the loop (job_epilog_complete)."""
+    w = World(simple(5), "backfill", term=20)
+    w.controller.state.triggers.ticks = True  # the loop goes round in the next second
+    w.sbatch("-J a -N4 -t 100")
+    w.sbatch("-J b -N2 -t 100", 50, at=2)
+    w.until(20)
+    w.scancel("a")
+    w.until(20)
+    a = w.id("a")
+    w.tell(ProcessesGone(a, 0, 0b1110))
+    w.until(20)
+    assert w.start("b") is None
+    w.tell(ProcessesGone(a, 0))
+    w.until(20)
+    assert (w.start("b"), w.nodes("b")) == (20, "n[1-2]")
