@@ -27,22 +27,13 @@ TOO_LARGE, TOO_LONG = "PartitionNodeLimit", "PartitionTimeLimit"
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """A bin.
+    """A bin."""
 
-    Attributes
-    ----------
-    low, high
-        Nodes, both included; `high` None for any number.
-    longest_s
-        Longest time limit, seconds; None for any.
-    boost_s
-        Seconds its jobs count as older than they are.
-    """
-
+    # low, high: nodes, both included; `high` None for any number
     low: int = 1
     high: int | None = None
-    longest_s: int | None = None
-    boost_s: int = 0
+    longest_s: int | None = None  # longest time limit, seconds; None for any
+    boost_s: int = 0  # seconds its jobs count as older than they are
 
     def takes(self, n_nodes: int) -> bool:
         """Return True if a job of `n_nodes` goes here."""

@@ -14,17 +14,10 @@ from slurmsim.policy import JobView, PoolsView, RecordView
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What a user may hold.
+    """What a user may hold."""
 
-    Attributes
-    ----------
-    amount
-        CPU-hours, or if `shared` a multiple of an even share; infinity: no limit.
-    shared
-        The even share is what the whole cluster gives in some hours, over the number of users in the queue.
-    """
-
-    amount: float
+    amount: float  # CPU-hours, or if `shared` a multiple of an even share; infinity: no limit
+    # the even share is what the whole cluster gives in some hours, over the number of users in the queue
     shared: bool = False
 
     @classmethod
@@ -71,18 +64,12 @@ class NamedLimits(dict[str, Limit]):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limit of each user: the user's own if there is one, else the account's, else the general one.
-
-    Attributes
-    ----------
-    hours
-        An even share is CPUs of the cluster x `hours` / users in the queue.
-    """
+    """The limit of each user: the user's own if there is one, else the account's, else the general one."""
 
     general: Limit
     users: NamedLimits
     accounts: NamedLimits
-    hours: float
+    hours: float  # an even share is CPUs of the cluster x `hours` / users in the queue
 
     @property
     def none(self) -> bool:

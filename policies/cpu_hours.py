@@ -216,16 +216,11 @@ class CpuHours(Policy):
 
 
 class _OneByOne:
-    """Two rounds for a base with one planned start: each is judged when his turn comes, with all decided before.
-
-    Attributes
-    ----------
-    held, admitted
-        Who was judged so, in order.
-    """
+    """Two rounds for a base with one planned start: each is judged when his turn comes, with all decided before."""
 
     def __init__(self, budgets: Budgets) -> None:
         self._budgets = budgets
+        # held, admitted: who was judged so, in order
         self.held: list[RecordView] = []
         self.admitted: list[RecordView] = []
 

@@ -41,24 +41,14 @@ class CronError(ValueError):
 
 
 class _Field(NamedTuple):
-    """What may stand in one field.
+    """What may stand in one field."""
 
-    Attributes
-    ----------
-    least, most
-        Values a star stands for, and from which steps count.
-    zero
-        Whether 0 may be written although `least` is 1.
-    folded
-        `most` means 0.
-    names, name
-        Words for values, and what they are called; those begin with `first`.
-    """
-
+    # least, most: values a star stands for, and from which steps count
     least: int
     most: int
-    zero: bool = False
-    folded: bool = False
+    zero: bool = False  # whether 0 may be written although `least` is 1
+    folded: bool = False  # `most` means 0
+    # names, name: words for values, and what they are called; those begin with `first`
     names: Sequence[str] = ()
     name: str = ""
     first: int = 0

@@ -22,20 +22,11 @@ _KINDS = frozenset({"after", "afterany", "afternotok", "afterok", "aftercorr", "
 
 
 class Cleaned(NamedTuple):
-    """A dependency expression reduced to what can be replayed.
+    """A dependency expression reduced to what can be replayed."""
 
-    Attributes
-    ----------
-    text
-        The expression with what is left; empty when nothing is.
-    gone
-        How many references were left out because the log has no such job.
-    strange
-        How many were left out because their kind is no dependency that is modelled, or the reference is no job.
-    """
-
-    text: str
-    gone: int
+    text: str  # the expression with what is left; empty when nothing is
+    gone: int  # how many references were left out because the log has no such job
+    # how many were left out because their kind is no dependency that is modelled, or the reference is no job
     strange: int
 
 

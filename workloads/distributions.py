@@ -33,20 +33,11 @@ def uniforms(seed: int, stream: int, first: int, count: int) -> Floats:
 
 @dataclass(frozen=True)
 class Distribution:
-    """A distribution, or a constant.
+    """A distribution, or a constant."""
 
-    Attributes
-    ----------
-    constant
-        Always that, if there is no `law`.
-    law
-        A frozen distribution of SciPy.
-    least, most
-        What is beyond counts as these, and what is beyond `MOST` as `MOST`.
-    """
-
-    constant: float = 0.0
-    law: Any = None
+    constant: float = 0.0  # always that, if there is no `law`
+    law: Any = None  # a frozen distribution of SciPy
+    # least, most: what is beyond counts as these, and what is beyond `MOST` as `MOST`
     least: float = -math.inf
     most: float = math.inf
 

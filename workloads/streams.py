@@ -51,21 +51,9 @@ _KEYS = ("name", "user", "account", "partition", "jobs", "hours", "start", "gap"
 
 @dataclass(frozen=True)
 class DrawnStream:
-    """A stream with drawn jobs (slurmsim.workload.Stream).
+    """A stream with drawn jobs (slurmsim.workload.Stream)."""
 
-    Attributes
-    ----------
-    number
-        Its place in the file, which keys its draws.
-    between
-        Seconds between submissions, or from what the next job follows to it.
-    run, nodes
-        Run time in seconds, rounded, at least 1; nodes, rounded, at least 1.
-    request, time_limit
-        The time limit is `request` x the run time, rounded up; or `time_limit` seconds, if that is given.
-    """
-
-    number: int
+    number: int  # its place in the file, which keys its draws
     name: str
     user: str
     account: str
@@ -77,9 +65,12 @@ class DrawnStream:
     start: int
     limit: int | None
     drops: bool
-    between: Distribution
+    between: Distribution  # seconds between submissions, or from what the next job follows to it
+    # run, nodes: run time in seconds, rounded, at least 1; nodes, rounded, at least 1
     run: Distribution
     nodes: Distribution
+    # request, time_limit: the time limit is `request` x the run time, rounded up; or `time_limit` seconds, if that is
+    # given
     request: float
     time_limit: int | None
 

@@ -25,18 +25,13 @@ class BoxBoard:
     ----------
     loads
         Those of another board of the same instance, which need not be laid out again.
-
-    Attributes
-    ----------
-    loads
-        First positions of each of `Instance.loads`.
     """
 
     def __init__(self, instance: Instance, loads: list[Amounts] | None = None) -> None:
         self._instance = instance
         self._capacity = CapacityBoard(instance, last_position)
         self._lying: dict[int, list[Lying]] = {}
-        self.loads = _stacked(instance) if loads is None else loads
+        self.loads = _stacked(instance) if loads is None else loads  # first positions of each of `Instance.loads`
         for load, offsets in zip(instance.loads, self.loads, strict=True):
             self._lying.setdefault(load.node, []).append((load.start, load.end, offsets, load.amounts))
 

@@ -29,22 +29,14 @@ SEARCHES = ("paper", "solver")
 
 @dataclass(frozen=True, slots=True)
 class Cold:
-    """What came of it.
+    """What came of it."""
 
-    Attributes
-    ----------
-    build_s, solve_s
-        CPU seconds; the first from the admitted jobs to the whole model, the second with placing, where there is one.
-    value
-        Sum of slowdowns of the best plan, in `criteria`'s integers; None: no plan in the limit.
-    reached
-        Whether it is the target or better.
-    """
-
+    # build_s, solve_s: CPU seconds; the first from the admitted jobs to the whole model, the second with placing, where
+    # there is one
     build_s: float
     solve_s: float
-    value: int | None
-    reached: bool
+    value: int | None  # sum of slowdowns of the best plan, in `criteria`'s integers; None: no plan in the limit
+    reached: bool  # whether it is the target or better
 
 
 def admitted(instance: Instance, *, on_fitting_nodes: bool = False) -> Instance:

@@ -22,21 +22,11 @@ _MANY = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """Jobs with units that take nodes of one class from each other.
+    """Jobs with units that take nodes of one class from each other."""
 
-    Attributes
-    ----------
-    parts
-        What one unit of each job takes, by index of the job, in parts of a node.
-    capacity
-        Of all nodes of the class together, in these parts.
-    taken
-        What running units take: (start, end, parts).
-    """
-
-    parts: dict[int, int]
-    capacity: int
-    taken: tuple[tuple[int, int, int], ...]
+    parts: dict[int, int]  # what one unit of each job takes, by index of the job, in parts of a node
+    capacity: int  # of all nodes of the class together, in these parts
+    taken: tuple[tuple[int, int, int], ...]  # what running units take: (start, end, parts)
 
 
 def crowds(instance: Instance, jobs: Sequence[int], nodes: NDArray[np.intp], line: Timeline) -> list[Crowd]:

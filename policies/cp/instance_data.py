@@ -23,43 +23,20 @@ class NodeGroup:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job that waits or runs.
+    """A job that waits or runs."""
 
-    Attributes
-    ----------
-    id
-        Unique in the instance.
-    q
-        When it was submitted (q_i, s).
-    units
-        How many units it has (rn_i).
-    demand
-        What one unit needs of each resource (rq_{i,r}).
-    duration
-        How long it is expected to run in all (D_i or d_i, s).
-    ewt
-        The wait that is thought fit for its queue (ewt_i, s).
-    start, nodes
-        Of a running job: when it started and on which node each unit runs. None and () while it waits.
-    within
-        Indices of the nodes it may use, sorted; None: all.
-    per_node
-        Most units of it on one node; None: as many as fit.
-    power_w
-        Watts it draws while it runs.
-    """
-
-    id: str
-    q: int
-    units: int
-    demand: Amounts
-    duration: int
-    ewt: int = DEFAULT_EWT_S
+    id: str  # unique in the instance
+    q: int  # when it was submitted (q_i, s)
+    units: int  # how many units it has (rn_i)
+    demand: Amounts  # what one unit needs of each resource (rq_{i,r})
+    duration: int  # how long it is expected to run in all (D_i or d_i, s)
+    ewt: int = DEFAULT_EWT_S  # the wait that is thought fit for its queue (ewt_i, s)
+    # start, nodes: of a running job: when it started and on which node each unit runs. None and () while it waits.
     start: int | None = None
     nodes: tuple[int, ...] = ()
-    within: tuple[int, ...] | None = None
-    per_node: int | None = None
-    power_w: int = 0
+    within: tuple[int, ...] | None = None  # indices of the nodes it may use, sorted; None: all
+    per_node: int | None = None  # most units of it on one node; None: as many as fit
+    power_w: int = 0  # watts it draws while it runs
 
     @property
     def running(self) -> bool:
@@ -83,33 +60,15 @@ class Reservation:
 
 @dataclass(frozen=True)
 class InstanceData:
-    """A dispatching problem before it is checked (`problem.Instance` is checked).
+    """A dispatching problem before it is checked (`problem.Instance` is checked)."""
 
-    Attributes
-    ----------
-    now
-        The instant t of the decision (s).
-    resources
-        Names of the resources R, the order of all amounts.
-    groups
-        Equal nodes side by side; node 0 is the first of the first group.
-    jobs
-        Running and waiting ones.
-    reservations
-        Times at which nodes are kept free.
-    power
-        Watts all running jobs may draw together; None: no limit.
-    origin
-        What makespans are measured from (s): 0 is the papers' equation as printed, the batch's start is the authors'
-        code.
-    """
-
-    now: int
-    resources: tuple[str, ...]
-    groups: tuple[NodeGroup, ...]
-    jobs: tuple[Job, ...]
-    reservations: tuple[Reservation, ...] = ()
-    power: int | None = None
+    now: int  # the instant t of the decision (s)
+    resources: tuple[str, ...]  # names of the resources R, the order of all amounts
+    groups: tuple[NodeGroup, ...]  # equal nodes side by side; node 0 is the first of the first group
+    jobs: tuple[Job, ...]  # running and waiting ones
+    reservations: tuple[Reservation, ...] = ()  # times at which nodes are kept free
+    power: int | None = None  # watts all running jobs may draw together; None: no limit
+    # what makespans are measured from (s): 0 is the papers' equation as printed, the batch's start is the authors' code
     origin: int = field(default=0)
 
     @cached_property

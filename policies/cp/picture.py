@@ -29,24 +29,12 @@ LONGEST_S = 10 * 365 * 86400
 
 @dataclass(frozen=True)
 class Picture:
-    """An instance of a cluster.
+    """An instance of a cluster."""
 
-    Attributes
-    ----------
-    plain
-        The instance (`plain`); jobs go by the text of their ids.
-    machine
-        The cluster's number of each of its nodes.
-    waiting
-        Its waiting jobs by that text, in the order of the queue.
-    refused
-        Jobs units cannot describe, and why.
-    """
-
-    plain: dict[str, Any]
-    machine: list[int]
-    waiting: dict[str, JobView]
-    refused: list[tuple[JobView, str]]
+    plain: dict[str, Any]  # the instance (`plain`); jobs go by the text of their ids
+    machine: list[int]  # the cluster's number of each of its nodes
+    waiting: dict[str, JobView]  # its waiting jobs by that text, in the order of the queue
+    refused: list[tuple[JobView, str]]  # jobs units cannot describe, and why
 
     @cached_property
     def instance(self) -> Instance:

@@ -24,21 +24,13 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Plan:
-    """When and where; of the waiting jobs and the running ones.
+    """When and where; of the waiting jobs and the running ones."""
 
-    Attributes
-    ----------
-    starts
-        Start by job id (s).
-    layout
-        Units per node by job id. A dispatcher that schedules first and allocates afterwards (HCP'19) has one only for
-        jobs that start now.
-    boxes
-        Of the box model: where each unit lies, by job id, and of running jobs too.
-    """
-
-    starts: dict[str, int]
+    starts: dict[str, int]  # start by job id (s)
+    # units per node by job id. A dispatcher that schedules first and allocates afterwards (HCP'19) has one only for
+    # jobs that start now.
     layout: dict[str, Layout]
+    # of the box model: where each unit lies, by job id, and of running jobs too
     boxes: dict[str, list[Box]] = field(default_factory=dict)
 
 

@@ -20,22 +20,13 @@ from slurmsim_policies.cp.plan import Layout
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A start that is kept for a job.
+    """A start that is kept for a job."""
 
-    Attributes
-    ----------
-    name
-        The job, as the picture has it.
-    start, duration
-        When it is to start, and for how long (s).
-    layout
-        Units by node of the picture.
-    """
-
-    name: str
+    name: str  # the job, as the picture has it
+    # start, duration: when it is to start, and for how long (s)
     start: int
     duration: int
-    layout: Layout
+    layout: Layout  # units by node of the picture
 
     def nodes(self, picture: Picture) -> Bitmap:
         """Return its nodes by the cluster's numbers."""

@@ -27,17 +27,9 @@ Clock = Callable[[], float]
 
 @dataclass
 class Task:
-    """One instance for one dispatcher, and what is known of it so far.
+    """One instance for one dispatcher, and what is known of it so far."""
 
-    Attributes
-    ----------
-    instance
-        What is to be planned; with ``admit=now`` only those who entered.
-    earliest
-        When each waiting job could start were it alone, by index (s).
-    """
-
-    instance: Instance
+    instance: Instance  # what is to be planned; with ``admit=now`` only those who entered
     options: Mapping[str, Any]
     clock: Clock | None = None
     q_length: int = Q_LENGTH
@@ -48,6 +40,7 @@ class Task:
     asked: bool = False
     note: str = ""
     left_out: list[str] = field(default_factory=list)
+    # when each waiting job could start were it alone, by index (s)
     earliest: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -34,43 +34,22 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class JobOptions:
-    """A job and what it may be given.
+    """A job and what it may be given."""
 
-    Attributes
-    ----------
-    id
-        Unique in the decision.
-    options
-        Of which it gets one (equation 3) or at most one (equation 2).
-    running
-        Nodes and cap it has now; None while it waits. What runs goes on, equation 3.
-    """
-
-    id: str
-    options: tuple[Option, ...]
+    id: str  # unique in the decision
+    options: tuple[Option, ...]  # of which it gets one (equation 3) or at most one (equation 2)
+    # nodes and cap it has now; None while it waits. What runs goes on, equation 3.
     running: tuple[int, float] | None = None
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The problem: maximise the sum of values, with so many nodes (equation 4) and watts (equation 5).
+    """The problem: maximise the sum of values, with so many nodes (equation 4) and watts (equation 5)."""
 
-    Attributes
-    ----------
-    nodes
-        N.
-    budget_w
-        W_max.
-    base_w
-        What a node draws beside its processor (equation 5 with the memory's watts).
-    jobs
-        In any order; the answer does not depend on it but among equals.
-    """
-
-    nodes: int
-    budget_w: float
-    base_w: float
-    jobs: tuple[JobOptions, ...]
+    nodes: int  # N
+    budget_w: float  # W_max
+    base_w: float  # what a node draws beside its processor (equation 5 with the memory's watts)
+    jobs: tuple[JobOptions, ...]  # in any order; the answer does not depend on it but among equals
 
     @cached_property
     def scale(self) -> Fraction:
@@ -207,19 +186,9 @@ class _Stairs:
 
 @dataclass(frozen=True)
 class Choice:
-    """The answer.
+    """The answer."""
 
-    Attributes
-    ----------
-    chosen
-        Index of the option of each job that has one, by index of the job.
-    bound
-        No choice is worth more.
-    status
-        ``optimal`` (proven), ``feasible`` (the best found), or ``infeasible``: what runs has no room.
-    """
-
-    chosen: dict[int, int]
+    chosen: dict[int, int]  # index of the option of each job that has one, by index of the job
     objective: float
-    bound: float
-    status: str
+    bound: float  # no choice is worth more
+    status: str  # ``optimal`` (proven), ``feasible`` (the best found), or ``infeasible``: what runs has no room

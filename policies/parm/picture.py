@@ -18,27 +18,14 @@ MOST = "max"
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How the policy decides.
+    """How the policy decides."""
 
-    Attributes
-    ----------
-    version
-        ``nomm``: every job on its fewest nodes; ``nose``: sizes are chosen when a job starts; ``wse``: and changed.
-    alpha
-        Of the weights: 0 for throughput, larger for fairness (equation 8).
-    levels
-        Caps, watts, ascending.
-    sizes
-        How many sizes, evenly spaced from the fewest to the most nodes; ``max`` for the most alone.
-    f_se
-        Seconds after a change of size in which there is no other.
-    """
-
+    # ``nomm``: every job on its fewest nodes; ``nose``: sizes are chosen when a job starts; ``wse``: and changed
     version: str
-    alpha: float
-    levels: tuple[float, ...]
-    sizes: int | str
-    f_se: int
+    alpha: float  # of the weights: 0 for throughput, larger for fairness (equation 8)
+    levels: tuple[float, ...]  # caps, watts, ascending
+    sizes: int | str  # how many sizes, evenly spaced from the fewest to the most nodes; ``max`` for the most alone
+    f_se: int  # seconds after a change of size in which there is no other
 
     def sizes_of(self, profile: Profile) -> list[int]:
         """Return the sizes a job of that application may have, ascending."""

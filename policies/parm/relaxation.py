@@ -18,24 +18,12 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Relaxation:
-    """What the linear program tells.
+    """What the linear program tells."""
 
-    Attributes
-    ----------
-    bound
-        Its value: no choice is worth more.
-    loss
-        What a choice with this option is worth less than `bound`, at least; (n_options,).
-    idle_loss
-        The same of a choice in which the job has no option; (n_jobs,).
-    share
-        Of each option in the relaxed optimum; (n_options,).
-    """
-
-    bound: float
-    loss: FloatArray
-    idle_loss: FloatArray
-    share: FloatArray
+    bound: float  # its value: no choice is worth more
+    loss: FloatArray  # what a choice with this option is worth less than `bound`, at least; (n_options,)
+    idle_loss: FloatArray  # the same of a choice in which the job has no option; (n_jobs,)
+    share: FloatArray  # of each option in the relaxed optimum; (n_options,)
 
 
 def relax(decision: Decision, columns: Columns) -> Relaxation | None:

@@ -28,17 +28,7 @@ Rank = tuple[int, ...]
 
 
 class DataDriven(Predictor):
-    """Six rules over profiles.
-
-    Attributes
-    ----------
-    profiles
-        By user, then (partition, limit), then (name, amounts): what is known.
-    names
-        By user, then name: of the last job of that name.
-    n_ended
-        How many jobs have been learned from.
-    """
+    """Six rules over profiles."""
 
     name = "data_driven"
     summary = "run time of the user's last job most like this one: name, partition, limit, amounts"
@@ -46,9 +36,10 @@ class DataDriven(Predictor):
     STATE = ("profiles", "names", "n_ended")
 
     def __init__(self) -> None:
+        # by user, then (partition, limit), then (name, amounts): what is known
         self.profiles: dict[str, dict[tuple[str, int], Likes]] = {}
-        self.names: dict[str, dict[str, Known]] = {}
-        self.n_ended = 0
+        self.names: dict[str, dict[str, Known]] = {}  # by user, then name: of the last job of that name
+        self.n_ended = 0  # how many jobs have been learned from
 
     def predict(self, job: JobView, now: int) -> int | None:
         if not job.user or not job.name:

@@ -12,13 +12,7 @@ from slurmsim.policy import JobView, Predictor
 
 
 class LastTwo(Predictor):
-    """Remembers two run times a user.
-
-    Attributes
-    ----------
-    known
-        By user, the run times of his last two jobs, seconds, the latest last.
-    """
+    """Remembers two run times a user."""
 
     name = "last_two"
     summary = "mean run time of the user's last two jobs that ended"
@@ -26,6 +20,7 @@ class LastTwo(Predictor):
     STATE = ("known",)
 
     def __init__(self) -> None:
+        # by user, the run times of his last two jobs, seconds, the latest last
         self.known: dict[str, tuple[int, ...]] = {}
 
     def predict(self, job: JobView, now: int) -> int | None:

@@ -47,20 +47,6 @@ class Known:
         bf_resolution and bf_window, seconds.
     space_size, max_test, max_array
         bf_node_space_size, bf_max_job_test, bf_max_job_array_resv.
-
-    Attributes
-    ----------
-    numbers
-        The shape of a request, as the kernel has learned it.
-    rules
-        The kernel's limits, of which it has learned the `tests` by number.
-    queues
-        The queue as the kernel walks it, or each of its parts that a cycle plans on their own, as long as nothing is
-        edited.
-    whole
-        The records that get whole nodes only, as long.
-    runs
-        Who runs, where all is whole nodes.
     """
 
     def __init__(self, resolution: int, window: int, space_size: int, max_test: int, max_array: int) -> None:
@@ -68,14 +54,16 @@ class Known:
         self.atoms = atoms_kernel.Atoms()
         queue = queue_kernel.Queue()
         self.cycle = kernel.Cycle(self.atoms, queue, resolution, window, space_size, max_test, max_array)
-        self.runs = WhoRuns()
+        self.runs = WhoRuns()  # who runs, where all is whole nodes
+        # the queue as the kernel walks it, or each of its parts that a cycle plans on their own, as long as nothing is
+        # edited
         self.queues: list[WalkedQueue] = []
-        self.whole: set[SlurmRecord] = set()
+        self.whole: set[SlurmRecord] = set()  # the records that get whole nodes only, as long
         self._sets: dict[Bitmap, int] = {}
         self._up: tuple[Bitmap, Runs] = (0, [])
         self._cuts = array("q", [0])
-        self.numbers: dict[RequestView, int] = {}
-        self.rules = limits_kernel.Limits()
+        self.numbers: dict[RequestView, int] = {}  # the shape of a request, as the kernel has learned it
+        self.rules = limits_kernel.Limits()  # the kernel's limits, of which it has learned the `tests` by number
         self.tests: dict[LimitTests, int] = {}
         self._edits: Hashable = None
         self._in_whole = True

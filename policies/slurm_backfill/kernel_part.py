@@ -18,19 +18,6 @@ class KernelPart:
     ----------
     counts
         Some bf_max_job_* or bf_min_* makes the cycle count its tests, or tests some jobs for a start now only.
-
-    Attributes
-    ----------
-    plans
-        True if plans are made on atoms. They are not by the future test of 24.11, beside reservations of parts of
-        nodes, and where neither whole nodes nor shares are what the kernel knows.
-    walks
-        True if the kernel passes over records. It does not where tests are counted, jobs may preempt others, or limits
-        stop the cycle (`assoc_limit_stop`) or hold jobs that share nodes.
-    whole, shares
-        The nodes as the kernel knows them: one of the two, if it plans.
-    reserved
-        The reservations; None where there are none.
     """
 
     __slots__ = ("plans", "reserved", "shares", "walks", "whole")
@@ -38,14 +25,20 @@ class KernelPart:
     def __init__(
         self, view: SlurmView, known: Known, parts: Sequence[Sequence[SlurmRecord]], *, wanted: bool, counts: bool
     ) -> None:
+        # the reservations; None where there are none
         self.reserved: ReservedNodes | None = view.reserved_nodes() if wanted and view.reserved else None
         plain = wanted and not view.tests_from_try and (self.reserved is not None or not view.reserved)
         whole, shares = _known_nodes(view, known, parts) if plain else (None, None)
+        # whole, shares: the nodes as the kernel knows them: one of the two, if it plans
         self.whole: WholeNodes | None = whole
         self.shares: SharedNodes | None = shares
+        # True if plans are made on atoms. They are not by the future test of 24.11, beside reservations of parts of
+        # nodes, and where neither whole nodes nor shares are what the kernel knows.
         self.plans = whole is not None or shares is not None
         limits = view.limits
         limited = limits is not None and (limits.stop or shares is not None)
+        # True if the kernel passes over records. It does not where tests are counted, jobs may preempt others, or
+        # limits stop the cycle (`assoc_limit_stop`) or hold jobs that share nodes.
         self.walks = self.plans and not (counts or view.preempts or limited)
 
 

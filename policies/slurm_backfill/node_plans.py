@@ -19,16 +19,11 @@ class NodePlans:
         What the node space covers, seconds.
     space_size
         bf_node_space_size.
-
-    Attributes
-    ----------
-    space
-        What is planned.
     """
 
     def __init__(self, view: SlurmView, search: Search, begin: int, end: int, space_size: int) -> None:
         self.view, self.search, self.now = view, search, search.now
-        self.space = NodeSpace(begin, end, view.available(), space_size)
+        self.space = NodeSpace(begin, end, view.available(), space_size)  # what is planned
         self.windows: dict[int, Bitmap] = {}  # time limit -> nodes no plan needs before now + limit
 
     @property

@@ -16,24 +16,16 @@ from slurmsim_policies.slurm_backfill.licenses import PlannedLicenses
 
 @dataclass(slots=True, init=False)
 class Found:
-    """What a search ended with.
+    """What a search ended with."""
 
-    Attributes
-    ----------
-    start
-        When the job would start; `now` or earlier: it can start at once inside `within`.
-    within
-        The nodes the start was found on; the job needs only some of them.
-    first, last
-        What a plan takes out of the node space: from `first` to `last`, seconds.
-    nodes
-        The nodes it takes; 0 where nothing is planned, because the start is too far away or only now would do.
-    """
-
+    # start: when the job would start; `now` or earlier: it can start at once inside `within`
     start: int
+    # within: the nodes the start was found on; the job needs only some of them
     within: Bitmap
+    # first, last: what a plan takes out of the node space: from `first` to `last`, seconds
     first: int = 0
     last: int = 0
+    # nodes: the nodes it takes; 0 where nothing is planned, because the start is too far away or only now would do
     nodes: Bitmap = 0
 
     def __init__(self, start: int, within: Bitmap, first: int = 0, last: int = 0, nodes: Bitmap = 0) -> None:

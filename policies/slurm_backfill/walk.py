@@ -58,18 +58,12 @@ class Walk:
         The records of the queue, walked part by part.
     max_array
         bf_max_job_array_resv.
-
-    Attributes
-    ----------
-    per_array
-        How many tasks of each array have a plan.
-    rejected
-        The array of which a task was left without a plan last: tasks stand for each other.
     """
 
     def __init__(self, view: SlurmView, plans: Plans, parts: Sequence[Sequence[SlurmRecord]], max_array: int) -> None:
         self.view, self.plans, self.parts, self.max_array = view, plans, parts, max_array
-        self.per_array: dict[int, int] = {}
+        self.per_array: dict[int, int] = {}  # how many tasks of each array have a plan
+        # the array of which a task was left without a plan last: tasks stand for each other
         self.rejected: Array | None = None
 
     def begin(self, number: int, last: int) -> None:

@@ -17,25 +17,6 @@ class Watched:
     """What a walk knows of a record until something is edited, or its job says or asks for something else.
 
     Slots, not a named tuple: mypyc reads those of its own classes without asking for a name.
-
-    Attributes
-    ----------
-    shape
-        Of its request, by number.
-    limit
-        Seconds it is planned with.
-    unseen, seen
-        The flags of the kernel while no plan of its job has been seen, and once one has.
-    array
-        The array of its job, in the partition and the reservation of the record; None for a job of none.
-    limited, shown
-        The number of the limits that hold it, and that of the one it shows (`slurmsim.kernel.queue.Queue`).
-    refused
-        Flags to add once a start of it has been tried, which a limit forbade.
-    slot
-        Where the columns have it.
-    seen_in
-        The number of the last time the queue was followed and had it among what is not as before.
     """
 
     __slots__ = ("array", "limit", "limited", "refused", "seen", "seen_in", "shape", "shown", "slot", "unseen")
@@ -43,8 +24,17 @@ class Watched:
     def __init__(
         self, shape: int, limit: int, unseen: int, seen: int, array: Array | None, *, limited: int, shown: int
     ) -> None:
+        # shape: of its request, by number
+        # limit: seconds it is planned with
+        # unseen, seen: the flags of the kernel while no plan of its job has been seen, and once one has
+        # array: the array of its job, in the partition and the reservation of the record; None for a job of none
         self.shape, self.limit, self.unseen, self.seen, self.array = shape, limit, unseen, seen, array
+        # limited, shown: the number of the limits that hold it, and that of the one it shows
+        # (`slurmsim.kernel.queue.Queue`)
         self.limited, self.shown = limited, shown
+        # refused: flags to add once a start of it has been tried, which a limit forbade
+        # slot: where the columns have it
+        # seen_in: the number of the last time the queue was followed and had it among what is not as before
         self.refused, self.slot, self.seen_in = 0, -1, 0
 
     def become(self, other: Watched) -> None:
@@ -68,22 +58,16 @@ class WalkedQueue:
     ----------
     columns
         `slurmsim.kernel.queue.Queue`.
-
-    Attributes
-    ----------
-    records, ones, known
-        Those of the columns, in order, what is known of each, in order, and by record.
-    tasks
-        How many of them are tasks of arrays.
     """
 
     def __init__(self, columns: Any) -> None:
         self.columns = columns
+        # records, ones, known: those of the columns, in order, what is known of each, in order, and by record
         self.records: list[SlurmRecord] = []
         self.ones: list[Watched] = []
         self._times = 0
         self.known: dict[SlurmRecord, Watched] = {}
-        self.tasks = 0
+        self.tasks = 0  # how many of them are tasks of arrays
         self._free: list[int] = []  # slots of records that are gone
         self._looked_at: list[SlurmRecord] = []
         self._restated: dict[SlurmRecord, int] = {}  # the limit it shows now, or EDITED

@@ -13,16 +13,10 @@ alike = load("arrays").alike
 
 
 class WhoRuns:
-    """The jobs that run on whole nodes. A cycle finds nearly all of them where the one before left them.
-
-    Attributes
-    ----------
-    columns
-        `slurmsim.kernel.running.Running`.
-    """
+    """The jobs that run on whole nodes. A cycle finds nearly all of them where the one before left them."""
 
     def __init__(self) -> None:
-        self.columns: Any = kernel.Running(0)
+        self.columns: Any = kernel.Running(0)  # `slurmsim.kernel.running.Running`
         self._n_nodes = 0
         self._known: list[Any] = []
 

@@ -41,25 +41,13 @@ BACKFILL = {
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One change.
+    """One change."""
 
-    Attributes
-    ----------
-    family
-        scheduler, backfill, priority, partitions, nodes or limits.
-    setting
-        How a reader would write it; `now` is what the configuration says.
-    set
-        The same as overrides of the configuration (``slurmsim run --set``).
-    why
-        What in the log asks for it; empty for those that are always tried.
-    """
-
-    family: str
-    setting: str
+    family: str  # scheduler, backfill, priority, partitions, nodes or limits
+    setting: str  # how a reader would write it; `now` is what the configuration says
     now: str
-    set: Pairs
-    why: str = ""
+    set: Pairs  # the same as overrides of the configuration (``slurmsim run --set``)
+    why: str = ""  # what in the log asks for it; empty for those that are always tried
 
 
 @dataclass(frozen=True, slots=True)

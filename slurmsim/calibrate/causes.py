@@ -37,26 +37,17 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One change and its replays.
-
-    Attributes
-    ----------
-    fit, factor
-        Its grade, and its distance from the log: 1 where each wait is as logged. None where it could not be replayed.
-    explains
-        Share of the baseline's distance it takes away in the replicates; None for those not looked at twice.
-    same_as
-        Another change with the very same schedule, or ``nothing``: the configuration as it is.
-    failed
-        Why it could not be replayed.
-    """
+    """One change and its replays."""
 
     candidate: Candidate
+    # fit, factor: its grade, and its distance from the log: 1 where each wait is as logged. None where it could not be
+    # replayed.
     fit: Fit | None = None
     factor: float | None = None
+    # share of the baseline's distance it takes away in the replicates; None for those not looked at twice
     explains: Paired | None = None
-    same_as: str = ""
-    failed: str = ""
+    same_as: str = ""  # another change with the very same schedule, or ``nothing``: the configuration as it is
+    failed: str = ""  # why it could not be replayed
 
     @property
     def clear(self) -> bool:

@@ -7,21 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A remark on the data.
+    """A remark on the data."""
 
-    Attributes
-    ----------
-    severity
-        ``warning`` (a replay is less faithful for it) or ``note``.
-    text
-        A sentence.
-    count
-        Of how many records, lines or jobs; None where that means nothing.
-    """
-
-    severity: str
-    text: str
-    count: int | None = None
+    severity: str  # ``warning`` (a replay is less faithful for it) or ``note``
+    text: str  # a sentence
+    count: int | None = None  # of how many records, lines or jobs; None where that means nothing
 
     def __str__(self) -> str:
         return f"{self.severity}: {self.text}"

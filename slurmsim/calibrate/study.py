@@ -23,34 +23,23 @@ from slurmsim_workloads.sacct.clock import DumpClock, dump_clock
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What was found.
+    """What was found."""
 
-    Attributes
-    ----------
-    log, records
-        The log's name, and the jobs of it that were replayed.
-    missing
-        What must be said before any figure; empty when nothing must.
-    data, clock, options
-        Remarks on what the log lacks, on its times, and on options of its jobs that are not modelled.
-    fit, by
-        The grade, and that of each partition and of each class of length and size.
-    causes
-        The changes tried; None where none was asked for, or the log has too few starts to compare with.
-    summary
-        Of the replay.
-    """
-
+    # log, records: the log's name, and the jobs of it that were replayed
     log: str
     records: int
-    missing: str
+    missing: str  # what must be said before any figure; empty when nothing must
+    # data, clock, options: remarks on what the log lacks, on its times, and on options of its jobs that are not
+    # modelled
     data: list[Remark]
     clock: list[Remark]
     options: list[Remark]
+    # fit, by: the grade, and that of each partition and of each class of length and size
     fit: Fit
     by: dict[str, list[tuple[str, Fit]]]
+    # the changes tried; None where none was asked for, or the log has too few starts to compare with
     causes: Causes | None
-    summary: dict[str, Any]
+    summary: dict[str, Any]  # of the replay
     findings: tuple[str, ...] = ()
 
     @property

@@ -34,28 +34,15 @@ NAMES = dict(zip(MEASURES, ("wait", "slowdown", "use"), strict=True))
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """A fixed set of cells for each policy.
+    """A fixed set of cells for each policy."""
 
-    Attributes
-    ----------
-    name
-        ``quick`` or ``full``.
-    seeds, jobs
-        How many seeds of each workload, and jobs in each.
-    loads
-        Factors of a workload's own load.
-    models
-        Generators and what they are told beside the number of jobs, by the name on the page.
-    settings
-        Conditions: tables of a grid.
-    """
-
-    name: str
+    name: str  # ``quick`` or ``full``
+    # seeds, jobs: how many seeds of each workload, and jobs in each
     seeds: int
     jobs: int
-    loads: tuple[float, ...]
-    models: Mapping[str, str]
-    settings: tuple[Mapping[str, Any], ...] = ()
+    loads: tuple[float, ...]  # factors of a workload's own load
+    models: Mapping[str, str]  # generators and what they are told beside the number of jobs, by the name on the page
+    settings: tuple[Mapping[str, Any], ...] = ()  # conditions: tables of a grid
 
     @property
     def title(self) -> str:
@@ -98,30 +85,16 @@ def grid(policies: Sequence[str] = (), of: Set = QUICK) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Leaderboard:
-    """What the page says.
+    """What the page says."""
 
-    Attributes
-    ----------
-    title
-        Of the page.
-    lead
-        What was run, and how it is compared.
-    missing, failures
-        Jobs that no mean shows, policy by policy; cells that failed, with their commands.
-    note
-        Where no test could tell anything: that. Else empty.
-    boards
-        A ranking over all workloads for each measure.
-    losses
-        For each policy, best first: the measures on which it loses, and the policies that beat it.
-    """
-
-    title: str
-    lead: str
+    title: str  # of the page
+    lead: str  # what was run, and how it is compared
+    # missing, failures: jobs that no mean shows, policy by policy; cells that failed, with their commands
     missing: list[str]
     failures: list[tuple[str, str]]
-    note: str
-    boards: list[Ranking]
+    note: str  # where no test could tell anything: that. Else empty.
+    boards: list[Ranking]  # a ranking over all workloads for each measure
+    # for each policy, best first: the measures on which it loses, and the policies that beat it
     losses: list[tuple[str, str]]
 
 

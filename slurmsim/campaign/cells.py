@@ -12,27 +12,16 @@ AXES = ("workload", "window", "load", "settings", "policy", "seed")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One run of a campaign.
+    """One run of a campaign."""
 
-    Attributes
-    ----------
-    workload, window, settings, policy
-        Names from the grid; empty where the grid has no such axis.
-    load
-        Times the workload's own load.
-    seed
-        Of whatever is drawn.
-    options
-        What `slurmsim run` is told; its `out` is empty.
-    """
-
+    # workload, window, settings, policy: names from the grid; empty where the grid has no such axis
     workload: str
     window: str
-    load: float
+    load: float  # times the workload's own load
     settings: str
     policy: str
-    seed: int
-    options: RunOptions
+    seed: int  # of whatever is drawn
+    options: RunOptions  # what `slurmsim run` is told; its `out` is empty
 
     @property
     def labels(self) -> tuple[str, str, float, str, str, int]:

@@ -51,74 +51,44 @@ class OfClass:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One policy of a ranking.
+    """One policy of a ranking."""
 
-    Attributes
-    ----------
-    policy, rank
-        Its name, and its place; policies that no test tells apart from the first of them share a place. None where
-        there are too few cells for any test (`too_few`).
-    cells, jobs
-        Its cells that have a counterpart of every other policy, and the jobs in them.
-    refused, never_started, cancelled_waiting, dropped
-        Jobs that no mean shows; those that the log cancels while they wait never started, too.
-    means
-        Mean over its cells, by measure.
-    against
-        Its differences from the baseline, by measure; empty for the baseline.
-    p
-        Those differences' p, corrected by Holm over the pairs with the baseline.
-    complete
-        False where it left more than 1 % more jobs unstarted than another.
-    beaten_by
-        Those before it that a test tells apart from it, or that started their jobs where it did not.
-    classes
-        Its jobs by class (`slurmsim.metrics.classes`).
-    also
-        Means over its cells of `ALSO`; None of what there is none.
-    """
-
+    # policy, rank: its name, and its place; policies that no test tells apart from the first of them share a place.
+    # None where there are too few cells for any test (`too_few`).
     policy: str
     rank: int | None
+    # cells, jobs: its cells that have a counterpart of every other policy, and the jobs in them
     cells: int
     jobs: int
+    # refused, never_started, cancelled_waiting, dropped: jobs that no mean shows; those that the log cancels while they
+    # wait never started, too
     refused: int
     never_started: int
     cancelled_waiting: int
     dropped: int
-    means: Mapping[str, float | None]
-    against: Mapping[str, Paired]
-    p: Mapping[str, float | None]
-    complete: bool
+    means: Mapping[str, float | None]  # mean over its cells, by measure
+    against: Mapping[str, Paired]  # its differences from the baseline, by measure; empty for the baseline
+    p: Mapping[str, float | None]  # those differences' p, corrected by Holm over the pairs with the baseline
+    complete: bool  # False where it left more than 1 % more jobs unstarted than another
+    # those before it that a test tells apart from it, or that started their jobs where it did not
     beaten_by: tuple[str, ...]
-    classes: Mapping[str, OfClass]
-    also: Mapping[str, float | None]
+    classes: Mapping[str, OfClass]  # its jobs by class (`slurmsim.metrics.classes`)
+    also: Mapping[str, float | None]  # means over its cells of `ALSO`; None of what there is none
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The policies on one workload under one load and setting, best first.
-
-    Attributes
-    ----------
-    by
-        The measure that ranks.
-    rows
-        Best first.
-    left_out
-        Cells that had no counterpart of every policy.
-    ratio
-        True over all workloads: means and differences are of logarithms then (with `ADDED`), so that each workload
-        counts alike, long waits or short.
-    """
+    """The policies on one workload under one load and setting, best first."""
 
     workload: str
     load: float
     settings: str
     baseline: str
-    rows: Sequence[Row]
-    left_out: int
-    by: str = WAIT
+    rows: Sequence[Row]  # best first
+    left_out: int  # cells that had no counterpart of every policy
+    by: str = WAIT  # the measure that ranks
+    # True over all workloads: means and differences are of logarithms then (with `ADDED`), so that each workload counts
+    # alike, long waits or short
     ratio: bool = False
 
     @property

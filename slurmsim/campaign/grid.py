@@ -45,38 +45,21 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A checked grid.
+    """A checked grid."""
 
-    Attributes
-    ----------
-    name
-        Of the campaign, for its pages.
-    common
-        Options of all cells.
-    workloads, windows, loads, settings, policies, seeds
-        The axes, at least one point each.
-    baseline
-        Name of the policy others are compared with.
-    per_job
-        Whether measures of each job are kept, too.
-    given
-        The grid as it was given, for the manifest.
-    file
-        What messages call it.
-    """
-
-    name: str
-    common: Mapping[str, Any]
+    name: str  # of the campaign, for its pages
+    common: Mapping[str, Any]  # options of all cells
+    # workloads, windows, loads, settings, policies, seeds: the axes, at least one point each
     workloads: Sequence[Choice]
     windows: Sequence[Choice]
     loads: Sequence[float]
     settings: Sequence[Choice]
     policies: Sequence[Choice]
     seeds: Sequence[int]
-    baseline: str
-    per_job: bool
-    given: Mapping[str, Any]
-    file: str
+    baseline: str  # name of the policy others are compared with
+    per_job: bool  # whether measures of each job are kept, too
+    given: Mapping[str, Any]  # the grid as it was given, for the manifest
+    file: str  # what messages call it
 
     def __len__(self) -> int:
         axes = (self.workloads, self.windows, self.loads, self.settings, self.policies, self.seeds)

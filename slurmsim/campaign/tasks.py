@@ -9,25 +9,15 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One piece of work.
+    """One piece of work."""
 
-    Attributes
-    ----------
-    name
-        What messages call it.
-    work, arguments
-        A function at the top of a module that can be imported, and what it is called with; both are pickled.
-    kind
-        Tasks of one kind need about the same memory.
-    log
-        File that gets what it prints; empty for nowhere.
-    """
-
-    name: str
+    name: str  # what messages call it
+    # work, arguments: a function at the top of a module that can be imported, and what it is called with; both are
+    # pickled
     work: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
-    kind: str = ""
-    log: str = ""
+    kind: str = ""  # tasks of one kind need about the same memory
+    log: str = ""  # file that gets what it prints; empty for nowhere
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,13 +32,7 @@ LOOK_S = 1.0  # between two looks at the memory of workers, and at whether to st
 
 
 class Worker:
-    """One process and the pipe to it.
-
-    Attributes
-    ----------
-    task
-        What it does, None while it waits.
-    """
+    """One process and the pipe to it."""
 
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
@@ -50,7 +44,7 @@ class Worker:
                 process_group=0,  # Ctrl-C at a terminal is for the parent
             )  # fmt: skip
         self.pipe = Connection(ours.detach())
-        self.task: Task | None = None
+        self.task: Task | None = None  # what it does, None while it waits
         self.since = 0.0
 
     def give(self, task: Task) -> None:

@@ -32,13 +32,6 @@ class Io:
         As a process has them; the real ones by default.
     now
         The machine's time, seconds since the epoch: what dates that are typed in are relative to.
-
-    Attributes
-    ----------
-    files
-        Texts of files the command read that a recorder has to keep, by the path they were named by.
-    exported
-        Names of variables an ``--export`` names.
     """
 
     def __init__(
@@ -59,8 +52,9 @@ class Io:
         self.environ = os.environ if environ is None else environ
         self._cwd = cwd
         self.now = time.time if now is None else now
+        # texts of files the command read that a recorder has to keep, by the path they were named by
         self.files: dict[str, str] = {}
-        self.exported: frozenset[str] = frozenset()
+        self.exported: frozenset[str] = frozenset()  # names of variables an ``--export`` names
 
     @property
     def cwd(self) -> str:

@@ -21,48 +21,25 @@ _UNLIMITED = 2**32 - 1
 
 @dataclass(frozen=True, slots=True)
 class Takes:
-    """What one key takes.
+    """What one key takes."""
 
-    Attributes
-    ----------
-    key
-        The option's name.
-    words
-        Words with their releases, blanks between them; "" where any text is taken.
-    kind
-        Type of the plug-ins that `words` names, without its slash; "" for other words.
-    many
-        The value is a comma list; plug-ins of a list may leave their type out.
-    any_case
-        Words are compared without case.
-    alone
-        Values that are no words of a list, with blanks between them.
-    off
-        From 23.11 on a value that has this in it, whatever the case, switches the plug-in off; before, it is the name
-        of a plug-in.
-    low, high
-        Inclusive range of a number.
-    pattern
-        What each word of the value may look like, beside `words`.
-    since, until
-        First release that ends on another value, and first that does not any more; "" for all.
-    ours
-        slurmsim takes more on purpose: without --strict it says nothing.
-    """
-
-    key: str
-    words: str = ""
-    kind: str = ""
-    many: bool = False
-    any_case: bool = True
-    alone: str = ""
+    key: str  # the option's name
+    words: str = ""  # words with their releases, blanks between them; "" where any text is taken
+    kind: str = ""  # type of the plug-ins that `words` names, without its slash; "" for other words
+    many: bool = False  # the value is a comma list; plug-ins of a list may leave their type out
+    any_case: bool = True  # words are compared without case
+    alone: str = ""  # values that are no words of a list, with blanks between them
+    # from 23.11 on a value that has this in it, whatever the case, switches the plug-in off; before, it is the name of
+    # a plug-in
     off: str = ""
+    # low, high: Inclusive range of a number
     low: int = 0
     high: int | None = None
-    pattern: str = ""
+    pattern: str = ""  # what each word of the value may look like, beside `words`
+    # since, until: first release that ends on another value, and first that does not any more; "" for all
     since: str = ""
     until: str = ""
-    ours: bool = False
+    ours: bool = False  # slurmsim takes more on purpose: without --strict it says nothing
 
     def refused(self, text: str, typed: object, release: str) -> str:
         """Return why slurmctld of `release` ends on `text`, read as `typed`; "" where it does not."""

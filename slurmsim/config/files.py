@@ -26,16 +26,11 @@ DISK = Files()
 
 
 class Remembering(Files):
-    """Files as they are, and what they said.
-
-    Attributes
-    ----------
-    texts
-        The text of every file that was read, by its name: relative to `folder` if it is in there.
-    """
+    """Files as they are, and what they said."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        # the text of every file that was read, by its name: relative to `folder` if it is in there
         self.texts: dict[str, str] = {}
 
     def text(self, path: Path, encoding: str = "utf-8", errors: str = "strict") -> str:

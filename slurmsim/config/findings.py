@@ -12,29 +12,18 @@ SEVERITIES = ("error", "warning", "note")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One remark on a configuration.
+    """One remark on a configuration."""
 
-    Attributes
-    ----------
-    severity
-        "error" (the configuration is refused), "warning" (the schedule may differ from real Slurm's) or "note".
-    file, line
-        Where the key is set; None for an override or a key that is missing.
-    key, value
-        The key as slurm.conf spells it and the value as written.
-    message
-        What is wrong or what is not modelled, and what happens instead.
-    expected
-        For errors: what would have been right, in a few words; "" when the message says it.
-    """
-
+    # "error" (the configuration is refused), "warning" (the schedule may differ from real Slurm's) or "note"
     severity: str
+    # file, line: where the key is set; None for an override or a key that is missing
     file: str | None
     line: int | None
+    # key, value: the key as slurm.conf spells it and the value as written
     key: str
     value: str
-    message: str
-    expected: str = ""
+    message: str  # what is wrong or what is not modelled, and what happens instead
+    expected: str = ""  # for errors: what would have been right, in a few words; "" when the message says it
 
     def __str__(self) -> str:
         """One line for a user: ``slurm.conf:7: warning: PreemptType=preempt/qos: …``."""

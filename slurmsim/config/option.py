@@ -30,62 +30,33 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A key of slurm.conf (or a sub-option, or a key of an object line).
+    """A key of slurm.conf (or a sub-option, or a key of an object line)."""
 
-    Attributes
-    ----------
-    name
-        Canonical spelling.
-    kind
-        How the value is read: a key of `KINDS`.
-    status, why
-        What slurmsim does with it, and for anything but HONOURED why, or what happens instead.
-    default
-        Typed default of the oldest release; `later` = (release, default from that release on).
-    choices
-        Canonical words allowed (kind ``choice`` and ``words``); compared without case.
-    beyond
-        Values of a ``choice`` that Slurm knows and slurmsim does not model: refused by name.
-    off
-        Values (lower case) of a NOT_MODELLED option that switch the thing off and so need no warning.
-    low, high
-        Inclusive range of a number; outside is an error, unless
-    outside
-        says which number is used instead, as slurmctld takes such a value.
-    lenient
-        slurmctld takes any text; what it does not understand of it is mended as `MENDED` says.
-    refuse
-        A NOT_MODELLED option that is an error when set, because a schedule without it would be meaningless.
-    master
-        The key without which this one has no effect; only the master is warned about.
-    since, gone
-        First release that knows the key, first that does not ("" = throughout 22.05 to 26.05); a key that went
-        before 22.05 has 22.05.
-    instead
-        What replaced an obsolete key.
-    ignored
-        Values of a `gone` key that the daemons pass over with a line in the log.
-    """
-
-    name: str
-    kind: str
+    name: str  # Canonical spelling
+    kind: str  # how the value is read: a key of `KINDS`
+    # status, why: what slurmsim does with it, and for anything but HONOURED why, or what happens instead
     status: Status
     why: str = ""
-    default: Any = None
+    default: Any = None  # typed default of the oldest release; `later` = (release, default from that release on)
     later: tuple[str, Any] | None = None
-    choices: tuple[str, ...] = ()
-    beyond: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()  # Canonical words allowed (kind ``choice`` and ``words``); compared without case
+    beyond: tuple[str, ...] = ()  # values of a ``choice`` that Slurm knows and slurmsim does not model: refused by name
+    # values (lower case) of a NOT_MODELLED option that switch the thing off and so need no warning
     off: tuple[str, ...] = ()
+    # low, high: Inclusive range of a number; outside is an error, unless
     low: int | None = None
     high: int | None = None
-    outside: int | None = None
-    lenient: bool = False
+    outside: int | None = None  # says which number is used instead, as slurmctld takes such a value
+    lenient: bool = False  # slurmctld takes any text; what it does not understand of it is mended as `MENDED` says
+    # a NOT_MODELLED option that is an error when set, because a schedule without it would be meaningless
     refuse: bool = False
-    master: str = ""
+    master: str = ""  # the key without which this one has no effect; only the master is warned about
+    # since, gone: first release that knows the key, first that does not ("" = throughout 22.05 to 26.05); a key that
+    # went before 22.05 has 22.05
     since: str = ""
     gone: str = ""
-    instead: str = ""
-    ignored: tuple[str, ...] = ()
+    instead: str = ""  # what replaced an obsolete key
+    ignored: tuple[str, ...] = ()  # values of a `gone` key that the daemons pass over with a line in the log
 
     def default_for(self, release: str) -> Any:
         """Default in `release`."""

@@ -45,24 +45,17 @@ class Power:
 class Application:
     """An application and its processors' power.
 
-    Attributes
-    ----------
-    t1_s
-        Seconds on one node at full speed.
-    parallelism, sigma
-        A >= 1 and its variation, 0 to 1 (`scaling`).
-    a, b, c, p_low_w, p_high_w, beta
-        As in `Power`.
-
     Raises
     ------
     ConfigError
         A number is out of its range; the field names it.
     """
 
-    t1_s: float
+    t1_s: float  # seconds on one node at full speed
+    # parallelism, sigma: a >= 1 and its variation, 0 to 1 (`scaling`)
     parallelism: float
     sigma: float
+    # a, b, c, p_low_w, p_high_w, beta: as in `Power`
     a: float
     b: float
     c: float
@@ -158,21 +151,13 @@ class Application:
 
 @dataclass(frozen=True)
 class Fit:
-    """An application fitted to samples.
+    """An application fitted to samples."""
 
-    Attributes
-    ----------
-    application
-        With the parameters found; its range of power is that of the samples.
-    half_widths
-        Half of the 95 % confidence interval of each parameter that was fitted, by name; infinite where the samples do
-        not tell.
-    residuals_s, residuals_w
-        Measured less modelled: seconds and watts of each sample; (n,).
-    """
-
-    application: Application
+    application: Application  # with the parameters found; its range of power is that of the samples
+    # half of the 95 % confidence interval of each parameter that was fitted, by name; infinite where the samples do not
+    # tell
     half_widths: dict[str, float]
+    # residuals_s, residuals_w: measured less modelled: seconds and watts of each sample; (n,)
     residuals_s: FloatArray
     residuals_w: FloatArray
 

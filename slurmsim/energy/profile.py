@@ -22,25 +22,15 @@ EXAMPLE = "LeanMD:parallelism=24:sigma=0.2"
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """An application and the sizes a job of it may have.
+    """An application and the sizes a job of it may have."""
 
-    Attributes
-    ----------
-    application
-        Its run time is 1 on `max_nodes` nodes at full power.
-    min_nodes, max_nodes
-        The sizes it may have; one size makes it rigid.
-    malleable
-        Whether its size may change while it runs, too; else only before.
-    points_s
-        Its scheduling points: its size may change each time it has done so much more work, in seconds on `max_nodes` at
-        full power, as at the end of an iteration; 0 for at any time.
-    """
-
-    application: Application
+    application: Application  # its run time is 1 on `max_nodes` nodes at full power
+    # min_nodes, max_nodes: the sizes it may have; one size makes it rigid
     min_nodes: int
     max_nodes: int
-    malleable: bool
+    malleable: bool  # whether its size may change while it runs, too; else only before
+    # its scheduling points: its size may change each time it has done so much more work, in seconds on `max_nodes` at
+    # full power, as at the end of an iteration; 0 for at any time
     points_s: float = 0.0
     _found: dict[tuple[int, int], float] = field(default_factory=dict, compare=False, repr=False)
 

@@ -27,46 +27,23 @@ Read = Callable[[str, Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One thing that may be said of a fault.
+    """One thing that may be said of a fault."""
 
-    Attributes
-    ----------
-    read
-        (its name, what was given) -> the value, plain data. Raises ConfigError.
-    default
-        The value where nothing is said.
-    about
-        For people.
-    needed
-        There is no default.
-    """
-
-    read: Read
-    default: Any
-    about: str
-    needed: bool = False
+    read: Read  # (its name, what was given) -> the value, plain data. Raises ConfigError.
+    default: Any  # the value where nothing is said
+    about: str  # for people
+    needed: bool = False  # there is no default
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of fault.
+    """One kind of fault."""
 
-    Attributes
-    ----------
-    of
-        `COMMAND`, `JOB` or `NODES`.
-    about
-        For people.
-    parameters
-        Its settings beside those of every fault (what it strikes, how often).
-    commands
-        The commands it can happen to; empty for all.
-    """
-
-    of: str
-    about: str
+    of: str  # `COMMAND`, `JOB` or `NODES`
+    about: str  # for people
+    # its settings beside those of every fault (what it strikes, how often)
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    commands: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()  # the commands it can happen to; empty for all
 
 
 def number(low: float, high: float) -> Read:

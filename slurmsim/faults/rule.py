@@ -45,37 +45,27 @@ _APPLIES = {COMMAND: frozenset(COMMON), JOB: frozenset(COMMON) - {"command"}, NO
 
 @dataclass(slots=True)
 class FaultRule:
-    """One injected fault.
+    """One injected fault."""
 
-    Attributes
-    ----------
-    id
-        Its number: 1, 2 … in the order of injection.
-    what, parameters
-        The kind (a key of `slurmsim.faults.kinds.KINDS`), and what was said of it.
-    command, user, job
-        Patterns of those it concerns, between commas.
-    every, probability, after, times, seed
-        Which of them it strikes: of those behind the first `after` every n-th, with that chance, at most `times`.
-    since, until
-        When it was injected, and when it ends (`NEVER`: by itself not), seconds since the epoch.
-    seen, met
-        How many it concerned so far, and how many it struck.
-    """
-
-    id: int
+    id: int  # its number: 1, 2 … in the order of injection
+    # what, parameters: the kind (a key of `slurmsim.faults.kinds.KINDS`), and what was said of it
     what: str
     parameters: dict[str, Any]
+    # command, user, job: patterns of those it concerns, between commas
     command: str
     user: str
     job: str
+    # every, probability, after, times, seed: which of them it strikes: of those behind the first `after` every n-th,
+    # with that chance, at most `times`
     every: int
     probability: float
     after: int
     times: int | None
     seed: int
+    # since, until: when it was injected, and when it ends (`NEVER`: by itself not), seconds since the epoch
     since: int
     until: int
+    # seen, met: how many it concerned so far, and how many it struck
     seen: int = 0
     met: int = 0
 

@@ -56,11 +56,6 @@ class Nodes:
         Of each node: CPUs, MiB, CPUs of the smallest share a job can get, weight.
     n_kinds
         Kinds of GRES.
-
-    Attributes
-    ----------
-    chosen, given, n_chosen
-        The nodes of the last request that fitted, ascending, and the CPUs taken of each.
     """
 
     def __init__(self, cpus: array[int], mem: array[int], grain: array[int], weight: array[int], n_kinds: int) -> None:
@@ -95,6 +90,7 @@ class Nodes:
         self.min_nodes = self.target_nodes = self.most_nodes = self.min_cpus = self.least = self.core = 0
         self.floor = 0
         self.exclusive = False
+        # chosen, given, n_chosen: the nodes of the last request that fitted, ascending, and the CPUs taken of each
         self.chosen, self.given = zeros(n), zeros(n)
         self.n_chosen = 0
 

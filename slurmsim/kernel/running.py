@@ -8,25 +8,20 @@ from slurmsim.kernel.arrays import wider, zeros
 
 
 class Running:
-    """Who runs on which whole nodes, by the end it is planned with, as columns that live from cycle to cycle.
-
-    Attributes
-    ----------
-    n, ends, ids, sizes
-        The jobs in order of (end, id): how many, and how many nodes each has.
-    first, begins, lengths
-        Their runs of nodes one behind the other; those of job k are from ``first[k]`` to before ``first[k + 1]``.
-    cuts, uses, n_cuts
-        Where runs begin or end, ascending from 0 to the number of nodes, and how many of them each.
-    """
+    """Who runs on which whole nodes, by the end it is planned with, as columns that live from cycle to cycle."""
 
     def __init__(self, n_nodes: int) -> None:
+        # n, ends, ids, sizes: the jobs in order of (end, id): how many, and how many nodes each has
         self.n = 0
         self.room = self.runs_room = 64
         self.ends, self.ids, self.sizes = zeros(self.room), zeros(self.room), zeros(self.room)
+        # first, begins, lengths: their runs of nodes one behind the other; those of job k are from ``first[k]`` to
+        # before ``first[k + 1]``
         self.first = zeros(self.room + 1)
         self.begins, self.lengths = zeros(self.runs_room), zeros(self.runs_room)
         self.cuts_room = 64
+        # cuts, uses, n_cuts: where runs begin or end, ascending from 0 to the number of nodes, and how many of them
+        # each
         self.cuts, self.uses = zeros(self.cuts_room), zeros(self.cuts_room)
         self.n_cuts = 0
         self._cut(0)

@@ -25,34 +25,24 @@ class JobColumns:
     """Jobs as equally long columns, one row a job; times in seconds on one clock.
 
     Refused submissions have rows too until they are left out: see `accepted`.
-
-    Attributes
-    ----------
-    submit, start, end
-        int64; `start` is meaningless where not `started`, `end` where not `ended`.
-    started, ended
-        bool: whether the job has a start, an end.
-    run
-        int64, seconds it ran: without the time it was suspended; meaningless where not both `started` and `ended`.
-    cpus, nodes
-        int64, allocated (requested where the job never started).
-    states, state_codes
-        ``states[state_codes[i]]`` is row i's state.
-    buffered
-        int64, seconds a job of a stream waited before it was submitted; -1 for the others.
     """
 
+    # submit, start, end: int64; `start` is meaningless where not `started`, `end` where not `ended`
     submit: IntArray
     start: IntArray
     end: IntArray
+    # int64, seconds it ran: without the time it was suspended; meaningless where not both `started` and `ended`
     run: IntArray
+    # started, ended: bool: whether the job has a start, an end
     started: BoolArray
     ended: BoolArray
+    # cpus, nodes: int64, allocated (requested where the job never started)
     cpus: IntArray
     nodes: IntArray
+    # states, state_codes: ``states[state_codes[i]]`` is row i's state
     state_codes: npt.NDArray[np.int32]
     states: Sequence[str]
-    buffered: IntArray
+    buffered: IntArray  # int64, seconds a job of a stream waited before it was submitted; -1 for the others
 
     @classmethod
     def of(cls, jobs: Any) -> JobColumns:

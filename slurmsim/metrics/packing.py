@@ -79,32 +79,17 @@ ALL_JOBS = JobClass()
 
 @dataclass(frozen=True)
 class Rectangles:
-    """Jobs as equally long columns, one row a job; times in whole seconds on one clock.
+    """Jobs as equally long columns, one row a job; times in whole seconds on one clock."""
 
-    Attributes
-    ----------
-    queued
-        int64: Q.
-    start, end
-        int64; `start` is `FOREVER` where the job never started. `end` is `FOREVER` while it runs; of a job that never
-        started it is when it left the queue.
-    started
-        bool.
-    size
-        int64: what it takes of the strip's height. Nodes, or CPUs where jobs share nodes.
-    nodes
-        int64: H, by which classes are told.
-    user
-        Integer codes.
-    """
-
-    queued: IntArray
+    queued: IntArray  # int64: Q
+    # start, end: int64; `start` is `FOREVER` where the job never started. `end` is `FOREVER` while it runs; of a job
+    # that never started it is when it left the queue.
     start: IntArray
     end: IntArray
-    started: BoolArray
-    size: IntArray
-    nodes: IntArray
-    user: npt.NDArray[np.integer[Any]]
+    started: BoolArray  # bool
+    size: IntArray  # int64: what it takes of the strip's height. Nodes, or CPUs where jobs share nodes.
+    nodes: IntArray  # int64: H, by which classes are told
+    user: npt.NDArray[np.integer[Any]]  # integer codes
 
     @classmethod
     def of(cls, jobs: Mapping[str, Any]) -> Rectangles:
@@ -157,15 +142,6 @@ class Pack:
         All jobs; those that have nothing to do with the slot do no harm.
     slot
         [X0, X0 + T]. Raises ConfigError when it has no length.
-
-    Attributes
-    ----------
-    running
-        Z_start, as bool over the rows of `jobs`.
-    queue
-        Z_queue.
-    placed
-        Those of `queue` that start in the slot. Z is `running` and `placed` together.
     """
 
     def __init__(self, jobs: Rectangles, slot: Interval) -> None:
@@ -175,9 +151,11 @@ class Pack:
             )
         self.jobs, self.slot = jobs, slot
         begin, end = slot.begin, slot.end
+        # Z_start, as bool over the rows of `jobs`
         self.running: BoolArray = jobs.started & (jobs.start < begin) & (jobs.end > begin)
         waits = np.where(jobs.started, jobs.start >= begin, jobs.end > begin)
-        self.queue: BoolArray = (jobs.queued <= end) & waits
+        self.queue: BoolArray = (jobs.queued <= end) & waits  # Z_queue
+        # those of `queue` that start in the slot. Z is `running` and `placed` together.
         self.placed: BoolArray = self.queue & jobs.started & (jobs.start <= end)
         self.inside = np.flatnonzero(self.running | self.placed)
 
@@ -261,22 +239,15 @@ class Pack:
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """The five losses of one slot.
-
-    Attributes
-    ----------
-    by_class
-        Metric 5 of each class asked for, by its name; the first is `mean_wait`.
-    jobs, queued, started
-        |Z|, |Z_queue| and how many of the latter start.
-    """
+    """The five losses of one slot."""
 
     slot: Interval
     utilization: Loss
     first_jobs: Loss
     started_jobs: Loss
     started_users: Loss
-    by_class: dict[str, Loss]
+    by_class: dict[str, Loss]  # Metric 5 of each class asked for, by its name; the first is `mean_wait`
+    # jobs, queued, started: |Z|, |Z_queue| and how many of the latter start
     jobs: int
     queued: int
     started: int

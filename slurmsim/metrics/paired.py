@@ -20,29 +20,17 @@ SEED = 0xB007  # the same differences give the same interval
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """What `n` differences of pairs say.
-
-    Attributes
-    ----------
-    mean
-        Their mean, in their unit.
-    low, high
-        95 % interval of it; None of a single pair. The mean is always inside.
-    p
-        Probability of a mean at least as far from zero if signs were by chance; None of a single pair.
-    g
-        The mean in standard deviations of the differences, corrected for small samples; None where they do not vary.
-    above
-        Share of the differences above zero, those of zero by half.
-    """
+    """What `n` differences of pairs say."""
 
     n: int
-    mean: float
+    mean: float  # their mean, in their unit
+    # low, high: 95 % interval of it; None of a single pair. The mean is always inside.
     low: float | None
     high: float | None
-    p: float | None
+    p: float | None  # probability of a mean at least as far from zero if signs were by chance; None of a single pair
+    # the mean in standard deviations of the differences, corrected for small samples; None where they do not vary
     g: float | None
-    above: float
+    above: float  # share of the differences above zero, those of zero by half
 
     @property
     def clear(self) -> bool:

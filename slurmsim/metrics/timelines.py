@@ -26,26 +26,15 @@ COLUMNS = ("time", "event", "job_id", "reason")
 
 @dataclass(frozen=True, slots=True)
 class JobEvents:
-    """Events that tell how jobs waited, as equally long columns in order of time.
+    """Events that tell how jobs waited, as equally long columns in order of time."""
 
-    Attributes
-    ----------
-    time, job
-        (n,) int64, trace seconds and job ids.
-    kind
-        (n,) int64, place in the kinds of event that matter here; see `of_kind`.
-    reason
-        (n,) int64, code into `reasons`.
-    value
-        (n,) int64, `NULL` for none and where the table had no such column.
-    """
-
+    # time, job: (n,) int64, trace seconds and job ids
     time: IntArray
     job: IntArray
-    kind: IntArray
-    reason: IntArray
+    kind: IntArray  # (n,) int64, place in the kinds of event that matter here; see `of_kind`
+    reason: IntArray  # (n,) int64, code into `reasons`
     reasons: list[str]
-    value: IntArray
+    value: IntArray  # (n,) int64, `NULL` for none and where the table had no such column
 
     @classmethod
     def of(cls, tables: Iterable[pa.Table], more: str = "", of_jobs: IntArray | None = None) -> JobEvents:
@@ -83,28 +72,16 @@ class JobEvents:
 
 @dataclass(frozen=True, slots=True)
 class Timelines:
-    """Spans with one reason, job after job and each job's in the order of time, without gaps.
+    """Spans with one reason, job after job and each job's in the order of time, without gaps."""
 
-    Attributes
-    ----------
-    job
-        (n_spans,) int64, position of the span's job in the ids asked for; ascending.
-    begin, end
-        (n_spans,) int64, trace seconds, ``begin < end``.
-    reason
-        (n_spans,) int64, code into `reasons`.
-    reasons
-        Texts: reasons in squeue's words, `RUNNING` and `BOOTING`.
-    over
-        (n_jobs,) int64: when the wait ended, which is the last start (its nodes being up) or the end of a job that
-        never started; `NULL` where neither happened.
-    """
-
-    job: IntArray
+    job: IntArray  # (n_spans,) int64, position of the span's job in the ids asked for; ascending
+    # begin, end: (n_spans,) int64, trace seconds, ``begin < end``
     begin: IntArray
     end: IntArray
-    reason: IntArray
-    reasons: list[str]
+    reason: IntArray  # (n_spans,) int64, code into `reasons`
+    reasons: list[str]  # texts: reasons in squeue's words, `RUNNING` and `BOOTING`
+    # (n_jobs,) int64: when the wait ended, which is the last start (its nodes being up) or the end of a job that never
+    # started; `NULL` where neither happened
     over: IntArray
 
     def __iter__(self) -> Iterator[tuple[int, int, str]]:

@@ -15,39 +15,29 @@ NOTHING: Tres = {}
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What associations and QOS have in common.
+    """What associations and QOS have in common."""
 
-    Attributes
-    ----------
-    grp_tres, grp_tres_mins, grp_tres_run_mins
-        Of all running jobs together: TRES in use; TRES-minutes used (decayed); TRES-minutes still owed.
-    grp_jobs, grp_jobs_accrue, grp_submit_jobs, grp_wall_s
-        Of all jobs together: running, accruing age, pending or running, wall time used (decayed).
-    max_tres, max_tres_per_node, max_tres_mins
-        Of one job.
-    max_jobs, max_jobs_accrue, max_submit_jobs
-        Of one user in the association (or QOS: `Qos.max_jobs_pu` and so on).
-    max_wall_s
-        Time limit of one job.
-    min_prio_thresh
-        A pending job below this priority reserves nothing (MinPrioThreshold).
-    """
-
+    # grp_tres, grp_tres_mins, grp_tres_run_mins: of all running jobs together: TRES in use; TRES-minutes used
+    # (decayed); TRES-minutes still owed
     grp_tres: Tres = field(default_factory=dict)
     grp_tres_mins: Tres = field(default_factory=dict)
     grp_tres_run_mins: Tres = field(default_factory=dict)
+    # grp_jobs, grp_jobs_accrue, grp_submit_jobs, grp_wall_s: of all jobs together: running, accruing age, pending or
+    # running, wall time used (decayed)
     grp_jobs: int | None = None
     grp_jobs_accrue: int | None = None
     grp_submit_jobs: int | None = None
     grp_wall_s: int | None = None
+    # max_tres, max_tres_per_node, max_tres_mins: of one job
     max_tres: Tres = field(default_factory=dict)
     max_tres_per_node: Tres = field(default_factory=dict)
     max_tres_mins: Tres = field(default_factory=dict)
+    # max_jobs, max_jobs_accrue, max_submit_jobs: of one user in the association (or QOS: `Qos.max_jobs_pu` and so on)
     max_jobs: int | None = None
     max_jobs_accrue: int | None = None
     max_submit_jobs: int | None = None
-    max_wall_s: int | None = None
-    min_prio_thresh: int | None = None
+    max_wall_s: int | None = None  # time limit of one job
+    min_prio_thresh: int | None = None  # a pending job below this priority reserves nothing (MinPrioThreshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,29 +93,18 @@ class Association:
 
     The root is the account ``root`` with an empty `parent`. Accounts have an empty `user`. Max limits that are not
     set are inherited from the accounts above; group limits are not, they hold at every level.
-
-    Attributes
-    ----------
-    shares
-        Fairshare, `PARENT_SHARES` for ``parent``.
-    qos
-        Names it may use; None: those of the account above (all of them at the root).
-    default_qos
-        ``""``: that of the account above.
-    is_default
-        Whether this account is its user's default account.
     """
 
     account: str
     user: str = ""
     parent: str = ""
     partition: str = ""
-    shares: int = 1
+    shares: int = 1  # fairshare, `PARENT_SHARES` for ``parent``
     priority: int | None = None
     limits: Limits = field(default_factory=Limits)
-    qos: tuple[str, ...] | None = None
-    default_qos: str = ""
-    is_default: bool = False
+    qos: tuple[str, ...] | None = None  # names it may use; None: those of the account above (all of them at the root)
+    default_qos: str = ""  # ``""``: that of the account above
+    is_default: bool = False  # whether this account is its user's default account
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,43 +14,27 @@ from slurmsim.model.switch import SwitchSpec
 
 @dataclass(frozen=True, slots=True)
 class ClusterSpec:
-    """What the core needs to know of a cluster, already validated.
-
-    Attributes
-    ----------
-    nodes
-        In *table order*: sorted by name, numeric-aware (``n2`` before ``n10``), as slurmctld sorts them at start.
-    partitions
-        In slurm.conf order; every node they name exists.
-    options
-        slurm.conf scalars by canonical key (``"KillWait"``), typed, defaults filled in: times in seconds,
-        UNLIMITED/INFINITE as None, booleans as bool, lists as tuples of str, the rest int or str.
-    scheduler_parameters
-        SchedulerParameters by lower-cased name: ``{"bf_interval": "30", "bf_continue": ""}`` (flags map to "").
-    switches
-        topology.conf, in its order; empty without TopologyPlugin=topology/tree.
-    groups
-        Groups of each user who is in one; None where nothing is known of groups.
-    release
-        The Slurm release to follow where decisions differ between releases (`core.records.release_rules`).
-    watched
-        Users read the state between passes, as in a live cluster. They see the expected start of every pending job,
-        even where it decides nothing. They also see when backfill runs, so that the effect of its own plans on its
-        cadence counts as well.
-    power
-        What is known of watts; None where nothing is, and no job has an application.
-    """
+    """What the core needs to know of a cluster, already validated."""
 
     name: str
+    # in *table order*: sorted by name, numeric-aware (``n2`` before ``n10``), as slurmctld sorts them at start
     nodes: tuple[NodeSpec, ...]
-    partitions: tuple[PartitionSpec, ...]
+    partitions: tuple[PartitionSpec, ...]  # in slurm.conf order; every node they name exists
+    # slurm.conf scalars by canonical key (``"KillWait"``), typed, defaults filled in: times in seconds,
+    # UNLIMITED/INFINITE as None, booleans as bool, lists as tuples of str, the rest int or str
     options: Mapping[str, Any] = field(default_factory=dict)
+    # SchedulerParameters by lower-cased name: ``{"bf_interval": "30", "bf_continue": ""}`` (flags map to "")
     scheduler_parameters: Mapping[str, str] = field(default_factory=dict)
-    switches: tuple[SwitchSpec, ...] = ()
+    switches: tuple[SwitchSpec, ...] = ()  # topology.conf, in its order; empty without TopologyPlugin=topology/tree
+    # groups of each user who is in one; None where nothing is known of groups
     groups: Mapping[str, frozenset[str]] | None = None
+    # the Slurm release to follow where decisions differ between releases (`core.records.release_rules`)
     release: str = "22.05"
+    # users read the state between passes, as in a live cluster. They see the expected start of every pending job, even
+    # where it decides nothing. They also see when backfill runs, so that the effect of its own plans on its cadence
+    # counts as well.
     watched: bool = False
-    power: PowerSpec | None = None
+    power: PowerSpec | None = None  # what is known of watts; None where nothing is, and no job has an application
 
     def option(self, key: str) -> Any:
         """Value of the slurm.conf scalar `key`, its default when the file does not set it."""

@@ -16,36 +16,21 @@ OPTIONS = ("power_budget", "power_cap", "base_w", "full_w", "idle_w", "limit")
 
 @dataclass(frozen=True, slots=True)
 class PowerSpec:
-    """Power as a quantity of a run. Watts are whole milliwatts, so that sums of them are exact.
+    """Power as a quantity of a run. Watts are whole milliwatts, so that sums of them are exact."""
 
-    Attributes
-    ----------
-    base_mw
-        What a node with a job draws beside its processor: 38 W and 18 W of memory.
-    full_mw
-        The most a processor draws: the cap of a job that has none.
-    idle_mw
-        What a node without a job draws that is not powered down; the paper charges none.
-    cap_mw
-        The cap of every job without a cap of its own; None for none.
-    budget
-        (from this second on, milliwatts), ascending; nothing is limited before the first. Empty: no budget.
-    limit
-        What becomes of time limits: ``scale``, they are meant for the most nodes at full power; or ``keep``.
-    memory_mb, link_mb_s
-        Memory of a job that moves when it is resized, MB a node, and what a link carries (m and b of equation 20).
-    boot_s, boot_node_s
-        What it takes to start on further nodes, and on each of them (equation 21).
-    """
-
-    base_mw: int = 56_000
-    full_mw: int = 60_000
-    idle_mw: int = 0
-    cap_mw: int | None = None
+    base_mw: int = 56_000  # what a node with a job draws beside its processor: 38 W and 18 W of memory
+    full_mw: int = 60_000  # the most a processor draws: the cap of a job that has none
+    idle_mw: int = 0  # what a node without a job draws that is not powered down; the paper charges none
+    cap_mw: int | None = None  # the cap of every job without a cap of its own; None for none
+    # (from this second on, milliwatts), ascending; nothing is limited before the first. Empty: no budget.
     budget: tuple[tuple[int, int], ...] = ()
+    # what becomes of time limits: ``scale``, they are meant for the most nodes at full power; or ``keep``
     limit: str = SCALE
+    # memory_mb, link_mb_s: memory of a job that moves when it is resized, MB a node, and what a link carries (m and b
+    # of equation 20)
     memory_mb: float = 1024.0
     link_mb_s: float = 425.0
+    # boot_s, boot_node_s: what it takes to start on further nodes, and on each of them (equation 21)
     boot_s: float = 72.73
     boot_node_s: float = 0.01904
 

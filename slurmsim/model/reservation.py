@@ -21,43 +21,23 @@ SYNONYMS = {
 
 @dataclass(frozen=True, slots=True)
 class ReservationSpec:
-    """One request for a reservation. Times are absolute seconds.
+    """One request for a reservation. Times are absolute seconds."""
 
-    Attributes
-    ----------
-    name
-        Empty: the first account or user and a number.
-    end
-        When it ends; a repeating one's first period.
-    nodes
-        Names, or ``("ALL",)`` for every node (with the flag PART_NODES: those of `partition`).
-    node_counts
-        How many nodes Slurm shall choose, in the partition.
-    core_counts
-        Cores instead of whole nodes: one count for each of `nodes`, or one in all.
-    licenses
-        (name, count) kept for it.
-    users, accounts
-        The users and accounts that may use it; a name with a leading ``-`` may not.
-    flags
-        Canonical names, a subset of `FLAGS`.
-    purge_comp_s
-        With PURGE_COMP: seconds without a job after which it ends.
-    """
-
-    name: str
+    name: str  # empty: the first account or user and a number
     start: int
-    end: int
+    end: int  # when it ends; a repeating one's first period
+    # names, or ``("ALL",)`` for every node (with the flag PART_NODES: those of `partition`)
     nodes: tuple[str, ...] = ()
-    node_counts: tuple[int, ...] = ()
-    core_counts: tuple[int, ...] = ()
+    node_counts: tuple[int, ...] = ()  # how many nodes Slurm shall choose, in the partition
+    core_counts: tuple[int, ...] = ()  # cores instead of whole nodes: one count for each of `nodes`, or one in all
     partition: str = ""
     features: str = ""
-    licenses: tuple[tuple[str, int], ...] = ()
+    licenses: tuple[tuple[str, int], ...] = ()  # (name, count) kept for it
+    # users, accounts: the users and accounts that may use it; a name with a leading ``-`` may not
     users: tuple[str, ...] = ()
     accounts: tuple[str, ...] = ()
-    flags: frozenset[str] = frozenset()
-    purge_comp_s: int = 300
+    flags: frozenset[str] = frozenset()  # Canonical names, a subset of `FLAGS`
+    purge_comp_s: int = 300  # with PURGE_COMP: seconds without a job after which it ends
 
 
 def canonical_flag(word: str) -> str:

@@ -37,17 +37,12 @@ class InstanceSaver:
         Is made with the first of them.
     most
         Whenever there are more, every second one goes.
-
-    Attributes
-    ----------
-    seen
-        How many requests there have been.
-    kept
-        Files, in the order of the requests.
     """
 
     def __init__(self, folder: Path, most: int = MOST) -> None:
         self.folder, self.most = folder, most
+        # seen: how many requests there have been
+        # kept: files, in the order of the requests
         self.seen, self.kept = 0, list[Path]()
         self._every = 1
 

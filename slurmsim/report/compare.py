@@ -38,47 +38,34 @@ class Mover:
 
 @dataclass(frozen=True, slots=True)
 class JobDifferences:
-    """What became of the first run's jobs in another run; shifts are of start times, of jobs started in both.
+    """What became of the first run's jobs in another run; shifts are of start times, of jobs started in both."""
 
-    Attributes
-    ----------
-    common, only_first, only_other
-        Jobs by job id: in both runs, in one only.
-    started_both, started_only_first, started_only_other
-        Of the common jobs.
-    same, earlier, later
-        Of those started in both.
-    other_submit
-        Common jobs with another submit time, as after a change of the load.
-    other_job
-        Common jobs of another user, or that asked for other nodes or CPUs: these are other jobs of the same number.
-    other_nodes, other_state
-        Common jobs that ran on other nodes, or ended in another state.
-    refused_only_first, refused_only_other
-        Of the common ones, submissions refused in one run and not in the other.
-    most_earlier, most_later
-        The biggest movers, biggest first, ties by job id.
-    """
-
+    # common, only_first, only_other: jobs by job id: in both runs, in one only
     common: int
     only_first: int
     only_other: int
+    # started_both, started_only_first, started_only_other: of the common jobs
     started_both: int
     started_only_first: int
     started_only_other: int
+    # same, earlier, later: of those started in both
     same: int
     earlier: int
     later: int
-    other_submit: int
+    other_submit: int  # common jobs with another submit time, as after a change of the load
+    # common jobs of another user, or that asked for other nodes or CPUs: these are other jobs of the same number
     other_job: int
+    # other_nodes, other_state: common jobs that ran on other nodes, or ended in another state
     other_nodes: int
     other_state: int
+    # refused_only_first, refused_only_other: of the common ones, submissions refused in one run and not in the other
     refused_only_first: int
     refused_only_other: int
     mean_shift_s: float | None
     median_abs_shift_s: float | None
     p95_abs_shift_s: float | None
     max_abs_shift_s: int | None
+    # most_earlier, most_later: the biggest movers, biggest first, ties by job id
     most_earlier: list[Mover]
     most_later: list[Mover]
 

@@ -84,31 +84,16 @@ def height(trace: Trace, unit: str = "cpus") -> int:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What to measure.
+    """What to measure."""
 
-    Attributes
-    ----------
-    slot_s
-        Length of a slot, seconds.
-    begin, end
-        First and last moment; None: the first submit and the last end.
-    classes
-        Of metric 5; the first counts in the efficiency.
-    weights
-        Of the five, in the order of `MEASURES`; they sum to one.
-    first
-        Metric 2 of the job that starts first instead of the least wait.
-    unit
-        What the strip's height is counted in, ``cpus`` or ``nodes``.
-    """
-
-    slot_s: int = DAY_S
+    slot_s: int = DAY_S  # length of a slot, seconds
+    # begin, end: first and last moment; None: the first submit and the last end
     begin: int | None = None
     end: int | None = None
-    classes: tuple[JobClass, ...] = (ALL_JOBS,)
-    weights: tuple[float, ...] = EQUAL_WEIGHTS
-    first: bool = False
-    unit: str = "cpus"
+    classes: tuple[JobClass, ...] = (ALL_JOBS,)  # of metric 5; the first counts in the efficiency
+    weights: tuple[float, ...] = EQUAL_WEIGHTS  # of the five, in the order of `MEASURES`; they sum to one
+    first: bool = False  # Metric 2 of the job that starts first instead of the least wait
+    unit: str = "cpus"  # what the strip's height is counted in, ``cpus`` or ``nodes``
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,21 +17,11 @@ from slurmsim.errors import ConfigError, OutputError
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of thing to begin with.
+    """One kind of thing to begin with."""
 
-    Attributes
-    ----------
-    summary
-        What it is, for ``--help``.
-    own_folder
-        True: a package in a folder of its own, which is made. False: files in a checkout of slurmsim.
-    then
-        What to do next, a line each.
-    """
-
-    summary: str
-    own_folder: bool
-    then: tuple[str, ...]
+    summary: str  # what it is, for ``--help``
+    own_folder: bool  # True: a package in a folder of its own, which is made. False: files in a checkout of slurmsim.
+    then: tuple[str, ...]  # what to do next, a line each
 
 
 _PACKAGE = ("cd $folder", "pip install -e . pytest", "pytest")

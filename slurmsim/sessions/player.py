@@ -25,16 +25,11 @@ class Player:
         Whether its scripts really run.
     alone
         True if only the cluster's jobs and its commands wait for its clock: without any of them the clock may jump.
-
-    Attributes
-    ----------
-    now
-        The cluster's time, seconds since the epoch.
     """
 
     def __init__(self, folder: Path, *, real: bool, alone: bool = False) -> None:
         self.client, self.real, self._alone = Client(str(folder)), real, alone
-        self.now = int(self.client.call("ping")["now"])
+        self.now = int(self.client.call("ping")["now"])  # the cluster's time, seconds since the epoch
         self._quiet = Quiet(folder)
 
     def until(self, instant: int, each: Callable[[], None] | None = None) -> None:

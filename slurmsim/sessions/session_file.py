@@ -23,40 +23,23 @@ MOST = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command of a session.
+    """One command of a session."""
 
-    Attributes
-    ----------
-    number
-        Its place, in the order commands began.
-    began, ended
-        Seconds since the epoch, by the cluster's clock.
-    files
-        Texts of the files it read, by the path they were named by.
-    answer
-        What it answered.
-    cut
-        Whether more was written or read than is kept.
-    faults
-        Faults it met on request.
-    of_other
-        Whether another user of the machine gave it, and not the cluster's owner.
-    """
-
-    number: int
+    number: int  # its place, in the order commands began
     user: str
     argv: tuple[str, ...]
     cwd: str
+    # began, ended: seconds since the epoch, by the cluster's clock
     began: int
     ended: int
     stdin: str
     environ: dict[str, str]
-    files: dict[str, str]
-    answer: Answer
-    cut: bool
+    files: dict[str, str]  # texts of the files it read, by the path they were named by
+    answer: Answer  # what it answered
+    cut: bool  # whether more was written or read than is kept
     umask: int
-    faults: tuple[str, ...]
-    of_other: bool = False
+    faults: tuple[str, ...]  # faults it met on request
+    of_other: bool = False  # whether another user of the machine gave it, and not the cluster's owner
 
     @property
     def inside(self) -> bool:
@@ -66,29 +49,16 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A recorded session.
+    """A recorded session."""
 
-    Attributes
-    ----------
-    made_of
-        The header of the cluster's journal.
-    folder, owner
-        The cluster's folder, and its owner's name.
-    files
-        Its configuration, by name.
-    jobs
-        How many jobs it had had when the recording began.
-    full
-        Whether the recording ended because it was as large as it may be.
-    """
-
-    made_of: dict[str, Any]
+    made_of: dict[str, Any]  # the header of the cluster's journal
+    # folder, owner: the cluster's folder, and its owner's name
     folder: str
     owner: str
-    files: dict[str, str]
-    jobs: int
+    files: dict[str, str]  # its configuration, by name
+    jobs: int  # how many jobs it had had when the recording began
     commands: list[Command]
-    full: bool
+    full: bool  # whether the recording ended because it was as large as it may be
 
 
 def read(path: Path) -> Session:

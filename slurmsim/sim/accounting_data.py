@@ -22,21 +22,11 @@ from slurmsim.workload import Workload
 
 @dataclass(frozen=True, slots=True)
 class AccountingData:
-    """Accounting data as a run begins with them.
+    """Accounting data as a run begins with them."""
 
-    Attributes
-    ----------
-    accounting
-        As they go with cluster and log; None when there are none.
-    draft
-        As they were read, for commands that change them during the run.
-    fitted
-        Makes what such a change leaves go with the log likewise.
-    """
-
-    accounting: Accounting | None
-    draft: Draft | None
-    fitted: Callable[[Accounting], Accounting]
+    accounting: Accounting | None  # as they go with cluster and log; None when there are none
+    draft: Draft | None  # as they were read, for commands that change them during the run
+    fitted: Callable[[Accounting], Accounting]  # makes what such a change leaves go with the log likewise
 
 
 def read_accounting(

@@ -22,11 +22,6 @@ def has_applications(workload: Workload) -> bool:
 class Applications:
     """Gives submissions their profiles, equal ones shared, and limits that are meant for them.
 
-    Attributes
-    ----------
-    told
-        Whether there is anything to give.
-
     Raises
     ------
     WorkloadError
@@ -45,7 +40,7 @@ class Applications:
             raise self._wrong(int(lost[0]), "app", "sizes, and no application", "one, as in docs/workloads.md")
         if power is None and named.any():
             raise self._wrong(int(np.flatnonzero(named)[0]), "app", "applications", "a run that knows power")
-        self.told = bool(named.any())
+        self.told = bool(named.any())  # whether there is anything to give
         for row in np.flatnonzero(named).tolist() if self.told else ():
             self.of(row)
 

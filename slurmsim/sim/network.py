@@ -65,25 +65,16 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """How long things take that no log tells of.
+    """How long things take that no log tells of."""
 
-    Attributes
-    ----------
-    boot_s
-        Seconds a node takes to boot, after a reboot or from being powered down.
-    epilog_s, term_s
-        Seconds an epilog takes, and processes that are told to end; nodes are COMPLETING meanwhile.
-    left_after
-        Of a job that is resized: (seconds it would still run, nodes it had, nodes it has) -> seconds it will run. None:
-        a job runs as long on fewer nodes.
-    solver_s
-        Seconds until a solver's answer is there; None: what SchedulerParameters say (solver_latency), else 0.
-    """
-
-    boot_s: int = BOOT_S
+    boot_s: int = BOOT_S  # seconds a node takes to boot, after a reboot or from being powered down
+    # epilog_s, term_s: seconds an epilog takes, and processes that are told to end; nodes are COMPLETING meanwhile
     epilog_s: int = 0
     term_s: int = 0
+    # of a job that is resized: (seconds it would still run, nodes it had, nodes it has) -> seconds it will run. None: a
+    # job runs as long on fewer nodes.
     left_after: Callable[[int, int, int], int] | None = None
+    # seconds until a solver's answer is there; None: what SchedulerParameters say (solver_latency), else 0
     solver_s: int | None = None
 
 
@@ -98,13 +89,6 @@ class Network:
         When slurmctld starts, whole seconds.
     durations
         How long nodes and processes take for what is theirs.
-
-    Attributes
-    ----------
-    behaviour
-        What each job that is not over does once it runs, by job id.
-    solve
-        Calls a policy's solver: (its name, the request) -> the answer, texts of JSON.
     """
 
     def __init__(
@@ -130,9 +114,10 @@ class Network:
         self.refused: list[tuple[Submission, str]] = []
         self.refused_reservations: list[tuple[str, str]] = []  # name and Slurm's text
         self.refused_edits: list[tuple[int, str]] = []  # job and Slurm's text
-        self.behaviour: dict[int, Behaviour] = {}
+        self.behaviour: dict[int, Behaviour] = {}  # what each job that is not over does once it runs, by job id
         said = cluster.scheduler_parameters.get("solver_latency")
         self._solver_s = int(said or 0) if durations.solver_s is None else durations.solver_s
+        # calls a policy's solver: (its name, the request) -> the answer, texts of JSON
         self.solve: Callable[[str, str], str] = solve
         self._facts: list[Fact] = []
         self._turn_due = False

@@ -149,13 +149,6 @@ class Sources:
         The second from which theirs count.
     first
         The id of the first of their jobs.
-
-    Attributes
-    ----------
-    open
-        Streams that may submit more.
-    armed
-        Jobs that a timer will submit, whatever else happens.
     """
 
     def __init__(
@@ -167,8 +160,8 @@ class Sources:
         self.sources = [
             Source(one, number, of, first, seed, n_nodes, origin) for number, one in enumerate(streams.streams)
         ]
-        self.open = of
-        self.armed = 0
+        self.open = of  # streams that may submit more
+        self.armed = 0  # jobs that a timer will submit, whatever else happens
         self._queued = 0
         self._turns = 0  # of all that ever were in the buffer
         # (turn, number of its source) of the oldest in the buffer of each source that is not full itself; also of jobs

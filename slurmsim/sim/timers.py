@@ -17,19 +17,12 @@ NORMAL, TURN = 1, 2
 
 
 class Timer:
-    """Stands for a SimPy event that has succeeded: its time is set when it is made.
-
-    Attributes
-    ----------
-    callbacks
-        The functions it calls, with itself; None once it has.
-    value
-        The value that they read.
-    """
+    """Stands for a SimPy event that has succeeded: its time is set when it is made."""
 
     def __init__(self, callbacks: list[Callable[[Any], None]], value: Any) -> None:
+        # the functions it calls, with itself; None once it has
         self.callbacks: list[Callable[[Any], None]] | None = callbacks
-        self.value = value
+        self.value = value  # the value that they read
         self._ok = True
 
     @property

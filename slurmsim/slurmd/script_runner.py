@@ -32,16 +32,12 @@ class Executor:
     ----------
     folder
         Where each job's run has a folder of its own: ``ID.RESTARTS``.
-
-    Attributes
-    ----------
-    spool
-        Where scripts are while they run, by node and job, as under slurmd's spool folder.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(mode=0o700, exist_ok=True)
+        # where scripts are while they run, by node and job, as under slurmd's spool folder
         self.spool = folder.parent / "spool"
         self._starting: list[subprocess.Popen[bytes]] = []  # supervisors that have not detached from the daemon yet
         self._tried: dict[str, float] = {}  # run -> when a supervisor was started last

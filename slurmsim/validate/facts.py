@@ -17,68 +17,34 @@ TAKES = ("allow_accounts", "deny_accounts", "allow_qos", "deny_qos")
 
 @dataclass(frozen=True, slots=True)
 class PartitionFacts:
-    """One partition.
+    """One partition."""
 
-    Attributes
-    ----------
-    nodes
-        Membership, (n_nodes,) bool.
-    max_time_s
-        MaxTime in seconds, None for no limit.
-    jobs_per_cpu
-        How many of its jobs may have one CPU (OverSubscribe=YES:n or FORCE:n), else 1.
-    shares_cpus
-        Its jobs may have CPUs that jobs of other such partitions have.
-    exclusive
-        A job has its nodes to itself (OverSubscribe=EXCLUSIVE).
-    cpus_per_node
-        How many CPUs of a node its jobs may have together (MaxCPUsPerNode), None for all.
-    takes
-        Lists of accounts and QOS by `TAKES`, those that count.
-    """
-
-    nodes: BoolArray
-    max_time_s: int | None
-    jobs_per_cpu: int
-    shares_cpus: bool
-    exclusive: bool
+    nodes: BoolArray  # Membership, (n_nodes,) bool
+    max_time_s: int | None  # MaxTime in seconds, None for no limit
+    jobs_per_cpu: int  # how many of its jobs may have one CPU (OverSubscribe=YES:n or FORCE:n), else 1
+    shares_cpus: bool  # its jobs may have CPUs that jobs of other such partitions have
+    exclusive: bool  # a job has its nodes to itself (OverSubscribe=EXCLUSIVE)
+    # how many CPUs of a node its jobs may have together (MaxCPUsPerNode), None for all
     cpus_per_node: int | None = None
+    # lists of accounts and QOS by `TAKES`, those that count
     takes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterFacts:
-    """The cluster. Arrays are of shape (n_nodes,), in the order of the manifest's node table.
-
-    Attributes
-    ----------
-    threads
-        CPUs of a core.
-    gres
-        Count of each GRES by name (all types together) and by name:type.
-    whole_nodes
-        No two jobs may share a node (select/linear, or OverSubscribe=EXCLUSIVE throughout).
-    memory_tracked
-        Memory is a resource the scheduler hands out; otherwise it may be over-booked.
-    licenses
-        How many there are of each.
-    used_up_ends
-        Running jobs are ended when their association or QOS has used up its minutes.
-    over_max_time
-        QOS that let jobs exceed MaxTime of a partition (Flags=PartitionTimeLimit).
-    """
+    """The cluster. Arrays are of shape (n_nodes,), in the order of the manifest's node table."""
 
     names: list[str]
     cpus: IntArray
-    threads: IntArray
+    threads: IntArray  # CPUs of a core
     memory_mib: IntArray
-    gres: dict[str, IntArray]
+    gres: dict[str, IntArray]  # count of each GRES by name (all types together) and by name:type
     partitions: dict[str, PartitionFacts]
-    whole_nodes: bool
-    memory_tracked: bool
-    licenses: dict[str, int]
-    used_up_ends: bool
-    over_max_time: tuple[str, ...] = ()
+    whole_nodes: bool  # no two jobs may share a node (select/linear, or OverSubscribe=EXCLUSIVE throughout)
+    memory_tracked: bool  # memory is a resource the scheduler hands out; otherwise it may be over-booked
+    licenses: dict[str, int]  # how many there are of each
+    used_up_ends: bool  # running jobs are ended when their association or QOS has used up its minutes
+    over_max_time: tuple[str, ...] = ()  # QOS that let jobs exceed MaxTime of a partition (Flags=PartitionTimeLimit)
 
     @property
     def n(self) -> int:

@@ -42,24 +42,13 @@ _PHASE_NAMES = ("not submitted", "pending", "running", "finished", "refused", "s
 
 @dataclass(slots=True)
 class History:
-    """Job events in order of job, then time.
-
-    Attributes
-    ----------
-    row
-        Row of the events table.
-    kind
-        Index into `LEGAL`.
-    job
-        Row of the jobs table, -1 for a job that has none.
-    before, after
-        Phase before and after the event.
-    """
+    """Job events in order of job, then time."""
 
     events: Table
-    row: IntArray
-    kind: IntArray
-    job: IntArray
+    row: IntArray  # row of the events table
+    kind: IntArray  # index into `LEGAL`
+    job: IntArray  # row of the jobs table, -1 for a job that has none
+    # before, after: phase before and after the event
     before: IntArray
     after: IntArray
 

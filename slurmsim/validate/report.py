@@ -13,27 +13,13 @@ MAX_EXAMPLES = 5
 
 @dataclass(slots=True)
 class Check:
-    """One rule and how the trace fared.
+    """One rule and how the trace fared."""
 
-    Attributes
-    ----------
-    name
-        Stable name, listed in ``docs/validation.md``.
-    subjects
-        How many things (jobs, rows, events, intervals) were looked at.
-    violations
-        How many of them break the rule.
-    examples
-        At most `MAX_EXAMPLES` of the violations, one line each.
-    skipped
-        Why the rule could not be applied; None when it was.
-    """
-
-    name: str
-    subjects: int = 0
-    violations: int = 0
-    examples: list[str] = field(default_factory=list)
-    skipped: str | None = None
+    name: str  # stable name, listed in ``docs/validation.md``
+    subjects: int = 0  # how many things (jobs, rows, events, intervals) were looked at
+    violations: int = 0  # how many of them break the rule
+    examples: list[str] = field(default_factory=list)  # at most `MAX_EXAMPLES` of the violations, one line each
+    skipped: str | None = None  # why the rule could not be applied; None when it was
 
     @property
     def ok(self) -> bool:
@@ -54,18 +40,10 @@ class Check:
 
 @dataclass(slots=True)
 class ValidationReport:
-    """The verdict on one run.
+    """The verdict on one run."""
 
-    Attributes
-    ----------
-    trace
-        Name of the folder as the caller gave it, empty for a schedule that was never written.
-    checks
-        In the order they were made.
-    """
-
-    trace: str = ""
-    checks: list[Check] = field(default_factory=list)
+    trace: str = ""  # name of the folder as the caller gave it, empty for a schedule that was never written
+    checks: list[Check] = field(default_factory=list)  # in the order they were made
 
     @property
     def valid(self) -> bool:

@@ -36,50 +36,29 @@ class RawRuns:
 
 @dataclass(slots=True)
 class JobRuns:
-    """Runs in order of start, then end; their nodes cut into pieces of equal amounts per node.
+    """Runs in order of start, then end; their nodes cut into pieces of equal amounts per node."""
 
-    Attributes
-    ----------
-    row
-        Row of the jobs table, (n_runs,).
-    begin, end
-        Indices into `times`, (n_runs,); a run that had not ended ends with the last of `times`.
-    partition
-        Partition it ran in.
-    times
-        All instants at which a run starts or ends or a node goes or comes, ascending, then one later than all.
-    nodes
-        Number of known nodes, (n_runs,).
-    bad_nodes, bad_amounts
-        Run -> what is wrong with its node list; runs with per-node texts that are malformed or do not fit the nodes.
-    known
-        Whether amounts are recorded; where not, one CPU on each node is assumed and no memory or GRES.
-    gres
-        Names of the GRES columns.
-    pieces
-        Nodes with `pieces.amounts`: CPUs, memory in MiB, then `gres`.
-    resized
-        Runs that began by a resize.
-    stopped, unchecked
-        True for times of suspension, without CPUs; true for runs that may share their CPUs with other jobs.
-    told
-        Row of the events table that tells of the begin, by which what happens within one second is put in order.
-    """
-
-    row: IntArray
+    row: IntArray  # row of the jobs table, (n_runs,)
+    # begin, end: indices into `times`, (n_runs,); a run that had not ended ends with the last of `times`
     begin: IntArray
     end: IntArray
-    partition: Texts
+    partition: Texts  # partition it ran in
+    # all instants at which a run starts or ends or a node goes or comes, ascending, then one later than all
     times: IntArray
-    nodes: IntArray
+    nodes: IntArray  # number of known nodes, (n_runs,)
+    # bad_nodes, bad_amounts: run -> what is wrong with its node list; runs with per-node texts that are malformed or do
+    # not fit the nodes
     bad_nodes: dict[int, str]
     bad_amounts: IntArray
-    known: BoolArray
-    gres: list[str]
-    pieces: Pieces
-    resized: BoolArray
+    known: BoolArray  # whether amounts are recorded; where not, one CPU on each node is assumed and no memory or GRES
+    gres: list[str]  # names of the GRES columns
+    pieces: Pieces  # nodes with `pieces.amounts`: CPUs, memory in MiB, then `gres`
+    resized: BoolArray  # runs that began by a resize
+    # stopped, unchecked: True for times of suspension, without CPUs; true for runs that may share their CPUs with other
+    # jobs
     stopped: BoolArray
     unchecked: BoolArray
+    # row of the events table that tells of the begin, by which what happens within one second is put in order
     told: IntArray
 
     @property

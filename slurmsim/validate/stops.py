@@ -17,25 +17,14 @@ from slurmsim.validate.runs import RawRuns
 
 @dataclass(slots=True)
 class Stops:
-    """Times of suspension, in order of job, then time; one row each.
+    """Times of suspension, in order of job, then time; one row each."""
 
-    Attributes
-    ----------
-    job
-        Row of the jobs table.
-    start
-        Start of the run it belongs to.
-    begin, end
-        From when until when; `NULL` when the run was suspended to its end.
-    unchecked
-        It was an administrator who ended it.
-    """
-
-    job: IntArray
-    start: IntArray
+    job: IntArray  # row of the jobs table
+    start: IntArray  # start of the run it belongs to
+    # begin, end: from when until when; `NULL` when the run was suspended to its end
     begin: IntArray
     end: IntArray
-    unchecked: BoolArray
+    unchecked: BoolArray  # it was an administrator who ended it
 
     @property
     def n(self) -> int:

@@ -45,29 +45,15 @@ class Overbooking:
 
 @dataclass(slots=True)
 class SweepResult:
-    """What the walk saw.
+    """What the walk saw."""
 
-    Attributes
-    ----------
-    visits
-        Node visits: nodes summed over runs.
-    overbooked
-        The first few for each resource.
-    overbooked_count
-        Instants at which a start left a node over-booked, per resource.
-    outage_runs
-        (run, node, outage) of runs that used a node while it could not be, the first few.
-    outage_count
-        How many of those there are.
-    busy
-        (n_classes, n_times) int64: nodes of each class with at least one run, from each instant to the next.
-    """
-
-    visits: int
-    overbooked: list[Overbooking]
-    overbooked_count: list[int]
+    visits: int  # node visits: nodes summed over runs
+    overbooked: list[Overbooking]  # the first few for each resource
+    overbooked_count: list[int]  # instants at which a start left a node over-booked, per resource
+    # (run, node, outage) of runs that used a node while it could not be, the first few
     outage_runs: list[tuple[int, int, int]]
-    outage_count: int
+    outage_count: int  # how many of those there are
+    # (n_classes, n_times) int64: nodes of each class with at least one run, from each instant to the next
     busy: IntArray
 
 

@@ -27,18 +27,13 @@ _ENTER = '<!doctype html><meta http-equiv="refresh" content="0;url=/"><title>slu
 
 
 class Guard:
-    """Lets pass who may, around `app`.
-
-    Attributes
-    ----------
-    token
-        What the address of the page carries.
-    """
+    """Lets pass who may, around `app`."""
 
     def __init__(self, app: ASGIApp, port: int) -> None:
         self._app = app
         self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
         self._cookie = f"slurmsim-{port}"
+        # token: what the address of the page carries
         self.token, self._session = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

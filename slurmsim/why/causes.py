@@ -20,21 +20,15 @@ _FAR = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One of them.
+    """One of them."""
 
-    Attributes
-    ----------
-    kind
-        ``preemption``: `others` were told at their `begin` to make way for the job, and gone at their `end`.
-        ``preempted``: the job itself was told to, for the first of `others`. ``boot``: it waited for the nodes
-        `what` to come up. ``reservation``: `what` (its name and flags) was in force over the period and took `nodes`.
-        ``license``: `others` held the license `what`. ``limit``: `others` ran and counted under the limit `what`.
-    begin, end
-        From when to when; of a reservation its period, as far as the trace has it.
-    """
-
+    # ``preemption``: `others` were told at their `begin` to make way for the job, and gone at their `end`.
+    # ``preempted``: the job itself was told to, for the first of `others`. ``boot``: it waited for the nodes `what` to
+    # come up. ``reservation``: `what` (its name and flags) was in force over the period and took `nodes`. ``license``:
+    # `others` held the license `what`. ``limit``: `others` ran and counted under the limit `what`.
     kind: str
     what: str
+    # begin, end: from when to when; of a reservation its period, as far as the trace has it
     begin: int
     end: int
     nodes: str = ""

@@ -22,35 +22,19 @@ from slurmsim.why.rules import FIRST_IN_LINE, IN_LINE, rule
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What the trace says about one job's wait. Times are seconds of the trace's clock.
+    """What the trace says about one job's wait. Times are seconds of the trace's clock."""
 
-    Attributes
-    ----------
-    job
-        The job's row of jobs.parquet, the columns that matter here; None for what never happened.
-    spans
-        From submission to its (last) start, or to its end unstarted, or to the end of the trace, without gaps. The
-        spans of a requeued job include `RUNNING`; the last span of a job is `BOOTING` if its nodes had to boot.
-    started_before
-        Jobs that started in its partitions while it stood in line, in number and CPU-seconds they then ran: in the
-        order of the queue, and by backfill.
-    passed_over
-        How many pending jobs stood before it when it started (0: it was first).
-    freed_by
-        The jobs that left its nodes last before it started.
-    plans
-        (when, planned start) as backfill or the policy foresaw it, oldest first.
-    causes
-        What else stood behind its reasons.
-    """
-
-    job: dict[str, Any]
+    job: dict[str, Any]  # the job's row of jobs.parquet, the columns that matter here; None for what never happened
+    # from submission to its (last) start, or to its end unstarted, or to the end of the trace, without gaps. The spans
+    # of a requeued job include `RUNNING`; the last span of a job is `BOOTING` if its nodes had to boot.
     spans: tuple[Span, ...]
+    # jobs that started in its partitions while it stood in line, in number and CPU-seconds they then ran: in the order
+    # of the queue, and by backfill
     started_before: dict[str, tuple[int, int]] = field(default_factory=dict)
-    passed_over: int | None = None
-    freed_by: tuple[Other, ...] = ()
-    plans: tuple[tuple[int, int], ...] = ()
-    causes: tuple[Cause, ...] = ()
+    passed_over: int | None = None  # how many pending jobs stood before it when it started (0: it was first)
+    freed_by: tuple[Other, ...] = ()  # the jobs that left its nodes last before it started
+    plans: tuple[tuple[int, int], ...] = ()  # (when, planned start) as backfill or the policy foresaw it, oldest first
+    causes: tuple[Cause, ...] = ()  # what else stood behind its reasons
 
     @property
     def waited_s(self) -> int:

@@ -36,29 +36,17 @@ class Shift:
 
 @dataclass(frozen=True, slots=True)
 class DumpClock:
-    """The clock of a dump.
+    """The clock of a dump."""
 
-    Attributes
-    ----------
-    fields
-        The fields it has, of those that are read.
-    local, unix
-        How many times are written as dates without a zone, and how many in Unix seconds.
-    never, twice
-        With a zone given: dates that never were there (clocks put forward), and those that were twice.
-    shifts
-        Changes of clocks that jobs ran through and the zone does not explain.
-    unequal
-        Jobs with another End - Start than they ran, by more than a second, for other reasons.
-    """
-
-    fields: frozenset[str]
+    fields: frozenset[str]  # the fields it has, of those that are read
+    # local, unix: how many times are written as dates without a zone, and how many in Unix seconds
     local: int
     unix: int
+    # never, twice: with a zone given: dates that never were there (clocks put forward), and those that were twice
     never: int
     twice: int
-    shifts: tuple[Shift, ...]
-    unequal: int
+    shifts: tuple[Shift, ...]  # changes of clocks that jobs ran through and the zone does not explain
+    unequal: int  # jobs with another End - Start than they ran, by more than a second, for other reasons
 
 
 def dump_clock(path: Path, options: Mapping[str, str]) -> DumpClock:

@@ -38,22 +38,15 @@ class Columns:
         Time zone of ISO times; None takes them as they are, as if they were UTC.
     drop_bad
         Mark rows with a value that is not understood in `bad` instead of raising an error.
-
-    Attributes
-    ----------
-    lines
-        (n_rows,) int64, the line each row is on.
-    bad
-        (n_rows,) bool, rows with a value that was not understood so far.
-    reason
-        What is wrong with the first of them.
     """
 
     def __init__(self, path: Path, dump: Dump, zone: ZoneInfo | None, *, drop_bad: bool = False) -> None:
         self.path, self.zone, self.drop_bad = path, zone, drop_bad
+        # lines: (n_rows,) int64, the line each row is on
         self._columns, self.lines = dump.columns, dump.lines
+        # (n_rows,) bool, rows with a value that was not understood so far
         self.bad: Mask = np.zeros(len(self.lines), np.bool_)
-        self.reason = ""
+        self.reason = ""  # what is wrong with the first of them
 
     def __len__(self) -> int:
         return len(self.lines)

@@ -20,23 +20,14 @@ JOINED = "record over several lines, joined"
 
 @dataclass(slots=True)
 class Mended:
-    """The lines that had another width than the header, and their repair.
+    """The lines that had another width than the header, and their repair."""
 
-    Attributes
-    ----------
-    rows
-        (index of the record's first line, its texts), in order.
-    gone
-        Indices of all lines that are not rows of their own.
-    bad
-        (index of the line, its number of fields) of lines no record could be made of.
-    repaired
-        Reason -> indices of the first lines of the records it was done to.
-    """
-
+    # (index of the record's first line, its texts), in order
     rows: list[tuple[int, Sequence[str]]] = field(default_factory=list)
-    gone: list[int] = field(default_factory=list)
+    gone: list[int] = field(default_factory=list)  # indices of all lines that are not rows of their own
+    # (index of the line, its number of fields) of lines no record could be made of
     bad: list[tuple[int, int]] = field(default_factory=list)
+    # reason -> indices of the first lines of the records it was done to
     repaired: dict[str, list[int]] = field(default_factory=dict)
 
 

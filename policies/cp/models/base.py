@@ -23,17 +23,12 @@ class ScheduleModel:
     ----------
     earliest
         Of each waiting job, by index, when it could start were it alone (`listing.earliest_starts`).
-
-    Attributes
-    ----------
-    starts
-        Variable s_i of each waiting job, by index: in [earliest, eoh - D_i].
     """
 
     def __init__(self, instance: Instance, earliest: Mapping[int, int]) -> None:
         self.instance = instance
         self.cp = cp_model.CpModel()
-        self.starts: dict[int, Var] = {}
+        self.starts: dict[int, Var] = {}  # variable s_i of each waiting job, by index: in [earliest, eoh - D_i]
         self.spans: dict[int, Interval] = {}
         self._make_starts(earliest)
         self.objective = Objective(instance, self.cp, self.starts, earliest)

@@ -81,17 +81,11 @@ def _asked(session: Session, words: list[str]) -> tuple[str, str, bool]:
 
 
 class _Loading:
-    """One file on its way.
-
-    Attributes
-    ----------
-    changes
-        What it would change of what there is.
-    """
+    """One file on its way."""
 
     def __init__(self, session: Session, cluster: str, clean: bool) -> None:
         self.session, self.cluster, self.clean = session, cluster, clean
-        self.changes = Changes(session)
+        self.changes = Changes(session)  # what it would change of what there is
         self._named = ""
         self._parent = "root"
 

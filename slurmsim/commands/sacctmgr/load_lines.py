@@ -27,18 +27,13 @@ class Unreadable(Exception):
 
 
 class Line:
-    """One line: its number, `kind` (None for an unknown one), the name in quotes, and the rest.
-
-    Attributes
-    ----------
-    settings
-        Limits and the like, once `options` has read them.
-    """
+    """One line: its number, `kind` (None for an unknown one), the name in quotes, and the rest."""
 
     def __init__(self, number: int, text: str, kind: str | None, rest: str) -> None:
         self.number, self.text, self.kind = number, text, kind
         self._parts, _ = parts_of(rest)
         self.name = self._parts[0].strip().strip("\"'")
+        # limits and the like, once `options` has read them
         self.settings = Settings(QOS if kind == "QOS" else ASSOCIATION)
 
     def options(self, session: Session) -> dict[str, str]:

@@ -34,24 +34,14 @@ class BadTable(Exception):
 
 
 class Entry(NamedTuple):
-    """One recurring job.
+    """One recurring job."""
 
-    Attributes
-    ----------
-    times, spec
-        As they were written, and as Slurm shows them.
-    command
-        With values in place of variables.
-    own
-        Its ``#SLURMSIM`` lines.
-    first, last
-        Its lines, counted from 1, from its first option on.
-    """
-
+    # times, spec: as they were written, and as Slurm shows them
     times: str
     spec: str
-    command: str
-    own: list[str]
+    command: str  # with values in place of variables
+    own: list[str]  # its ``#SLURMSIM`` lines
+    # first, last: its lines, counted from 1, from its first option on
     first: int
     last: int
 

@@ -71,37 +71,25 @@ class AllocatingCall:
     ----------
     name
         The command.
-
-    Attributes
-    ----------
-    parts
-        What is asked for: one part, or several for the components of a heterogeneous job.
-    part
-        The first of them.
     """
 
     def __init__(self, name: str, argv: list[str], io: Io, say: Messages) -> None:
         self.io, self.say = io, say
         self.cluster = Cluster(io)
         self.error_code = error_code(io, say)
+        # what is asked for: one part, or several for the components of a heterogeneous job
         self.parts = read_allocation(name, argv, io, say, self.cluster)
-        self.part: Part = self.parts[0]
+        self.part: Part = self.parts[0]  # the first of them
         self.chosen = self.part.chosen
         self.allocation = Allocation(io, say)
 
 
 class Allocation:
-    """One allocation on its way.
-
-    Attributes
-    ----------
-    job_id
-        0 until the daemon has answered.
-    """
+    """One allocation on its way."""
 
     def __init__(self, io: Io, say: Messages) -> None:
         self.io, self.say = io, say
-        self.job_id = 0
+        self.job_id = 0  # 0 until the daemon has answered
 
     def get(
         self, requests: Sequence[dict[str, Any]], immediate: int | None, pending: Callable[[int], None] | None = None

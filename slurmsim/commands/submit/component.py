@@ -13,24 +13,10 @@ if TYPE_CHECKING:
 
 
 class Part(NamedTuple):
-    """One allocation that is asked for, and the command for it.
+    """One allocation that is asked for, and the command for it."""
 
-    Attributes
-    ----------
-    chosen
-        The options; those of the command itself (``label``, ``pty``, ``immediate`` …) are looked up here.
-    builder
-        Its sizes are verified; ``builder.request()`` is the request.
-    request
-        Fields of the submit request.
-    command
-        What to run.
-    group
-        The component of a heterogeneous allocation it is for; None where nothing says so.
-    """
-
-    chosen: Chosen
-    builder: Builder
-    request: dict[str, Any]
-    command: list[str]
-    group: int | None = None
+    chosen: Chosen  # the options; those of the command itself (``label``, ``pty``, ``immediate`` …) are looked up here
+    builder: Builder  # its sizes are verified; ``builder.request()`` is the request
+    request: dict[str, Any]  # fields of the submit request
+    command: list[str]  # what to run
+    group: int | None = None  # the component of a heterogeneous allocation it is for; None where nothing says so

@@ -69,17 +69,13 @@ class Dates:
         Epoch seconds; the relative form needs the day.
     unset
         What no date looks like.
-
-    Attributes
-    ----------
-    problem
-        What is wrong with the format, or "". It is then ignored, as Slurm does, who also says so only when a date is
-        printed: "" until then.
     """
 
     __slots__ = ("_format", "_known", "_today", "_wrong", "problem", "unset")
 
     def __init__(self, environ: Mapping[str, str], now: int, unset: str = "N/A") -> None:
+        # problem: what is wrong with the format, or "". It is then ignored, as Slurm does, who also says so only when a
+        # date is printed: "" until then.
         self.unset, self.problem, self._wrong = unset, "", ""
         self._format = "%Y-%m-%dT%H:%M:%S"
         self._today: int | None = None

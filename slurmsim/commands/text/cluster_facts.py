@@ -61,19 +61,7 @@ def reach(program: str, names: str, io: Io) -> None:
 
 
 class Cluster:
-    """The cluster as the daemon tells of it, with fallbacks for one that does not answer.
-
-    Attributes
-    ----------
-    release
-        Release to look like.
-    name
-        The cluster's name, empty when unknown.
-    now
-        Its clock, epoch seconds; the machine's when it does not answer.
-    uid
-        Who the caller is there.
-    """
+    """The cluster as the daemon tells of it, with fallbacks for one that does not answer."""
 
     def __init__(self, io: Io) -> None:
         self._io = io
@@ -82,10 +70,11 @@ class Cluster:
         except FAILED_CALLS:
             told = {}
         named = io.environ.get(VERSION_VARIABLE) or told.get("slurm_version")
-        self.release = short(named) if named else RELEASES[0]
-        self.name = str(told.get("cluster") or "")
+        self.release = short(named) if named else RELEASES[0]  # release to look like
+        self.name = str(told.get("cluster") or "")  # the cluster's name, empty when unknown
+        # its clock, epoch seconds; the machine's when it does not answer
         self.now = int(told["now"] if told.get("now") is not None else io.now())
-        self.uid = int(told["uid"] if told.get("uid") is not None else os.getuid())
+        self.uid = int(told["uid"] if told.get("uid") is not None else os.getuid())  # who the caller is there
         self._database = bool(told.get("accounting", True))
         self._configured: dict[str, str | None] = {}
 

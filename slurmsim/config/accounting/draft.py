@@ -31,25 +31,16 @@ class Item:
 
 @dataclass(slots=True)
 class Draft:
-    """Everything read so far, in order of creation.
-
-    Attributes
-    ----------
-    defaults
-        Default account by user.
-    implicit_qos
-        Whether the QOS ``normal`` is there without being named, as in a fresh slurmdbd; not if a table of them was
-        read.
-    open_root
-        True if the root may use every QOS by default; otherwise ``normal``, as slurmdbd gives a new cluster.
-    """
+    """Everything read so far, in order of creation."""
 
     report: Report
     cluster: str = ""
     qos: dict[str, Item] = field(default_factory=dict)
     associations: dict[Key, Item] = field(default_factory=dict)
-    defaults: dict[str, tuple[str, Place]] = field(default_factory=dict)
+    defaults: dict[str, tuple[str, Place]] = field(default_factory=dict)  # default account by user
+    # whether the QOS ``normal`` is there without being named, as in a fresh slurmdbd; not if a table of them was read
     implicit_qos: bool = True
+    # True if the root may use every QOS by default; otherwise ``normal``, as slurmdbd gives a new cluster
     open_root: bool = False
 
     def root(self, place: Place) -> Item:

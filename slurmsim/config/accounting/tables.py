@@ -87,13 +87,7 @@ def _associations(rows: list[Row], shown: dict[str, str], file: str, draft: Draf
 
 
 class _Parents:
-    """The parent of each account, by name, by id, or by how far the account is indented.
-
-    Attributes
-    ----------
-    unknown
-        True if there are accounts and the table tells the parent of none.
-    """
+    """The parent of each account, by name, by id, or by how far the account is indented."""
 
     def __init__(self, rows: list[Row], shown: dict[str, str]) -> None:
         self._shown = shown
@@ -101,7 +95,7 @@ class _Parents:
         self._named = "parentname" in shown or "parname" in shown
         self._indented = any(row["account"].startswith(" ") for _, row in rows)
         self._above: list[str] = []  # accounts from the root down, by depth of indentation
-        self.unknown = False
+        self.unknown = False  # True if there are accounts and the table tells the parent of none
 
     def of(self, row: dict[str, str], account: str, place: Place, is_root: bool) -> str:
         """Return the parent of an account; "" if the row does not tell. Rows come in the order of the table."""

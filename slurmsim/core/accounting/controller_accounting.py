@@ -28,22 +28,10 @@ class UsageObserver(Observer):
 
 
 class AccountingParts:
-    """The accounting side of a controller; each is None where the configuration does not ask for it.
-
-    Attributes
-    ----------
-    accounts
-        Who may submit where; None as without slurmdbd.
-    limits
-        With AccountingStorageEnforce=limits.
-    book
-        Usage of associations and QOS; where fair share or limits need it.
-    accrual
-        Who accrues age; where limits are enforced and age counts.
-    """
+    """The accounting side of a controller; each is None where the configuration does not ask for it."""
 
     def __init__(self) -> None:
-        self.accounts: Accounts | None = None
-        self.limits: Limits | None = None
-        self.book: UsageBook | None = None
-        self.accrual: Accrual | None = None
+        self.accounts: Accounts | None = None  # who may submit where; None as without slurmdbd
+        self.limits: Limits | None = None  # with AccountingStorageEnforce=limits
+        self.book: UsageBook | None = None  # usage of associations and QOS; where fair share or limits need it
+        self.accrual: Accrual | None = None  # who accrues age; where limits are enforced and age counts

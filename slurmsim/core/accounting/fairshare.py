@@ -26,15 +26,6 @@ class ShareTree:
     That tree differs from the tree of accounts in one thing: below an account with Fairshare=parent everything hangs
     from the first account above that has shares of its own. Siblings come in slurmctld's order, the last created
     first, which decides ties.
-
-    Attributes
-    ----------
-    parent
-        Row of the account each branch is compared in, -1 for the root.
-    children
-        Rows below each row.
-    level_shares
-        Sum of the shares of its siblings and itself.
     """
 
     def __init__(self, tree: AssociationTree) -> None:
@@ -42,10 +33,10 @@ class ShareTree:
         n = len(tree.branches)
         self.shares = [branch.spec.shares for branch in tree.branches]
         self.is_user = [branch.is_user for branch in tree.branches]
-        self.parent = [-1] * n
-        self.children: list[list[int]] = [[] for _ in range(n)]
+        self.parent = [-1] * n  # row of the account each branch is compared in, -1 for the root
+        self.children: list[list[int]] = [[] for _ in range(n)]  # rows below each row
         self._hang(tree.root)
-        self.level_shares = [0] * n
+        self.level_shares = [0] * n  # sum of the shares of its siblings and itself
         for below in self.children:
             total = sum(max(self.shares[row], 0) for row in below)
             for row in below:
@@ -68,15 +59,7 @@ class ShareTree:
 
 
 class Siblings:
-    """All branches but the root, grouped by parent, those higher in the tree first, and users first in each group.
-
-    Attributes
-    ----------
-    rows, above, users, is_user
-        Row, that of the parent, how many users are in the branch, and whether it is one.
-    starts
-        Where each group begins, and where the last ends.
-    """
+    """All branches but the root, grouped by parent, those higher in the tree first, and users first in each group."""
 
     def __init__(self, shares: ShareTree) -> None:
         depths = [[shares.tree.root.row]]
@@ -89,8 +72,10 @@ class Siblings:
         groups = [shares.children[row] for depth in depths for row in depth if shares.children[row]]
         # users come first: an account that ties with one takes over its rank (fair_tree.c)
         rows = [row for group in groups for row in sorted(group, key=lambda row: not shares.is_user[row])]
+        # rows, above, users, is_user: row, that of the parent, how many users are in the branch, and whether it is one
         self.rows = np.array(rows, np.int64)
         self.above = np.array([shares.parent[row] for row in rows], np.int64)
+        # where each group begins, and where the last ends
         self.starts = np.cumsum([0, *map(len, groups)], dtype=np.int64)
         self.users = np.array([n_users[row] for row in rows], np.int64)
         self.is_user = np.array([shares.is_user[row] for row in rows], bool)

@@ -26,43 +26,27 @@ class QosUsed:
 
 @dataclass(slots=True)
 class JobLimits:
-    """All limits of jobs of one association under one QOS in one partition.
+    """All limits of jobs of one association under one QOS in one partition."""
 
-    Attributes
-    ----------
-    counters
-        What a running job counts in: both QOS with user and account, and every association up to the root.
-    submit, before, after, over
-        Rules at submission, before and after nodes are chosen, and while running.
-    factor, factor_safe
-        UsageFactor, and the factor time limits count with.
-    preferred
-        What has the nodes a job of a group with a node limit is drawn to.
-    max_nodes
-        The most nodes a job may get, and the reason it shows when it needs more.
-    walls_min
-        Time limits given to jobs that have none, in minutes; the least counts.
-    deny
-        Per-job limits refuse the submission instead of letting the job wait.
-    outruns
-        (position, limit) of the MaxTRESMins in `over`, which time alone breaks.
-    min_prio
-        MinPrioThreshold: pending jobs of lower priority reserve nothing.
-    """
-
+    # what a running job counts in: both QOS with user and account, and every association up to the root
     counters: tuple[UsageCounters, ...]
+    # submit, before, after, over: rules at submission, before and after nodes are chosen, and while running
     submit: list[Rule] = field(default_factory=list)
     before: list[Rule] = field(default_factory=list)
     after: list[Rule] = field(default_factory=list)
     over: list[Rule] = field(default_factory=list)
+    # factor, factor_safe: UsageFactor, and the factor time limits count with
     factor: float = 1.0
     factor_safe: float = 1.0
+    # what has the nodes a job of a group with a node limit is drawn to
     preferred: list[UsageCounters] = field(default_factory=list)
-    max_nodes: tuple[int, str] | None = None
+    max_nodes: tuple[int, str] | None = None  # the most nodes a job may get, and the reason it shows when it needs more
+    # time limits given to jobs that have none, in minutes; the least counts
     walls_min: list[int] = field(default_factory=list)
+    # (position, limit) of the MaxTRESMins in `over`, which time alone breaks
     outruns: list[tuple[int, int]] = field(default_factory=list)
-    deny: bool = False
-    min_prio: int = 0
+    deny: bool = False  # per-job limits refuse the submission instead of letting the job wait
+    min_prio: int = 0  # MinPrioThreshold: pending jobs of lower priority reserve nothing
 
     def without(self, exempt: str) -> JobLimits:
         """Return the same without the limits that an operator has lifted for the job."""

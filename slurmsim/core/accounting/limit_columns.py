@@ -22,40 +22,26 @@ NOTHING = 0  # the column that always reads 0
 
 
 class LimitTests:
-    """The tests of equal jobs, flat, in the order in which they are asked.
-
-    Attributes
-    ----------
-    rows
-        Four integers each: column, amount, most, and the number of the reason, negative where other nodes may do.
-    n_before, n_early, n_asked
-        Tests before nodes are looked for, then that of the least number of nodes, then those of what the jobs ask for.
-        The others are those of a plan.
-    of
-        The `LimitColumns` that the rows refer to.
-    """
+    """The tests of equal jobs, flat, in the order in which they are asked."""
 
     __slots__ = ("n_asked", "n_before", "n_early", "of", "rows")
 
     def __init__(
         self, of: LimitColumns, before: list[int], early: list[int], asked: list[int], planned: list[int]
     ) -> None:
-        self.of = of
+        self.of = of  # the `LimitColumns` that the rows refer to
+        # n_before, n_early, n_asked: tests before nodes are looked for, then that of the least number of nodes, then
+        # those of what the jobs ask for. The others are those of a plan.
         self.n_before, self.n_early, self.n_asked = len(before) // 4, len(early) // 4, len(asked) // 4
+        # four integers each: column, amount, most, and the number of the reason, negative where other nodes may do
         self.rows = array("q", before + early + asked + planned)
 
 
 class LimitColumns:
-    """The readings of the gauges that tests refer to.
-
-    Attributes
-    ----------
-    values
-        By column, with room for more; as of the last `read`.
-    """
+    """The readings of the gauges that tests refer to."""
 
     def __init__(self) -> None:
-        self.values = array("q", (0,))
+        self.values = array("q", (0,))  # by column, with room for more; as of the last `read`
         self._gauges: list[Gauge | None] = [None]
         self._column: dict[tuple[type[Gauge], int, int, int], int] = {}
         self._counted: dict[UsageCounters, list[int]] = {}  # columns that go with counters

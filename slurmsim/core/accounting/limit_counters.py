@@ -51,25 +51,14 @@ class LimitCounters:
         Associations and QOS; what counts TRES.
     safe
         AccountingStorageEnforce=safe.
-
-    Attributes
-    ----------
-    version
-        Changes with every start and end.
-    columns
-        What counts, as integers, for tests of many jobs.
-    owes
-        Whether any limit asks what running jobs may still use.
-    spendable
-        Ledgers of the associations and QOS that have limits on past usage.
     """
 
     def __init__(self, tree: AssociationTree, billing: Billing, *, safe: bool) -> None:
         self.tree, self.billing = tree, billing
         self.tracked = TrackedTres(limited_tres(tree))
         self._compiler = LimitCompiler(Rules(self.tracked, safe=safe))
-        self.version = 0
-        self.columns = LimitColumns()
+        self.version = 0  # changes with every start and end
+        self.columns = LimitColumns()  # what counts, as integers, for tests of many jobs
         self._branches: dict[Branch, Used] = {}
         self._qos: dict[str, Used] = {}
         self._within: dict[tuple[str, str, str], UsageCounters] = {}  # (QOS, "user" or "account", name)
@@ -79,7 +68,9 @@ class LimitCounters:
         self._submitted: dict[int, tuple[UsageCounters, ...]] = {}
         limits = list(all_limits(tree))
         run = any(q.max_tres_run_mins_pa or q.max_tres_run_mins_pu for q in tree.qos.values())
+        # whether any limit asks what running jobs may still use
         self.owes = run or any(x.grp_tres_run_mins or (safe and x.grp_tres_mins) for _, x in limits)
+        # Ledgers of the associations and QOS that have limits on past usage
         self.spendable = [ledger for ledger, x in limits if x.grp_tres_mins or x.grp_wall_s is not None]
 
     # -- who counts where -----------------------------------------------------------------------------------------

@@ -27,28 +27,18 @@ UNLIMITED_MIN = 2**32  # minutes of a job without any limit
 
 @dataclass(slots=True, init=False)
 class Demand:
-    """What a job, or its allocation, puts against its limits.
+    """What a job, or its allocation, puts against its limits."""
 
-    Attributes
-    ----------
-    minutes, given
-        Time limit in minutes, as UsageFactorSafe counts it; whether it has one at all.
-    tres
-        Amounts in the order of the tracked TRES.
-    nodes
-        The nodes it would get (before nodes are chosen: those it requires).
-    n_nodes
-        How many.
-    n_jobs
-        Array tasks submitted together.
-    """
-
+    # minutes, given: time limit in minutes, as UsageFactorSafe counts it; whether it has one at all
     minutes: int
     given: bool
+    # tres: amounts in the order of the tracked TRES
     tres: list[int]
+    # nodes: the nodes it would get (before nodes are chosen: those it requires)
     nodes: Bitmap = 0
+    # n_nodes: how many
     n_nodes: int = 1
-    n_jobs: int = 1
+    n_jobs: int = 1  # array tasks submitted together
 
     def __init__(
         self, minutes: int, given: bool, tres: list[int], nodes: Bitmap = 0, n_nodes: int = 1, n_jobs: int = 1,
@@ -66,35 +56,17 @@ class Rule:
 
     Every comparison of acct_policy.c is brought to that one form, so that the kernel can make it as well
     (`limit_columns`).
-
-    Attributes
-    ----------
-    amount
-        What a demand puts against it; 0 where it is none of its business.
-    most
-        More than that must not come together.
-    reason
-        What squeue shows of who breaks it.
-    gauge
-        What counts already; None for nothing.
-    sure
-        A job that breaks it with what it asks for breaks it on whatever nodes it gets.
-    qos
-        The QOS that sets the limit, if it is a QOS.
-    tres
-        The TRES, or ``time``, if an operator may lift the limit (ADMIN_SET_LIMIT); "" if it cannot be lifted.
-    least
-        The limit's number where it is one that is not to be missed.
     """
 
-    amount: Amount
-    most: int
-    reason: str
-    gauge: Gauge | None = None
-    sure: bool = True
-    qos: str = ""
+    amount: Amount  # what a demand puts against it; 0 where it is none of its business
+    most: int  # more than that must not come together
+    reason: str  # what squeue shows of who breaks it
+    gauge: Gauge | None = None  # what counts already; None for nothing
+    sure: bool = True  # a job that breaks it with what it asks for breaks it on whatever nodes it gets
+    qos: str = ""  # the QOS that sets the limit, if it is a QOS
+    # the TRES, or ``time``, if an operator may lift the limit (ADMIN_SET_LIMIT); "" if it cannot be lifted
     tres: str = ""
-    least: int | None = None
+    least: int | None = None  # the limit's number where it is one that is not to be missed
 
     def broken(self, demand: Demand) -> bool:
         """Return True if `demand` breaks it."""

@@ -10,19 +10,13 @@ if TYPE_CHECKING:
 
 
 class Gauge:
-    """One such number.
-
-    Attributes
-    ----------
-    in_use, ledger
-        What it is read from: counters of jobs, or the ledger of what has been used.
-    at
-        Which TRES of the counters, where it is of one.
-    """
+    """One such number."""
 
     __slots__ = ("at", "in_use", "ledger")
 
     def __init__(self, in_use: UsageCounters | None = None, ledger: Ledger | None = None, at: int = -1) -> None:
+        # in_use, ledger: what it is read from: counters of jobs, or the ledger of what has been used
+        # at: which TRES of the counters, where it is of one
         self.in_use, self.ledger, self.at = in_use, ledger, at
 
     def read(self) -> int:

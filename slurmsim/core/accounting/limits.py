@@ -42,19 +42,7 @@ MOST_STANDINGS = 10_000  # of which equal jobs share one
 
 
 class Standing:
-    """The demand of equal jobs and what was found of it, until a counter changes.
-
-    Attributes
-    ----------
-    before
-        The limit that forbids to even look for nodes.
-    early
-        The same, or the node limit below the least number of nodes the jobs need.
-    plan
-        The demand of a plan, where these are all of as many whole nodes.
-    tests
-        All of it as integers, made when first read.
-    """
+    """The demand of equal jobs and what was found of it, until a counter changes."""
 
     __slots__ = (
         "_bars", "_judged", "_plan_judged", "_plan_verdict", "_verdict", "before", "claim", "demand", "early", "exempt",
@@ -66,10 +54,10 @@ class Standing:
         self.limit_s, self.tried_cpus = record.job.time_limit_s, record.job.tried_cpus
         self.exempt = record.job.sub.exempt
         self.stamp = -1
-        self.before: str | None = None
-        self.early: str | None = None
-        self.plan: Demand | None = None
-        self.tests: LimitTests | None = None
+        self.before: str | None = None  # the limit that forbids to even look for nodes
+        self.early: str | None = None  # the same, or the node limit below the least number of nodes the jobs need
+        self.plan: Demand | None = None  # the demand of a plan, where these are all of as many whole nodes
+        self.tests: LimitTests | None = None  # all of it as integers, made when first read
         self._judged = self._plan_judged = -1
         self._bars: str | None = None
         self._verdict: str | None = None
@@ -126,20 +114,15 @@ class Limits(Observer):
     ----------
     state, queue_way, runs
         The jobs and their association tree; their way into the queue; what ends jobs that have used up a limit.
-
-    Attributes
-    ----------
-    stop
-        SchedulerParameters=assoc_limit_stop: a limited job blocks its partition in the main scheduler.
-    waiting, narrowed
-        Jobs an event-driven policy does not see, or not in all their partitions, by id.
     """
 
     def __init__(self, state: ControllerState, queue_way: QueueWay, runs: RunWay) -> None:
         self.state, self._queue_way = state, queue_way
         assert state.tree is not None
         self.counters = LimitCounters(state.tree, state.billing, safe=state.enforce.safe)
+        # SchedulerParameters=assoc_limit_stop: a limited job blocks its partition in the main scheduler
         self.stop = "assoc_limit_stop" in state.spec.scheduler_parameters
+        # waiting, narrowed: jobs an event-driven policy does not see, or not in all their partitions, by id
         self.waiting: dict[int, Job] = {}
         self.narrowed: dict[int, Job] = {}
         self._standings: dict[tuple[int, int, int, bool, int, str], Standing] = {}

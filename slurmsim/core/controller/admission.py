@@ -31,19 +31,14 @@ CLOSED = ("DRAIN", "INACTIVE")  # states in which a partition takes no submissio
 
 
 class Admission:
-    """Takes submissions in, or refuses them.
-
-    Attributes
-    ----------
-    access, licenses, partition_limits
-        Also read by the checks made before a submission.
-    """
+    """Takes submissions in, or refuses them."""
 
     def __init__(
         self, state: ControllerState, waiting: Waiting, accounting: AccountingParts, plugin: Basic | Multifactor,
         access: PartitionAccess, qos_flags: QosFlags, eligibility: Eligibility, pending_reasons: PendingReasons,
     ) -> None:  # fmt: skip
         self.state, self._waiting, self._accounting, self._plugin = state, waiting, accounting, plugin
+        # access, licenses, partition_limits: also read by the checks made before a submission
         self.access, self._qos_flags = access, qos_flags
         self._eligibility, self._pending_reasons = eligibility, pending_reasons
         self.licenses, self.deadlines = waiting.licenses, waiting.deadlines

@@ -40,23 +40,17 @@ _RECURS = frozenset({
 
 
 class LifeCycle(RunWay):
-    """Starts, ends and requeues jobs.
+    """Starts, ends and requeues jobs."""
 
-    Attributes
-    ----------
-    eligibility, licenses, deadlines, access, partition_limits
-        What a job that starts, ends or waits again concerns beside the observers.
-    suspension, completing, node_states, power, resizes, requeues
-        What becomes of its nodes; set, as the others, once all parts are there.
-    backfilled
-        Jobs so far that started before others of their pool.
-    """
-
+    # eligibility, licenses, deadlines, access, partition_limits: what a job that starts, ends or waits again concerns
+    # beside the observers
     eligibility: Eligibility
     licenses: Licenses
     deadlines: Deadlines
     access: PartitionAccess
     partition_limits: PartitionLimits
+    # suspension, completing, node_states, power, resizes, requeues: what becomes of its nodes; set, as the others, once
+    # all parts are there
     suspension: Suspension
     completing: Completing
     node_states: NodeStates
@@ -66,7 +60,7 @@ class LifeCycle(RunWay):
 
     def __init__(self, state: ControllerState, waiting: Waiting) -> None:
         self.state, self._waiting = state, waiting
-        self.backfilled = 0
+        self.backfilled = 0  # jobs so far that started before others of their pool
 
     def start(self, record: Record, alloc: Allocation, scheduler: str, limit: int | None = None) -> None:
         """Give `record`'s job its allocation and launch it; with `limit` that becomes its time limit, seconds."""

@@ -28,33 +28,24 @@ _KEPT_UNTIL_LOOKED_AT = (Reason.BEGIN_TIME, Reason.DEPENDENCY, Reason.ARRAY_TASK
 
 
 class Waiting(QueueWay):
-    """The way into the queue and out of it.
+    """The way into the queue and out of it."""
 
-    Attributes
-    ----------
-    predictions
-        The predictor of run times, or None.
-    buffers
-        The limits on jobs in the queue; None lets every job in at once.
-    limited
-        Jobs an event-driven policy may not see in all their partitions, because of limits or states.
-    eligibility, reserved_jobs, licenses, deadlines, recalculation
-        What jobs wait for outside the queue; set once all parts are there, as those take jobs in and out themselves.
-    """
-
+    # eligibility, reserved_jobs, licenses, deadlines, recalculation: what jobs wait for outside the queue; set once all
+    # parts are there, as those take jobs in and out themselves
     eligibility: Eligibility
     reserved_jobs: ReservationJobs
     licenses: Licenses
     deadlines: Deadlines
     recalculation: Recalculation
     partition_limits: PartitionLimits
-    predictions: Predictions | None
-    buffers: Buffers | None
+    predictions: Predictions | None  # the predictor of run times, or None
+    buffers: Buffers | None  # the limits on jobs in the queue; None lets every job in at once
 
     def __init__(
         self, state: ControllerState, plugin: Basic | Multifactor, accounting: AccountingParts, found_cpus: FoundCpus
     ) -> None:
         self.state, self._plugin, self._accounting, self._found_cpus = state, plugin, accounting, found_cpus
+        # jobs an event-driven policy may not see in all their partitions, because of limits or states
         self.limited: dict[int, Job] = {}
 
     def enqueue(self, job: Job, standing: Standing | None = None) -> None:

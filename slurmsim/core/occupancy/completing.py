@@ -39,18 +39,6 @@ class Completing:
         Seconds the epilog takes on every node.
     term_s
         Seconds processes take to die once they are told to; KillWait ends them.
-
-    Attributes
-    ----------
-    nodes
-        Those that are completing now.
-    lasts
-        How long the processes of a job that ends in a state take to die at most, seconds, where it is known of that
-        job; 0 where it is not.
-        That they are gone sooner may be told (`ProcessesGone`).
-    cleaned
-        Called when nodes of a job are clean: the job, which nodes were idle, whether it was over, and whether they are
-        its last ones.
     """
 
     def __init__(self, state: ControllerState, epilog_s: int, term_s: int) -> None:
@@ -58,9 +46,13 @@ class Completing:
         self.epilog_s = epilog_s
         self.term_s = min(term_s, int(state.spec.option("KillWait")))
         self._wait_s = int(state.spec.option("CompleteWait"))
-        self.nodes: Bitmap = 0
+        self.nodes: Bitmap = 0  # those that are completing now
         self._left: dict[tuple[int, int], Left] = {}  # by job and run
+        # how long the processes of a job that ends in a state take to die at most, seconds, where it is known of that
+        # job; 0 where it is not. That they are gone sooner may be told (`ProcessesGone`).
         self.lasts: Callable[[Job, str], int] = _unknown
+        # called when nodes of a job are clean: the job, which nodes were idle, whether it was over, and whether they
+        # are its last ones
         self.cleaned: Callable[[Job, Bitmap, bool, bool], None] = _nobody
 
     def seconds(self, job: Job, state: str) -> int:

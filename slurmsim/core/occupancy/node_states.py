@@ -37,35 +37,23 @@ PING_S = 100  # between two rounds of pings where SlurmdTimeout=0; else a third 
 
 
 class NodeStates:
-    """The states facts give nodes.
-
-    Attributes
-    ----------
-    down, silent
-        Nodes DOWN; those of them that stopped answering, not set DOWN by an administrator.
-    mute
-        Nodes that are said not to answer: they take no jobs until they are asked the next time.
-    pinged
-        When nodes were asked last out of turn; rounds of pings are counted from there.
-    drained, failing, booting
-        Nodes with DRAIN, with FAIL, and with a reboot issued.
-    to_reboot
-        Nodes that will be rebooted as soon as no job is on them.
-    asap
-        Those nodes of `to_reboot` and `booting` where the reboot ends DRAIN, whatever its origin.
-    """
+    """The states facts give nodes."""
 
     def __init__(self, state: ControllerState, runs: RunWay, reservations: Reservations) -> None:
         self.state, self._runs, self._reservations = state, runs, reservations
+        # down, silent: nodes DOWN; those of them that stopped answering, not set DOWN by an administrator
         self.down: Bitmap = state.unusable
         self.silent: Bitmap = 0
-        self.mute: Bitmap = 0
+        self.mute: Bitmap = 0  # nodes that are said not to answer: they take no jobs until they are asked the next time
+        # when nodes were asked last out of turn; rounds of pings are counted from there
         self.pinged = state.start_time + 1
         self.ping_s = int(state.spec.options.get("SlurmdTimeout", 300)) // 3 or PING_S
+        # drained, failing, booting: nodes with DRAIN, with FAIL, and with a reboot issued
         self.drained: Bitmap = 0
         self.failing: Bitmap = 0
         self.booting: Bitmap = 0
-        self.to_reboot: Bitmap = 0
+        self.to_reboot: Bitmap = 0  # nodes that will be rebooted as soon as no job is on them
+        # those nodes of `to_reboot` and `booting` where the reboot ends DRAIN, whatever its origin
         self.asap: Bitmap = 0
         self.return_to_service = int(state.spec.option("ReturnToService"))
 

@@ -55,13 +55,6 @@ class Preemption(Observer):
         Of a cluster with a PreemptType other than preempt/none, or with GANG in PreemptMode.
     gang, access
         The gang scheduler, if there is one; the nodes that reservations leave.
-
-    Attributes
-    ----------
-    in_progress
-        Jobs for which others were stopped in the present pass or cycle: they are not tried in another partition.
-    freed
-        Victims gave nodes back at once: their last epilog asks for another pass.
     """
 
     def __init__(
@@ -81,8 +74,9 @@ class Preemption(Observer):
         self._exempt_priority = int(least) if least else None
         self._exempt_s: int | None = option("PreemptExemptTime")
         self._patience = option("KillWait") + option("MessageTimeout")
+        # jobs for which others were stopped in the present pass or cycle: they are not tried in another partition
         self.in_progress: set[int] = set()
-        self.freed = False
+        self.freed = False  # victims gave nodes back at once: their last epilog asks for another pass
         self._doomed: list[Job] = []  # told to go, in their grace time
         self._lapses: set[int] = set()  # when victims now exempt, or preemptors now patient, no longer are
         self._stamp = (-1, -1, -1)

@@ -30,11 +30,6 @@ class Shortage:
     ----------
     gives_back
         Caps are raised again when there is room; else that is the policy's to do.
-
-    Attributes
-    ----------
-    gang
-        Lets jobs take turns: a job that was suspended for want of watts goes on in its turn only. None: no turns.
     """
 
     def __init__(
@@ -42,6 +37,7 @@ class Shortage:
     ) -> None:
         self.state, self.watts, self._resizes, self._suspension = state, watts, resizes, suspension
         self._gives_back = gives_back
+        # lets jobs take turns: a job that was suspended for want of watts goes on in its turn only. None: no turns.
         self.gang: Gang | None = None
         self._took = False  # something is still to be given back
 

@@ -22,24 +22,14 @@ _TOKEN = re.compile(r"\s*([&|()\[\]*]|[^&|()\[\]*\s]+)")
 
 @dataclass(frozen=True, slots=True)
 class Constraint(Value):
-    """What a constraint asks of the nodes.
+    """What a constraint asks of the nodes."""
 
-    Attributes
-    ----------
-    test
-        Every node must pass it.
-    kinds
-        Tests of ``[a|b|…]``: all nodes must pass the same one of them. Empty when there are no alternatives.
-    counts
-        (test, n) of ``a*2`` and ``[a*1&b*2]``: at least n nodes that pass, in the order written.
-    apart
-        Whether a node counts for one of `counts` only (inside brackets).
-    """
-
-    test: Test
+    test: Test  # every node must pass it
+    # tests of ``[a|b|…]``: all nodes must pass the same one of them. Empty when there are no alternatives.
     kinds: tuple[Test, ...] = ()
+    # (test, n) of ``a*2`` and ``[a*1&b*2]``: at least n nodes that pass, in the order written
     counts: tuple[tuple[Test, int], ...] = ()
-    apart: bool = False
+    apart: bool = False  # whether a node counts for one of `counts` only (inside brackets)
 
 
 def parse_constraint(text: str, known: frozenset[str]) -> Constraint:

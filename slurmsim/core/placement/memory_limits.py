@@ -35,30 +35,16 @@ class MemoryBounds(Value):
 
 @dataclass(frozen=True, slots=True)
 class Fitted(Value):
-    """A request inside the limits of a partition.
+    """A request inside the limits of a partition."""
 
-    Attributes
-    ----------
-    request
-        What is asked for then.
-    least_cpus
-        CPUs every node has to give (pn_min_cpus).
-    over
-        The limit keeps the job out.
-    cpus_per_task
-        What scontrol shows as CPUs/Task.
-    charge, mem_cpu
-        CPUs the job is charged for each it uses, and MiB of each it uses where those are more than one.
-    by_thread
-        What it is charged differs from node to node: its CPUs are counted as used until it has its nodes.
-    """
-
-    request: ResourceRequest
-    least_cpus: int
-    over: bool
-    cpus_per_task: int
+    request: ResourceRequest  # what is asked for then
+    least_cpus: int  # CPUs every node has to give (pn_min_cpus)
+    over: bool  # the limit keeps the job out
+    cpus_per_task: int  # what scontrol shows as CPUs/Task
+    # charge, mem_cpu: CPUs the job is charged for each it uses, and MiB of each it uses where those are more than one
     charge: int = 1
     mem_cpu: int = 0
+    # what it is charged differs from node to node: its CPUs are counted as used until it has its nodes
     by_thread: bool = False
 
     @property

@@ -22,20 +22,14 @@ class NodeReleaseTimes:
         (end by limit, id, job), ascending; ends may lie in the past.
     idle
         Nodes without a job.
-
-    Attributes
-    ----------
-    ends
-        End of each job by its limit, seconds.
-    most_free
-        ``most_free[p]``: nodes free once the first `p` jobs are gone, at most (exact where every job has whole nodes).
     """
 
     __slots__ = ("_free", "_nodes", "ends", "most_free")
 
     def __init__(self, running: Sequence[tuple[int, int, Job]], idle: Bitmap) -> None:
-        self.ends = [end for end, _, _ in running]
+        self.ends = [end for end, _, _ in running]  # end of each job by its limit, seconds
         self._nodes = [job.nodes for _, _, job in running]
+        # ``most_free[p]``: nodes free once the first `p` jobs are gone, at most (exact where every job has whole nodes)
         self.most_free = list(accumulate((job.n_nodes for _, _, job in running), initial=idle.bit_count()))
         self._free = [idle]
 

@@ -23,31 +23,21 @@ class NodeColumns(Protocol):
 
 
 class NodeSet:
-    """A set of nodes.
-
-    Attributes
-    ----------
-    rows
-        (n,) int64, the nodes by number, ascending.
-    cpus_each
-        The CPUs of each, 0 where they, or their weights, differ, and where there are no nodes.
-    cpus_alike, grain_alike
-        The CPUs of each, and those of the least share of each, whatever the weights; 0 where they differ.
-    only_whole
-        A job can have no share of a node that is less than all of it.
-    by_cpu
-        A job can have any number of CPUs of a node.
-    """
+    """A set of nodes."""
 
     __slots__ = ("by_cpu", "cpus_alike", "cpus_each", "grain_alike", "only_whole", "rows")
 
     def __init__(self, table: NodeColumns, rows: npt.NDArray[np.int64]) -> None:
         cpus, weights, grain = table.cpus[rows], table.weight[rows], table.grain[rows]
-        self.rows = rows
+        self.rows = rows  # (n,) int64, the nodes by number, ascending
+        # cpus_alike, grain_alike: the CPUs of each, and those of the least share of each, whatever the weights; 0 where
+        # they differ
         self.cpus_alike, self.grain_alike = alike(cpus), alike(grain)
+        # the CPUs of each, 0 where they, or their weights, differ, and where there are no nodes
         self.cpus_each = self.cpus_alike if len(rows) and (weights == weights[0]).all() else 0
+        # a job can have no share of a node that is less than all of it
         self.only_whole = bool(len(rows)) and bool((grain == cpus).all())
-        self.by_cpu = not (grain != 1).any()
+        self.by_cpu = not (grain != 1).any()  # a job can have any number of CPUs of a node
 
 
 class NodeSets:

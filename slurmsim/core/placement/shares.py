@@ -42,16 +42,11 @@ class Shares:
     ----------
     table
         The nodes.
-
-    Attributes
-    ----------
-    wanted
-        Whether the kernel is asked: where it is compiled.
     """
 
     def __init__(self, table: NodeTable) -> None:
         self.table = table
-        self.wanted = COMPILED
+        self.wanted = COMPILED  # whether the kernel is asked: where it is compiled
         self._nodes: Any = None
         self._asleep: Bitmap = 0  # as the kernel has been told
         self._bounds: dict[CompiledRequest, int] = {}

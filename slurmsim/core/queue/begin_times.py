@@ -10,17 +10,11 @@ from slurmsim.core.state.controller_state import ControllerState
 
 
 class BeginTimes:
-    """Jobs to consider again, each at its time.
-
-    Attributes
-    ----------
-    heap
-        (when, id); a job may have ended since.
-    """
+    """Jobs to consider again, each at its time."""
 
     def __init__(self, state: ControllerState) -> None:
         self.state = state
-        self.heap: list[tuple[int, int]] = []
+        self.heap: list[tuple[int, int]] = []  # (when, id); a job may have ended since
 
     def wait(self, job: Job, begin: int) -> None:
         """Consider `job` again at `begin`."""

@@ -26,27 +26,17 @@ OVER_LIMIT = "QOSMaxSubmitJobPerUserLimit"
 
 
 class Buffers(Observer):
-    """Places in the queue, and a buffer for each user before it.
-
-    Attributes
-    ----------
-    places
-        Of each job that is in the queue, or was set aside: its turn, the second it entered less what it was given, and
-        the number of its entry.
-    held
-        By user: ids of those in the buffer, oldest first (a dict, as a user may have 100,000 there).
-    inside
-        By user: how many are in the queue.
-    entries
-        Entries so far.
-    """
+    """Places in the queue, and a buffer for each user before it."""
 
     def __init__(self, state: ControllerState, discipline: Discipline, queue_way: QueueWay) -> None:
         self.state, self.discipline, self._queue_way = state, discipline, queue_way
+        # of each job that is in the queue, or was set aside: its turn, the second it entered less what it was given,
+        # and the number of its entry
         self.places: dict[int, tuple[int, int]] = {}
+        # by user: ids of those in the buffer, oldest first (a dict, as a user may have 100,000 there)
         self.held: dict[str, dict[int, None]] = {}
-        self.inside: dict[str, int] = {}
-        self.entries = 0
+        self.inside: dict[str, int] = {}  # by user: how many are in the queue
+        self.entries = 0  # entries so far
         self._last = -1 << 62  # the latest turn anybody in the queue was given
 
     def enter(self, job: Job) -> bool:

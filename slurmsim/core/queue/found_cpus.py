@@ -30,15 +30,11 @@ class FoundCpus:
     ----------
     state, accounting, plugin
         The parts that make `wanted` true: CPUs found matter to limits, or to a priority by size.
-
-    Attributes
-    ----------
-    record_of
-        The jobs that wait in one record of slurmctld with a job, it among them.
     """
 
     def __init__(self, state: ControllerState, accounting: AccountingParts, plugin: Basic | Multifactor) -> None:
         self.state, self._accounting, self._plugin = state, accounting, plugin
+        # the jobs that wait in one record of slurmctld with a job, it among them
         self.record_of: Callable[[Job], Iterable[Job]] = _alone
         self.news: dict[int, int] = {}  # by job found since priorities were worked out: the CPUs that counted then
         self._waiting: dict[int, Job] | None = None  # made from the queue, so that no snapshot keeps it

@@ -29,16 +29,11 @@ _TELLS_NOTHING = frozenset({JobState.NODE_FAIL, JobState.PREEMPTED})
 
 
 class Predictions(Observer):
-    """Asks the policy's predictor, and tells it of ends.
-
-    Attributes
-    ----------
-    run_time_of
-        Seconds the job of an id will run, -1 where that is open: what a simulation knows and hands to an oracle.
-    """
+    """Asks the policy's predictor, and tells it of ends."""
 
     def __init__(self, state: ControllerState, predictor: Predictor) -> None:
         self.state, self.predictor = state, predictor
+        # seconds the job of an id will run, -1 where that is open: what a simulation knows and hands to an oracle
         self.run_time_of: Callable[[int], int] | None = None
 
     def consider(self, job: Job) -> None:

@@ -30,23 +30,6 @@ FAR = 2**62
 class Recalculation:
     """The thread and what it keeps.
 
-    Attributes
-    ----------
-    next_at
-        When it runs next.
-    after_passes
-        Its run of a second comes after the main scheduler's pass and before a cycle of backfill.
-    between
-        It comes after a cycle of backfill and before the main scheduler's pass.
-    shares
-        Fair-share factors; None where PriorityWeightFairshare is 0.
-    on_period
-        Called in every run, after usage has been added, with the time of the run before and now. Runs without a
-        wake-up are made up for later, in order, before anything else happens. So a listener sees every run, but
-        idle times are one run.
-    on_shares
-        Called when fair shares have been worked out anew.
-
     Notes
     -----
     The first run is at slurmctld's start, the others follow in steps of the period. In a live cluster of 22.05 the
@@ -63,13 +46,18 @@ class Recalculation:
         self.state, self._accounting, self._found_cpus = state, accounting, found_cpus
         self.plugin = plugin
         self.period_s = self.plugin.period_s
+        # its run of a second comes after the main scheduler's pass and before a cycle of backfill
         self.after_passes = state.rules.recalculates_first
+        # it comes after a cycle of backfill and before the main scheduler's pass
         self.between = state.spec.watched and not self.after_passes
-        self.next_at = FAR if self.period_s is None else state.start_time
-        self.shares: FairTree | Classic | None = None
+        self.next_at = FAR if self.period_s is None else state.start_time  # when it runs next
+        self.shares: FairTree | Classic | None = None  # fair-share factors; None where PriorityWeightFairshare is 0
         self.columns: QueueColumns | None = None
+        # called in every run, after usage has been added, with the time of the run before and now. Runs without a
+        # wake-up are made up for later, in order, before anything else happens. So a listener sees every run, but idle
+        # times are one run.
         self.on_period: list[Callable[[int, int], None]] = []
-        self.on_shares: list[Callable[[], None]] = []
+        self.on_shares: list[Callable[[], None]] = []  # called when fair shares have been worked out anew
         self._left: float | None = None  # all amounts of the book after the last run
         self._thresholds = False  # fair shares decide who may start
         if isinstance(self.plugin, Multifactor) and self.period_s is not None:

@@ -11,24 +11,12 @@ from slurmsim.states import Reason
 
 @dataclass(frozen=True, slots=True)
 class Bar(Value):
-    """A partition that does not take a job.
+    """A partition that does not take a job."""
 
-    Attributes
-    ----------
-    text
-        What squeue shows while the job waits for the partition to change its mind.
-    refusal
-        What sbatch says where EnforcePartLimits does not even let it wait.
-    by_qos
-        Because of the QOS, which backfill asks about too, and not only because of the account.
-    reason
-        The limit of the partition it counts as (`partition_access`), "" for accounts and QOS.
-    """
-
-    text: str
-    refusal: str
-    by_qos: bool
-    reason: str = ""
+    text: str  # what squeue shows while the job waits for the partition to change its mind
+    refusal: str  # what sbatch says where EnforcePartLimits does not even let it wait
+    by_qos: bool  # because of the QOS, which backfill asks about too, and not only because of the account
+    reason: str = ""  # the limit of the partition it counts as (`partition_access`), "" for accounts and QOS
 
     @property
     def mute(self) -> bool:

@@ -6,15 +6,10 @@ from slurmsim.bitmap import Bitmap
 
 
 class PowerStates:
-    """Masks of nodes.
-
-    Attributes
-    ----------
-    off, going, coming
-        Powered down; powering down (no job gets them); powering up (for a job, or by request).
-    """
+    """Masks of nodes."""
 
     def __init__(self) -> None:
+        # off, going, coming: powered down; powering down (no job gets them); powering up (for a job, or by request)
         self.off: Bitmap = 0
         self.going: Bitmap = 0
         self.coming: Bitmap = 0

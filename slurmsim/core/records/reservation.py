@@ -148,18 +148,11 @@ def collide(spec: ReservationSpec, flags: frozenset[str], other: Reservation) ->
 
 
 class ReservationLists:
-    """The reservations there are.
-
-    Attributes
-    ----------
-    all
-        In order of creation.
-    partial, magnetic
-        Those of cores; those jobs join unasked.
-    """
+    """The reservations there are."""
 
     def __init__(self) -> None:
-        self.all: list[Reservation] = []
+        self.all: list[Reservation] = []  # in order of creation
+        # partial, magnetic: those of cores; those jobs join unasked
         self.partial: list[Reservation] = []
         self.magnetic: list[Reservation] = []
 

@@ -41,17 +41,12 @@ DUPLICATE = "Duplicate reservation name"
 
 
 class Reservations:
-    """All reservations of one controller.
-
-    Attributes
-    ----------
-    access, jobs
-        What a job may use in view of them; the jobs that name them.
-    """
+    """All reservations of one controller."""
 
     def __init__(
         self, state: ControllerState, ways: tuple[QueueWay, RunWay], licenses: Licenses, jobs: ReservationJobs
     ) -> None:
+        # access, jobs: what a job may use in view of them; the jobs that name them
         self.state, self._licenses, self.jobs = state, licenses, jobs
         self._queue_way, self._runs = ways
         self.access = ReservationAccess(state, licenses)

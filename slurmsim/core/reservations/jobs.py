@@ -36,17 +36,7 @@ def usable_at(r: Reservation, now: int) -> bool:
 
 
 class ReservationJobs:
-    """Jobs of one book of reservations.
-
-    Attributes
-    ----------
-    waiting
-        Pending jobs of reservations that may not be used yet, by id.
-    serve_due
-        A job came `inside` since those were served.
-    inside
-        Under event-driven policies: pending jobs of reservations that may be used now, by id.
-    """
+    """Jobs of one book of reservations."""
 
     def __init__(
         self, state: ControllerState, queue_way: QueueWay, accounting: AccountingParts, plugin: Basic | Multifactor,
@@ -54,9 +44,10 @@ class ReservationJobs:
     ) -> None:  # fmt: skip
         self.state, self._queue_way, self._accounting, self._plugin = state, queue_way, accounting, plugin
         self._access = access
-        self.waiting: dict[int, Job] = {}
+        self.waiting: dict[int, Job] = {}  # pending jobs of reservations that may not be used yet, by id
+        # under event-driven policies: pending jobs of reservations that may be used now, by id
         self.inside: dict[int, Job] = {}
-        self.serve_due = False
+        self.serve_due = False  # a job came `inside` since those were served
 
     def claim(self, job: Job, text: str) -> None:
         """``--reservation=text`` at submission. Raises SubmitError: unknown, denied, or never large enough."""

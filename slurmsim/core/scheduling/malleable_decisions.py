@@ -20,15 +20,10 @@ if TYPE_CHECKING:
 
 
 class MalleableDecisions:
-    """Reads such decisions. Raises PolicyError for what never could be right.
-
-    Attributes
-    ----------
-    watts, reshaping
-        None in a run that knows no power.
-    """
+    """Reads such decisions. Raises PolicyError for what never could be right."""
 
     def __init__(self, state: ControllerState, watts: Watts | None, reshaping: Reshaping | None) -> None:
+        # watts, reshaping: None in a run that knows no power
         self.state, self.watts, self.reshaping = state, watts, reshaping
         self._policy = state.policy.name
 

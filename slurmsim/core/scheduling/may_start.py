@@ -55,28 +55,15 @@ LIMITS: Final = 10  # a limit of accounts or QOS that forbids to look for nodes
 
 @dataclass(slots=True)  # no named tuple: mypyc asks those for their attributes by name, at every look
 class Asker:
-    """Who tries to start a job: its rules in order, and what is special about its look for nodes.
+    """Who tries to start a job: its rules in order, and what is special about its look for nodes."""
 
-    Attributes
-    ----------
-    rules
-        The first of them that is broken forbids the start.
-    time_min
-        Of a job with --time-min only that counts against MaxTime.
-    judges_request
-        A limit is asked also when no nodes were found, of what the job asks for: the main pass and a submission do;
-        a policy only where others could make room.
-    learns
-        The CPUs found for a job that a limit holds are remembered (`queue.found_cpus`).
-    makes_room
-        Others may have to go for it.
-    """
-
-    rules: tuple[int, ...]
-    time_min: bool = False
+    rules: tuple[int, ...]  # the first of them that is broken forbids the start
+    time_min: bool = False  # of a job with --time-min only that counts against MaxTime
+    # a limit is asked also when no nodes were found, of what the job asks for: the main pass and a submission do; a
+    # policy only where others could make room
     judges_request: bool = False
-    learns: bool = False
-    makes_room: bool = False
+    learns: bool = False  # the CPUs found for a job that a limit holds are remembered (`queue.found_cpus`)
+    makes_room: bool = False  # others may have to go for it
 
 
 # A main pass: _schedule, then select_nodes.
@@ -146,17 +133,7 @@ def mute(record: Record) -> bool:
 
 
 class StartTest:
-    """The test, and the parts it asks.
-
-    Attributes
-    ----------
-    partition_limits, accounting, licenses, deadlines, reservations
-        Who may start at all, how much of everything, and until when.
-    completing, suspension, preemption
-        Nodes that are not free yet, or only if other jobs stop; `preemption` is None if no job can be preempted.
-    switch_wait, found_cpus
-        Told of what a look for nodes begins or finds.
-    """
+    """The test, and the parts it asks."""
 
     def __init__(
         self, state: ControllerState, *, partition_limits: PartitionLimits, accounting: AccountingParts,
@@ -164,9 +141,14 @@ class StartTest:
         suspension: Suspension, preemption: Preemption | None, switch_wait: SwitchWait, found_cpus: FoundCpus,
     ) -> None:  # fmt: skip
         self.state = state
+        # partition_limits, accounting, licenses, deadlines, reservations: who may start at all, how much of everything,
+        # and until when
         self.partition_limits, self.accounting = partition_limits, accounting
         self.licenses, self.deadlines, self.reservations = licenses, deadlines, reservations
+        # completing, suspension, preemption: nodes that are not free yet, or only if other jobs stop; `preemption` is
+        # None if no job can be preempted
         self.completing, self.suspension, self.preemption = completing, suspension, preemption
+        # switch_wait, found_cpus: told of what a look for nodes begins or finds
         self.switch_wait, self.found_cpus = switch_wait, found_cpus
         self._counted: tuple[Bitmap, Bitmap, int] = (0, 0, 0)
 

@@ -17,26 +17,18 @@ Runs = list[tuple[int, int]]
 
 
 class WholeNodes:
-    """The nodes and the running jobs (slurmsim.policy.WholeNodes).
-
-    Attributes
-    ----------
-    n
-        Nodes of the cluster.
-    up, idle, asleep
-        Those that are neither down nor drained, those without a job, and those that are powered down.
-    running
-        (end it is planned with, id, job) of the running jobs, ascending; the same object as long as it runs so.
-    window_linear
-        bf_window_linear, seconds.
-    """
+    """The nodes and the running jobs (slurmsim.policy.WholeNodes)."""
 
     __slots__ = ("asleep", "idle", "n", "running", "up", "window_linear")
 
     def __init__(self, state: ControllerState) -> None:
         table = state.table
+        # n: nodes of the cluster
+        # up, idle, asleep: those that are neither down nor drained, those without a job, and those that are powered
+        # down
         self.n, self.up, self.idle, self.asleep = table.n, table.up, table.idle, state.selector.asleep
-        self.window_linear = state.selector.window_linear
+        self.window_linear = state.selector.window_linear  # bf_window_linear, seconds
+        # (end it is planned with, id, job) of the running jobs, ascending; the same object as long as it runs so
         self.running = state.holders.releases()
 
     def runs_of(self, job: Job) -> Runs:
@@ -57,40 +49,26 @@ def whole_nodes(state: ControllerState) -> WholeNodes | None:
 
 
 class ReservedNodes:
-    """Reservations of whole nodes, as those who are in none see them (slurmsim.policy.ReservedNodes).
-
-    Attributes
-    ----------
-    periods
-        (start, end, nodes) of those that have nodes.
-    effects
-        What each does to jobs of each partition (`effect_on`): of the first partition all, then of the second, ….
-    ends
-        When reservations end, of nodes or not.
-    """
+    """Reservations of whole nodes, as those who are in none see them (slurmsim.policy.ReservedNodes)."""
 
     __slots__ = ("effects", "ends", "periods")
 
     def __init__(self, state: ControllerState) -> None:
         there = [r for r in state.reserved.all if r.nodes]
-        self.periods = [(r.start, r.end, r.nodes) for r in there]
+        self.periods = [(r.start, r.end, r.nodes) for r in there]  # (start, end, nodes) of those that have nodes
+        # what each does to jobs of each partition (`effect_on`): of the first partition all, then of the second, …
         self.effects = array("q", [effect_on(p, r) for p in state.cluster.partitions for r in there])
-        self.ends = array("q", [r.end for r in state.reserved.all])
+        self.ends = array("q", [r.end for r in state.reserved.all])  # when reservations end, of nodes or not
 
 
 class SharedNodes:
-    """The nodes where jobs have shares of them (slurmsim.policy.SharedNodes).
-
-    Attributes
-    ----------
-    n, up, window_linear
-        As `WholeNodes` has them.
-    """
+    """The nodes where jobs have shares of them (slurmsim.policy.SharedNodes)."""
 
     __slots__ = ("_state", "n", "up", "window_linear")
 
     def __init__(self, state: ControllerState) -> None:
         self._state = state
+        # n, up, window_linear: as `WholeNodes` has them
         self.n, self.up, self.window_linear = state.table.n, state.table.up, state.selector.window_linear
 
     def placement(self) -> Any:

@@ -18,27 +18,17 @@ if TYPE_CHECKING:
 
 
 class Solves:
-    """The request that is out, and its answer once it is there.
-
-    Attributes
-    ----------
-    asked
-        How many requests there have been; the number of the last.
-    solver, request
-        Of the one that is out; None for none.
-    answer
-        To it; None while it is awaited.
-    named
-        Solvers that the policy has named in this process. It is no state: a snapshot cannot add one.
-    """
+    """The request that is out, and its answer once it is there."""
 
     def __init__(self, state: ControllerState) -> None:
         self.state = state
+        # Solvers that the policy has named in this process. It is no state: a snapshot cannot add one.
         self.named: set[str] = set()
-        self.asked = 0
+        self.asked = 0  # how many requests there have been; the number of the last
+        # solver, request: of the one that is out; None for none
         self.solver: str | None = None
         self.request: str | None = None
-        self.answer: str | None = None
+        self.answer: str | None = None  # to it; None while it is awaited
 
     @property
     def awaited(self) -> AskSolver | None:

@@ -10,18 +10,11 @@ Entry = tuple[int, int, Job]
 
 
 class ExpectedEnds:
-    """The running jobs by expected end. They are sorted again when they have changed and are read.
-
-    Attributes
-    ----------
-    entries
-        (expected end, id, job), ascending.
-    first_correction
-        When the first prediction will have proved too short; None for never: a limit is not corrected.
-    """
+    """The running jobs by expected end. They are sorted again when they have changed and are read."""
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[Entry] = []  # (expected end, id, job), ascending
+        # when the first prediction will have proved too short; None for never: a limit is not corrected
         self.first_correction: int | None = None
         self._change = -1
 

@@ -17,23 +17,16 @@ Entry = tuple[int, int, Job]
 
 
 class Holders:
-    """The jobs with nodes.
-
-    Attributes
-    ----------
-    running, suspended
-        (end by limit, id, job), ascending; that of a running job is the same object as long as its end and its nodes
-        are.
-    parked
-        What jobs suspended by an administrator still hold in the node table, by id; None for nothing.
-    expected
-        The running jobs by expected end; None without a predictor.
-    """
+    """The jobs with nodes."""
 
     def __init__(self, selector: Selector, *, predicted: bool) -> None:
+        # running, suspended: (end by limit, id, job), ascending; that of a running job is the same object as long as
+        # its end and its nodes are
         self.running: list[Entry] = []
         self.suspended: list[Entry] = []
+        # what jobs suspended by an administrator still hold in the node table, by id; None for nothing
         self.parked: dict[int, Allocation | None] = {}
+        # the running jobs by expected end; None without a predictor
         self.expected = ExpectedEnds() if predicted else None
         self._selector = selector
 

@@ -93,15 +93,9 @@ class RunWay:
 
 
 class WattsWay(Observer):
-    """What jobs draw, where that is known (`core.occupancy.watts`).
+    """What jobs draw, where that is known (`core.occupancy.watts`)."""
 
-    Attributes
-    ----------
-    limited
-        Whether there is a budget: then counting nodes does not tell who may start.
-    """
-
-    limited: bool = False
+    limited: bool = False  # whether there is a budget: then counting nodes does not tell who may start
 
     def allows(self, job: Job, alloc: Allocation) -> bool:
         """Return True if the budget lets `job` start on that."""

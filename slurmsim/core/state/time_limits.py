@@ -13,19 +13,12 @@ Entry = tuple[int, int, Job]
 
 
 class TimeLimits:
-    """The scans for jobs over their limit.
-
-    Attributes
-    ----------
-    enforced
-        False leaves ending jobs at their limit to the driver.
-    over_limit_s, kill_wait_s
-        OverTimeLimit and KillWait of the cluster.
-    """
+    """The scans for jobs over their limit."""
 
     def __init__(self, spec: ClusterSpec, start_time: int, *, enforced: bool, event_driven: bool) -> None:
-        self.enforced = enforced
+        self.enforced = enforced  # False leaves ending jobs at their limit to the driver
         over = spec.option("OverTimeLimit")
+        # over_limit_s, kill_wait_s: OverTimeLimit and KillWait of the cluster
         self.over_limit_s: int = ONE_YEAR_S if over is None else over
         self.kill_wait_s = int(spec.option("KillWait"))
         self._start, self._event_driven = start_time, event_driven

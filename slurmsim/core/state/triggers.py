@@ -19,31 +19,20 @@ def number(parameters: Mapping[str, str], name: str, default: int) -> int:
 
 
 class Triggers:
-    """Notes of what passes have not seen yet.
-
-    Attributes
-    ----------
-    now
-        The controller's time, seconds.
-    dirty
-        Something changed since the last pass that saw the whole queue.
-    ticks
-        Facts of one instant come one after the other: the loop goes round after all of them.
-    enabled, delay, defer
-        Whether there are passes at all (sched_interval=-1), batch_sched_delay, and ``defer``.
-    """
+    """Notes of what passes have not seen yet."""
 
     def __init__(self, spec: ClusterSpec, queue: JobQueue, start_time: int, policy: Policy) -> None:
         parameters = spec.scheduler_parameters
         self.queue, self._start, self._policy = queue, start_time, policy
-        self.now = start_time
+        self.now = start_time  # the controller's time, seconds
         self.interval = number(parameters, "sched_interval", 60)
+        # enabled, delay, defer: whether there are passes at all (sched_interval=-1), batch_sched_delay, and ``defer``
         self.delay = number(parameters, "batch_sched_delay", 3)
         self.defer = "defer" in parameters
         self.enabled = self.interval != -1
         self.epilog = _nodes_clean_up(spec)
-        self.dirty = False
-        self.ticks = False
+        self.dirty = False  # something changed since the last pass that saw the whole queue
+        self.ticks = False  # facts of one instant come one after the other: the loop goes round after all of them
         self.came_since = False  # a job came into the queue during the pass
         self.begun = False
         self.asked_at = start_time

@@ -65,19 +65,11 @@ class Database:
         The uid that may do everything.
     created
         When the cluster was.
-
-    Attributes
-    ----------
-    operators
-        Names of users who are operators whatever the database says of them.
-    accounts, users
-        What is said of each; some have no association.
-    wckeys
-        Name and user of each WCKey, with its number. Jobs may name any.
     """
 
     def __init__(self, cluster: str, draft: Draft | None, *, exists: bool, owner: int, created: int) -> None:
         self.cluster, self.exists, self.owner, self.created = cluster, exists, owner, created
+        # names of users who are operators whatever the database says of them
         self.operators: frozenset[str] = frozenset()
         self.draft = draft if draft is not None else Draft(Report())
         self.draft.root(Place())
@@ -87,9 +79,10 @@ class Database:
             self.draft.qos = {"normal": Item(Place()), **self.draft.qos}
         self.ids: dict[Key, int] = {}
         self.qos_ids: dict[str, int] = {}
+        # accounts, users: what is said of each; some have no association
         self.accounts: dict[str, AccountFacts] = {}
         self.users: dict[str, UserFacts] = {}
-        self.wckeys: dict[tuple[str, str], int] = {}
+        self.wckeys: dict[tuple[str, str], int] = {}  # name and user of each WCKey, with its number. Jobs may name any.
         self.transactions: list[Transaction] = []
         self._next_id = self._next_qos = self._next_wckey = 1
         self.refresh(all_users=True)

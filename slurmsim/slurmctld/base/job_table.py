@@ -15,25 +15,15 @@ from slurmsim.states import JobState
 
 
 class JobTable:
-    """Jobs until they are forgotten.
-
-    Attributes
-    ----------
-    jobs
-        By the core's id, in order of creation.
-    arrays
-        By their own id.
-    last_id
-        The last id that was given.
-    """
+    """Jobs until they are forgotten."""
 
     def __init__(self, spec: ClusterSpec, jobs: dict[int, LiveJob]) -> None:
-        self.jobs = jobs
-        self.arrays: dict[int, Array] = {}
+        self.jobs = jobs  # by the core's id, in order of creation
+        self.arrays: dict[int, Array] = {}  # by their own id
         self._shown: dict[int, LiveJob] = {}  # by the id that is shown
         options = spec.options
         self._first_id, self._max_id = int(options.get("FirstJobId") or 1), int(options.get("MaxJobId") or 0x03FF0000)
-        self.last_id = self._first_id - 1
+        self.last_id = self._first_id - 1  # the last id that was given
         self._order = 0
         self._spec = spec
 

@@ -129,32 +129,12 @@ class LiveCluster:
         The Slurm release to be like, a key of `VERSIONS`.
     runs_jobs
         Batch jobs really run, unless they say how long they are to be simulated.
-
-    Attributes
-    ----------
-    dies_slowly
-        Jobs keep their nodes until their processes are gone.
-    storage, timers
-        Set by `Engine`: they hold the cluster themselves.
-    real
-        The same of jobs that really run; None until the journal has been replayed.
-    changed
-        Called with a job when its clients may be waiting for news of it.
-    node_texts, partition_texts, reservation_texts
-        What scontrol changes and no scheduler needs: of nodes by index, of the others by name.
-    crontabs
-        Tables of recurring jobs by the uid of their users.
-    last_end
-        When a job ended last.
-    planned
-        Planned nodes as the present request has found them; None until it looks.
-    most_cpus
-        By partition: its nodes, and the CPUs of the largest.
     """
 
+    # storage, timers: set by `Engine`: they hold the cluster themselves
     storage: Accounting
     timers: Timers
-    real: Processes | None
+    real: Processes | None  # the same of jobs that really run; None until the journal has been replayed
 
     def __init__(
         self,
@@ -179,20 +159,24 @@ class LiveCluster:
         self.job_table = JobTable(cluster, jobs)
         self.node_reasons = NodeReasons(network.controller)
         self.run_time, self.runs_jobs = run_time, runs_jobs
-        self.dies_slowly = True
+        self.dies_slowly = True  # jobs keep their nodes until their processes are gone
+        # called with a job when its clients may be waiting for news of it
         self.changed: Callable[[LiveJob], None] = _ignore
         self.conf_path, self.host = "/etc/slurm/slurm.conf", "localhost"
         self.conf = ConfFacts()  # slurm.conf as written
+        # node_texts, partition_texts, reservation_texts: what scontrol changes and no scheduler needs: of nodes by
+        # index, of the others by name
         self.node_texts: dict[int, dict[str, Any]] = {}
         self.partition_texts: dict[str, dict[str, Any]] = {}
         self.reservation_texts: dict[str, dict[str, Any]] = {}
-        self.crontabs: dict[int, str] = {}
+        self.crontabs: dict[int, str] = {}  # tables of recurring jobs by the uid of their users
         self.given_cpus: dict[tuple[tuple[int, int], int], tuple[int, ...]] = {}
         self.given_gres: dict[tuple[tuple[int, int], int, int], tuple[int, ...]] = {}
         self.release: str = release
         self.version: str = VERSIONS[release]
-        self.last_end = network.start_time
-        self.planned: Bitmap | None = None
+        self.last_end = network.start_time  # when a job ended last
+        self.planned: Bitmap | None = None  # planned nodes as the present request has found them; None until it looks
+        # by partition: its nodes, and the CPUs of the largest
         self.most_cpus: dict[str, tuple[Any, tuple[int, int]]] = {}
 
     @property

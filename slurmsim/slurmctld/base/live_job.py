@@ -65,63 +65,39 @@ class Array:
 
 @dataclass(slots=True, eq=False)
 class LiveJob:
-    """One job or array task.
+    """One job or array task."""
 
-    Attributes
-    ----------
-    asked
-        The submit request (fields of job_desc_msg_t).
-    own_id
-        The id it is shown with; None for a task that has not been split off.
-    person
-        Who submitted it.
-    order
-        Place in slurmctld's job table.
-    steps
-        Its steps of all runs, in order of creation, running or over.
-    planned_before_hold
-        When it was expected to start, and when it was held.
-    held_with
-        The reason it was last held with, which slurmdbd goes on to tell; empty: it never was.
-    mail
-        Messages to the sruns that look after its tasks.
-    entered_after
-        Passes of the main scheduler before it was submitted or released, and when backfill had come last.
-    edited_at, resized_at
-        When an update last cleared its reason, which no scheduler may have looked at since; when it was resized.
-    requeued_at, ran_with_priority
-        When it was requeued while it ran; its processes are told to go, and for a moment it is COMPLETING. What it had
-        then: only when it is put back does it get another priority.
-    suspended_or_resumed, ran_before_suspension
-        Of the present run: when that happened last (0: never), and for how long it ran until it was suspended last.
-    record_of, emptied
-        The tasks of an array's own record that was cancelled, for which this one stands; whether it has lost them.
-    client_gone
-        Whether srun or salloc went while the job waited, without a word.
-    """
-
-    asked: Mapping[str, Any]
-    own_id: int | None
-    person: Person
-    order: int
+    asked: Mapping[str, Any]  # the submit request (fields of job_desc_msg_t)
+    own_id: int | None  # the id it is shown with; None for a task that has not been split off
+    person: Person  # who submitted it
+    order: int  # place in slurmctld's job table
     array: Array | None = None
     task: int | None = None
     cancelled_by: int | None = None
-    steps: list[Step] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)  # its steps of all runs, in order of creation, running or over
     next_step: int = 0
-    mail: list[dict[str, Any]] = field(default_factory=list)
+    mail: list[dict[str, Any]] = field(default_factory=list)  # messages to the sruns that look after its tasks
+    # edited_at, resized_at: when an update last cleared its reason, which no scheduler may have looked at since; when
+    # it was resized
     edited_at: int = -1
+    # passes of the main scheduler before it was submitted or released, and when backfill had come last
     entered_after: tuple[int, int] = (-1, -1)
     resized_at: int = 0
+    # requeued_at, ran_with_priority: when it was requeued while it ran; its processes are told to go, and for a moment
+    # it is COMPLETING. What it had then: only when it is put back does it get another priority.
     requeued_at: int = -1
     ran_with_priority: int = 0
-    planned_before_hold: tuple[int, int] | None = None
+    planned_before_hold: tuple[int, int] | None = None  # when it was expected to start, and when it was held
+    # suspended_or_resumed, ran_before_suspension: of the present run: when that happened last (0: never), and for how
+    # long it ran until it was suspended last
     suspended_or_resumed: int = 0
     ran_before_suspension: int = 0
+    # record_of, emptied: the tasks of an array's own record that was cancelled, for which this one stands; whether it
+    # has lost them
     record_of: tuple[LiveJob, ...] = ()
     emptied: bool = False
-    client_gone: bool = False
-    held_with: str = ""
+    client_gone: bool = False  # whether srun or salloc went while the job waited, without a word
+    held_with: str = ""  # the reason it was last held with, which slurmdbd goes on to tell; empty: it never was
     _core: Job | None = None
 
     @property

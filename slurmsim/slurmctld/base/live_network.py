@@ -33,21 +33,7 @@ class Streams(Protocol):
 
 
 class LiveNetwork(Network):
-    """The network with live records beside the core's jobs.
-
-    Attributes
-    ----------
-    n_told
-        How often the controller was told something.
-    entering, live
-        Records by the core's id: of jobs the controller is being told of, and of all it has.
-    decided
-        What was decided and has not been written down yet, in order (`slurmsim.slurmctld.base.decisions`).
-    followed
-        Decisions are those of a journal: nothing is scheduled, no job ends by itself.
-    streams
-        Users who submit by themselves, and are told what becomes of their jobs; None for none.
-    """
+    """The network with live records beside the core's jobs."""
 
     def __init__(
         self, moved: Callable[[LiveJob, str], None], killed: Callable[[Job], None], ran: Callable[[Job], None],
@@ -59,14 +45,17 @@ class LiveNetwork(Network):
         # called for each job that starts or ends, for each job that is killed, and for each run that ends in a requeue
         self._moved, self._killed, self._ran, self._changed_size = moved, killed, ran, changed_size
         self._boots, self._turn_over = boots, turned
-        self.n_told = 0
+        self.n_told = 0  # how often the controller was told something
         self.happened: int = 0
         """Grows with all that happens: events, and requests that may change something."""
+        # entering, live: records by the core's id: of jobs the controller is being told of, and of all it has
         self.entering: dict[int, LiveJob] = {}
         self.live: dict[int, LiveJob] = {}
         self._over: dict[int, Job] = {}
+        # what was decided and has not been written down yet, in order (`slurmsim.slurmctld.base.decisions`)
         self.decided: list[list[Any]] = []
-        self.followed = False
+        self.followed = False  # decisions are those of a journal: nothing is scheduled, no job ends by itself
+        # users who submit by themselves, and are told what becomes of their jobs; None for none
         self.streams: Streams | None = None
         self.controller.state.triggers.changed = True  # nodes register while slurmctld comes up
         self._arm(self.start_time)  # idle nodes may be powered down before the first request

@@ -39,11 +39,6 @@ class People:
     ----------
     given
         Simulated users of this cluster: name -> ``uid`` or ``uid:group:gid:home``.
-
-    Attributes
-    ----------
-    new
-        Simulated users that have got a uid since their names were last written down.
     """
 
     def __init__(self, given: Mapping[str, str]) -> None:
@@ -57,7 +52,7 @@ class People:
         self._by_uid = {person.uid: person for person in self._by_name.values()}
         self._given = frozenset(given)
         self._is_full = False  # no more uids where they begin
-        self.new: list[Person] = []
+        self.new: list[Person] = []  # simulated users that have got a uid since their names were last written down
 
     def by_name(self, name: str) -> Person:
         """Return the user called `name`; an unknown name becomes a new user with a uid that stays."""

@@ -19,18 +19,13 @@ SLURMD_PORT = 6818
 
 @dataclass(slots=True)
 class ConfFacts:
-    """Raw texts of one slurm.conf; keys in lower case.
+    """Raw texts of one slurm.conf; keys in lower case."""
 
-    Attributes
-    ----------
-    scalars
-        Everything that is no node, partition or host; `hosts` has SlurmctldHost.
-    nodes, partitions
-        Attributes of each by name, the DEFAULT lines' beneath; a list of addresses is spread over its nodes.
-    """
-
+    # everything that is no node, partition or host; `hosts` has SlurmctldHost
     scalars: dict[str, str] = field(default_factory=dict)
     hosts: list[str] = field(default_factory=list)
+    # nodes, partitions: attributes of each by name, the DEFAULT lines' beneath; a list of addresses is spread over its
+    # nodes
     nodes: dict[str, dict[str, str]] = field(default_factory=dict)
     partitions: dict[str, dict[str, str]] = field(default_factory=dict)
 

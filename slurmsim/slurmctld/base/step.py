@@ -20,44 +20,25 @@ ENDED = (JobState.CANCELLED, JobState.TIMEOUT)
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """One step of one run of a job.
+    """One step of one run of a job."""
 
-    Attributes
-    ----------
-    number
-        0, 1, 2 …, or one of `BATCH`, `EXTERN`, `INTERACTIVE`.
-    nodes, tasks, cpus, memory
-        Its nodes (places in the node table), and of each how many tasks, CPUs and MiB it has.
-    start, end
-        Seconds since the epoch; None while it runs.
-    state
-        ``RUNNING``, then ``COMPLETED``, ``FAILED`` or ``CANCELLED``; ``TIMEOUT`` from when its own limit was reached.
-    exit_code
-        A wait status, or `NO_STATUS`.
-    cancelled_by
-        The uid that cancelled it alone.
-    run
-        Of which run of its job: `Job.restarts` then.
-    asked
-        The request it was made from; empty for a batch step.
-    supposed
-        Its end was not reported: it is what became of its job.
-    """
-
-    number: int
+    number: int  # 0, 1, 2 …, or one of `BATCH`, `EXTERN`, `INTERACTIVE`
     name: str
+    # start, end: seconds since the epoch; None while it runs
     start: int
+    # nodes, tasks, cpus, memory: its nodes (places in the node table), and of each how many tasks, CPUs and MiB it has
     nodes: tuple[int, ...]
     tasks: tuple[int, ...]
     cpus: tuple[int, ...]
     memory: tuple[int, ...]
-    run: int
-    asked: Mapping[str, Any]
+    run: int  # of which run of its job: `Job.restarts` then
+    asked: Mapping[str, Any]  # the request it was made from; empty for a batch step
+    # ``RUNNING``, then ``COMPLETED``, ``FAILED`` or ``CANCELLED``; ``TIMEOUT`` from when its own limit was reached
     state: str = JobState.RUNNING
-    exit_code: int = 0
+    exit_code: int = 0  # a wait status, or `NO_STATUS`
     end: int | None = None
-    cancelled_by: int | None = None
-    supposed: bool = False
+    cancelled_by: int | None = None  # the uid that cancelled it alone
+    supposed: bool = False  # its end was not reported: it is what became of its job
 
     @property
     def text(self) -> str:

@@ -45,31 +45,19 @@ _FROM_REQUEST = ("work_dir", "submit_line", "container", "wckey", "std_in", "std
 
 
 class Storage:
-    """All rows of one cluster.
-
-    Attributes
-    ----------
-    store
-        Rows of jobs that slurmctld has forgotten; in memory until the daemon puts a store on the disk in its place.
-    history
-        Reservations and nodes out of service, also those of the past.
-    earlier
-        Rows of runs that are over of jobs it has, by the core's id.
-    enabled
-        Whether sacct is answered; not where the configuration itself says that nothing is stored.
-    completed
-        Told of every run that is over.
-    """
+    """All rows of one cluster."""
 
     CHANGES: frozenset[str] = frozenset()
 
     def __init__(self, cluster: LiveCluster) -> None:
         self.cluster = cluster
-        self.enabled = True
+        self.enabled = True  # whether sacct is answered; not where the configuration itself says that nothing is stored
+        # rows of jobs that slurmctld has forgotten; in memory until the daemon puts a store on the disk in its place
         self.store = RecordStore()
+        # reservations and nodes out of service, also those of the past
         self.history: ClusterHistory = ClusterHistory(cluster)
-        self.earlier: dict[int, list[JobRecord]] = {}
-        self.completed: Callable[[JobRecord], None] | None = None
+        self.earlier: dict[int, list[JobRecord]] = {}  # rows of runs that are over of jobs it has, by the core's id
+        self.completed: Callable[[JobRecord], None] | None = None  # told of every run that is over
         self._first: dict[int, First] = {}
         self._metered: dict[int, int] = {}  # joules in rows of a job's earlier runs, by its core id
         self._next_index = 1

@@ -19,16 +19,12 @@ if TYPE_CHECKING:
 
 
 class ClusterHistory:
-    """Rows of one cluster, as lists of plain values so that a snapshot can keep them.
-
-    Attributes
-    ----------
-    reservations, outages
-        Rows in the order they were begun, each a list of the values of `PastReservation` and `Outage`.
-    """
+    """Rows of one cluster, as lists of plain values so that a snapshot can keep them."""
 
     def __init__(self, cluster: LiveCluster) -> None:
         self._cluster = cluster
+        # reservations, outages: rows in the order they were begun, each a list of the values of `PastReservation` and
+        # `Outage`
         self.reservations: list[list[Any]] = []
         self.outages: list[list[Any]] = []
 

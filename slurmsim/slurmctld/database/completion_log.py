@@ -33,17 +33,12 @@ class CompletionLog:
         The cluster; its name and TRES are shown.
     path
         The file.
-
-    Attributes
-    ----------
-    written
-        Bytes of it so far; what lies behind them is of a future that will come again.
     """
 
     def __init__(self, cluster: LiveCluster, path: Path) -> None:
         self._cluster, self._path = cluster, path
         self._file: BinaryIO | None = None
-        self.written = 0
+        self.written = 0  # bytes of it so far; what lies behind them is of a future that will come again
 
     def __call__(self, record: JobRecord) -> None:
         """Write the line of a run that is over. A full disk costs lines, nothing else."""

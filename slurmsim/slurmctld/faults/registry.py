@@ -31,25 +31,15 @@ _AT_LAUNCH = (JobState.BOOT_FAIL, "LAUNCH_FAILED")
 
 
 class Faults:
-    """All rules of one cluster.
-
-    Attributes
-    ----------
-    rules
-        Those there are, by id.
-    last_id
-        The number of the latest one.
-    nodes
-        What the rules of nodes do.
-    """
+    """All rules of one cluster."""
 
     CHANGES = frozenset({"inject", "end_fault", "meet_faults"})
 
     def __init__(self, cluster: LiveCluster) -> None:
         self._cluster = cluster
-        self.rules: dict[int, FaultRule] = {}
-        self.last_id = 0
-        self.nodes: NodeTroubles = NodeTroubles(cluster, self.rules)
+        self.rules: dict[int, FaultRule] = {}  # those there are, by id
+        self.last_id = 0  # the number of the latest one
+        self.nodes: NodeTroubles = NodeTroubles(cluster, self.rules)  # what the rules of nodes do
         self.outcomes: JobOutcomes = JobOutcomes(cluster, self.nodes)
 
     def calls(self) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:

@@ -56,21 +56,13 @@ class Journal:
     ----------
     path
         `begin` makes it, `open` goes on with it.
-
-    Attributes
-    ----------
-    after
-        The number of the last entry before this file.
-    told
-        Called by a thread when something that `write` began is on the disk; without it `write` waits for that.
-    failure
-        Why the appended entries have been lost; the caller that appended them empties this.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        # called by a thread when something that `write` began is on the disk; without it `write` waits for that
         self.told: Callable[[], None] | None = None
-        self.failure = ""
+        self.failure = ""  # why the appended entries have been lost; the caller that appended them empties this
         self._fd = self._mark_fd = -1
         self._id = ""
         self._written = self._safe = Point()  # to the file, and as far as it needs to be on the disk
@@ -79,7 +71,7 @@ class Journal:
         self._durable = False  # something waits that has to be on the disk
         self._taken = 0  # of the file
         self._head = 0
-        self.after = 0
+        self.after = 0  # the number of the last entry before this file
 
     # -- begin and open ---------------------------------------------------------------------------------------------
 

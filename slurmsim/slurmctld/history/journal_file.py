@@ -26,36 +26,22 @@ _LINE = re.compile(rb"([0-9a-f]{8}) (0|[1-9][0-9]{0,18}) (\S.*)", re.DOTALL)
 
 @dataclass(slots=True)
 class Contents:
-    """What was read.
+    """What was read."""
 
-    Attributes
-    ----------
-    header, entries
-        The first line, and the others with their numbers.
-    format
-        The file's.
-    head, good
-        How many bytes the header has, and how many of all are good.
-    crc, last
-        Checksum and number of the last good line.
-    problem
-        What is wrong, in a sentence; empty for nothing.
-    lost
-        Numbers of the first and the last entry that were written and cannot be read; None for none.
-    latest_id
-        The highest job id that entries behind the damage speak of, as far as they can be read.
-    """
-
+    # header, entries: the first line, and the others with their numbers
     header: dict[str, Any] = field(default_factory=dict)
     entries: list[tuple[int, Any]] = field(default_factory=list)
-    format: int = FORMAT
+    format: int = FORMAT  # the file's
+    # head, good: how many bytes the header has, and how many of all are good
     head: int = 0
     good: int = 0
+    # crc, last: Checksum and number of the last good line
     crc: int = 0
     last: int = 0
-    problem: str = ""
+    problem: str = ""  # what is wrong, in a sentence; empty for nothing
+    # numbers of the first and the last entry that were written and cannot be read; None for none
     lost: tuple[int, int] | None = None
-    latest_id: int = 0
+    latest_id: int = 0  # the highest job id that entries behind the damage speak of, as far as they can be read
 
 
 def whole_file(path: Path) -> bytes:

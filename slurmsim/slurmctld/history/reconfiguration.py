@@ -34,27 +34,18 @@ _HOST = re.compile(r"^[ \t]*SlurmctldHost[ \t]*=[ \t]*([^\s(]+)(?:\(([^)\s]+)\))
 
 @dataclass(slots=True)
 class Configuration:
-    """What the files of a cluster say.
+    """What the files of a cluster say."""
 
-    Attributes
-    ----------
-    cluster, accounting, facts, host
-        For the core; associations of the first instant; what commands print; the controller's address.
-    texts
-        The files, by name; those that options of its policy name are among them.
-    policy
-        Options of its policy, as it understood them; empty for one without.
-    streams
-        Tables of the streams of jobs it has; empty for none.
-    """
-
+    # cluster, accounting, facts, host: for the core; associations of the first instant; what commands print; the
+    # controller's address
     cluster: ClusterSpec
     accounting: Draft | None
     facts: ConfFacts
     host: str
-    texts: Mapping[str, str]
+    texts: Mapping[str, str]  # the files, by name; those that options of its policy name are among them
+    # options of its policy, as it understood them; empty for one without
     policy: Mapping[str, Any] = field(default_factory=dict)
-    streams: Mapping[str, Any] = field(default_factory=dict)
+    streams: Mapping[str, Any] = field(default_factory=dict)  # tables of the streams of jobs it has; empty for none
 
 
 def read_configuration(header: Mapping[str, Any], folder: Path, texts: Mapping[str, str] | None) -> Configuration:

@@ -42,23 +42,14 @@ Adopt = Callable[[Engine, Mapping[str, str]], Engine]
 
 @dataclass(slots=True)
 class Restored:
-    """What a journal leaves.
+    """What a journal leaves."""
 
-    Attributes
-    ----------
-    engine
-        It may be another one than that of the beginning, after a reconfiguration.
-    now, mode, rate
-        The clock's.
-    upgraded
-        The last entries are another version's: ours goes on from here.
-    """
-
-    engine: Engine
+    engine: Engine  # it may be another one than that of the beginning, after a reconfiguration
+    # now, mode, rate: the clock's
     now: int
     mode: str
     rate: float
-    upgraded: bool = False
+    upgraded: bool = False  # the last entries are another version's: ours goes on from here
 
 
 def replay(

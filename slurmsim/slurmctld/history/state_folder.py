@@ -41,19 +41,13 @@ _held: weakref.WeakSet[StateFolder] = weakref.WeakSet()
 
 
 class StateFolder:
-    """A folder locked by this process; made by `take` or `adopt`.
-
-    Attributes
-    ----------
-    path
-        Where it is.
-    for_life
-        Whether nothing but the end of the process gives it back.
-    """
+    """A folder locked by this process; made by `take` or `adopt`."""
 
     def __init__(self, path: Path, folder: int, lock: int) -> None:
+        # path: where it is
         self.path, self._folder, self.lock = path, folder, lock
         self._bound: tuple[int, int] | None = None
+        # for_life: whether nothing but the end of the process gives it back
         self._is_open, self.for_life = True, False
         _held.add(self)
 

@@ -16,19 +16,12 @@ PAUSE_S = 1.0
 
 
 class TroubleLog:
-    """Lines as slurmctld.log has them.
-
-    Attributes
-    ----------
-    tracebacks
-        The last exceptions that no handler foresaw: bugs of ours, every one.
-    turned_away
-        How many requests were malformed.
-    """
+    """Lines as slurmctld.log has them."""
 
     def __init__(self) -> None:
+        # the last exceptions that no handler foresaw: bugs of ours, every one
         self.tracebacks: deque[str] = deque(maxlen=KEPT)
-        self.turned_away = 0
+        self.turned_away = 0  # how many requests were malformed
         self._last = -PAUSE_S
         self._silent = 0
 

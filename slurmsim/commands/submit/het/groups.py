@@ -33,18 +33,12 @@ class Colon:
     ----------
     in_commands
         Whether a colon ends a component's command, too (srun); else only its options (salloc, which has one command).
-
-    Attributes
-    ----------
-    left
-        Words not read yet.
-    last
-        Those from which the component taken last was read.
-    more
-        Whether another component follows.
     """
 
     def __init__(self, words: list[str], *, in_commands: bool) -> None:
+        # left: words not read yet
+        # last: those from which the component taken last was read
+        # more: whether another component follows
         self.left, self.last, self.more = words, words, True
         self._in_commands = in_commands
 

@@ -41,11 +41,6 @@ class Chosen:
     ----------
     context
         Which command in which release, and what the readers of values need.
-
-    Attributes
-    ----------
-    values
-        Fields of the request that were set. Absent: not asked for.
     """
 
     def __init__(self, context: Context) -> None:
@@ -57,7 +52,7 @@ class Chosen:
             self._by_key.setdefault(option.key, option)
             self._by_name.setdefault(option.name, option)
         self._parser = Parser(long_options(self.options))
-        self.values: dict[str, Any] = {}
+        self.values: dict[str, Any] = {}  # fields of the request that were set. Absent: not asked for.
         self._written: dict[str, bool] = {}  # by name, in the order first set: not through a variable
 
     def parse(self, words: list[str], early: Callable[[str], None] | None = None) -> list[str]:

@@ -33,17 +33,13 @@ class StepRequest:
         What the daemon told of the allocation.
     own
         Whether srun made it itself.
-
-    Attributes
-    ----------
-    distribution
-        What SLURM_DISTRIBUTION says; None where srun leaves it to the controller.
     """
 
     def __init__(self, part: Part, facts: Mapping[str, Any], say: Messages, code: int, *, own: bool) -> None:
         self.part, self.facts, self.say, self.code, self.own = part, facts, say, code, own
         self.chosen, self.sizes = part.chosen, part.builder.sizes
         self.nodes: list[str] = list(facts["nodes"])
+        # what SLURM_DISTRIBUTION says; None where srun leaves it to the controller
         self.distribution: str | None = None
 
     def build(self) -> dict[str, Any]:

@@ -32,38 +32,24 @@ WATCHED = (
 
 @dataclass
 class Task:
-    """One task: what it runs, and where its streams go.
-
-    Attributes
-    ----------
-    files
-        Descriptors for its input, output and errors; -1 for a pipe of srun's.
-    source
-        Descriptor srun reads what comes through such a pipe from.
-    folder
-        Where it works; None: where srun does.
-    label
-        How many letters wide its number stands before each of its lines; None: not at all.
-    prolog, epilog, release
-        Programs that run before and after it, as in that release.
-    said
-        A complaint as slurmstepd writes it.
-    """
+    """One task: what it runs, and where its streams go."""
 
     number: int
     node: int
     words: list[str]
     environ: Mapping[str, str]
-    folder: str | None = None
-    label: int | None = None
+    folder: str | None = None  # where it works; None: where srun does
+    label: int | None = None  # how many letters wide its number stands before each of its lines; None: not at all
+    # descriptors for its input, output and errors; -1 for a pipe of srun's
     files: list[int] = field(default_factory=lambda: [0, 1, 2])
-    source: int = 0
+    source: int = 0  # descriptor srun reads what comes through such a pipe from
     pid: int = 0
     status: int | None = None
+    # prolog, epilog, release: programs that run before and after it, as in that release
     prolog: str | None = None
     epilog: str | None = None
     release: str = ""
-    said: Callable[[str], str] = str
+    said: Callable[[str], str] = str  # a complaint as slurmstepd writes it
 
 
 @dataclass

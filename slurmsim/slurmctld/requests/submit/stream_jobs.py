@@ -30,16 +30,12 @@ class StreamJobs:
         Where they submit.
     streams
         Who submits what.
-
-    Attributes
-    ----------
-    sources
-        How far each stream is.
     """
 
     def __init__(self, cluster: LiveCluster, submissions: Submissions, streams: Streams) -> None:
         self._cluster, self._submissions = cluster, submissions
         self.timers = cluster.network.timers
+        # how far each stream is
         self.sources: Sources = Sources(self, streams, len(cluster.spec.nodes), origin=cluster.network.start_time)
         self._coming: dict[int, None] = {}  # jobs of which the controller is told in its next turn
         self._told: dict[int, None] = {}  # and in this one
