@@ -6,8 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from unseen.documents import DOCUMENTS, MOMENTS, compared, values, with_documents
+from unseen.documents import table as documents_table
 from unseen.life import COMMANDS, PERSONAS, SCRIPTS, SITES, WORDS, cluster_of, draw_life
 from unseen.score import Answer, by_kind, by_persona, judge, table
+from unseen.sessions import Command
 
 from slurmsim.config.accounting.load import load_accounting
 from slurmsim.config.load import load_cluster
@@ -50,3 +53,28 @@ def test_figures_are_told_by_persona_and_kind() -> None:
     found = judge("s00-gpu", [(step, Answer(0, ["JOBID", "1"], []), Answer(0, ["JOBID", "1"], []), True)])
     assert "| pi | 1 | 1 | 100.0% |" in table(found, by_persona)
     assert "| gpu | 1 | 1 | 100.0% |" in table(found, by_kind)
+
+
+def test_documents_are_asked_for_between_what_is_typed() -> None:
+    plain, asked = draw_life(5, "gpu"), with_documents(draw_life(5, "gpu"), "26.05")
+    typed = [step for step in asked.steps if not isinstance(step, Command) or step.verb not in DOCUMENTS]
+    assert typed == plain.steps
+    texts = [step.text for step in asked.commands if step.verb == "json"]
+    assert len(texts) == MOMENTS * len(set(texts)) == MOMENTS * 6
+    assert asked.commands[-1].verb == "rest"
+    assert "slurmdb/" not in with_documents(draw_life(5, "lab"), "24.11").commands[-1].text
+    assert {step.verb for step in with_documents(draw_life(5, "lab"), "22.05").commands} & DOCUMENTS == {"json"}
+
+
+def test_values_of_documents_count_where_all_recordings_have_them() -> None:
+    step = {"n": 3, "option": "squeue"}
+    first, second = ({"a": 1, "b": 2, "c": "start+5"}, {"a": 1, "b": 3, "c": "start+9"})
+    found = compared("s00-gpu", step, [first, second], {"a": 2, "b": 9, "c": "start+7", "d": 4})
+    assert found.asked == 3  # a, c, and d that only ours has
+    assert found.unlike == ["a: real 1, ours 2", "d: only ours, 4"]
+    assert "| squeue | 3 | 1 | 33.3% |" in documents_table([found])
+
+
+def test_an_item_of_a_list_is_known_by_its_name() -> None:
+    one = values('{"jobs": [{"job_id": 3, "f": ["A", "B"]}, {"job_id": 3}]}', 0)
+    assert list(one) == [".jobs[3].job_id", ".jobs[3].f[A]", ".jobs[3].f[B]", ".jobs[3#2].job_id"]

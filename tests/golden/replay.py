@@ -181,6 +181,11 @@ class Session:
         text = re.sub(rf"\b{re.escape(os.uname().nodename)}\b", "head", text)
         return re.sub(r"^(?:\d+: )?SLURMSIM_\w+(?:=.*)?\n", "", text, flags=re.MULTILINE)
 
+    def exceptions(self) -> list[str]:
+        """The last line of each exception in the daemon's log: bugs of ours."""
+        log = (self.folder / "log").read_text("utf-8", "replace")
+        return re.findall(r"^Traceback .*\n(?:\s.*\n)*(\S.*)$", log, re.MULTILINE)
+
     def close(self) -> None:
         subprocess.run([sys.executable, "-m", "slurmsim", "down", "--state", str(self.folder)],
                        capture_output=True, check=False)  # fmt: skip
@@ -298,6 +303,8 @@ def asked(
                     same.learn(step["cmd"], step["stdout"], out)
                 yield step, code, out, error
     finally:
+        for line in session.exceptions():
+            print(f"{recording['group']}: the daemon logged an exception: {line}", file=sys.stderr)
         session.close()
 
 

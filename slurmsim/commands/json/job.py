@@ -122,22 +122,24 @@ def _sockets(cpus: str, sockets: int, cores: int, threads: int) -> list[Record]:
     ]  # fmt: skip
 
 
-def _resources(kind: str) -> Any:
-    def make(rows: list[list[Any]] | None, nodes: str, cpus: int, exclusive: str) -> Record | None:
-        if rows is None:
-            return None
-        allocation = [
-            {"index": k, "name": name, "cpus": {"count": n_cpus, "used": used},
-             "memory": {"used": used_mem, "allocated": mem}, "sockets": _sockets(ids, sockets, cores, threads)}
-            for k, (name, n_cpus, mem, used, used_mem, ids, sockets, cores, threads) in enumerate(rows)
-        ]  # fmt: skip
-        listed = {
-            "count": len(rows), "select_type": ["AVAILABLE"] if exclusive == "NODE" else ["ONE_ROW"], "list": nodes,
-            "whole": exclusive == "NODE", "allocation": allocation,
-        }  # fmt: skip
-        return {"select_type": [kind], "nodes": listed, "cpus": cpus, "threads_per_core": number(None)}
+def _resources_as_core(rows: list[list[Any]] | None, nodes: str, cpus: int, exclusive: str, kinds: list[str]) -> Any:
+    """Return what it has as v0.0.41 to v0.0.44 tell it, where cores are cores whatever is consumable."""
+    return _resources(rows, nodes, cpus, exclusive, ["CORE", kinds[1]])
 
-    return make
+
+def _resources(rows: list[list[Any]] | None, nodes: str, cpus: int, exclusive: str, kinds: list[str]) -> Record | None:
+    if rows is None:
+        return None
+    allocation = [
+        {"index": k, "name": name, "cpus": {"count": n_cpus, "used": used},
+         "memory": {"used": used_mem, "allocated": mem}, "sockets": _sockets(ids, sockets, cores, threads)}
+        for k, (name, n_cpus, mem, used, used_mem, ids, sockets, cores, threads) in enumerate(rows)
+    ]  # fmt: skip
+    listed = {
+        "count": len(rows), "select_type": [kinds[1]], "list": nodes, "whole": exclusive == "NODE",
+        "allocation": allocation,
+    }  # fmt: skip
+    return {"select_type": [kinds[0]], "nodes": listed, "cpus": cpus, "threads_per_core": number(None)}
 
 
 def _allocated(rows: list[list[Any]] | None, nodes: str) -> Record:
@@ -172,6 +174,7 @@ def _gres(value: object) -> list[str]:
 
 F = field
 _KINDS = {"text": text, "count": at_least_zero, "flag": truth}
+_HELD = ("resources", "nodes", "num_cpus", "exclusive", "select_kinds")
 _OWN = (
     F("account", text), F("accrue_time", at_least_zero),
     F("allocating_node", text, "alloc_node"), F("array_job_id", at_least_zero), F("array_task_id", number),
@@ -192,8 +195,7 @@ _OWN = (
     F("het_job_id", at_least_zero), F("het_job_id_set", text), F("het_job_offset", at_least_zero),
     F("job_id", count),
     F("job_resources", _allocated, "resources", "nodes", last=40),
-    F("job_resources", _resources("CORE"), "resources", "nodes", "num_cpus", "exclusive", first=41, last=44),
-    F("job_resources", _resources("CR_CORE_MEMORY"), "resources", "nodes", "num_cpus", "exclusive", first=45),
+    F("job_resources", _resources_as_core, *_HELD, first=41, last=44), F("job_resources", _resources, *_HELD, first=45),
     F("job_size_str", always([])), F("job_state", _states, "job_state", "state_flags"),
     F("last_sched_evaluation", at_least_zero, "last_sched_eval"), F("licenses", text),
     F("licenses_allocated", text, "licenses_alloc", first=43), F("mail_type", _mail),

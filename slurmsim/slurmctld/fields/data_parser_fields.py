@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.core.placement.cluster_state import allocation_unit
 from slurmsim.core.queue.priority import Multifactor
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.fields.core_ids import cpu_ids
@@ -94,6 +95,17 @@ def resources(row: Row, cluster: LiveCluster) -> list[list[Any]] | None:
     return found
 
 
+def _select_kinds(row: Row, cluster: LiveCluster) -> list[str]:
+    """Return what is consumable, and what else may use the nodes of the job (_get_job_node_req, cons_tres)."""
+    unit, memory = allocation_unit(cluster.spec)
+    consumable = f"CR_{'LINEAR' if unit == 'node' else unit.upper()}{'_MEMORY' if memory else ''}"
+    spec = row.core.partition.spec
+    if spec.oversubscribe == "EXCLUSIVE":
+        return [consumable, "RESERVED"]
+    shared = spec.oversubscribe == "FORCE" or (spec.oversubscribe == "YES" and row.job.asked.get("shared") == "ok")
+    return [consumable, "AVAILABLE" if shared else "ONE_ROW"]
+
+
 def _by_partition(row: Row, cluster: LiveCluster) -> list[list[Any]]:
     """Of a job with several partitions its priority in each."""
     core = row.core
@@ -143,6 +155,7 @@ def _told_in(row: Row, cluster: LiveCluster) -> str:
 
 FIELDS: dict[str, Callable[[Row, LiveCluster], Any]] = {
     "resources": resources,
+    "select_kinds": _select_kinds,
     "priority_by_partition": _by_partition,
     "shown_tasks": _tasks,
     "told_out": lambda r, c: _told(r, c, "std_out"),

@@ -279,7 +279,7 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "mcs_label": lambda i, c: None,
     "partitions": _partitions,
     "boot_time": lambda i, c: 0 if _registers(i, c) else c.network.start_time - 3600,
-    "slurmd_start_time": lambda i, c: c.network.start_time,
+    "slurmd_start_time": lambda i, c: kept(i, c, "slurmd_start_time") or c.network.start_time,
     "last_busy": lambda i, c: kept(i, c, "last_busy") or c.network.start_time,
     "version": lambda i, c: c.version,
     "arch": lambda i, c: "x86_64",

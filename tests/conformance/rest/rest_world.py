@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import lzma
-import re
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -13,8 +12,10 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "golden"))
+sys.path.insert(0, str(HERE))
 
 from replay import Session  # noqa: E402
+from rest_values import MEASURED, MOMENT_S, RUN_TIME  # noqa: E402
 
 from slurmsim.protocol import Client  # noqa: E402
 from slurmsim.rest.service import Service  # noqa: E402
@@ -24,20 +25,6 @@ UP_S = {"24.11": 3, "26.05": 1}
 """How long slurmctld had been up when the set-up began: passes keep that phase, and the recording does not tell it."""
 SHIFT_S = {"24.11": {"-J done": 1, "-J fail": 1, "-J steps": 1}, "26.05": {"scancel -n kill": -1}}
 """Commands, by a part of theirs, that came after the passes of their second, or before: nor does it tell that."""
-MEASURED = re.compile(
-    r"\.(?:latency|cpu_load|free_mem\.number|load\.(?:minimum|maximum)|free\.(?:minimum|maximum)\.number|boot_time\.number"
-    r"|operating_system|allocating_node|srun\.(?:host|pid)|sluid|original_sluid|gettimeofday_latency|server_thread_count"
-    r"|client\.\w+)$"
-    r"|\.statistics\.(?:(?:schedule|bf)_(?!exit|queue_length$|active$)\w+|rpcs_|pending_rpcs|jobs_|agent|job_states_ts"
-    r"|(?:schedule|bf)_exit\.end_job_queue$)"
-    r"|tres\.usage\[\d+\]\.value$|run_seconds\[\d+\]\.value|shares\[\d+\]\.(?:usage|effective_usage|usage_normalized|fairshare)"
-    r"|\.fairshare\.|\.cores\[\d+\]\.status"
-)
-"""What only the machine and the moment of the recording know: loads, times, process ids, counts of RPCs, which of equal
-cores a job has, and usage that grows while the recording goes on."""
-MOMENT_S = 6
-"""Instants and run times that differ by no more are the same: commands of the set-up took their time."""
-_RUN_TIME = re.compile(r"\.(?:elapsed|running\.number|planned\.number)$")
 Leaves = dict[str, Any]
 
 
@@ -63,7 +50,7 @@ def _same(path: str, recorded: Any, ours: Any) -> bool:
     if recorded == ours and type(recorded) is type(ours):
         return True
     numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in (recorded, ours))
-    moment = numbers and (recorded > 1_700_000_000 or _RUN_TIME.search(path))
+    moment = numbers and (recorded > 1_700_000_000 or RUN_TIME.search(path))
     return bool(moment and abs(recorded - ours) <= MOMENT_S)
 
 

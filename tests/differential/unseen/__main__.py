@@ -10,15 +10,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from unseen import kept, oracle, ours, score
+from unseen import documents, kept, oracle, ours, score
 from unseen.clusters import Cluster
+from unseen.documents import with_documents
 from unseen.life import SITES, draw_life
 from unseen.ours import replay
 from unseen.sessions import Command, Drawer, Drawn
@@ -56,6 +57,8 @@ def record_sessions(seed: int, folder: Path, args: argparse.Namespace) -> None:
     What real Slurm itself answers differently another time is not asked of slurmsim (its loops have another phase).
     """
     drawn = draw_lives(seed, args.kinds) if args.personas else draw_by_grammar(seed, args.sessions)
+    if args.documents:
+        drawn = [with_documents(one, args.release) for one in drawn]
     places = [folder, *(folder / f"{kept.AGAIN}{k}" for k in range(1, args.times))]
     for place in places:
         place.mkdir(exist_ok=True)
@@ -112,22 +115,30 @@ def _keep_workload(name: str, cluster: Cluster, workload: dict[str, Any], folder
     print(f"{name}: recorded", file=sys.stderr, flush=True)
 
 
-def compare(folder: Path, figures: Path | None = None, release: str = "") -> None:
+def compare(folder: Path, figures: Path | None = None, release: str = "", kinds: Sequence[str] = ()) -> None:
     """Every difference of the recorded sessions, then tables, and those of real Slurm against itself.
 
     What the documentation tells of personas goes to the file `figures`, under the release.
     """
-    judged, itself = [], []
+    judged, itself, read = [], [], []
     for path in sorted(folder.glob("s*.json")):
+        if kinds and path.stem.partition("-")[2] not in kinds:
+            continue
         recording = json.loads(path.read_text("utf-8"))
         others = kept.other_times(folder, path.name)
-        found = ours.compare(path.stem, recording, folder / "conf" / path.stem / "slurm.conf", others)
+        conf = folder / "conf" / path.stem / "slurm.conf"
+        answers = ours.answers(recording, conf, ours.up_s_of(recording))
+        found = ours.judged(path.stem, recording, others, answers)
         judged += found
         if len(others) > 1:
             itself += ours.compare_itself(path.stem, recording, others)
         for one in found:
             if one.verdict == "different":
                 print(f"--- {one.session} {one.number} {one.verb}: {one.command}\n{one.difference()}", flush=True)
+        for document in ours.compare_documents(path.stem, recording, others, answers):
+            read.append(document)
+            for line in document.unlike:
+                print(f"=== {document.session} {document.number} {document.what} {line}", flush=True)
     if figures is not None:
         told = json.loads(figures.read_text("utf-8")) if figures.exists() else {}
         figures.write_text(json.dumps(told | {release: score.figures(judged)}, indent=1) + "\n", "utf-8")
@@ -135,6 +146,8 @@ def compare(folder: Path, figures: Path | None = None, release: str = "") -> Non
         print(f"{score.table(judged, key)}\n")
         if itself:
             print(f"Real Slurm, recorded once more:\n\n{score.table(itself, key)}\n")
+    if read:
+        print(f"{documents.table(read)}\n")
 
 
 def compare_workloads(folder: Path) -> None:
@@ -198,6 +211,7 @@ def main() -> int:
     parser.add_argument("--into", type=Path, default=Path("unseen-kept"), help="keep: where the compressed files go")
     parser.add_argument("--sessions", type=int, default=SESSIONS)
     parser.add_argument("--personas", action="store_true", help="sessions of personas, one on each kind of cluster")
+    parser.add_argument("--documents", action="store_true", help="ask for --json and slurmrestd, too, now and then")
     parser.add_argument("--kinds", nargs="*", default=[], choices=list(SITES), help="with --personas: these alone")
     parser.add_argument("--figures", type=Path, help="compare: keep the figures by persona and kind in this file")
     parser.add_argument("--workloads", type=int, default=WORKLOADS)
@@ -223,7 +237,7 @@ def main() -> int:
         record_workloads(args.seed, args.folder, args.workloads, args.at_once, args.release)
     if args.what in ("all", "sessions", "compare"):
         replay.go_on_with_a_home_of_our_own()
-        compare(args.folder, args.figures, args.release)
+        compare(args.folder, args.figures, args.release, args.kinds)
     if args.what in ("all", "workloads", "compare"):
         compare_workloads(args.folder)
     if args.what == "shorten" and args.workload is not None:

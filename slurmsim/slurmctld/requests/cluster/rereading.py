@@ -37,6 +37,8 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argum
             cluster.network.tell(cluster.now, [])
             cluster.controller.recalculation.restart(cluster.now)
             cluster.network.tell(cluster.now, [])
+            for i in range(cluster.controller.state.table.n):
+                cluster.node_texts.setdefault(i, {})["slurmd_start_time"] = cluster.now  # slurmd is a new process, too
         return {}
 
     return {"reconfigure": reconfigure}
