@@ -26,7 +26,7 @@ from slurmsim.policy import (
 from slurmsim_policies.slurm_backfill.atom_space import AtomSpace, Nodes
 from slurmsim_policies.slurm_backfill.search import Found, Search
 from slurmsim_policies.slurm_backfill.walked_queue import WalkedQueue, Watched
-from slurmsim_policies.slurm_backfill.who_runs import WhoRuns
+from slurmsim_policies.slurm_backfill.who_runs import WhoRuns, in_order
 
 Runs = Sequence[tuple[int, int]]
 MOST_SETS = 256  # node sets that are remembered from cycle to cycle
@@ -315,7 +315,7 @@ class AtomPlans:
             return  # who runs is told anew: others may have made way, or nodes be powered up
         end = job.end_limit
         assert end is not None
-        self.cycle.started(end, job.id, self.nodes.make(job.nodes))
+        self.cycle.started(end, in_order(job.id), self.nodes.make(job.nodes))
         self._changes = self.view.changes
 
     def could_start(self, record: SlurmRecord, limit: int) -> bool:

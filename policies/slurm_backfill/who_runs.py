@@ -12,6 +12,18 @@ kernel = load("running")
 alike = load("arrays").alike
 
 
+_WIDE, _ABOVE = 1 << 64, 1 << 62
+
+
+def in_order(job_id: int) -> int:
+    """Return a number of 64 bits for an id, in the order of ids: those of a live cluster's array tasks are wider.
+
+    >>> in_order(7), in_order((1 << 64) + (7 << 32) + 1) > in_order((1 << 64) + (7 << 32)) > in_order(1 << 31)
+    (7, True)
+    """
+    return job_id if job_id < _WIDE else job_id - _WIDE + _ABOVE
+
+
 class WhoRuns:
     """The jobs that run on whole nodes. A cycle finds nearly all of them where the one before left them."""
 
@@ -33,7 +45,7 @@ class WhoRuns:
             told: list[int] = []
             for end, job_id, job in now[first:n]:
                 runs = nodes.runs_of(job)
-                told += (end, job_id, job.n_nodes, len(runs))
+                told += (end, in_order(job_id), job.n_nodes, len(runs))
                 for run in runs:
                     told += run
             self.columns.replace(first, n_before, array("q", told))

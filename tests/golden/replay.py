@@ -43,7 +43,7 @@ from same_jobs import SameJobs
 UIDS = {"alice": 2001, "bob": 2002, "carol": 2003, "dave": 2004}
 _RUNS = re.compile(r"\b(?:srun|salloc)\b|\bcat \S*\.(?:out|txt)|\btrap\b")
 """A recording with such a command shows what scripts did: they have to run."""
-TIMEOUT_S = 60
+TIMEOUT_S = 300  # of this machine, which may be busy
 GIVEN_UP_S = 90  # when a recording gives a command up, by its own clock
 OWN_HOME = "SLURMSIM_GOLDEN_OWN_HOME"  # set where /home is ours
 UP_S = (1, 2, 3, 4)
