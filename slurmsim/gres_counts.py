@@ -10,14 +10,23 @@ from types import MappingProxyType
 
 from slurmsim.fast_imports import dataclass, field
 from slurmsim.numerals import is_number
+from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
+BAD_GRES = "Invalid generic resource (gres) specification"
+BOTH_KINDS = "Invalid GRES specification (with and without type identification)"
+
+
 class Disagreement(ValueError):
-    """The counts contradict each other; the text is what Slurm logs."""
+    """The counts contradict each other; the text is what Slurm logs, `refusal` what it answers."""
+
+    def __init__(self, text: str = "", refusal: str = BAD_GRES) -> None:
+        super().__init__(text)
+        self.refusal = refusal
 
 
 @dataclass
@@ -37,10 +46,10 @@ class Counts:
     """Name, type, count and scope (job, node, socket or task) of each."""
 
 
-def agree(asked: Counts, *, client: bool = False) -> None:
+def agree(asked: Counts, *, client: str = "") -> None:
     """Set what follows from the GRES asked for: tasks, nodes, sockets. Raises Disagreement.
 
-    A `client` refuses ``-c`` beside ``--cpus-per-gpu``, too.
+    A `client`, of the release it names, refuses ``-c`` beside ``--cpus-per-gpu``, too.
 
     >>> both = Counts(gres=[("gpu", "", 4, "job"), ("gpu", "", 2, "node")])
     >>> agree(both)
@@ -53,8 +62,11 @@ def agree(asked: Counts, *, client: bool = False) -> None:
         _tasks_per_gpu(asked)
     if asked.mem_per_gpu and not any(name == "gpu" for name, *_ in asked.gres):
         raise Disagreement(f"Requested mem_per_tres=gres:gpu:{asked.mem_per_gpu} but did not request any GPU.")
-    for (name, _), counts in _by_kind(asked.gres).items():
-        _one(asked, name, counts, client)
+    kinds = _by_kind(asked.gres)
+    for (name, kind), counts in kinds.items():
+        _one(asked, name, counts, client, 0 if kind or name != "gpu" else asked.cpus_per_gpu)
+    if any(kind and (name, "") in kinds for name, kind in kinds):
+        raise Disagreement(refusal=BOTH_KINDS)
 
 
 UNITS = {"k": 1024, "m": 1024 * 1024}
@@ -135,7 +147,8 @@ def _tasks_per_gpu(asked: Counts) -> None:
         )
 
 
-def _one(asked: Counts, name: str, counts: dict[str, int], client: bool) -> None:
+def _one(asked: Counts, name: str, counts: dict[str, int], client: str, cpus_per_gpu: int) -> None:
+    """Judge one kind; `cpus_per_gpu` is known of GPUs without a type only."""
     total, node = counts.get("job", 0), counts.get("node", 0)
     socket, task = counts.get("socket", 0), counts.get("task", 0)
     per_node = f"--gres={name}/--{name}s-per-node"
@@ -149,17 +162,17 @@ def _one(asked: Counts, name: str, counts: dict[str, int], client: bool) -> None
     if node and socket and node % socket:
         raise Disagreement(f"Failed to validate job spec, {per_node} not multiple of --{name}s-per-socket.")
     if task:
-        total = _tasks(asked, name, total, task)
+        total = _tasks(asked, name, total, task, client)
     if node and task:
         _tasks_per_node(asked, name, node, task, per_node)
-    needed = asked.cpus_per_gpu * task if name == "gpu" else 0
+    needed = cpus_per_gpu * task
     if needed and asked.cpus_per_task is not None and asked.cpus_per_task != needed:
         raise Disagreement(
             f"Failed to validate job spec. Based on --cpus-per-{name} and --{name}s-per-task requested number of cpus "
             "differ from -c/--cpus-per-task."
         )
     if total and asked.min_nodes is not None and total < asked.min_nodes:
-        raise Disagreement("")  # of this alone nothing more is said
+        raise Disagreement(f"Failed to validate job spec, --{name}s < -N")
     if total and asked.max_nodes is not None:
         asked.max_nodes = min(asked.max_nodes, total)
 
@@ -190,7 +203,7 @@ def _nodes(asked: Counts, name: str, total: int, node: int, per_node: str) -> No
     asked.min_nodes = asked.max_nodes = nodes
 
 
-def _tasks(asked: Counts, name: str, total: int, task: int) -> int:
+def _tasks(asked: Counts, name: str, total: int, task: int, client: str) -> int:
     """So many tasks as the total makes; the total that so many tasks make where there was none."""
     if total:
         if total % task:
@@ -204,9 +217,11 @@ def _tasks(asked: Counts, name: str, total: int, task: int) -> int:
             )
         return total
     if asked.tasks is None:
+        option = f"--{name}s-per-task"
+        if client and since(client, "tres_per_task_in_refusals"):
+            option += " or --tres-per-task"
         raise Disagreement(
-            f"Failed to validate job spec. --{name}s-per-task used without either --{name}s or -n/--ntasks is not "
-            "allowed."
+            f"Failed to validate job spec. {option} used without either --{name}s or -n/--ntasks is not allowed."
         )
     return asked.tasks * task
 

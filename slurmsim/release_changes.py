@@ -71,6 +71,15 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "24.11", _SUBMITTING, "More `--ntasks-per-core` than `--threads-per-core` are refused."
     ),
     "gpus_in_one_way": Change("26.05", _SUBMITTING, "`--gpus-per-node` together with `--gres=gpu` is refused."),
+    "cpus_by_task_or_gpu": Change(
+        "24.11",
+        _SUBMITTING,
+        "`--cpus-per-gpu` beside `--cpus-per-task` is refused before GRES are looked at, and what is written beats"
+        " a variable of the other.",
+    ),
+    "tres_per_task_in_refusals": Change(
+        "24.11", _SUBMITTING, "What refuses GPUs of tasks without a number of tasks names `--tres-per-task`, too."
+    ),
     "gres_with_slash": Change(
         "24.11",
         "sbatch, scontrol, squeue",

@@ -1,7 +1,8 @@
 """gres.conf beside slurm.conf: how many devices the nodes really have, and their types.
 
 Mirrors what a node reports at registration (22.05): fewer devices than slurm.conf says leave a real node drained, more
-are ignored; types slurm.conf does not give come from here. Cores, Links and device files change no count.
+are ignored; types slurm.conf does not give come from here. Devices have numbers where a line names files or devices
+are detected. Flags and AutoDetect say which variables have the numbers of a job's GPUs. Cores and Links change nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from slurmsim.config.nodes import NodeTable, expand_names, split_known
 from slurmsim.config.slurm_conf import ConfLine, Pair
 from slurmsim.errors import InputError
 from slurmsim.hostlist import compress, expand
-from slurmsim.model.node import Gres, NodeSpec
+from slurmsim.model.node import GPU_VARIABLES, Gres, NodeSpec
 from slurmsim.tres import parse_count
 
 
@@ -29,18 +30,49 @@ class _Devices:
     type: str
     count: int
     place: Place
+    files: bool
+    variables: tuple[str, ...] | None
+    """What its Flags say of the variables of GPUs; None if nothing."""
+
+
+_NVIDIA, _AMD, _INTEL, _OPENCL = ((name,) for name in GPU_VARIABLES)
+_FLAGS = {"nvidia_gpu_env": _NVIDIA, "amd_gpu_env": _AMD, "intel_gpu_env": _INTEL, "opencl_env": _OPENCL}
+_DETECTED = {"nvml": _NVIDIA, "nvidia": _NVIDIA, "rsmi": _AMD, "oneapi": _INTEL}
 
 
 def apply_gres_conf(lines: Iterable[ConfLine], table: NodeTable, report: Report) -> None:
     """Compare gres.conf with the Gres of the nodes and fill in types."""
-    devices = [found for line in lines if (found := _devices(line, table, report)) is not None]
-    if not devices:
+    devices: list[_Devices] = []
+    detected: dict[str, tuple[str, ...] | None] = {}
+    for line in lines:
+        # read_attributes skips the pair that opens a line; here no key has that role
+        opened = ConfLine(line.place, (Pair("gres.conf", ""), *line.pairs))
+        attributes = read_attributes(opened, GRES_KEYS, report)
+        nodes = _nodes(attributes, table, report)
+        if attributes.given("nodename") and not nodes:
+            continue
+        if detector := attributes.text("autodetect").lower():
+            detected |= dict.fromkeys(nodes or table.nodes, _DETECTED.get(detector))
+        if (found := _devices(attributes, nodes, report)) is not None:
+            devices.append(found)
+    if not devices and not any(detected.values()):
         return
     told: set[tuple[str, int, int]] = set()
     for name, spec in list(table.nodes.items()):
         if spec.gres:
             mine = [device for device in devices if not device.nodes or name in device.nodes]
-            table.nodes[name] = replace(spec, gres=_merge(spec, mine, told, report))
+            by_detection = detected.get(name)
+            said = next((device.variables for device in mine if device.variables is not None), by_detection)
+            gres = tuple(
+                replace(one, counted=not _has_files(one, mine, by_detection is not None))
+                for one in _merge(spec, mine, told, report)
+            )
+            table.nodes[name] = replace(spec, gres=gres, gpu_variables=GPU_VARIABLES if said is None else said)
+
+
+def _has_files(gres: Gres, devices: list[_Devices], detected: bool) -> bool:
+    alike = (d for d in devices if d.name == gres.name and d.type in ("", gres.type))
+    return (detected and gres.name == "gpu") or any(d.files for d in alike)
 
 
 def _merge(
@@ -70,23 +102,27 @@ def _merge(
     return tuple(merged)
 
 
-def _devices(line: ConfLine, table: NodeTable, report: Report) -> _Devices | None:
+def _devices(attributes: Attributes, nodes: tuple[str, ...], report: Report) -> _Devices | None:
     """Return what one line describes; None for a line that names no GRES (``AutoDetect=off``) or is wrong."""
-    # read_attributes skips the pair that opens a line; here no key has that role
-    opened = ConfLine(line.place, (Pair("gres.conf", ""), *line.pairs))
-    attributes = read_attributes(opened, GRES_KEYS, report)
-    name = attributes.text("name")
+    place, name = attributes.place, attributes.text("name")
     if not name:
         loose = [key for key in attributes.values if key not in ("autodetect", "nodename")]
         if loose:
-            report.error(line.place, GRES_KEYS[loose[0]].name, attributes.text(loose[0]),
+            report.error(place, GRES_KEYS[loose[0]].name, attributes.text(loose[0]),
                          "the line names no GRES", "Name=gpu")  # fmt: skip
         return None
-    nodes = _nodes(attributes, table, report)
-    if attributes.given("nodename") and not nodes:
-        return None
     count = _count(attributes, report)
-    return None if count is None else _Devices(frozenset(nodes), name, attributes.text("type"), count, line.place)
+    if count is None:
+        return None
+    files = attributes.given("file") or attributes.given("multiplefiles")
+    variables = _variables(attributes.text("flags").lower())
+    return _Devices(frozenset(nodes), name, attributes.text("type"), count, place, files, variables)
+
+
+def _variables(flags: str) -> tuple[str, ...] | None:
+    """Return which variables Flags name; None if they name none and do not forbid them."""
+    named = tuple(name for word, names in _FLAGS.items() if word in flags for name in names)
+    return named if named or "no_gpu_env" in flags else None
 
 
 def _nodes(attributes: Attributes, table: NodeTable, report: Report) -> tuple[str, ...]:

@@ -139,11 +139,11 @@ GRES_KEYS = _table(
     _honoured("Name"),
     _honoured("Type", "text", ""),
     _honoured("Count", "text", "", "from File when unset, else 1"),
-    _honoured("File", "text", "", "only how many files it names"),
-    _harmless("AutoDetect", _FREE),
+    _honoured("File", "text", "", "how many files it names, and that devices have numbers"),
+    _honoured("AutoDetect", "text", "", "which variables have the numbers of GPUs"),
     *(_harmless(name, "cores local to a GRES are not modelled") for name in ("Cores", "CPUs", "Links")),
-    _harmless("Flags", "about devices"),
-    _harmless("MultipleFiles", "about devices"),
+    _honoured("Flags", "text", "", "which variables have the numbers of GPUs"),
+    _honoured("MultipleFiles", "text", "", "that devices have numbers"),
     _harmless("Ignore", "old spelling"),
 )  # fmt: skip
 SWITCH_KEYS = _table(

@@ -286,7 +286,8 @@ def _gres(attributes: Attributes, cache: dict[str, tuple[Gres, ...]], report: Re
                 counts[item.name, item.type] = counts.get((item.name, item.type), 0) + item.count
         except InputError as error:
             report.error(attributes.place_of("gres"), "Gres", "", error.message, error.expected or "")
-        cache[text] = tuple(Gres(name, type_, count) for (name, type_), count in counts.items())
+        # without gres.conf GPUs have devices, as where they are detected; anything else is counted
+        cache[text] = tuple(Gres(name, type_, n, name != "gpu") for (name, type_), n in counts.items())
     return cache[text]
 
 

@@ -7,11 +7,19 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Gres:
-    """One generic resource of a node: `name` (``gpu``), optional `type` (``a100``), how many."""
+    """One generic resource of a node: `name` (``gpu``), optional `type` (``a100``), how many.
+
+    `counted` ones have no device files: they are told as a number, and no job learns which of them it has.
+    """
 
     name: str
     type: str
     count: int
+    counted: bool = False
+
+
+GPU_VARIABLES = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "GPU_DEVICE_ORDINAL")
+"""What slurmd sets to the numbers of a job's GPUs where gres.conf neither names the variables nor detects devices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +27,7 @@ class NodeSpec:
     """One NodeName after hostlist expansion; sizes as configured. Memory in MiB. `line` counts the lines of slurm.conf.
 
     ``cpus`` counts logical CPUs (sockets * cores_per_socket * threads_per_core unless CPUs says cores only).
+    `gpu_variables` are set to the numbers of a job's GPUs on the node.
     """
 
     name: str
@@ -35,4 +44,5 @@ class NodeSpec:
     reason: str = ""
     core_spec_count: int = 0
     mem_spec_limit_mib: int = 0
+    gpu_variables: tuple[str, ...] = GPU_VARIABLES
     line: int = field(default=0, compare=False)

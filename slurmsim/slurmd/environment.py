@@ -63,7 +63,6 @@ SLURM_ARRAY_TASK_STEP array_step
 SLURM_RESTART_COUNT restart_count
 SLURM_JOB_GPUS gpus
 SLURM_GPUS_ON_NODE gpus_on_node
-CUDA_VISIBLE_DEVICES gpus
 ENVIRONMENT =BATCH
 HOSTNAME first_node
 SLURMSIM_CLUSTER_DIR folder
@@ -77,7 +76,8 @@ def batch_environment(facts: Mapping[str, Any], submitted: Mapping[str, str], re
     Parameters
     ----------
     facts
-        Of the job and its allocation, under the names of the table above, and: ``restarts``, ``shared`` (as it was
+        Of the job and its allocation, under the names of the table above, and: ``gpu_variables`` (set to ``gpus``),
+        ``restarts``, ``shared`` (as it was
         asked for), ``home``, ``spool`` (folder of the commands for a bare environment), ``simulated`` (whether the
         script runs under another user's id). None or missing where it does not apply.
     submitted
@@ -92,6 +92,8 @@ def batch_environment(facts: Mapping[str, Any], submitted: Mapping[str, str], re
     }  # fmt: skip
     found = {name: value for name, value in submitted.items() if not name.startswith("SLURMSIM_CLUSTER")}
     found |= shown(_ROWS, known, release)
+    if facts.get("gpus"):
+        found |= dict.fromkeys(facts["gpu_variables"], facts["gpus"])
     found.setdefault("TMPDIR", "/tmp")
     found.setdefault("HOME", str(facts.get("home") or "/"))
     for name in ("USER", "LOGNAME"):

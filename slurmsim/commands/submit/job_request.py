@@ -13,7 +13,7 @@ from slurmsim.commands.submit.options.checks import check_together, hint_counts
 from slurmsim.commands.submit.options.layout_values import ANY_TASKS, HINT_HELP, hint_settings
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.values import BadValue
-from slurmsim.gres_counts import Counts, Disagreement, agree, gres_items
+from slurmsim.gres_counts import BAD_GRES, Counts, Disagreement, agree, gres_items
 from slurmsim.records.job import CARRIED
 from slurmsim.records.request import REQUEST
 from slurmsim.release_changes import since
@@ -22,7 +22,7 @@ from slurmsim.releases import row
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, NoReturn
 
     from slurmsim.commands.submit.options.chosen_options import Chosen
     from slurmsim.commands.text.messages import Messages
@@ -357,10 +357,16 @@ class Builder:
         for field, source in (("tres_per_node", "gres"), ("tres_per_task", "gres_per_task")):
             gres = self.chosen.get(source)
             if gres and gres.lower() != "none":
+                if "/" in gres and not since(self.chosen.context.release, "gres_with_slash"):
+                    self._bad_gres(BAD_GRES)
                 job[field] = f"{job[field]},{gres}" if field in job else gres
         for field, source in (("cpus_per_tres", "cpus_per_gpu"), ("mem_per_tres", "mem_per_gpu")):
             if self.chosen.get(source) is not None:
                 job[field] = f"gres:gpu:{self.chosen.get(source)}"
+
+    def _bad_gres(self, text: str) -> NoReturn:
+        self.say.error(text)
+        raise Stop(self.error_code) from None
 
     def _gres_counts(self, job: dict[str, Any]) -> None:
         """Refuse GRES that contradict the rest; what follows from them is asked for, too."""
@@ -373,12 +379,11 @@ class Builder:
             job.get("mem_per_gpu") or 0, job.get("ntasks_per_tres") or 0, gres,
         )  # fmt: skip
         try:
-            agree(counts, client=True)
+            agree(counts, client=self.chosen.context.release)
         except Disagreement as wrong:
             if str(wrong):
                 self.say.error(str(wrong))
-            self.say.error("Invalid generic resource (gres) specification")
-            raise Stop(self.error_code) from None
+            self._bad_gres(wrong.refusal)
         for field, value in zip(_COUNTS, (counts.tasks, counts.min_nodes, counts.max_nodes, counts.tasks_per_node),
                                 strict=False):  # fmt: skip
             if value is not None:

@@ -179,5 +179,6 @@ NODE: Mapping[str, Words] = {
     "reason": ("Why it is not there.", NODES),
     "core_spec_count": ("Cores that no job gets.", PLACEMENT),
     "mem_spec_limit_mib": ("Memory that no job gets.", PLACEMENT),
+    "gpu_variables": ("Which variables tell a script the numbers of its GPUs; shown only.", PLACEMENT),
 }
 """Attributes of a node."""

@@ -133,7 +133,7 @@ class CompiledRequest:
         self._alike(members)
         self.whole_tasks(whatever_memory=rules.serves_whole_tasks, linear=table.unit == "node")
         self._count_nodes()
-        self._shown_totals(request, default_memory)
+        self._shown_totals(request, default_memory, rules)
         self._counted_in(table, members)
         # kernels choose as cons_tres does: no columns for nodes that are not alike under select/linear
         self._columns: array[int] | None = array("q") if table.unit == "node" and not self.uniform else None
@@ -238,6 +238,11 @@ class CompiledRequest:
         """True if memory is not consumable and none is named: it is shown as one that asks for all of a node."""
         return not (self.mem_node or self.mem_cpu or self.mem_gpu or self.per_gpu.charged or self.least_memory)
 
+    @property
+    def mem_of_default_gpus(self) -> bool:
+        """True if the memory is a default of its GPUs, which is not among the TRES it asks for."""
+        return self.per_gpu.charged and not self.asked.mem_per_gpu_mib
+
     def memory_of(self, cpus: Any) -> Any:
         """Return the MiB so many CPUs are given, which may be an array of counts: as many as those that are used."""
         return self.told_mem_cpu * cpus // self.charge
@@ -265,7 +270,8 @@ class CompiledRequest:
         if found is None:
             raise SubmitError(NOT_AVAILABLE)
         self.gres: tuple[Demand, ...] = found
-        if self.per_gpu.cpus:  # tasks that bring GPUs bring the CPUs of those
+        typed = self.per_gpu.reserved and all(g.type for g in request.gres if g.name == "gpu")
+        if self.per_gpu.cpus and not typed:  # tasks that bring GPUs bring the CPUs of those; not told of GPUs of a type
             each = max((d.count * d.cpus for d in found if d.scope == "task"), default=1)
             self.cpus_per_task = max(self.cpus_per_task, each)
         if counts_cpus and request.cpus_per_gpu:
@@ -438,16 +444,20 @@ class CompiledRequest:
 
     # -- what a pending job is shown with -------------------------------------------------------------------------
 
-    def _shown_totals(self, request: ResourceRequest, default: MemoryBounds) -> None:
+    def _shown_totals(self, request: ResourceRequest, default: MemoryBounds, rules: ReleaseRules) -> None:
         """Memory and GPUs, in all."""
-        self.memory_asked = self._memory_asked(request, default)
+        self.memory_asked = self._memory_asked(request, default, rules)
         self.gpus_asked = self._gpus_asked(request)
 
-    def _memory_asked(self, request: ResourceRequest, default: MemoryBounds) -> int:
-        """Return the memory a pending job is shown with: per GPU only if the request says so (job_get_tres_mem)."""
-        if request.mem_per_gpu_mib and self.mem_gpu:
-            return request.mem_per_gpu_mib * self._gpus_asked(request)
-        if self.per_gpu.charged and self.mem_gpu:
+    def _memory_asked(self, request: ResourceRequest, default: MemoryBounds, rules: ReleaseRules) -> int:
+        """Return the memory a pending job is shown with (job_get_tres_mem).
+
+        Per GPU of the first type only, and before 26.05 only if the request says so.
+        """
+        by_gpu = request.mem_per_gpu_mib or (rules.default_gpu_memory_asked and self.per_gpu.charged)
+        if by_gpu and self.mem_gpu:
+            return self.mem_gpu * next(self.gres_asked(g) for g in request.gres if g.name == "gpu")
+        if self.mem_of_default_gpus:
             return (default.per_node or 0) * self.min_nodes or (default.per_cpu or 0) * self.told_cpus
         if self.least_memory:
             each, by_cpu = self.untracked(request, default)

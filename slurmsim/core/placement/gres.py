@@ -18,10 +18,9 @@ from slurmsim.core.records.allocation import IntArray
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.value import Value
 from slurmsim.errors import SubmitError
-from slurmsim.gres_counts import Counts, Disagreement, agree
+from slurmsim.gres_counts import BAD_GRES, Counts, Disagreement, agree
 from slurmsim.model.request import GresRequest, ResourceRequest
 
-BAD_GRES = "Invalid generic resource (gres) specification"
 NEAR = 255  # the lowest byte of a node's weight, less the GPUs that count
 
 
@@ -142,8 +141,8 @@ def agreed(request: ResourceRequest) -> ResourceRequest:
     )  # fmt: skip
     try:
         agree(counts)
-    except Disagreement:
-        raise SubmitError(BAD_GRES) from None
+    except Disagreement as wrong:
+        raise SubmitError(wrong.refusal) from None
     gres = _one_each(tuple([GresRequest(*each) for each in counts.gres]))
     if request.cpus_per_gpu and not any(g.name == "gpu" for g in gres):
         gres = (*gres, GresRequest("gpu", "", 0))  # it gets none, but a node that has some

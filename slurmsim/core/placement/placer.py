@@ -352,10 +352,10 @@ class Placer:
             else:
                 mem = request.mem_node
         gres: tuple[tuple[int, IntArray], ...] = ()
-        if request.gres:  # then it has its nodes to itself
+        if self.table.gres_kinds:  # it has all that its nodes have, whatever it asks for
             idx = to_indices(chosen)
             gres = all_of(self.table.gres, idx)
-            mem = self._memory_of_gpus(request, gres, mem, len(idx))
+            mem = self._memory_of_gpus(request, gres, mem, len(idx)) if request.gres else mem
         return Allocation(chosen, True, n_nodes, n_cpus, cpus, mem, gres, runs=runs)
 
     def _usable(self, request: CompiledRequest, free: FreeState, idx: IntArray, cpus: IntArray) -> IntArray:

@@ -67,7 +67,7 @@ class Billing:
         nodes = request.min_nodes
         memory = request.memory_asked
         mask = request.partition.mask
-        all_of_it = request.mem_all or request.shows_all_memory
+        all_of_it = request.mem_all or request.shows_all_memory or request.mem_of_default_gpus
         if not memory and all_of_it and mask:  # as much as its first node has, of each
             memory = int(self.table.mem[next(iter(to_indices(mask)))]) * nodes
         counts = {"cpu": job.n_cpus, "mem": memory, "node": nodes}

@@ -10,14 +10,13 @@ from typing import Any
 from slurmsim.core.placement.gres import agreed
 from slurmsim.core.records.job import ONE_YEAR_S
 from slurmsim.errors import SubmitError
-from slurmsim.gres_counts import UNITS, bare, read_item
+from slurmsim.gres_counts import BAD_GRES, UNITS, bare, read_item
 from slurmsim.hostlist import expand
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.numerals import is_number
 
 INFINITE = 0xFFFFFFFE  # this and more minutes: no limit
-BAD_GRES = "Invalid generic resource (gres) specification"
 BAD_NODES = "Invalid node name specified"
 BAD_ARRAY = "Invalid job array specification"
 MOST_NAMES = 1 << 18
@@ -107,8 +106,9 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
 def _with_cpus(asked: Mapping[str, Any], request: ResourceRequest) -> ResourceRequest:
     """Return the request with the CPUs it says, where tasks and nodes say others."""
     cpus = cpus_of(asked, len(request.node_list))
-    # with GPUs tasks have just been worked out
-    known = any(g.count for g in request.gres) and not (asked.get("cpus_settled") or request.tasks_per_gpu)
+    # GRES may have made tasks just now
+    made = request.n_tasks != int(asked.get("num_tasks") or 0)
+    known = made and any(g.count for g in request.gres) and not (asked.get("cpus_settled") or request.tasks_per_gpu)
     return request if known or cpus in (None, request.min_cpus) else replace(request, cpus=cpus)
 
 

@@ -62,11 +62,13 @@ def pn_min_cpus(row: Row, cluster: LiveCluster) -> int:
 def memory(row: Row, cluster: LiveCluster) -> tuple[int, bool]:
     """MiB and whether they are for each CPU, otherwise for each node; 0 where GPUs bring it.
 
-    Since 24.11 those of ``--mem-per-gpu``.
+    Since 24.11 those of MemPerTres, if there is any.
     """
     request = row.core.request
-    if row.job.asked.get("mem_per_gpu") and since(cluster.release, "memory_per_tres"):
-        return int(row.job.asked["mem_per_gpu"]), False
+    if since(cluster.release, "memory_per_tres"):
+        each = row.job.asked.get("mem_per_gpu") or (request.per_gpu.memory if looked_at(row) else 0)
+        if each:
+            return int(each), False
     if request.mem_gpu and request.per_gpu.charged and not looked_at(row):
         default = cluster.controller.state.cluster.memory_default(request.partition)
         return int(default.per_cpu or default.per_node or 0), bool(default.per_cpu)

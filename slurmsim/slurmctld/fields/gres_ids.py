@@ -70,6 +70,13 @@ def _indices(cluster: LiveCluster, node: int, kind: int, devices: Devices) -> st
     return task_ranges(first + device for device in devices)
 
 
+def _counted(cluster: LiveCluster, node: int, kind: int) -> bool:
+    """Return True if devices of `kind` have no files on this node."""
+    name, of_type = cluster.controller.state.table.gres_kinds[kind]
+    gres = cluster.spec.nodes[node].gres
+    return any(one.counted for one in gres if one.name == name and one.type in ("", of_type))
+
+
 def _label(name: str, of_type: str) -> str:
     return f"{name}:{of_type}" if of_type else name
 
@@ -84,19 +91,22 @@ def gres_of(core: Job, node: int, cluster: LiveCluster) -> str:
         devices = held.get((run, node, kind), ())
         if devices:
             label = _label(*cluster.controller.state.table.gres_kinds[kind])
-            parts.append(f"{label}:{len(devices)}(IDX:{_indices(cluster, node, kind, devices)})")
+            if _counted(cluster, node, kind):
+                parts.append(f"{label}(CNT:{len(devices)})")
+            else:
+                parts.append(f"{label}:{len(devices)}(IDX:{_indices(cluster, node, kind, devices)})")
     return ",".join(parts)
 
 
 def gpu_devices(core: Job, node: int, cluster: LiveCluster) -> list[int]:
-    """Return the numbers of the GPUs a running job has on one node, ascending."""
+    """Return the numbers of the GPUs a running job has on one node, ascending; those without files have none."""
     if core.alloc is None or not core.alloc.gres:
         return []
     held, run, kinds = _held(cluster), (core.id, core.restarts), cluster.controller.state.table.gres_kinds
     return sorted(
         _first(cluster, node, kind) + device
         for kind, _ in core.alloc.gres
-        if kinds[kind][0] == "gpu"
+        if kinds[kind][0] == "gpu" and not _counted(cluster, node, kind)
         for device in held.get((run, node, kind), ())
     )
 

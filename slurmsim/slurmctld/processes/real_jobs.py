@@ -352,16 +352,15 @@ class RealJobs:
     def _gpus(self, core: Job) -> dict[str, Any]:
         """Return which GPUs the job has on its first node, and how many."""
         assert core.alloc is not None
-        table = self.cluster.controller.state.table
-        kinds = [number for number, (name, _) in enumerate(table.gres_kinds) if name == "gpu"]
-        if core.sub.request.exclusive:
-            node = int(core.alloc.indices()[0])
-            count = sum(int(table.gres[kind][node]) for kind in kinds)
-        else:
-            count = sum(int(n if isinstance(n, int) else n[0]) for kind, n in core.alloc.gres if kind in kinds)
-        devices = gpu_devices(core, int(core.alloc.indices()[0]), self.cluster)
-        told = {"gpus": ",".join(map(str, devices))} if devices else {}  # those of whole nodes are its, but not told
-        return {**told, "gpus_on_node": count} if count else {}
+        node = int(core.alloc.indices()[0])
+        devices = gpu_devices(core, node, self.cluster)
+        if not devices:
+            return {}
+        return {
+            "gpus": ",".join(map(str, devices)),
+            "gpus_on_node": len(devices),
+            "gpu_variables": self.cluster.spec.nodes[node].gpu_variables,
+        }
 
 
 def used_cpus(core: Job, cluster: LiveCluster) -> list[int]:

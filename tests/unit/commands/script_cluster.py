@@ -40,8 +40,8 @@ class Scripts(Cluster):
         return int(out)
 
     def shown(self, job_id: int) -> dict[str, str]:
-        """What ``scontrol show job`` has, by name."""
-        return dict(_FIELD.findall(self.text(f"scontrol show job {job_id}")))
+        """What ``scontrol -d show job`` has, by name; of its last nodes where they differ."""
+        return dict(_FIELD.findall(self.text(f"scontrol -d show job {job_id}")))
 
     def environment(self, job_id: int) -> dict[str, str]:
         """What the script of a running job finds."""

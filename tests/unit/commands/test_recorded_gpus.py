@@ -1,7 +1,8 @@
 """Ways to ask for GPUs, as real Slurm answers them by release: what jobs show, and what their scripts find.
 
 `recorded_gpus.json` has one row a request: what it shows while it is held, once it was submitted without, and what its
-script finds; once where 22.05.8, 24.11.5 and 26.05.5 are alike. GPUs had device files, which are numbered from 0.
+script finds; once where 22.05.8, 24.11.5 and 26.05.5 are alike. GPUs had device files, which are numbered from 0, and
+nics none.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def test_the_least_request(tmp_path: Path) -> None:
         (["-t", "0"], {"time_limit": 0xFFFFFFFF}),
         (["-H"], {"hold": True}),
         (["-b", "now+1hour"], {"begin_time": 1767603600}),
-        (["-G", "2,a100:1"], {"tres_per_job": "gres:gpu:2,gres:gpu:a100:1"}),
+        (["-G", "v100:2,a100:1"], {"tres_per_job": "gres:gpu:v100:2,gres:gpu:a100:1"}),
         (["--gpus-per-node=1", "--gres=nvme:2"], {"tres_per_node": "gres:gpu:1,gres:nvme:2"}),
         (["--exclusive=user"], {"shared": "user"}),
         (["-s"], {"shared": "ok"}),
@@ -362,9 +362,17 @@ def test_counts_of_gpus_that_contradict_each_other(tmp_path: Path, words: str, m
     assert run.err == f"sbatch: error: {message}\nsbatch: error: Invalid generic resource (gres) specification\n"
 
 
-def test_fewer_gpus_than_nodes_are_refused_without_a_reason(tmp_path: Path) -> None:
+def test_fewer_gpus_than_nodes_are_refused(tmp_path: Path) -> None:
     run = Run(["--gpus=2", "-N3", script(tmp_path)], tmp_path)
-    assert (run.rc, run.err) == (1, "sbatch: error: Invalid generic resource (gres) specification\n")
+    said = "Failed to validate job spec, --gpus < -N", "Invalid generic resource (gres) specification"
+    assert (run.rc, run.err) == (1, "".join(f"sbatch: error: {line}\n" for line in said))
+
+
+def test_gpus_of_a_type_and_of_any_are_not_asked_for_together(tmp_path: Path) -> None:
+    for words in (["--gpus=2,a100:1"], ["--gpus=2", "--gpus-per-node=a100:1"], ["--gres=gpu:2,gpu:a100:1"]):
+        run = Run([*words, script(tmp_path)], tmp_path)
+        said = "sbatch: error: Invalid GRES specification (with and without type identification)\n"
+        assert (run.rc, run.err) == (1, said)
 
 
 def test_counts_that_follow_from_gpus_are_sent(tmp_path: Path) -> None:

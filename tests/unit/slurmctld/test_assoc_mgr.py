@@ -94,7 +94,7 @@ def test_devices_have_numbers(engine: Engine) -> None:
         submit(engine, tres_per_node=f"gres:{gres}")
     engine.execute(START + 10, "ping", {}, ROOT)
     jobs = do(engine, "jobs", fields=["gres_detail", "gres_total"])["columns"]
-    assert jobs["gres_detail"] == [["gpu:a:1(IDX:0)"], ["gpu:b:2(IDX:2-3)"], ["gpu:a:1(IDX:1)"], ["tape:1(IDX:0)"]]
+    assert jobs["gres_detail"] == [["gpu:a:1(IDX:0)"], ["gpu:b:2(IDX:2-3)"], ["gpu:a:1(IDX:1)"], ["tape(CNT:1)"]]
     assert jobs["gres_total"] == ["gpu:a:1", "gpu:b:2", "gpu:a:1", "tape:1"]
     used = do(engine, "nodes", fields=["gres_used"])["columns"]["gres_used"]
     assert used == ["gpu:a:2(IDX:0-1),gpu:b:2(IDX:2-3),tape:1", "gpu:0,tape:0"]

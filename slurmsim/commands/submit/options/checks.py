@@ -42,6 +42,7 @@ def check_together(chosen: Chosen, say: Messages, spec_allowed: Callable[[], boo
     if chosen.is_set("threads-per-core") and not chosen.is_set("cpu-bind") and chosen.get("verbose"):
         say.info("Setting --cpu-bind=threads as a default of --threads-per-core use")
     _memory(chosen, say)
+    _cpus(chosen, say)
     both = chosen.written("exclusive") and chosen.written("oversubscribe")
     if both and since(chosen.context.release, "exclusive_or_oversubscribe"):
         say.fatal("--exclusive and --oversubscribe options are mutually exclusive")
@@ -103,6 +104,21 @@ def _memory(chosen: Chosen, say: Messages) -> None:
                 chosen.reset(name)
     elif sum(chosen.from_variable(name) for name in _MEMORY) > 1:
         say.fatal("SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU, and SLURM_MEM_PER_NODE are mutually exclusive.")
+
+
+def _cpus(chosen: Chosen, say: Messages) -> None:
+    """CPUs come by task or by GPU; what is written beats what variables say."""
+    if not since(chosen.context.release, "cpus_by_task_or_gpu"):
+        return
+    task, gpu = "cpus-per-task", "cpus-per-gpu"
+    named = "cpu" in str(chosen.get("tres_per_task") or "").lower()
+    by_task = chosen.written(task) or (named and chosen.written("tres-per-task"))
+    if (by_task and chosen.written(gpu)) or (chosen.from_variable(task) and chosen.from_variable(gpu)):
+        say.fatal("--cpus-per-task, --tres-per-task=cpu:#, and --cpus-per-gpu are mutually exclusive")
+    if by_task and chosen.from_variable(gpu):
+        chosen.reset(gpu)
+    elif chosen.written(gpu) and chosen.from_variable(task):
+        chosen.reset(task)
 
 
 def hint_counts(chosen: Chosen, say: Messages) -> bool:

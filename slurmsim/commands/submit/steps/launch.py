@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from functools import partial
+from itertools import chain
 
 from slurmsim import stepd_notices
 from slurmsim.commands.submit.het.environment import common_facts, het_variables
@@ -95,7 +96,7 @@ class Launch:
         beside = life.chosen.get("task_prolog") or life.chosen.get("task_epilog")
         when = life.now() if beside else 0.0
         found = []
-        for name in ("SLURM_GPUS_ON_NODE", "CUDA_VISIBLE_DEVICES"):
+        for name in ("SLURM_GPUS_ON_NODE", *chain(*life.step["gpu_variables"])):
             environ.pop(name, None)
         for node, numbers in enumerate(life.step["task_ids"]):
             gpus = life.step["gpus"][node]
@@ -103,7 +104,7 @@ class Launch:
                 own = {"SLURM_GPUS_ON_NODE": str(gpus)} if gpus else {}
                 seen = ",".join(map(str, task_devices(life.chosen, life.step["devices"][node], place)))
                 if seen:
-                    own |= {"CUDA_VISIBLE_DEVICES": seen, "SLURM_STEP_GPUS": seen}
+                    own |= dict.fromkeys(("SLURM_STEP_GPUS", *life.step["gpu_variables"][node]), seen)
                 own |= task_environment(life.step, node, place, number, life.first_node, life.first_task)
                 found.append(
                     Task(

@@ -17,7 +17,7 @@ from slurmsim.core.placement.compiled_request import NOT_AVAILABLE
 from slurmsim.core.placement.constraints import parse_constraint
 from slurmsim.core.placement.memory_limits import REFUSED_BY_DEFAULT
 from slurmsim.errors import SubmitError
-from slurmsim.gres_counts import bare
+from slurmsim.gres_counts import BAD_GRES, bare
 from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.release_changes import since
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.base.people import Person
 
 BAD_PARTITION = "Invalid partition name specified"
-BAD_GRES = "Invalid generic resource (gres) specification"
 BAD_NODE_COUNT = "Node count specification invalid"
 BAD_TIME_LIMIT = "Requested time limit is invalid (missing or exceeds some limit)"
 BAD_FEATURE = "Invalid feature specification"
