@@ -16,7 +16,6 @@ from slurmsim.commands.json.versions import (
     truth,
     words,
 )  # fmt: skip
-from slurmsim.numerals import is_number
 from slurmsim.records import merged
 from slurmsim.records.job import CARRIED
 
@@ -60,12 +59,8 @@ def _memory(mib: int | None, per_cpu: bool | None) -> Number:
     return number(None if per_cpu else mib or 0)
 
 
-def _billing(tres: str | None) -> Number:
-    for word in words(tres):
-        key, _, value = word.partition("=")
-        if key == "billing" and is_number(value):
-            return {"set": True, "infinite": False, "number": float(value)}
-    return {"set": False, "infinite": False, "number": 0.0}
+def _billing(value: int | None) -> Number:
+    return {"set": value is not None, "infinite": False, "number": float(value or 0)}
 
 
 def _mail(mask: int | None) -> list[str]:
@@ -174,7 +169,7 @@ def _gres(value: object) -> list[str]:
 
 F = field
 _KINDS = {"text": text, "count": at_least_zero, "flag": truth}
-_HELD = ("resources", "nodes", "num_cpus", "exclusive", "select_kinds")
+_HELD = ("resources", "nodes", "held_cpus", "exclusive", "select_kinds")
 _OWN = (
     F("account", text), F("accrue_time", at_least_zero),
     F("allocating_node", text, "alloc_node"), F("array_job_id", at_least_zero), F("array_task_id", number),
@@ -184,7 +179,7 @@ _OWN = (
     F("burst_buffer_state", text), F("cluster", text), F("command", text),
     F("container_id", text), F("container_type", text, first=45), F("contiguous", truth),
     F("core_spec", _core_spec), F("thread_spec", _thread_spec, "core_spec"), F("cores_per_socket", number),
-    F("billable_tres", _billing, "tres_alloc_str"), F("cpus_per_task", at_least_zero),
+    F("billable_tres", _billing, "billable"), F("cpus_per_task", at_least_zero),
     F("cpu_frequency_minimum", number, "cpu_freq_min"), F("cpu_frequency_maximum", number, "cpu_freq_max"),
     F("cpu_frequency_governor", number, "cpu_freq_gov"), F("cpus_per_tres", text), F("cron", text, "crontab_spec"),
     F("deadline", at_least_zero), F("delay_boot", at_least_zero), F("dependency", text),

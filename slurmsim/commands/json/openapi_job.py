@@ -14,7 +14,6 @@ from slurmsim.commands.json.data_text import NO_TEXT, as_json, as_yaml
 from slurmsim.commands.json.versions import count, field, truth
 from slurmsim.commands.text import array_text
 from slurmsim.commands.text.job_state_text import state_text
-from slurmsim.numerals import is_number
 from slurmsim.protocol import Unreachable
 from slurmsim.records import FIRST
 
@@ -86,10 +85,8 @@ def same(value: Any) -> Any:
     return value
 
 
-def _billable(tres: str | None) -> float | None:
-    """Return what a job that runs, or ran, is billed for; null before."""
-    found = [word.partition("=")[2] for word in (tres or "").split(",") if word.startswith("billing=")]
-    return float(found[0]) if found and is_number(found[0]) else None
+def _billable(value: int | None) -> float | None:
+    return None if value is None else float(value)
 
 
 def _nice(value: int | None) -> int | None:
@@ -116,14 +113,12 @@ def _profile(word: str | None) -> list[str] | None:
     return None if word in (None, "NotSet") else word.split(",") if word else []
 
 
-def _resources(rows: list[list[Any]] | None, nodes: str, asked: str | None) -> Any:
-    """Return what a job has; its cores are counted as its request counts CPUs, also where it has whole nodes."""
+def _resources(rows: list[list[Any]] | None, nodes: str, cpus: int) -> Any:
+    """Return what a job has; its "cores" are the CPUs it was sure to need."""
     if rows is None:
         return LEFT_OUT
-    cpus = next((word[4:] for word in (asked or "").split(",") if word.startswith("cpu=")), "")
-    found, n_cores = nodes_with_cores(rows)
-    return {"nodes": nodes, "allocated_cores": int(cpus) if is_number(cpus) else n_cores,
-            "allocated_hosts": len(rows), "allocated_nodes": found}  # fmt: skip
+    found, _ = nodes_with_cores(rows)
+    return {"nodes": nodes, "allocated_cores": cpus, "allocated_hosts": len(rows), "allocated_nodes": found}
 
 
 def _cpus_a_task(cpus: int | None, frequency: int | None) -> int | None:
@@ -171,7 +166,7 @@ ROWS = (
     R("flags", _flags, "job_flags"), R("burst_buffer", text), R("burst_buffer_state", text), R("cluster", text),
     R("cluster_features", text), R("command", text), R("comment", text), R("container", text),
     R("contiguous", truth), R("core_spec", same, "thread_spec"), R("thread_spec", same, "core_spec"),
-    R("cores_per_socket", same), R("billable_tres", _billable, "tres_alloc_str"),
+    R("cores_per_socket", same), R("billable_tres", _billable, "billable"),
     R("cpus_per_task", _cpus_a_task, "cpus_per_task", "cpu_freq_min"),
     R("cpu_frequency_minimum", _seen_minimum, "cpu_freq_min"),
     R("cpu_frequency_minumum", _misspelt_minimum, "cpu_freq_min"),
@@ -181,7 +176,7 @@ ROWS = (
     R("excluded_nodes", text, "exc_nodes"), R("exit_code", count), R("features", text),
     R("federation_origin", text, "fed_origin_str"), R("federation_siblings_active", text, "fed_siblings_active_str"),
     R("federation_siblings_viable", text, "fed_siblings_viable_str"), R("gres_detail", _gres), R("group_id", same),
-    R("group_name", text), R("job_id", same), R("job_resources", _resources, "resources", "nodes", "tres_req_str"),
+    R("group_name", text), R("job_id", same), R("job_resources", _resources, "resources", "nodes", "held_cpus"),
     R("job_state", state_text, "job_state", "state_flags"), R("last_sched_evaluation", count, "last_sched_eval"),
     R("licenses", text), R("max_cpus", count), R("max_nodes", count), R("mcs_label", text),
     R("memory_per_tres", text, "mem_per_tres"), R("name", text), R("nodes", text), R("nice", _nice),

@@ -77,7 +77,8 @@ def _job(job: Record) -> Record:
         "comment": {"administrator": job["admin_comment"], "job": job["stored_comment"], "system": None},
         "allocation_nodes": job["alloc_nodes"],
         "array": {
-            "job_id": array, "limits": {"max": {"running": {"tasks": job["array_max_tasks"]}}},
+            "job_id": array,
+            "limits": {"max": {"running": {"tasks": job["array_max_tasks"] if job["array_task_str"] else 0}}},
             "task": job["array_task_str"] and array_text.shown(job["array_task_str"], array_text.DEFAULT_LENGTH),
             "task_id": job["array_task_id"],
         },

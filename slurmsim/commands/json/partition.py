@@ -88,6 +88,7 @@ _COMPOSED = {
         F("defaults.partition_memory_per_cpu", _memory_a_cpu, "def_mem_per_cpu"),
     ),
     "defaults.partition_memory_per_node": (F("defaults.partition_memory_per_node", _memory_a_node, *_DEFAULT),),
+    "defaults.job": (F("defaults.job", always("")),),  # the text of scontrol alone has them
     "grace_time": (
         F("flags", _flags, "default", "hidden", "disable_root_jobs", "root_only", "req_resv", "lln", "exclusive_user",
           first=45),

@@ -232,6 +232,8 @@ def _add_user(session: Session, words: list[str]) -> None:
 def _tell_nothing_new(session: Session, users: list[str]) -> None:
     """Say that no association is new."""
     if since(session.release, "add_accounts_first"):
+        if not session.code:  # no account was skipped, either
+            session.io.out("Request didn't affect anything\n")
         session.io.out("Nothing added.\nMake sure the accounts requested here have been added to the system/cluster. "
                        "(sacctmgr add account...)\n")  # fmt: skip
         session.code = 1

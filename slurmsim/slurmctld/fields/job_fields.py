@@ -376,6 +376,16 @@ def billed(live: LiveJob, cluster: LiveCluster) -> int:
     return int(billing.bill(billing.allocated(core.alloc), core.partition.spec.tres_billing_weights))
 
 
+def _billable(row: Row, cluster: LiveCluster) -> int | None:
+    """Return what a job is billed for, one that waits again for its last run; None before the first."""
+    if row.core.alloc is not None:
+        return billed(row.job, cluster)
+    if not row.core.restarts:
+        return None
+    runs = [run.tres_alloc.get("billing") for run in cluster.storage.runs(row)]
+    return next((value for value in reversed(runs) if value is not None), None)
+
+
 def _flags(row: Row, cluster: LiveCluster) -> list[str]:
     core, flags = row.core, []
     if _dying(row, cluster):
@@ -562,6 +572,7 @@ FIELDS: dict[str, Getter] = {
     "submit_time": lambda r, c: r.core.submit_time,
     "eligible_time": _eligible,
     "accrue_time": lambda r, c: _accrue(r, c),
+    "billable": _billable,
     "start_time": _start,
     "end_time": _end,
     "time_limit": _limit,

@@ -303,7 +303,8 @@ def _preempt_mode(p: Partition, cluster: LiveCluster) -> str:
 def _partition_tres(p: Partition, cluster: LiveCluster) -> str:
     """As last counted: weights that came since without nodes do not show yet (_calc_part_tres)."""
     counted = cluster.partition_texts.get(p.name, {}).get(COUNTED_WEIGHTS)
-    return format_tres(cluster.controller.state.billing.capacity(p, counted))
+    found = cluster.controller.state.billing.capacity(p, counted)
+    return format_tres({name: count for name, count in found.items() if count or "/" not in name})
 
 
 def _told(p: Partition, cluster: LiveCluster, field: Field) -> Any:

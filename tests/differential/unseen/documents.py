@@ -28,7 +28,7 @@ _OLD = ("squeue", "sinfo")  # scontrol has no --json in 22.05
 _SLURM = ("jobs", "nodes", "partitions", "reservations", "licenses")
 _SLURMDB = ("jobs", "accounts", "associations", "qos", "users")
 MARK = "== "
-_SERVE = "rm -f rest.sock; slurmrestd -a rest_auth/local unix:$PWD/rest.sock >/dev/null 2>&1 & "
+_SERVE = "rm -f rest.sock; slurmrestd {only}-a rest_auth/local unix:$PWD/rest.sock >/dev/null 2>&1 & "
 _WAIT = "for k in $(seq 400000); do test -S rest.sock && break; done; "
 _GET = "echo; echo '{mark}{path}'; curl -s --unix-socket rest.sock http://localhost/{path}/; "
 
@@ -45,8 +45,9 @@ def served(cluster: Cluster) -> Command:
     paths = [f"slurm/{REST_VERSION}/{name}" for name in _SLURM]
     if "slurmdbd.conf" in cluster.files:
         paths += [f"slurmdb/{REST_VERSION}/{name}" for name in _SLURMDB]
+    only = "" if "slurmdbd.conf" in cluster.files else "-s slurmctld "  # 24.11's does not start without a database
     gets = "".join(_GET.format(mark=MARK, path=path) for path in paths)
-    return Command("rest", "slurmrestd", "alice", f"{_SERVE}{_WAIT}{gets}kill $!")
+    return Command("rest", "slurmrestd", "alice", f"{_SERVE.format(only=only)}{_WAIT}{gets}kill $!")
 
 
 def with_documents(drawn: Drawn, release: str) -> Drawn:
@@ -119,8 +120,9 @@ class Compared:
 
 
 def compared(session: str, step: dict[str, Any], real: list[Values], ours: Values) -> Compared:
-    """Ours beside all recordings; what only ours has counts, too."""
+    """Ours beside all recordings; what only ours has counts, too, but where real Slurm never answered."""
     first, *others = real
+    ours = ours if any(real) else {}
     sure = [path for path, value in first.items() if not MEASURED.search(path)
             and all(path in other and _alike(path, value, other[path]) for other in others)]  # fmt: skip
     unlike = [f"{path}: real {first[path]!r}, ours {ours.get(path)!r}" for path in sure

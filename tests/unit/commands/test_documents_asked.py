@@ -50,3 +50,80 @@ def test_a_reconfiguration_starts_each_slurmd_anew(tmp_path: Path, release: str,
     cluster.text("scontrol reconfigure")
     for node in json.loads(cluster.text("scontrol show node --json"))["nodes"]:
         assert node["slurmd_start_time"]["number"] == began + later
+
+
+GPUS = CONF.replace("NodeName=n[1-2] CPUs=4", "NodeName=n[1-2] Gres=gpu:2 CPUs=8").replace(
+    "PartitionName=batch Nodes=ALL",
+    "GresTypes=gpu\nNodeName=m1 CPUs=4 RealMemory=4000\nAccountingStorageTRES=gres/gpu\n"
+    "PartitionName=cpu Nodes=m1\nPartitionName=batch Nodes=n[1-2] DefCpuPerGPU=2",
+).replace("associations,limits,qos", "none")  # fmt: skip
+HELD = {
+    "-n2 --exclusive": 2,
+    "-N2 --ntasks-per-node=3": 6,
+    "-N1 --exclusive": 1,
+    "-n1 --gpus=2": 4,
+    "-n1 --mincpus=3": 3,
+}
+"""Options and the CPUs of job_resources: those a job is sure to need."""
+
+
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+@pytest.mark.parametrize("options", HELD)
+def test_a_job_holds_the_cpus_it_is_sure_to_need(tmp_path: Path, options: str, release: str) -> None:
+    cluster = Cluster(tmp_path, GPUS, release=release)
+    assert cluster.run(f"sbatch {options} --wrap 'sleep 600'", "alice")[0] == 0
+    cluster.now += 5
+    cluster.engine.network.advance(cluster.now)
+    (job,) = json.loads(cluster.text("squeue --json"))["jobs"]
+    held = job["job_resources"]
+    assert held["allocated_cores" if release == "22.05" else "cpus"] == HELD[options]
+
+
+@pytest.mark.parametrize("release", ["24.11", "26.05"])
+def test_defaults_of_gpus_are_in_the_text_of_a_partition_alone(tmp_path: Path, release: str) -> None:
+    cluster = Cluster(tmp_path, GPUS, release=release)
+    told = {one["name"]: one for one in json.loads(cluster.text("scontrol show partition --json"))["partitions"]}
+    assert told["batch"]["defaults"]["job"] == ""
+    assert "JobDefaults=DefCpuPerGPU=2" in cluster.text("scontrol show partition batch")
+    assert told["cpu"]["tres"]["configured"] == "cpu=4,mem=4000M,node=1,billing=4"  # none of the GPUs there are
+    assert told["batch"]["tres"]["configured"].endswith("gres/gpu=4")
+
+
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+@pytest.mark.parametrize(("storage", "length", "flagged"), [("", 30, True), ("db", 30, False), ("db", 1, True)])
+def test_tres_are_written_down_before_slurmdbd_knows_the_job(
+    tmp_path: Path, release: str, storage: str, length: int, flagged: bool
+) -> None:
+    conf = CONF.replace("associations,limits,qos", "none")
+    conf = conf if storage else conf.replace("accounting_storage/slurmdbd", "accounting_storage/none")
+    cluster = Cluster(tmp_path, conf, release=release)
+    assert cluster.run(f"sbatch --wrap 'sleep {length}'", "alice")[0] == 0
+    for _ in range(length + 5):
+        cluster.now += 1
+        cluster.engine.network.advance(cluster.now)
+    (job,) = json.loads(cluster.text("squeue -t all --json"))["jobs"]
+    assert ("TRES_STR_CALC" if release == "22.05" else "SKIP_TRES_STRING_ACCOUNTING") in job["flags"] or not flagged
+    assert len([flag for flag in job["flags"] if "TRES_STR" in flag]) == flagged
+
+
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+def test_a_requeued_job_is_billable_for_its_last_run(tmp_path: Path, release: str) -> None:
+    cluster = Cluster(tmp_path, CONF.replace("associations,limits,qos", "none"), release=release)
+    assert cluster.run("sbatch -n3 --wrap 'sleep 600'", "alice")[0] == 0
+
+    def told() -> float | None:
+        (job,) = json.loads(cluster.text("squeue --json"))["jobs"]
+        value = job["billable_tres"]
+        if release == "22.05":
+            return None if value is None else float(value)
+        return float(value["number"]) if value["set"] else None
+
+    assert told() is None
+    cluster.now += 5
+    cluster.engine.network.advance(cluster.now)
+    assert told() == 3
+    cluster.text("scontrol requeue 1")
+    cluster.now += 5
+    cluster.engine.network.advance(cluster.now)
+    assert cluster.text("squeue -h -o %t") == "PD\n"
+    assert told() == 3

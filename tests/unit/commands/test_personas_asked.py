@@ -119,3 +119,15 @@ def test_reconfigure_works_usage_and_priorities_out_since_24_11(tmp_path: Path, 
     )
     cluster.now += 291  # the run after slurmctld's start would be past
     assert (cluster.text("sshare -U -n -P -o rawusage", "alice") == used) is (release != "22.05")
+
+
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+def test_a_user_who_is_there_already_is_not_added(tmp_path: Path, release: str) -> None:
+    cluster = Cluster(tmp_path, accounting=ACCOUNTS, release=release)
+    last = "Make sure the accounts requested here have been added to the system/cluster. (sacctmgr add account...)\n"
+    newer = f"Request didn't affect anything\nNothing added.\n{last}"
+    told = cluster.run("sacctmgr -i add user alice account=physics")
+    assert told[:2] == (1, " Nothing new added.\n" if release == "22.05" else newer)
+    if release != "22.05":
+        skipped = cluster.run("sacctmgr -i add user alice account=nosuch")
+        assert skipped[:2] == (1, f"No account nosuch on cluster tux, skipping.\nNothing added.\n{last}")
