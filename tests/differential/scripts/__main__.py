@@ -1,0 +1,51 @@
+"""``SLURM_SCRIPTS=folder python -m scripts record|ours|compare --folder ANSWERS`` in tests/differential.
+
+``record`` asks real Slurm (SLURMSIM_ORACLE), ``ours`` asks slurmsim, ``compare`` prints what differs, then figures;
+with ``--totals`` only the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from scripts import both, corpus, score
+from slurmsim.releases import RELEASES
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("record", "ours", "compare"))
+    parser.add_argument("--folder", type=Path, default=Path("script-answers"))
+    parser.add_argument("--release", choices=RELEASES, default=RELEASES[0])
+    parser.add_argument("--only", default="", help="scripts whose name has this part")
+    parser.add_argument("--totals", action="store_true", help="compare: figures without differences")
+    args = parser.parse_args()
+    place = corpus.folder()
+    if place is None:
+        print(f"SKIPPED: {corpus.VARIABLE} names no folder of batch scripts")
+        return 0
+    args.folder.mkdir(parents=True, exist_ok=True)
+    real, ours = (args.folder / f"{side}-{args.release}.json" for side in ("real", "ours"))
+    jobs = {"scripts": corpus.questions(place, args.only)}
+    if args.what == "record":
+        real.write_text(json.dumps(both.ask_real(jobs, args.release) | jobs), "utf-8")
+    if args.what == "ours":
+        recorded = json.loads(real.read_text("utf-8"))
+        jobs["asked"] = [name for name, found in recorded["answers"].items() if found.get("run", {}).get("ended")]
+        jobs["scripts"] = [one for one in recorded["scripts"] if args.only in one["name"]]
+        ours.write_text(json.dumps(both.ask_ours(jobs, args.release)), "utf-8")
+    if args.what == "compare":
+        left, right = (json.loads(path.read_text("utf-8"))["answers"] for path in (real, ours))
+        judged = score.judge(left, right, args.only)
+        for one in [] if args.totals else judged:
+            print(one.told(), end="", flush=True)
+        print(score.table(args.release, judged))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
