@@ -1,6 +1,7 @@
 """``SLURM_SCRIPTS=folder python -m scripts record|ours|compare --folder ANSWERS`` in tests/differential.
 
-``record`` asks real Slurm (SLURMSIM_ORACLE), ``ours`` asks slurmsim, ``compare`` prints what differs, then figures;
+``record`` asks real Slurm (SLURMSIM_ORACLE), ``ours`` asks slurmsim (``--submissions`` an engine in this process, where
+nothing runs), ``compare`` prints what differs, then figures;
 with ``--totals`` only the figures.
 """
 
@@ -11,7 +12,7 @@ import json
 import sys
 from pathlib import Path
 
-from scripts import both, corpus, score
+from scripts import both, corpus, engine, score
 from slurmsim.releases import RELEASES
 
 
@@ -22,6 +23,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=Path("script-answers"))
     parser.add_argument("--release", choices=RELEASES, default=RELEASES[0])
     parser.add_argument("--only", default="", help="scripts whose name has this part")
+    parser.add_argument("--submissions", action="store_true", help="ours: only what is said and shown, much faster")
     parser.add_argument("--totals", action="store_true", help="compare: figures without differences")
     args = parser.parse_args()
     place = corpus.folder()
@@ -37,7 +39,8 @@ def main() -> int:
         recorded = json.loads(real.read_text("utf-8"))
         jobs["asked"] = [name for name, found in recorded["answers"].items() if found.get("run", {}).get("ended")]
         jobs["scripts"] = [one for one in recorded["scripts"] if args.only in one["name"]]
-        ours.write_text(json.dumps(both.ask_ours(jobs, args.release)), "utf-8")
+        ask = engine.ask_engine if args.submissions else both.ask_ours
+        ours.write_text(json.dumps(ask(jobs, args.release)), "utf-8")
     if args.what == "compare":
         left, right = (json.loads(path.read_text("utf-8"))["answers"] for path in (real, ours))
         judged = score.judge(left, right, args.only)
