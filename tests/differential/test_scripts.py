@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from scripts import both, corpus, mapping, score
+from scripts import both, corpus, engine, mapping, score
 from unseen.oracle import VARIABLE as ORACLE
 from unseen.oracle import kit
 
@@ -105,7 +105,7 @@ def test_scripts_of_the_corpus_are_answered_alike(release: str, tmp_path: Path) 
     every = corpus.questions(place)
     jobs = {"scripts": every[:: max(len(every) // ENOUGH, 1)]}
     real = both.ask_real(jobs, release)["answers"]
-    ours = both.ask_ours({**jobs, "asked": [k for k, v in real.items() if v.get("run", {}).get("ended")]}, release)
+    ours = engine.ask_engine(jobs, release)
     judged = score.judge(real, ours["answers"])
     differences = tmp_path / "differences"
     differences.write_text("".join(one.told() for one in judged), "utf-8")

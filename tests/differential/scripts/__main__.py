@@ -1,7 +1,7 @@
 """``SLURM_SCRIPTS=folder python -m scripts record|ours|compare --folder ANSWERS`` in tests/differential.
 
-``record`` asks real Slurm (SLURMSIM_ORACLE), ``ours`` asks slurmsim (``--submissions`` an engine in this process, where
-nothing runs), ``compare`` prints what differs, then figures;
+``record`` asks real Slurm (SLURMSIM_ORACLE). ``ours`` asks slurmsim: an engine in this process what is said and shown
+(``--submissions``: that alone), `slurmsim up` what runs (``--runs``). ``compare`` prints what differs, then figures;
 with ``--totals`` only the figures.
 """
 
@@ -11,9 +11,15 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from scripts import both, corpus, engine, score
 from slurmsim.releases import RELEASES
+
+
+def _add(found: dict[str, Any], more: dict[str, Any]) -> None:
+    for name, answer in more["answers"].items():
+        found["answers"].setdefault(name, {}).update(answer)
 
 
 def main() -> int:
@@ -24,6 +30,8 @@ def main() -> int:
     parser.add_argument("--release", choices=RELEASES, default=RELEASES[0])
     parser.add_argument("--only", default="", help="scripts whose name has this part")
     parser.add_argument("--submissions", action="store_true", help="ours: only what is said and shown, much faster")
+    parser.add_argument("--runs", action="store_true", help="ours: only what scripts print and find")
+    parser.add_argument("--most", type=int, default=0, help="ours: run so many scripts at most, spread evenly")
     parser.add_argument("--totals", action="store_true", help="compare: figures without differences")
     args = parser.parse_args()
     place = corpus.folder()
@@ -37,10 +45,16 @@ def main() -> int:
         real.write_text(json.dumps(both.ask_real(jobs, args.release) | jobs), "utf-8")
     if args.what == "ours":
         recorded = json.loads(real.read_text("utf-8"))
-        jobs["asked"] = [name for name, found in recorded["answers"].items() if found.get("run", {}).get("ended")]
         jobs["scripts"] = [one for one in recorded["scripts"] if args.only in one["name"]]
-        ask = engine.ask_engine if args.submissions else both.ask_ours
-        ours.write_text(json.dumps(ask(jobs, args.release)), "utf-8")
+        ran = [one["name"] for one in jobs["scripts"] if recorded["answers"][one["name"]].get("run", {}).get("ended")]
+        jobs["asked"] = ran[:: -(-len(ran) // args.most)] if args.most else ran
+        found = json.loads(ours.read_text("utf-8")) if ours.exists() else {"answers": {}}
+        if not args.runs:
+            _add(found, engine.ask_engine(jobs, args.release))
+        if not args.submissions:
+            jobs["scripts"] = [one for one in jobs["scripts"] if one["name"] in jobs["asked"]]
+            _add(found, both.ask_ours(jobs | {"runs": True}, args.release))
+        ours.write_text(json.dumps(found), "utf-8")
     if args.what == "compare":
         left, right = (json.loads(path.read_text("utf-8"))["answers"] for path in (real, ours))
         judged = score.judge(left, right, args.only)

@@ -2,7 +2,7 @@
 
 It runs as the user who submits, with any Python from 3.9 on and nothing else: inside real Slurm's namespaces and ours.
 JOBS.json has `scripts`: a list of {name, submitted, run}; `submitted` has its body replaced by a sleep, `run` has its
-own body for the stand-ins, or None. `asked` names those to run; without it they are chosen here.
+own body for the stand-ins, or None. `asked` names those to run; without it they are chosen here. `runs`: no more.
 """
 
 from __future__ import annotations
@@ -216,11 +216,10 @@ def main() -> None:
     answers: dict[str, Any] = {}
     for script in asked["scripts"]:
         begun = time.time()
-        found = {"submit": submit(script)}
+        found: dict[str, Any] = {} if asked.get("runs") else {"submit": submit(script)}
         chosen = asked.get("asked")
-        held = found["submit"].get("held_shown", [0, "", ""])[1]
-        begins = "RUNNING" in states(found["submit"].get("free_shown", [0, "", ""])[1])
-        if script["name"] in chosen if chosen is not None else begins and small(held):
+        held, free = (found.get("submit", {}).get(what, [0, "", ""])[1] for what in ("held_shown", "free_shown"))
+        if script["name"] in chosen if chosen is not None else "RUNNING" in states(free) and small(held):
             found["run"] = run(script)
         answers[script["name"]] = found
         print(f"{script['name']:60} {time.time() - begun:5.1f} s", flush=True)

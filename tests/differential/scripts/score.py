@@ -59,7 +59,7 @@ def normal(text: str, job: str | None) -> str:
     text = _PID.sub(r"\1*", _TIME.sub("TIME", text))
     if job is not None:
         first = int(job)
-        text = re.sub(r"(?<!\d)1\d{5}(?!\d)", lambda n: f"J+{int(n[0]) - first}"
+        text = re.sub(r"(?<!\d)(?<!Priority=)1\d{5}(?!\d)", lambda n: f"J+{int(n[0]) - first}"
                       if -9 < int(n[0]) - first < 900 else n[0], text)  # fmt: skip
     return text
 
@@ -118,8 +118,8 @@ def judge(real: dict[str, Any], ours: dict[str, Any], only: str = "") -> list[Ju
         if only in name:
             one = Judged(name)
             _submission(one, real[name]["submit"], ours[name]["submit"])
-            if real[name].get("run", {}).get("ended"):
-                _run(one, real[name]["run"], ours[name].get("run", {"submitted": [1, "", ""]}))
+            if real[name].get("run", {}).get("ended") and "run" in ours[name]:
+                _run(one, real[name]["run"], ours[name]["run"])
             found.append(one)
     return found
 
