@@ -79,9 +79,9 @@ def _priorities(rows: list[list[Any]]) -> list[Record]:
     return [{"partition": name, "priority": value} for name, value in rows]
 
 
-def _most_nodes(state: str, most: int) -> Number:
-    """Return what a job that waits may have at most; others have what they have."""
-    return at_least_zero(most if state == "PENDING" else 0)
+def _most_nodes(held: list[list[Any]] | None, most: int) -> Number:
+    """Return what a job without nodes may have at most; others have what they have."""
+    return at_least_zero(most if held is None else 0)
 
 
 def _shared_or_exclusive(word: str | None, exclusive: str) -> list[str]:
@@ -195,7 +195,7 @@ _OWN = (
     F("last_sched_evaluation", at_least_zero, "last_sched_eval"), F("licenses", text),
     F("licenses_allocated", text, "licenses_alloc", first=43), F("mail_type", _mail),
     F("mail_user", _mail_user, "mail_user", "user_name"), F("max_cpus", at_least_zero),
-    F("max_nodes", _most_nodes, "job_state", "max_nodes_asked"),
+    F("max_nodes", _most_nodes, "resources", "max_nodes_asked"),
     F("memory_per_tres", text, "mem_per_tres"),
     F("memory_update_delay", always(0), first=45), F("memory_update_margin", always(0), first=45), F("name", text),
     F("nodes", text), F("nice", count), F("tasks_per_core", limit, "ntasks_per_core"),

@@ -96,7 +96,7 @@ class Database:
 
         With `all_users` each name with an association is a user, as in data that were read.
         """
-        for key in self._in_order():
+        for key in dict.fromkeys((ROOT, ROOT_USER, *self.draft.associations)):  # as they were created
             if key not in self.ids:
                 self.ids[key], self._next_id = self._next_id, self._next_id + 1
             aside = self.draft.associations[key].aside
@@ -136,21 +136,6 @@ class Database:
         for key in ("coordinator", "coordinators"):
             if key in aside:
                 known.coordinators = [word for word in aside.pop(key).split(",") if word]
-
-    def _in_order(self) -> list[Key]:
-        """As they were created, the root and its user first; parents before what is in them."""
-        order: dict[Key, None] = {ROOT: None, ROOT_USER: None}
-
-        def visit(key: Key) -> None:
-            if key in order or key not in self.draft.associations:
-                return
-            values = self.draft.associations[key].values
-            visit((key[0], "", "") if key[1] else (str(values.get("parent") or "root"), "", ""))
-            order[key] = None
-
-        for key in self.draft.associations:
-            visit(key)
-        return list(order)
 
     # -- asking -------------------------------------------------------------------------------------------------------
 

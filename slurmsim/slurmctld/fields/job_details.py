@@ -116,7 +116,7 @@ def _nodes_for_tasks(row: Row, cluster: LiveCluster) -> int:
 def _most_nodes(row: Row, cluster: LiveCluster) -> int:
     core = row.core
     most = int(core.sub.request.max_nodes or 0)
-    pending = core.state == JobState.PENDING
+    pending = core.alloc is None
     named = row.job.asked.get("req_nodes") and not row.job.asked.get("max_nodes")
     if pending and (named or not most) and since(cluster.release, "tasks_limit_nodes"):
         most = _nodes_of_tasks(row)

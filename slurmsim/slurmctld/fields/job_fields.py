@@ -439,6 +439,8 @@ def _partition_names(row: Row, cluster: LiveCluster) -> str:
     if len(core.partitions) == 1:
         return str(core.partitions[0].name)
     names = [p.name for p in _partitions_in_order(core, cluster)]
+    if core.restarts and core.state != JobState.PENDING:  # cancelled before it ran again
+        return str(names[0])
     waits = core.reason == Reason.BEGIN_TIME or (core.sub.dependency and core.sub.array_task_id is None)
     asked = core.eligible_time is not None or waits
     barred = core.bars is not None and all(p.index in core.bars for p in core.partitions)

@@ -127,3 +127,17 @@ def test_a_requeued_job_is_billable_for_its_last_run(tmp_path: Path, release: st
     cluster.engine.network.advance(cluster.now)
     assert cluster.text("squeue -h -o %t") == "PD\n"
     assert told() == 3
+
+
+@pytest.mark.parametrize(("release", "most"), [("24.11", 0), ("26.05", 3)])
+def test_a_job_cancelled_before_it_ran_again_keeps_what_it_asked(tmp_path: Path, release: str, most: int) -> None:
+    conf = CONF.replace("associations,limits,qos", "none") + "PartitionName=low Nodes=ALL PriorityTier=1\n"
+    cluster = Cluster(tmp_path, conf, release=release)
+    assert cluster.run("sbatch -p low,batch -n3 --wrap 'sleep 600'", "alice")[0] == 0
+    for command in ("scontrol requeue 1", "scancel 1"):
+        cluster.now += 5
+        cluster.engine.network.advance(cluster.now)
+        cluster.text(command)
+    (job,) = json.loads(cluster.text("squeue -t all --json"))["jobs"]
+    assert (job["job_state"], job["max_nodes"]["number"]) == (["CANCELLED"], most)
+    assert job["partition"] in ("low", "batch")  # that of the last run alone

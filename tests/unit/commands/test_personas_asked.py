@@ -131,3 +131,12 @@ def test_a_user_who_is_there_already_is_not_added(tmp_path: Path, release: str) 
     if release != "22.05":
         skipped = cluster.run("sacctmgr -i add user alice account=nosuch")
         assert skipped[:2] == (1, f"No account nosuch on cluster tux, skipping.\nNothing added.\n{last}")
+
+
+def test_associations_have_numbers_in_the_order_they_were_made(tmp_path: Path) -> None:
+    made = ACCOUNTS + "add account science Fairshare=7\nmodify account where name=physics set parent=science\n"
+    cluster = Cluster(tmp_path, accounting=made, release="26.05")
+    told = cluster.text("sacctmgr show assoc -n -P format=account,user,id").splitlines()
+    assert sorted(told, key=lambda row: int(row.split("|")[2])) == [
+        "root||1", "root|root|2", "physics||3", "physics|alice|4", "science||5",
+    ]  # fmt: skip
