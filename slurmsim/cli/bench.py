@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     facts = view.as_dict(found)
     if args.pages is not None:
         system = args.experiment.__name__
-        kept = pages.kept_of(facts, bench_all.command(args), bench_all.cpu_s() - began)
+        kept = pages.kept_of(facts, bench_all.command(args), bench_all.spent_s(began))
         files += pages.keep(system, kept, args.pages)
     if args.json:
         print(to_json(facts), end="")
@@ -144,7 +144,8 @@ def _add_eurora(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "eurora",
         help="constraint programming on the three batches of EURORA 2014",
         description="The paper's three batches of two hours, from the public trace, under its six models, beside PBS, "
-        "list scheduling, EASY and a model of ours; as they are, and completed to the paper's numbers of jobs. Runs "
+        "list scheduling, EASY and a model of ours; as they are, with the rules that PBS had, and completed to the "
+        "paper's numbers of jobs; its example on packing; and the first batch under budgets of watts. Runs "
         "that are in OUT already are not made again. Written: results.txt, results.json, results.parquet, a picture a "
         "batch. About the paper and the result: docs/systems/eurora.md.",
     )
@@ -154,9 +155,11 @@ def _add_eurora(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     p.add_argument("--batches", metavar="N,…", default="all", help="of 1, 2, 3 (default: all)")
     p.add_argument("--dispatchers", metavar="NAME,…", default="all",
                    help="of mks, mks_wt_nl, nl, nl_mks_wt, wt, wt_mks_nl, ours_mks, ours_wt, ours_nl, list, list_wait, "
-                   "easy (default: all)")  # fmt: skip
+                   "easy, and rules_ before all but ours (default: all)")  # fmt: skip
     p.add_argument("--seeds", metavar="N", type=int, default=1,
                    help="completed batches beside each, 0 for none (default 1)")  # fmt: skip
+    p.add_argument("--parts", metavar="PART,…", default="all",
+                   help="of batches, packing, watts (of batch 1); or all (default)")  # fmt: skip
     _common(p, "bench-eurora")
     p.set_defaults(func=run, experiment=eurora, parser=p)
 
@@ -168,18 +171,18 @@ def eurora(args: argparse.Namespace) -> tuple[Any, Any]:
     from slurmsim.experiments.names import parse_names
     from slurmsim.papers.eurora import view as eurora_view
     from slurmsim.papers.eurora.data import BEGINS, LOG
-    from slurmsim.papers.eurora.run import POLICIES, experiment
+    from slurmsim.papers.eurora.run import PARTS, POLICIES, experiment
 
     log = args.log or _own_data(LOG)
     if log is None:
         raise ConfigError("no trace", field="--log", expected=f"the public trace, or SLURMSIM_DATA with {LOG}")
     numbers = [int(name) for name in parse_names(args.batches, [str(n) for n in BEGINS], "--batches")]
     names = parse_names(args.dispatchers, list(POLICIES), "--dispatchers")
-    wanted = len(numbers) * (1 + max(args.seeds, 0)) * len(names)
-    with counting_bar(wanted, "runs", shown=_talkative(args) and sys.stderr.isatty()) as progress:
+    parts = parse_names(args.parts, PARTS, "--parts", "part")
+    with counting_bar(0, "runs", shown=_talkative(args) and sys.stderr.isatty()) as progress:
         found = experiment(
-            args.out, log, numbers=numbers, seeds=args.seeds, names=names, workers=args.workers, fresh=args.fresh,
-            progress=progress,
+            args.out, log, numbers=numbers, seeds=args.seeds, names=names, parts=parts, workers=args.workers,
+            fresh=args.fresh, progress=progress,
         )  # fmt: skip
     return found, eurora_view
 

@@ -84,7 +84,7 @@ def _make(name: str, more: Any, args: argparse.Namespace) -> None:
     began = cpu_s()
     found, view = one.experiment(one)
     view.write(found, one.out)
-    kept = pages.kept_of(view.as_dict(found), command(one), cpu_s() - began)
+    kept = pages.kept_of(view.as_dict(found), command(one), spent_s(began))
     for folder in (args.out, args.pages):
         if folder is not None:
             pages.keep(name, kept, folder)
@@ -99,6 +99,13 @@ def command(args: argparse.Namespace) -> str:
             for one in value if isinstance(value, list) else [value]:
                 words += [action.option_strings[-1], str(one)]
     return shlex.join(words)
+
+
+def spent_s(began: float) -> float:
+    """Return the CPU seconds since `began`, with those of the runs that were there already."""
+    from slurmsim.experiments.runs import earlier_cpu_s
+
+    return cpu_s() - began + earlier_cpu_s()
 
 
 def cpu_s() -> float:

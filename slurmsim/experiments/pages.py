@@ -46,7 +46,7 @@ class Kept:
     command
         What was run.
     cpu_s
-        CPU seconds of all processes; runs that were there already took none.
+        CPU seconds of all processes, with those of runs that were there already.
     """
 
     claims: dict[str, list[Claim]]

@@ -112,25 +112,41 @@ def work_all(
         if kept is None:
             missing.append(cell)
         else:
-            found[cell.name] = kept
+            found[cell.name], cpu_s = kept
+            _earlier.append(cpu_s)
     if progress is not None:
         progress(len(found), len(cells))
     if missing:
         by_name = {cell.name: cell for cell in missing}
         # the folder is ours, so that it goes with all that killed runs leave in it
         with tempfile.TemporaryDirectory(prefix="slurmsim-") as scratch:
-            do = partial(work, scratch=scratch)
+            do = partial(_timed, work=work, scratch=scratch)
             tasks = (Task(cell.name, do, (cell,)) for cell in missing)
             with closing(run_tasks(tasks, workers=workers)) as running:
                 for done in running:
                     if done.error is not None:
                         raise done.error
                     cell = by_name[done.task.name]
-                    found[cell.name] = done.value
-                    _keep(cell, work, folder, done.value)
+                    found[cell.name], cpu_s = done.value
+                    _keep(cell, work, folder, found[cell.name], cpu_s)
                     if progress is not None:
                         progress(len(found), len(cells))
     return {cell.name: found[cell.name] for cell in cells}
+
+
+def earlier_cpu_s() -> float:
+    """Return the CPU seconds of what this process has read from files since the last call; they were spent before."""
+    found = sum(_earlier)
+    _earlier.clear()
+    return found
+
+
+_earlier: list[float] = []
+
+
+def _timed(cell: Any, *, work: Work, scratch: str) -> tuple[dict[str, Any], float]:
+    began = time.process_time()
+    return work(cell, scratch=scratch), time.process_time() - began
 
 
 def _file(cell: Any, folder: Path) -> Path:
@@ -169,20 +185,23 @@ def _digest(path: str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _kept(cell: Any, work: Work, folder: Path) -> dict[str, Any] | None:
+def _kept(cell: Any, work: Work, folder: Path) -> tuple[dict[str, Any], float] | None:
+    """Return figures and CPU seconds of a run that is there."""
     try:
         text = loads(read_text(_file(cell, folder)))
-        figures = text["figures"]
-        return figures if text["cell"] == _definition(cell, work) else None
+        found = text["figures"], float(text["cpu_s"])
+        return found if text["cell"] == _definition(cell, work) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _keep(cell: Any, work: Work, folder: Path, figures: dict[str, Any]) -> None:
+def _keep(cell: Any, work: Work, folder: Path, figures: dict[str, Any], cpu_s: float) -> None:
     from slurmsim.report.build import write_file
     from slurmsim.trace.jsonfile import to_json
 
-    write_file(_file(cell, folder), to_json({"cell": _definition(cell, work), "figures": figures}).encode())
+    write_file(
+        _file(cell, folder), to_json({"cell": _definition(cell, work), "cpu_s": cpu_s, "figures": figures}).encode()
+    )
 
 
 def _run(cell: Cell, *, measure: Measure, scratch: str) -> dict[str, Any]:

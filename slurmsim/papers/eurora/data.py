@@ -38,6 +38,10 @@ TABLE_6 = {
         "1": 258, "2": 38, "4": 7, "5": 0, "6": 3, "8": 187, "more": 126},
 }  # fmt: skip
 """The paper's jobs by queue and by cores."""
+DEBUG_NODES, OTHER_NODES = "n[01-02,33-34]", "n[03-32,35-64]"
+"""In the trace jobs of parallel and longpar never ran on the first four, jobs of debug did."""
+NIGHT_S = 18 * 3600
+"""From when on longpar jobs start: 197 of the 200 in the trace began from 18:00 to 01:00."""
 _MOST = 2**53 - 1  # floats are exact up to here, and pandas reads through them
 _COLUMNS = ("job_id", "submit_utc", "start_utc", "end_utc", "wall_req_s", "n_units", "cores", "gpus", "mics", "mem_kb")
 
@@ -46,7 +50,8 @@ _COLUMNS = ("job_id", "submit_utc", "start_utc", "end_utc", "wall_req_s", "n_uni
 class BatchJob:
     """A job of a batch; times in s, amounts of one unit, memory in KB.
 
-    `pbs_start`, `pbs_end`: what PBS did inside the window.
+    `pbs_start`, `pbs_end`: what PBS did inside the window. `watts`: of the whole job, 0 where the trace has none; a
+    model of the trace's publishers predicted them.
     """
 
     id: int
@@ -61,6 +66,7 @@ class BatchJob:
     mem_kb: int
     pbs_start: int
     pbs_end: int
+    watts: float = 0.0
 
     @property
     def core_class(self) -> str:
@@ -104,6 +110,8 @@ def read_log(path: Path) -> dict[str, np.ndarray]:
         raise InputError(f"unknown queue {table['queue'].iloc[strange[0]]!r}", file=str(path),
                          line=int(strange[0]) + 2, field="queue", expected=", ".join(QUEUES))  # fmt: skip
     found["queue"] = table["queue"].to_numpy(str)
+    watts = table["power_w"] if "power_w" in table.columns else pd.Series("", index=table.index)
+    found["power_w"] = pd.to_numeric(watts, errors="coerce").fillna(0.0).to_numpy(np.float64)
     return found
 
 
@@ -123,7 +131,7 @@ def _prepared(log: dict[str, np.ndarray], row: int, begin: int) -> BatchJob:
     return BatchJob(
         value["job_id"], QUEUES[str(log["queue"][row])], max(value["submit_utc"], begin), value["wall_req_s"],
         end - start, units, value["cores"] // units, value["gpus"] // units, value["mics"] // units,
-        value["mem_kb"] // units, start, end,
+        value["mem_kb"] // units, start, end, float(log["power_w"][row]),
     )  # fmt: skip
 
 
@@ -187,8 +195,11 @@ def memory_scale(jobs: Sequence[BatchJob]) -> int:
     return lcm(*(job.cores // gcd(job.cores, job.mem_kb) for job in jobs))
 
 
-def cluster(jobs: Sequence[BatchJob]) -> str:
-    """``slurm.conf`` of EURORA's 64 nodes. Slurm's MiB are parts of a KB here (`memory_scale`), to be exact."""
+def cluster(jobs: Sequence[BatchJob], ruled: bool = False) -> str:
+    """``slurm.conf`` of EURORA's 64 nodes. Slurm's MiB are parts of a KB here (`memory_scale`), to be exact.
+
+    With PBS's rules, `ruled`, jobs of parallel and longpar keep off the nodes for debug.
+    """
     memory = MEMORY_KB * memory_scale(jobs)
     node = f"CPUs=16 Sockets=2 CoresPerSocket=8 RealMemory={memory}"
     return "\n".join([
@@ -196,12 +207,26 @@ def cluster(jobs: Sequence[BatchJob]) -> str:
         "ClusterName=eurora", "SlurmctldHost=localhost", "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_Core_Memory", "GresTypes=gpu,mic",
         f"NodeName=n[01-32] {node} Gres=mic:2", f"NodeName=n[33-64] {node} Gres=gpu:2",
-        *(f"PartitionName={queue} Nodes=ALL MaxTime=UNLIMITED" for queue in EWT_S), "",
+        *(f"PartitionName={queue} Nodes={_nodes(queue, ruled)} MaxTime=UNLIMITED" for queue in EWT_S), "",
     ])  # fmt: skip
 
 
-def workload(jobs: Sequence[BatchJob]) -> Workload:
-    """Return the jobs as tasks: a unit is a task with its CPUs, memory and accelerators."""
+def _nodes(queue: str, ruled: bool) -> str:
+    return OTHER_NODES if ruled and queue in {"parallel", "longpar"} else "ALL"
+
+
+def night(job: BatchJob, begin: int) -> int:
+    """Return when PBS's rule lets a job start: longpar at night, but for what ran when the window began."""
+    day = begin - begin % 86400
+    held = job.queue == "longpar" and job.pbs_start > begin
+    return max(job.q, day + NIGHT_S) if held else job.q
+
+
+def workload(jobs: Sequence[BatchJob], nights_from: int | None = None) -> Workload:
+    """Return the jobs as tasks: a unit is a task with its CPUs, memory and accelerators.
+
+    With the beginning of a window in `nights_from`, longpar jobs start at night only.
+    """
     scale = memory_scale(jobs)
     columns = {
         "job_id": [job.id for job in jobs], "submit": [job.q for job in jobs], "run_time": [job.run_s for job in jobs],
@@ -210,6 +235,8 @@ def workload(jobs: Sequence[BatchJob]) -> Workload:
         "mem_per_cpu": [job.mem_kb * scale // job.cores for job in jobs],
         "log_start": [job.pbs_start for job in jobs], "log_end": [job.pbs_end for job in jobs],
     }  # fmt: skip
+    if nights_from is not None:
+        columns["begin"] = [night(job, nights_from) for job in jobs]
     return Workload(
         {name: np.array(values, np.int64) for name, values in columns.items()},
         {

@@ -18,6 +18,7 @@ from slurmsim import Trace
 from slurmsim.errors import ConfigError, SlurmSimError
 from slurmsim.experiments.runs import Cell, Progress, run_all
 from slurmsim.metrics.columns import IntArray
+from slurmsim.papers.eurora import packing, watts
 from slurmsim.papers.eurora.data import (
     BEGINS,
     CORES,
@@ -35,6 +36,7 @@ from slurmsim.papers.eurora.data import (
 from slurmsim.papers.eurora.goals import MODELS, PBS
 from slurmsim.papers.eurora.solver_notes import NAME as NOTING
 from slurmsim.papers.eurora.solver_notes import taken
+from slurmsim.papers.eurora.watts import WattResult
 from slurmsim.trace.columns import NULL
 
 _EWT = "ewt=" + "+".join(f"{queue}:{wait}" for queue, wait in EWT_S.items())
@@ -45,8 +47,14 @@ POLICIES = {
     "list_wait": f"list:order=wait,{_EWT}",
     "easy": "easy",
 }
+RULED = {f"rules_{name}": policy for name, policy in POLICIES.items() if not name.startswith("ours")}
+"""The same dispatchers with the rules that PBS had: nodes kept for debug, longpar jobs at night only."""
+POLICIES |= RULED
 """The rows beside PBS's own, by name."""
 SOLVING = tuple(name for name, policy in POLICIES.items() if "solver=" in policy)
+
+
+PARTS = ("batches", "packing", "watts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +159,12 @@ def measure(trace: Trace) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """All rows: by batch, then by dispatcher, PBS first."""
+    """All rows: by batch, then by dispatcher, PBS first; the example on packing, and budgets of watts."""
 
     batches: list[Batch]
     rows: dict[str, dict[str, Row]]
+    packing: dict[str, dict[str, Any]] = field(default_factory=dict)
+    watts: WattResult | None = None
 
     def row(self, number: int, name: str) -> Row | None:
         """Return that of the batch as the trace has it; None if it was not asked for."""
@@ -167,7 +177,8 @@ class Result:
 
 def experiment(
     folder: Path, log: Path, *, numbers: Sequence[int] = (1, 2, 3), seeds: int = 1,
-    names: Sequence[str] = tuple(POLICIES), workers: int = 0, fresh: bool = False, progress: Progress | None = None,
+    names: Sequence[str] = tuple(POLICIES), parts: Sequence[str] = ("batches",), workers: int = 0, fresh: bool = False,
+    progress: Progress | None = None,
 ) -> Result:  # fmt: skip
     """Run what is not in `folder` yet.
 
@@ -177,6 +188,8 @@ def experiment(
         The public trace (`eurora_data.LOG`).
     seeds
         How many completed batches beside each; 0 for none.
+    parts
+        Of `PARTS`: the batches, the example on packing, batch 1 under budgets of watts.
 
     Raises
     ------
@@ -185,10 +198,10 @@ def experiment(
     """
     if seeds < 0:
         raise ConfigError(f"{seeds} seeds", field="--seeds", expected="at least 0")
-    columns = read_log(log)
+    trace, columns = log, read_log(log)
     batches = [
         Batch(number, seed, tuple(completed(columns, number, seed) if seed else batch(columns, number)))
-        for number in numbers
+        for number in (numbers if "batches" in parts else ())
         for seed in range(seeds + 1)
     ]
     for one in batches:
@@ -196,28 +209,41 @@ def experiment(
             raise ConfigError(f"no jobs of {one}", file=str(log), field="--log", expected="the public EURORA trace")
     cells = {}
     for one in batches:
-        log, conf = _inputs(folder, one)
-        for name in names:
-            cells[str(one), name] = Cell(f"{one}-{name}", POLICIES[name], 0, log=str(log), conf=str(conf))
+        for ruled in (False, True):
+            log, conf = _inputs(folder, one, ruled)
+            for name in _of_batch(one, names):
+                if (name in RULED) == ruled:
+                    cells[str(one), name] = Cell(f"{one}-{name}", POLICIES[name], 0, log=str(log), conf=str(conf))
     made = run_all(list(cells.values()), measure, folder, workers=workers, fresh=fresh, progress=progress)
     rows: dict[str, dict[str, Row]] = {}
     for one in batches:
         starts, ends = (np.array([getattr(job, name) for job in one.jobs]) for name in ("pbs_start", "pbs_end"))
         rows[str(one)] = {PBS: Row(one, starts, ends)}
-        for name in names:
+        for name in _of_batch(one, names):
             rows[str(one)][name] = _row(one, name, made[cells[str(one), name].name])
-    return Result(batches, rows)
+    how: dict[str, Any] = {"workers": workers, "fresh": fresh, "progress": progress}
+    return Result(
+        batches, rows,
+        packing.experiment(folder, **how) if "packing" in parts else {},
+        watts.experiment(folder, trace, **how) if "watts" in parts else None,
+    )  # fmt: skip
 
 
-def _inputs(folder: Path, one: Batch) -> tuple[Path, Path]:
+def _of_batch(one: Batch, names: Sequence[str]) -> list[str]:
+    """Return the dispatchers a batch is run under; a completed one has no night of its own."""
+    return [name for name in names if not (one.seed and name in RULED)]
+
+
+def _inputs(folder: Path, one: Batch, ruled: bool) -> tuple[Path, Path]:
     """Write the workload and the slurm.conf of a batch."""
     from slurmsim.experiments.results import write_file
     from slurmsim_workloads import write_workload
 
-    log, conf = folder / "inputs" / f"{one}.parquet", folder / "inputs" / f"{one}.conf"
+    name = f"{one}-rules" if ruled else str(one)
+    log, conf = folder / "inputs" / f"{name}.parquet", folder / "inputs" / f"{name}.conf"
     log.parent.mkdir(parents=True, exist_ok=True)
-    write_file(conf, cluster(one.jobs).encode())
-    write_workload(workload(one.jobs), log)
+    write_file(conf, cluster(one.jobs, ruled).encode())
+    write_workload(workload(one.jobs, BEGINS[one.number] if ruled else None), log)
     return log, conf
 
 

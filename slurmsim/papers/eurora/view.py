@@ -15,6 +15,7 @@ from slurmsim.experiments.results import write_results
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.eurora.data import CLASSES, EWT_S, TABLE_6, WINDOW_S
 from slurmsim.papers.eurora.goals import (
+    CAPPED,
     CPU,
     DEBUG,
     LISTED,
@@ -22,9 +23,11 @@ from slurmsim.papers.eurora.goals import (
     MODELS,
     NO_WORSE,
     ORDER,
+    PACKING,
     PAPER,
     PBS,
     PURE,
+    RULES,
     THREE_CP,
     THREE_PBS,
     TWO_GPUS,
@@ -32,7 +35,10 @@ from slurmsim.papers.eurora.goals import (
     WAITS,
     of_batch_1,
 )
-from slurmsim.papers.eurora.run import SOLVING, Batch, Result, Row
+from slurmsim.papers.eurora.packing import figure as packing_figure
+from slurmsim.papers.eurora.packing import packing_table
+from slurmsim.papers.eurora.run import RULED, SOLVING, Batch, Result, Row
+from slurmsim.papers.eurora.watts import CHOICES, SHARES, WattResult
 from slurmsim.report import style
 from slurmsim.report.text import table
 
@@ -40,6 +46,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NOTES = """\
+rules_X is X with the rules that PBS had: four nodes kept for debug, longpar jobs from 18:00 on only.
 * sum of the waits of the queue by the number of all jobs, as the paper's Table 4 has it; beside it the mean of the
 queue. ± is the 95 % interval. Percentages are of 1,024 cores, PBS's of 976. Waits may differ from the paper's by 35 %,
 what is in use by 15 % (MICs and PBS 2 %): the paper's solver was another one, where it stopped is unknown, and 64 jobs
@@ -85,6 +92,10 @@ def _other_batches(found: Result) -> Iterator[Claim]:
     for goal, name in ((THREE_CP, "mks_wt_nl"), (THREE_PBS, PBS)):
         if (row := found.row(3, name)) is not None:
             yield goal.measured(row.figures()["cores_percent"])
+    if found.packing:
+        yield PACKING.measured(
+            found.packing["easy"]["wait"][2] - max(found.packing[model]["wait"][2] for model in MODELS)
+        )
 
 
 def _ours(found: Result) -> Iterator[Claim]:
@@ -96,6 +107,11 @@ def _ours(found: Result) -> Iterator[Claim]:
         yield NO_WORSE.measured(worse, f"{worse} of {contested:,}")
     if solved:
         yield CPU.measured(max(float(row.cpu_s or 0) for row in solved))
+    if (lost := lost_to_rules(found, 1, "list")) is not None:
+        yield RULES.measured(lost)
+    if found.watts is not None:
+        used = (one["most_w"] / (share * found.watts.full_w) for (_, share), one in found.watts.runs.items())
+        yield CAPPED.measured(max(used))
 
 
 def gain_of_lists(found: Result, number: int, model: str) -> float | None:
@@ -111,20 +127,92 @@ _SHOWN_USE = (("cores", 1), ("cores_percent", 0), ("gpus", 2), ("mics", 2), ("jo
 _TITLES = {"cores_percent": "cores, %", "cpu_s": "CPU, s", "tardiness": "tardiness"}
 
 
-def use_table(rows: dict[str, Row]) -> list[list[str]]:
-    """Return waits and use of a batch, a row a dispatcher; the first row is a header."""
-    header = ["", "wait, s", *(f"{queue}*" for queue in EWT_S), *(f"{queue}" for queue in EWT_S), "late", "tardiness",
-              *(_TITLES.get(name, name) for name, _ in _SHOWN_USE), "CPU, s"]  # fmt: skip
+def waits_table(rows: dict[str, Row]) -> list[list[str]]:
+    """Return the waits of a batch, a row a dispatcher; the first row is a header."""
+    header = ["", "wait, s", *(f"{queue}*" for queue in EWT_S), *EWT_S, "late", "tardiness"]
     found = [header]
     for name, row in rows.items():
         figures = row.figures()
         found.append([
             name, f"{figures['wait']:,.1f}", *(f"{figures[f'wait_{queue}']:,.1f}" for queue in EWT_S),
             *(f"{figures[f'mean_{queue}']:,.0f}" for queue in EWT_S), f"{figures['late']:.0f}",
-            f"{figures['tardiness']:.2f}", *(f"{figures[key]:,.{digits}f}" for key, digits in _SHOWN_USE),
-            "–" if row.cpu_s is None else f"{row.cpu_s:.0f}",
+            f"{figures['tardiness']:.2f}",
         ])  # fmt: skip
     return found
+
+
+def use_table(rows: dict[str, Row]) -> list[list[str]]:
+    """Return what is in use of a batch, a row a dispatcher; the first row is a header."""
+    found = [["", *(_TITLES.get(name, name) for name, _ in _SHOWN_USE), "CPU, s"]]
+    for name, row in rows.items():
+        figures = row.figures()
+        found.append([name, *(f"{figures[key]:,.{digits}f}" for key, digits in _SHOWN_USE),
+                      "–" if row.cpu_s is None else f"{row.cpu_s:.0f}"])  # fmt: skip
+    return found
+
+
+def histogram_table(rows: dict[str, Row]) -> list[list[str]]:
+    """Return how long those that wait do so, in waits thought fit: per cent of all jobs; the first row is a header."""
+    found = [["", "no wait", *(f"≤ {b:g}" for b in BINS[1:-1]), f"> {BINS[-2]:g}"]]
+    for name, row in rows.items():
+        share = 100 * _shares(row)
+        found.append([name, f"{100 - share.sum():.0f}", *(f"{one:.0f}" for one in share)])
+    return found
+
+
+def _shares(row: Row) -> np.ndarray:
+    """Return the share of all jobs in each bin of wait / ewt, of those that wait."""
+    ewt = np.array([EWT_S[job.queue] for job in row.batch.jobs])
+    waited = row.waits[row.waits > 0] / ewt[row.waits > 0]
+    return np.histogram(waited, BINS)[0] / max(len(row.waits), 1)
+
+
+def lost_to_rules(found: Result, number: int, name: str) -> float | None:
+    """How much of a dispatcher's gain over PBS in mean wait is lost with PBS's rules, in per cent."""
+    rows = [found.row(number, one) for one in (PBS, name, f"rules_{name}")]
+    if any(row is None for row in rows):
+        return None
+    pbs, free, ruled = (float(row.waits.mean()) for row in rows if row is not None)
+    return None if pbs <= free else 100 * (ruled - free) / (pbs - free)
+
+
+def rules_table(found: Result) -> list[list[str]]:
+    """Return what PBS's rules cost each dispatcher; the first row is a header."""
+    rows = [["batch", "", "wait, s", "with PBS's rules", "lost of the gain over PBS", "longpar*, with rules",
+             "parallel*, with rules"]]  # fmt: skip
+    for batch in (one for one in found.batches if one.seed == 0):
+        for name in (one.removeprefix("rules_") for one in RULED):
+            lost = lost_to_rules(found, batch.number, name)
+            pair = found.row(batch.number, name), found.row(batch.number, f"rules_{name}")
+            if lost is None or pair[0] is None or pair[1] is None:
+                continue
+            free, ruled = pair[0].figures(), pair[1].figures()
+            rows.append([str(batch.number), name, f"{free['wait']:,.0f}", f"{ruled['wait']:,.0f}", f"{lost:.0f} %",
+                         f"{ruled['wait_longpar']:,.0f}", f"{ruled['wait_parallel']:,.0f}"])  # fmt: skip
+    return rows
+
+
+def watts_table(found: WattResult) -> list[list[str]]:
+    """Return mean waits and late jobs under budgets of watts; the first row is a header."""
+    rows = [["budget", *(f"{choice}: wait, s" for choice in CHOICES), *(f"{choice}: late" for choice in CHOICES),
+             *(f"{choice}: mean W" for choice in CHOICES)]]  # fmt: skip
+    for share in SHARES:
+        runs = [found.runs[choice, share] for choice in CHOICES]
+        rows.append([f"{100 * share:.0f} %, {share * found.full_w:,.0f} W", *(f"{one['wait']:,.0f}" for one in runs),
+                     *(str(one["late"]) for one in runs), *(f"{one['mean_w']:,.0f}" for one in runs)])  # fmt: skip
+    return rows
+
+
+def tables(found: Result) -> dict[str, list[list[str]]]:
+    """Return the tables for the page."""
+    made = {"rules": rules_table(found)}
+    for batch in (one for one in found.batches if one.seed == 0):
+        rows, number = found.rows[str(batch)], batch.number
+        made |= {f"waits {number}": waits_table(rows), f"use {number}": use_table(rows),
+                 f"solves {number}": solves_table(rows), f"histogram {number}": histogram_table(rows),
+                 f"completed {number}": completed_table(found, number)}  # fmt: skip
+    made |= {"packing": packing_table(found.packing)} if found.packing else {}
+    return made | ({"watts": watts_table(found.watts)} if found.watts is not None else {})
 
 
 def solves_table(rows: dict[str, Row]) -> list[list[str]]:
@@ -167,7 +255,8 @@ def as_text(found: Result) -> str:
     blocks = [table(claims_table(claims(found)))]
     for batch in found.batches:
         if batch.seed == 0:
-            blocks += [batch_text(batch), table(use_table(found.rows[str(batch)]))]
+            rows = found.rows[str(batch)]
+            blocks += [batch_text(batch), *map(table, (waits_table(rows), use_table(rows), histogram_table(rows)))]
             solved = solves_table(found.rows[str(batch)])
             if len(solved) > 1:
                 blocks.append(table(solved))
@@ -177,6 +266,11 @@ def as_text(found: Result) -> str:
             full = completed_table(found, batch.number)
             if len(full) > 1:
                 blocks.append(table(full))
+    blocks += ["With and without PBS's rules:", table(rules_table(found))] if len(rules_table(found)) > 1 else []
+    blocks += ["Section 4.2, packing:", table(packing_table(found.packing))] if found.packing else []
+    if found.watts is not None:
+        blocks += [f"Batch 1 under budgets of watts ({found.watts.unmeasured} of {found.watts.jobs} jobs have none in "
+                   "the trace):", table(watts_table(found.watts))]  # fmt: skip
     return "\n\n".join([*blocks, NOTES, table(list_of_claims(LISTED, claims(found)))])
 
 
@@ -184,6 +278,7 @@ def as_dict(found: Result) -> dict[str, Any]:
     """Everything for programs."""
     return {
         "claims": claim_facts(claims(found)),
+        "tables": tables(found),
         "batches": {str(batch): batch_text(batch) for batch in found.batches},
         "figures": {key: {name: row.figures() for name, row in rows.items()} for key, rows in found.rows.items()},
         "gain_of_lists_percent": {
@@ -192,6 +287,7 @@ def as_dict(found: Result) -> dict[str, Any]:
     }
 
 
+BINS = np.array([0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 1e9])
 _SHOWN = (PBS, "list", "mks", "mks_wt_nl", "nl", "wt")
 
 
@@ -202,15 +298,12 @@ def figure(rows: dict[str, Row], title: str) -> Figure:
     panels = fig.subplots(2, 2).ravel()
     fig.subplots_adjust(left=0.06, right=0.985, top=0.93, bottom=0.13, wspace=0.16, hspace=0.34)
     names = [name for name in _SHOWN if name in rows]
-    bins = np.array([0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 1e9])
     for k, (name, color) in enumerate(zip(names, style.colors(names), strict=True)):
         row = rows[name]
         minutes = (row.samples - row.samples[0]) / 60
         for ax, line in zip(panels, (row.in_use("cores"), row.in_use("gpus"), row.waiting()), strict=False):
             ax.step(minutes, line, where="post", color=color, label=name, linewidth=1.2)
-        ewt = np.array([EWT_S[job.queue] for job in row.batch.jobs])
-        waited = row.waits[row.waits > 0] / ewt[row.waits > 0]
-        share = np.histogram(waited, bins)[0] / max(len(row.waits), 1)
+        share = _shares(row)
         panels[3].bar(np.arange(len(share)) + 0.8 * (k - len(names) / 2 + 0.5) / len(names), 100 * share,
                       0.8 / len(names), color=color)  # fmt: skip
     for ax, what in zip(panels, (f"{title}: cores in use", "GPUs in use", "jobs that wait", "waits of those who wait"),
@@ -219,7 +312,7 @@ def figure(rows: dict[str, Row], title: str) -> Figure:
     for ax in panels[:3]:
         ax.set_xlim(0, WINDOW_S / 60)
         ax.set_xlabel("minutes from the beginning")
-    panels[3].set_xticks(range(len(bins) - 1), [*(f"≤ {b:g}" for b in bins[1:-1]), "> 5"], fontsize=8)
+    panels[3].set_xticks(range(len(BINS) - 1), [*(f"≤ {b:g}" for b in BINS[1:-1]), "> 5"], fontsize=8)
     panels[3].set_xlabel("wait, in waits thought fit (ewt)")
     panels[3].set_ylabel("jobs, % of all")
     fig.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=len(names))
@@ -229,6 +322,7 @@ def figure(rows: dict[str, Row], title: str) -> Figure:
 def write(found: Result, folder: Path) -> list[Path]:
     """Write ``results.txt``, ``results.json``, ``results.parquet`` and a picture a batch. Raises OutputError."""
     pictures = {f"{key}.png": figure(rows, key) for key, rows in found.rows.items()}
+    pictures |= {"packing.png": packing_figure(found.packing)} if found.packing else {}
     titles = ("batch", "number", "seed", "dispatcher", "measure", "value")
     table_rows = [
         (str(batch), batch.number, batch.seed, name, measure, float(value))
