@@ -245,12 +245,12 @@ def _add_parm(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="moldable and malleable jobs under a budget of watts",
         description="PARM's versions beside Slurm's backfill, uniform caps and selection alone, on the paper's testbed "
         "of 38 nodes under 3,300 W, with jobs made up by its rules, on a synthetic Intrepid of 40,960 nodes and on "
-        "Theta's log; sweeps of its alpha and of how many levels of power there are, on that Intrepid. Runs "
-        "that are in OUT already are not made again. "
+        "Theta's log; the testbed with what the paper leaves open varied; sweeps of its alpha and of how many levels "
+        "of power there are, on that Intrepid. Runs that are in OUT already are not made again. "
         "Written: results.txt, results.json, a picture a part. About the paper and the result: docs/systems/parm.md.",
     )
     p.add_argument("--parts", metavar="PART,…", default="testbed",
-                   help="of testbed, intrepid, theta, sweeps; or all (default %(default)s)")  # fmt: skip
+                   help="of testbed, choices, intrepid, theta, sweeps; or all (default %(default)s)")  # fmt: skip
     p.add_argument("--seeds", metavar="N", type=int, default=10, help="replicates on the testbed (default 10)")
     p.add_argument("--large-seeds", metavar="N", type=int, default=1,
                    help="replicates of each of the three windows of a large machine (default 1)")  # fmt: skip
@@ -266,22 +266,25 @@ def parm(args: argparse.Namespace) -> tuple[Any, Any]:
     from slurmsim.cli.progress import counting_bar
     from slurmsim.experiments.names import parse_names
     from slurmsim.papers.parm import view as parm_report
+    from slurmsim.papers.parm.choices import run as parm_choices
     from slurmsim.papers.parm.large import run as parm_large
     from slurmsim.papers.parm.sweeps import run as parm_sweeps
     from slurmsim.papers.parm.testbed.run import experiment
 
     parts = parse_names(args.parts, parm_report.PARTS, "--parts", "part")
     log = args.log or _own_data(parm_large.LOG)
-    testbed, large, sweeps = None, [], None
+    testbed, large, sweeps, choices = None, [], None, None
     for part in (name for name in parm_report.PARTS if name in parts):
         with counting_bar(0, f"runs of {part}", shown=_talkative(args) and sys.stderr.isatty()) as progress:
             how: dict[str, Any] = {"workers": args.workers, "fresh": args.fresh, "progress": progress}
             if part == "testbed":
                 testbed = experiment(args.out, seeds=args.seeds, **how)
+            elif part == "choices":
+                choices = parm_choices.experiment(args.out, seeds=args.seeds, **how)
             elif part == "sweeps":
                 sweeps = parm_sweeps.experiment(args.out, seeds=args.large_seeds, count=args.jobs, **how)
             else:
                 large.append(
                     parm_large.experiment(part, args.out, seeds=args.large_seeds, count=args.jobs, log=log, **how)
                 )
-    return parm_report.Parts(testbed, large, sweeps), parm_report
+    return parm_report.Parts(testbed, large, sweeps, choices), parm_report

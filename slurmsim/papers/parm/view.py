@@ -9,32 +9,37 @@ from typing import Any
 
 from slurmsim.experiments.claims import list_of_claims
 from slurmsim.experiments.results import write_results
+from slurmsim.papers.parm.choices import view as parm_choices_view
+from slurmsim.papers.parm.choices.run import ChoiceResult
 from slurmsim.papers.parm.goals import LISTED
 from slurmsim.papers.parm.large import view as parm_large_view
 from slurmsim.papers.parm.large.run import LargeResult
 from slurmsim.papers.parm.sweeps import view as parm_sweeps_view
 from slurmsim.papers.parm.testbed import view as parm_view
-from slurmsim.papers.parm.testbed.run import Result
+from slurmsim.papers.parm.testbed.run import GAMMAS, SETS, Result
 from slurmsim.report.text import table
 
-PARTS = ("testbed", "intrepid", "theta", "sweeps")
+PARTS = ("testbed", "choices", "intrepid", "theta", "sweeps")
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What was run: the testbed or None, large machines, and the sweeps or None."""
+    """What was run: the testbed or None, large machines, the sweeps or None, our choices on the testbed or None."""
 
     testbed: Result | None
     large: Sequence[LargeResult]
     sweeps: LargeResult | None = None
+    choices: ChoiceResult | None = None
 
 
 def as_text(found: Parts) -> str:
     """All tables for a terminal."""
     blocks = [] if found.testbed is None else [parm_view.as_text(found.testbed)]
+    blocks += [] if found.choices is None else [parm_choices_view.as_text(found.choices)]
     blocks += [parm_large_view.as_text(one) for one in found.large]
     blocks += [] if found.sweeps is None else [parm_sweeps_view.as_text(found.sweeps)]
     found_claims = [] if found.testbed is None else parm_view.claims(found.testbed)
+    found_claims += [] if found.choices is None else parm_choices_view.claims(found.choices)
     found_claims += [claim for one in found.large for claim in parm_large_view.claims(one)]
     found_claims += [] if found.sweeps is None else parm_sweeps_view.claims(found.sweeps)
     return "\n\n\n".join([*blocks, table(list_of_claims(LISTED, found_claims))])
@@ -43,8 +48,28 @@ def as_text(found: Parts) -> str:
 def as_dict(found: Parts) -> dict[str, Any]:
     """Return the same for programs."""
     testbed = {} if found.testbed is None else parm_view.as_dict(found.testbed)
+    choices = {} if found.choices is None else {"choices": parm_choices_view.as_dict(found.choices)}
     sweeps = {} if found.sweeps is None else {"sweeps": parm_sweeps_view.as_dict(found.sweeps)}
-    return testbed | {one.machine: parm_large_view.as_dict(one) for one in found.large} | sweeps
+    large = {one.machine: parm_large_view.as_dict(one) for one in found.large}
+    return {**testbed, **choices, **large, **sweeps, "tables": tables(found)}
+
+
+def tables(found: Parts) -> dict[str, list[list[str]]]:
+    """Return the tables for the page, but for claims."""
+    made: dict[str, list[list[str]]] = {}
+    if found.testbed is not None:
+        made["steps"] = parm_view.steps_table(found.testbed)
+        made |= {f"testbed {jobs} {gamma:g}": parm_view.figures_table(found.testbed, jobs, gamma)
+                 for jobs in SETS for gamma in GAMMAS}  # fmt: skip
+    if found.choices is not None:
+        made["choices"] = parm_choices_view.choices_table(found.choices)
+        made["decided"] = parm_choices_view.decided_table(found.choices)
+    for one in found.large:
+        made[f"speed-ups {one.machine}"] = parm_large_view.speedup_table(one)
+        made[f"steps {one.machine}"] = parm_large_view.steps_table(one)
+    if found.sweeps is not None:
+        made["sweeps points"] = parm_sweeps_view.figures_table(found.sweeps)
+    return made
 
 
 def write(found: Parts, folder: Path) -> list[Path]:

@@ -84,11 +84,33 @@ class ParmCell:
     seed: int
 
 
-def testbed(jobs: str, gamma: float, seed: int, most: int = FULL_NODES) -> pd.DataFrame:
+@dataclass(frozen=True, slots=True)
+class Open:
+    """What the paper leaves open of its jobs.
+
+    Attributes
+    ----------
+    ratio
+        Most nodes by fewest nodes.
+    parallelism
+        A by the most nodes; None draws it log-uniform from 1 to 4.
+    sigma
+        None draws it uniform from 0 to 1.
+    """
+
+    ratio: float = 3.0
+    parallelism: float | None = None
+    sigma: float | None = None
+
+
+OURS = Open()
+
+
+def testbed(jobs: str, gamma: float, seed: int, most: int = FULL_NODES, chosen: Open = OURS) -> pd.DataFrame:
     """Ten jobs: run times uniform from half an hour to one and a half, exponential gaps times gamma.
 
-    Fewest nodes uniform from 4 to 10, most nodes three times that, at most `most`, so that each job can start at full
-    power. Parallelism log-uniform from once to four times the most nodes, sigma uniform. Limits are the run times.
+    Fewest nodes uniform from 4 to 10, most nodes `chosen` times that, at most `most`, so that each job can start at
+    full power. Limits are the run times. The draws are the same whatever is `chosen`.
     """
     import pandas as pd
 
@@ -96,9 +118,11 @@ def testbed(jobs: str, gamma: float, seed: int, most: int = FULL_NODES) -> pd.Da
     rows, now = [], 0.0
     for number, app in enumerate(rng.permutation(SETS[jobs]).tolist(), 1):
         least = int(rng.integers(4, 11))
-        wide = min(most, 3 * least)
+        wide = min(most, round(chosen.ratio * least))
         run_time = int(rng.uniform(SHORTEST_S, LONGEST_S))
-        parallelism, sigma = wide * 4 ** rng.uniform(), rng.uniform()
+        times, spread = 4 ** rng.uniform(), rng.uniform()
+        parallelism = wide * (times if chosen.parallelism is None else chosen.parallelism)
+        sigma = spread if chosen.sigma is None else chosen.sigma
         rows.append({
             "job_id": number, "submit": int(now * gamma), "run_time": run_time, "time_limit": run_time, "nodes": wide,
             "min_nodes": least, "max_nodes": wide, "malleable": 1,

@@ -26,7 +26,12 @@ def claims(found: Result) -> list[Claim]:
     """Return the paper's statements on its testbed beside ours; the first pace unless said."""
     pace = GAMMAS[0]
     best = max((found.speedup(jobs, gamma, "wSE") for jobs in SETS for gamma in GAMMAS), key=lambda e: e.mean)
-    listed = [goals.BEST_TESTBED.measured(best)]
+    over_fewest = (
+        Estimate.of([b / a for a, b in found.pairs(jobs, gamma, "wSE", goals.FEWEST, "mean_s")])
+        for jobs in SETS for gamma in GAMMAS
+    )  # fmt: skip
+    listed = [goals.BEST_TESTBED.measured(best),
+              goals.BEST_FEWEST.measured(max(over_fewest, key=lambda e: e.mean))]  # fmt: skip
     for jobs in (LOW, HIGH):
         for one, other in goals.PAIRS:
             gain = found.gain(jobs, pace, one, other)

@@ -17,9 +17,21 @@ from slurmsim.errors import InputError, SlurmSimError
 from slurmsim.experiments import runs
 from slurmsim.experiments.verdicts import NOT, REPRODUCED
 from slurmsim.papers.eurora import data as eurora_data
-from slurmsim.papers.eurora.data import BEGINS, MEMORY_KB, BatchJob, batch, cluster, completed, read_log, workload
+from slurmsim.papers.eurora import packing, watts
+from slurmsim.papers.eurora.data import (
+    BEGINS,
+    MEMORY_KB,
+    BatchJob,
+    batch,
+    cluster,
+    completed,
+    night,
+    read_log,
+    workload,
+)  # fmt: skip
+from slurmsim.papers.eurora.goals import MODELS, PACKING
 from slurmsim.papers.eurora.run import PBS, Batch, Result, Row, _row, experiment
-from slurmsim.papers.eurora.view import claims, gain_of_lists
+from slurmsim.papers.eurora.view import claims, gain_of_lists, histogram_table, lost_to_rules, rules_table, watts_table
 from slurmsim.trace.columns import NULL
 
 T = BEGINS[1]
@@ -144,11 +156,105 @@ def test_how_much_of_the_gain_lists_have() -> None:
     assert gain_of_lists(found, 2, "mks_wt_nl") is None
 
 
+def test_what_the_rules_of_pbs_cost() -> None:
+    rows = {PBS: row([400, 10], [500, 110]), "list": row([0, 10], [100, 110]),
+            "rules_list": row([100, 10], [200, 110])}  # fmt: skip
+    found = Result([rows[PBS].batch], {"batch1": rows})
+    assert lost_to_rules(found, 1, "list") == pytest.approx(25)
+    assert lost_to_rules(found, 1, "easy") is None
+    assert rules_table(found)[1:] == [["1", "list", "0", "50", "25 %", "0", "0"]]
+
+
+def test_the_rules_of_pbs(log: Path, tmp_path: Path) -> None:
+    """Longpar jobs start at night unless they ran when the window began; parallel keeps off the nodes for debug."""
+    jobs = batch(read_log(log), 1)
+    waits = next(job for job in jobs if job.queue == "longpar")
+    assert night(waits, T) == T - T % 86400 + 18 * 3600
+    ran = BatchJob(9, "longpar", T, 100, 100, 1, 1, 0, 0, 1, T, T + 100)
+    assert night(ran, T) == T
+    assert "PartitionName=parallel Nodes=n[03-32,35-64] " in cluster(jobs, ruled=True)
+    assert "PartitionName=debug Nodes=ALL " in cluster(jobs, ruled=True)
+    narrow = [text for text in log.read_text("utf-8").splitlines() if ",32,288,64," not in text]  # those want all GPUs
+    (tmp_path / "log.csv").write_text("\n".join(narrow), "utf-8")
+    jobs = batch(read_log(tmp_path / "log.csv"), 1)
+    assert len(jobs) == 9
+    found = experiment(tmp_path, tmp_path / "log.csv", numbers=[1], seeds=0, names=["list", "rules_list"], workers=1)
+    rows = found.rows["batch1"]
+    at = [job.id for job in jobs].index(waits.id)
+    assert rows["list"].starts[at] == waits.q and rows["rules_list"].starts[at] == night(waits, T)
+
+
+def test_a_histogram_counts_all_jobs() -> None:
+    """Debug waits 3,600 s, twice its 1,800; parallel does not wait."""
+    header, counted = histogram_table({"x": row([3600, 10], [3700, 110])})
+    assert dict(zip(header[1:], counted[1:], strict=True))["≤ 5"] == "50" and counted[1] == "50"
+    assert sum(map(int, counted[1:])) == 100
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    return packing.experiment(tmp_path_factory.mktemp("packing"), workers=1)
+
+
+def test_dispatchers_keep_the_gpu_node_whole(packed: dict[str, dict[str, Any]]) -> None:
+    """Section 4.2: under backfill the small job is on the node with GPUs, and who needs both waits an hour longer."""
+    for name in ("easy", "conservative"):
+        assert packed[name]["nodes"][1] == "gpu" and packed[name]["wait"][2] == 3703
+    for name in ("list", *MODELS):
+        assert packed[name]["nodes"][1] == "plain" and packed[name]["wait"][2] == 103
+    assert packed["backfill"]["wait"][2] > 3600
+    claim = {one.what: one for one in claims(Result([], {}, packed))}[PACKING.what]
+    assert (claim.ours, claim.verdict) == ("3,600 s", REPRODUCED)
+    assert packing.figure(packed).axes[0].get_title("left") == "easy: job 3 waits 3,703 s"
+
+
+def watched(q: int, run_s: int, drawn: float, cores: int = 16, units: int = 20) -> BatchJob:
+    job_id = q + run_s
+    return BatchJob(job_id, "parallel", T + q, 2 * run_s, run_s, units, cores, 0, 0, 1000, T + q, T + q + run_s, drawn)
+
+
+@pytest.mark.parametrize("choice", watts.CHOICES)
+def test_no_choice_exceeds_its_budget(choice: str) -> None:
+    """Three jobs of 100 W under 250 W: two at a time, whatever chooses; without a budget all at once."""
+    jobs = [watched(k, 1000 + k, 100.0) for k in range(3)]
+    free, tight = watts._Replay(jobs, choice, None), watts._Replay(jobs, choice, 250)
+    free.run()
+    tight.run()
+    assert sorted(free.start.values()) == [T, T + 1, T + 2]
+    assert sorted(tight.start.values()) == [T, T + 1, T + 1000]
+
+
+def test_parms_choice_prefers_what_is_worth_more() -> None:
+    """One of two fits beside what runs: the long one is worth more, by its length to the power of alpha."""
+    jobs = [watched(0, 500, 150.0), watched(1, 100, 100.0), watched(2, 9000, 100.0)]
+    replay = watts._Replay(jobs, "PARM", 200)
+    replay.run()
+    first, short, long = (replay.start[str(job.id)] for job in jobs)
+    assert (first, long, short) == (T, T + 500, T + 500)
+    replay = watts._Replay(jobs, "PARM", 199)
+    replay.run()
+    assert replay.start[str(jobs[2].id)] == T + 500 and replay.start[str(jobs[1].id)] == T + 9500
+
+
+def test_watts_of_jobs_without_any() -> None:
+    jobs = [watched(0, 10, 64.0, cores=4, units=4), watched(1, 20, 0.0, cores=1, units=3)]
+    assert list(watts.watts_of(jobs).values()) == [64, 12]
+
+
+def test_budgets_of_watts_on_a_batch(log: Path, tmp_path: Path) -> None:
+    found = watts.experiment(tmp_path, log, workers=1)
+    assert found.unmeasured == found.jobs == 13
+    assert all(one["most_w"] <= share * found.full_w for (_, share), one in found.runs.items())
+    assert found.runs["list", 0.6]["wait"] > found.runs["list", 1.0]["wait"]
+    table = watts_table(found)
+    assert len(table) == 1 + len(watts.SHARES) and table[1][0].startswith("100 %")
+
+
 def test_run_go_on_and_write(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
                              monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     out = tmp_path / "out"
     words = ["bench", "eurora", "--log", str(log), "--out", str(out), "--batches", "1", "--dispatchers",
-             "nl,list,easy", "--seeds", "0", "--workers", "1"]  # fmt: skip
+             "nl,list,easy", "--seeds", "0", "--workers", "1", "--parts", "batches"]  # fmt: skip
     assert main([*words, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     figures = data["figures"]["batch1"]
@@ -202,6 +308,7 @@ def test_a_wrong_trace_gets_one_line(log: Path, tmp_path: Path, change: tuple[st
         (("--batches", "4"), "--batches: unknown name '4' (expected all, or of 1, 2, 3)"),
         (("--dispatchers", "mks,pcp20"), "--dispatchers: unknown name 'pcp20'"),
         (("--seeds", "-1"), "--seeds: -1 seeds (expected at least 0)"),
+        (("--parts", "all,watts"), "--parts: unknown part 'all'"),
         (("--log", "none.csv"), "none.csv: --log: cannot be read: No such file or directory"),
     ],
 )

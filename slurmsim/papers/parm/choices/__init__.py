@@ -1,0 +1,1 @@
+"""What the PARM paper leaves open, varied."""
