@@ -16,7 +16,7 @@ from slurmsim.papers.parm.large import view as parm_large_view
 from slurmsim.papers.parm.large.run import LargeResult
 from slurmsim.papers.parm.sweeps import view as parm_sweeps_view
 from slurmsim.papers.parm.testbed import view as parm_view
-from slurmsim.papers.parm.testbed.run import GAMMAS, SETS, Result
+from slurmsim.papers.parm.testbed.run import Result
 from slurmsim.report.text import table
 
 PARTS = ("testbed", "choices", "intrepid", "theta", "sweeps")
@@ -58,9 +58,7 @@ def tables(found: Parts) -> dict[str, list[list[str]]]:
     """Return the tables for the page, but for claims."""
     made: dict[str, list[list[str]]] = {}
     if found.testbed is not None:
-        made["steps"] = parm_view.steps_table(found.testbed)
-        made |= {f"testbed {jobs} {gamma:g}": parm_view.figures_table(found.testbed, jobs, gamma)
-                 for jobs in SETS for gamma in GAMMAS}  # fmt: skip
+        made |= parm_view.tables(found.testbed)
     if found.choices is not None:
         made["choices"] = parm_choices_view.choices_table(found.choices)
         made["decided"] = parm_choices_view.decided_table(found.choices)

@@ -82,6 +82,12 @@ def steps_table(found: Result) -> list[list[str]]:
     return step_rows("part", _steps(found))
 
 
+def tables(found: Result) -> dict[str, list[list[str]]]:
+    """Return the tables for the page, but for claims."""
+    figures = {f"testbed {jobs} {gamma:g}": figures_table(found, jobs, gamma) for jobs in SETS for gamma in GAMMAS}
+    return {"steps": steps_table(found), **figures}
+
+
 def as_text(found: Result) -> str:
     """All tables for a terminal."""
     blocks = [

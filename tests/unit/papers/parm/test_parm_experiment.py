@@ -12,9 +12,12 @@ import pytest
 from slurmsim.cli import main
 from slurmsim.energy import TABLE
 from slurmsim.errors import ConfigError
-from slurmsim.experiments.verdicts import MISSING, REPRODUCED
+from slurmsim.experiments.verdicts import MISSING, NOT, REPRODUCED
 from slurmsim.model.power import PowerSpec
 from slurmsim.papers.parm import view as parm_report
+from slurmsim.papers.parm.choices import run as parm_choices
+from slurmsim.papers.parm.choices import view as parm_choices_view
+from slurmsim.papers.parm.choices.run import ChoiceResult
 from slurmsim.papers.parm.data import LARGE, SMALL, intrepid, window
 from slurmsim.papers.parm.large import run as parm_large
 from slurmsim.papers.parm.large import view as parm_large_view
@@ -82,6 +85,43 @@ def test_claims_by_name() -> None:
     assert verdicts["time lost in changes of size (the worst part)"] == REPRODUCED
     assert verdicts["speed-up of SetL over that of SetH"] == "not reproduced"  # they are equal here
     assert [verdict for what, verdict in verdicts.items() if what.startswith("Table V")] == [MISSING, MISSING]
+
+
+def made_choices() -> ChoiceResult:
+    """noMM is as slow as the ratio is high; noSE and wSE gain what the paper says."""
+    runs = {}
+    for cell in parm_choices.cells(3):
+        nomm = 1000 * cell.ratio / 2 * (1 + 0.01 * cell.seed)
+        noise = 1 + 0.002 * (cell.seed - 2)
+        mean = {"baseline": 1000, "fewest nodes": 1500, "noMM": nomm, "noSE": 0.925 * nomm * noise,
+                "wSE": 0.861 * nomm * noise}  # fmt: skip
+        nodes = {"noSE": 33.0, "wSE": 36.0 - 0.001 * cell.seed}.get(cell.system, 28.0)
+        runs[cell.ratio, cell.shape, cell.system, cell.seed] = {"mean_s": mean[cell.system], "nodes": nodes}
+    return ChoiceResult(3, runs)
+
+
+def test_what_the_paper_leaves_open_is_varied() -> None:
+    """Draws are the same whatever is chosen; sizes, parallelism and variation follow the choice."""
+    ours, other = (parm.testbed("SetL", 1.0, 1, chosen=one) for one in (parm.OURS, parm.Open(1.5, 4.0, 0.0)))
+    assert (ours["run_time"] == other["run_time"]).all() and (ours["min_nodes"] == other["min_nodes"]).all()
+    assert (other["max_nodes"] == (1.5 * other["min_nodes"]).round()).all()
+    assert all(row.endswith("sigma=0.000") for row in other["app"])
+    wide = [float(row.split("parallelism=")[1].split(":")[0]) for row in other["app"]]
+    assert wide == (4 * other["max_nodes"]).tolist()
+
+
+def test_a_number_that_depends_on_a_choice_is_not_determined() -> None:
+    found = made_choices()
+    table = {row[0]: row[-1] for row in parm_choices_view.decided_table(found)[1:]}
+    assert table["noSE over noMM"] == table["wSE over noMM"] == REPRODUCED
+    assert table["wSE over the baseline on fewest nodes"] == parm_choices_view.OPEN  # 1.7 at a ratio of 2 alone
+    assert parm_choices_view.decision([False, False]) == NOT
+    rows = parm_choices_view.choices_table(found)
+    assert len(rows) == 2 + 3 * 5 and rows[1][0] == "paper"
+    assert rows[2][2].startswith("23.") and rows[-1][2].startswith("-53.")  # noMM over the baseline, at 1.5 and 3
+    verdicts = {claim.what: claim.verdict for claim in parm_choices_view.claims(found)}
+    assert verdicts["ratio 3: noSE over noMM"] == REPRODUCED
+    assert "decided" in parm_choices_view.as_text(found)
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
