@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from slurmsim.policy import PREDICTOR, Decisions, Policy, PolicyOption, Pool, PoolsView, RecordView, Start
+from slurmsim.policy import PREDICTOR, Decisions, Policy, PolicyOption, Pool, PoolsView, Start
 
 
 class Spf(Policy):
@@ -31,14 +31,10 @@ def _pass(pool: Pool) -> Decisions:
     started = True
     while started:  # a start may let others into the queue, who then have their turn too
         started = False
-        for record in sorted(pool.pending, key=_expected):
+        for record in sorted(pool.pending, key=lambda record: record.job.expected_s):
             if not record.job.queued:  # it started in another of its partitions
                 continue
             if (yield Start(record)):
                 started = True
             elif record.job.queued:  # else a limit of its account forbids it
                 return
-
-
-def _expected(record: RecordView) -> int:
-    return record.job.expected_s

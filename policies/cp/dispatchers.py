@@ -75,7 +75,7 @@ def eurora(task: Task) -> Answer:
         return model[0]
 
     hint = task.best(name, plans)
-    if not others or _all_earliest(task, hint):
+    if not others or all(hint.starts[task.instance.jobs[i].id] == start for i, start in task.earliest.items()):
         stage = solve_one(task, name, hint, make, effort(1))
         return _finish(task, name, stage, first, hint, variables, model)
     pure = {other: solve_one(task, other, task.best(other, plans), make, effort(4)) for other in others}
@@ -86,10 +86,6 @@ def eurora(task: Task) -> Answer:
     answer = _finish(task, name, stage, first, hint, variables, model)
     answer.bounds = bounds
     return answer
-
-
-def _all_earliest(task: Task, plan: Plan) -> bool:
-    return all(plan.starts[task.instance.jobs[i].id] == start for i, start in task.earliest.items())
 
 
 def _bounded(

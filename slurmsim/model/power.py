@@ -36,7 +36,7 @@ class PowerSpec:
 
     def budget_at(self, now: int) -> int | None:
         """Return the budget in force at `now`, milliwatts; None for none."""
-        at = bisect_right(self.budget, now, key=_begin)
+        at = bisect_right(self.budget, now, key=lambda step: step[0])
         return self.budget[at - 1][1] if at else None
 
     def default_cap(self, lowest_mw: int) -> int:
@@ -56,10 +56,6 @@ class PowerSpec:
             return float(each * (before - after) / (two_links * after ** (2 / 3)))
         data_s = (each - each * before / after) * before / (two_links * before ** (2 / 3))
         return float(data_s + (after - before) * self.boot_node_s + self.boot_s)
-
-
-def _begin(step: tuple[int, int]) -> int:
-    return step[0]
 
 
 def milliwatts(text: str, field: str, least: float) -> int:

@@ -99,7 +99,7 @@ def _job(job: Record, new: bool, version: int) -> Record:
         found["sluid"] = job["sluid"]
     found |= {"derived_exit_code": exit_code(job["derived_ec"]), "time": _job_times(job)}
     if version >= 45:
-        found["exclusive"] = _exclusive(job)
+        found["exclusive"] = "NODE" if job["shared"] in (0, "0", "exclusive") else "NO"
     found |= {
         "exit_code": exit_code(job["exit_code"]), "extra": job["extra"] or "", "failed_node": "",
         "flags": openapi_sacct.flags(job), "group": job["group"],
@@ -142,10 +142,6 @@ def _association(job: Record, new: bool) -> Record:
         "account": "" if new else job["account"], "cluster": job["cluster"], "partition": "",
         "user": "" if new else job["user"], "id": job["assoc_id"],
     }  # fmt: skip
-
-
-def _exclusive(job: Record) -> str:
-    return "NODE" if job["shared"] in (0, "0", "exclusive") else "NO"
 
 
 def _job_times(job: Record) -> Record:

@@ -264,10 +264,6 @@ def _step_id(show: Show, step: Record) -> str:
     return f"{job_id_text(step['job'])}.{step['shown_id']}"
 
 
-def _user(show: Show, job: Record) -> str:
-    return str(job["user"])
-
-
 NO_TASK = 4294967294
 """The task number of a record of several tasks."""
 _NOTHING = _const("")
@@ -385,7 +381,7 @@ FIELDS: tuple[Field, ...] = (
     F("TotalCPU", 10, TEXT, _ZERO_TIME, _ZERO_TIME),
     *(_usage(name) for name in _USAGE),
     F("UID", 6, NUMBER, _number("uid"), None),
-    F("User", 9, TEXT, _user, None),
+    F("User", 9, TEXT, lambda show, job: str(job["user"]), None),
     F("UserCPU", 10, TEXT, _ZERO_TIME, _ZERO_TIME),
     F("WCKey", 10, TEXT, lambda s, j: j["wckey"] or "", None),
     F("WCKeyID", 10, NUMBER, _const("0"), None),

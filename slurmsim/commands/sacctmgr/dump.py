@@ -109,7 +109,7 @@ def dump(session: Session, words: list[str]) -> None:
 
 def lines(session: Session, cluster: str) -> Iterator[str]:
     """Yield what is dumped, message by message: the first may have several lines."""
-    numbers = {_name(one): int(one["id"]) for one in session.list("tres")}
+    numbers = {"/".join(filter(None, (one["type"], one["name"]))): int(one["id"]) for one in session.list("tres")}
     records = session.list("association", own=True)
     root = next(one for one in records if one["account"] == "root" and not one["user"])
     head = [f"Cluster - '{cluster}'{_options(root, numbers)}"]
@@ -135,10 +135,6 @@ def lines(session: Session, cluster: str) -> Iterator[str]:
             else:
                 yield _account(one, accounts[one["account"]], numbers)
         waiting += [one["account"] for one in reversed(below) if not one["user"]]
-
-
-def _name(tres: Record) -> str:
-    return "/".join(filter(None, (tres["type"], tres["name"])))
 
 
 def _account(record: Record, facts: Record, numbers: Mapping[str, int]) -> str:

@@ -182,10 +182,6 @@ def _suspension(row: Row, view: View) -> str:
     )
 
 
-def _partition(row: Row, view: View) -> str:
-    return f"Partition={row['partition']} AllocNode:Sid={row['alloc_node']}:{row['alloc_sid']}"
-
-
 def _asked_nodes(row: Row, view: View) -> str:
     return f"ReqNodeList={null(row['req_nodes'])} ExcNodeList={null(row['exc_nodes'])}"
 
@@ -197,10 +193,6 @@ def _nodes(row: Row, view: View) -> str:
 
 def _range(least: int, most: int) -> str:
     return f"{least}-{most}" if most > 0 else str(least)
-
-
-def _power(row: Row, view: View) -> str:
-    return f"Power={row['power_flags']}"
 
 
 def _sizes(row: Row, view: View) -> str:
@@ -365,7 +357,7 @@ LINES: tuple[tuple[str, str, Line], ...] = (
     ("", "", _owner), ("", "", _priority), ("", "", _state),
     ("", "", _requeue), ("", "", _derived), ("", "", _durations), ("", "", _submitted), ("", "", _accrues),
     ("", "", _resized), ("", "", _times), ("24.11", "", _recurrence), ("", "", _preemption), ("", "", _suspension),
-    ("", "", _partition),
+    ("", "", lambda row, view: f"Partition={row['partition']} AllocNode:Sid={row['alloc_node']}:{row['alloc_sid']}"),
     ("", "", _asked_nodes), ("", "", _nodes), ("", "", _optional("BatchHost", "batch_host")), ("", "", _sizes),
     ("", "24.11", _tres), ("24.11", "", _tres_asked), ("24.11", "", _tres_given), ("", "", _layout), ("", "", _placed),
     ("", "", _minima), ("", "", _features), *_carried("Features"),
@@ -376,7 +368,7 @@ LINES: tuple[tuple[str, str, Line], ...] = (
     ("", "", _file("StdErr", "shown_err")),
     ("", "", _file("StdIn", "std_in")), ("", "", _file("StdOut", "shown_out")), ("", "", _switches),
     *_carried("Switches"), ("", "", _cpu_frequency),
-    ("", "24.11", _power), ("", "", _flags),
+    ("", "24.11", lambda row, view: f"Power={row['power_flags']}"), ("", "", _flags),
     ("24.11", "", _oom), ("", "", _optional("CpusPerTres", "cpus_per_tres")),
     ("", "", _optional("MemPerTres", "mem_per_tres")), *_carried("MemPerTres"),
     ("", "", _optional("TresPerJob", "tres_per_job")),

@@ -134,20 +134,12 @@ def _flag(_: Show, value: object) -> str:
     return str(int(value)) if isinstance(value, int | float) else "0"
 
 
-def _yes_no(_: Show, value: object) -> str:
-    return "Yes" if value else "No"
-
-
 def _size(show: Show, mib: int | None) -> str:
     return quantity(mib or 0, "M", convert=show.convert)
 
 
 def _count(show: Show, value: int | None) -> str:
     return quantity(value or 0, "", convert=show.convert)
-
-
-def _minutes(_: Show, minutes: int | None) -> str:
-    return bounded_clock((minutes or 0) * 60)
 
 
 def _seconds(_: Show, seconds: int | None) -> str:
@@ -278,7 +270,7 @@ COLUMNS: tuple[Column, ...] = (
     C("CORE_SPEC", "core_spec", "thread_spec", render=_core_spec, letter="X", names=("corespec",)),
     C("CPUS_PER_TASK", "cpus_per_task", render=_or_na, names=("cpuspertask", "cpus-per-task")),
     C("CPUS_PER_TRES", "cpus_per_tres", render=_text_or_na, names=("cpus-per-tres",)),
-    C("CRON_JOB", "cron_job", render=_yes_no, names=("cronjob",), since="26.05"),
+    C("CRON_JOB", "cron_job", render=lambda _, value: "Yes" if value else "No", names=("cronjob",), since="26.05"),
     C("DEADLINE", "deadline", render=_date, names=("deadline",)),
     C("DELAY_BOOT", "delay_boot", render=_seconds, names=("delayboot",)),
     C("DEPENDENCY", "dependency", letter="E", names=("dependency",)),
@@ -307,7 +299,7 @@ COLUMNS: tuple[Column, ...] = (
     C("MEM_PER_TRES", "mem_per_tres", render=_text_or_na, names=("mem-per-tres",)),
     C("MIN_CPUS", "pn_min_cpus", render=_count, letter="c", names=("mincpus",)),
     C("MIN_MEMORY", "pn_min_memory", render=_size, letter="m", names=("minmemory",)),
-    C("TIME_MIN", "time_min", render=_minutes, names=("mintime",)),
+    C("TIME_MIN", "time_min", render=lambda _, minutes: bounded_clock((minutes or 0) * 60), names=("mintime",)),
     C("MIN_TMP_DISK", "pn_min_tmp_disk", render=_size, letter="d", names=("mintmpdisk",)),
     C("NAME", "name", letter="j", names=("name",)),
     C("NICE", "nice", render=_flag, letter="y", names=("nice",)),

@@ -31,10 +31,6 @@ def _used(_: Show, seconds: int | None) -> str:
     return Uncut(bounded_clock(seconds or 0))
 
 
-def _array_job(_: Show, array: int | None) -> str:
-    return str(array or 0)
-
-
 def _or_na(_: Show, value: int | None) -> str:
     return "N/A" if value is None else str(value)
 
@@ -68,7 +64,7 @@ COLUMNS: tuple[Column, ...] = (
     C("START_TIME", "start_time", render=_date, letter="S", names=("starttime",), header_left=True),
     C("UID", "user_id", letter="U", names=("userid",)),
     C("USER", "user_name", letter="u", names=("username",)),
-    C("ARRAY_JOB_ID", "array_job_id", render=_array_job, names=("arrayjobid",)),
+    C("ARRAY_JOB_ID", "array_job_id", render=lambda _, array: str(array or 0), names=("arrayjobid",)),
     C("ARRAY_TASK_ID", "array_task_id", render=_or_na, names=("arraytaskid",)),
     C("JOB_ID", "job_id", names=("jobid",)),
     C("NETWORK", "network", names=("network",)),

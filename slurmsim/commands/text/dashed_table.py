@@ -40,7 +40,7 @@ def heading(heads: Sequence[Head], style: Style) -> str:
         return ""
     if style.parsable:
         return _joined([head.name for head in heads], style)
-    names = "".join(_fit(head.name, head.width) + " " for head in heads)
+    names = "".join(_pad(head.name[: abs(head.width)], head.width) + " " for head in heads)
     return names + "\n" + "".join("-" * abs(head.width) + " " for head in heads) + "\n"
 
 
@@ -68,10 +68,6 @@ def _cell(head: Head, cell: str | None) -> str:
     if len(raw) > width:
         cell = (raw[: width - 1] + b"+").decode("utf-8", "surrogateescape") if width else ""
     return _pad(cell, head.width)
-
-
-def _fit(text: str, width: int) -> str:
-    return _pad(text[: abs(width)], width)
 
 
 def _pad(text: str, width: int) -> str:

@@ -97,7 +97,7 @@ class _Reader:
     def _epoch(self) -> int:
         digits = self.text[3:].lstrip(_SPACES)
         sign = digits[:1] if digits[:1] in ("+", "-") else ""
-        if not _is_number(digits[len(sign) :]) or not _LEAST_EPOCH <= int(digits) < 2**63 - 1:
+        if not is_number(digits[len(sign) :]) or not _LEAST_EPOCH <= int(digits) < 2**63 - 1:
             raise _Wrong(0)
         return int(digits)
 
@@ -248,7 +248,3 @@ class _Reader:
             else:
                 asked = (self.month, self.day, self.hour, self.minute)
                 self.year = now.tm_year + (asked <= (now.tm_mon, now.tm_mday, now.tm_hour, now.tm_min))
-
-
-def _is_number(text: str) -> bool:
-    return is_number(text)

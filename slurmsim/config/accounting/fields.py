@@ -195,10 +195,6 @@ def _time(text: str) -> int | None:
         raise ValueError(error.message, error.expected) from error
 
 
-def _seconds(text: str) -> int | None:
-    return int(text) if is_number(text) else _time_exact(text)
-
-
 def _time_exact(text: str) -> int | None:
     try:
         return parse_duration(text)
@@ -225,7 +221,7 @@ _SCALARS: dict[str, Callable[[str], Any]] = {
     "shares": _shares,
     "time": _time,
     "duration": _time_exact,
-    "seconds": _seconds,
+    "seconds": lambda text: int(text) if is_number(text) else _time_exact(text),
     "factor": _factor,
     "mode": _mode,
     "name": str.lower,

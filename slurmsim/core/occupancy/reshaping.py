@@ -42,7 +42,7 @@ class Reshaping:
 
         Further nodes are taken out of `among`, None for all.
         """
-        wishes = sorted((one for one in wishes if self._differs(one)), key=_by_id)
+        wishes = sorted((one for one in wishes if self._differs(one)), key=lambda wish: wish[0].id)
         if not all(self._may_change(job, nodes) for job, nodes, _ in wishes):
             return False
         shapes, spec = self.watts.shapes, self.watts.spec
@@ -127,10 +127,6 @@ def _first(nodes: Bitmap, n: int, preferred: Bitmap) -> Bitmap:
     if good.bit_count() >= n:
         return lowest(good, n)
     return good | lowest(nodes & ~good, n - good.bit_count())
-
-
-def _by_id(wish: Wish) -> int:
-    return wish[0].id
 
 
 def _grows(wish: Wish) -> bool:

@@ -217,10 +217,6 @@ def _placed(row: Row, cluster: LiveCluster) -> list[list[Any]]:
     return [[compress(names), *key] for names, key in groups]
 
 
-def _arguments(row: Row, cluster: LiveCluster) -> str | None:
-    return " ".join(row.job.asked.get("argv") or []) or None
-
-
 def _exclusive(row: Row, cluster: LiveCluster) -> str:
     shared, spec = row.job.asked.get("shared"), row.core.partition.spec
     if row.core.forced or shared == "ok":
@@ -269,10 +265,6 @@ def _bit_flags(row: Row, cluster: LiveCluster) -> list[str]:
     return found
 
 
-def _sluid(row: Row, cluster: LiveCluster) -> str:
-    return sluid.text(cluster.storage.first(row.job).db_index)
-
-
 def _submit_line(row: Row, cluster: LiveCluster) -> str | None:
     line = row.job.asked.get("submit_line")
     if line is None:
@@ -281,7 +273,7 @@ def _submit_line(row: Row, cluster: LiveCluster) -> str | None:
 
 
 DETAILS: dict[str, Callable[[Row, LiveCluster], Any]] = {
-    "sluid": _sluid,
+    "sluid": lambda row, cluster: sluid.text(cluster.storage.first(row.job).db_index),
     "track_wckey": lambda r, c: bool(c.spec.options.get("TrackWCKey")),
     "failed_node": lambda r, c: None,
     "resize_time": lambda r, c: r.job.resized_at,
@@ -292,7 +284,7 @@ DETAILS: dict[str, Callable[[Row, LiveCluster], Any]] = {
     "gres_total": lambda r, c: gres_totals(r.core, c) or None,
     "exclusive": _exclusive,
     "licenses_alloc": _licenses_given,
-    "argv_text": _arguments,
+    "argv_text": lambda row, cluster: " ".join(row.job.asked.get("argv") or []) or None,
     "submit_line": _submit_line,
     "system_comment": lambda r, c: None,
     "shown_err": _error_file,

@@ -537,10 +537,6 @@ def _oversubscribe(row: Row, cluster: LiveCluster) -> str:
     return "OK" if may and shared not in ("exclusive", "none") and not core.request.exclusive else "NO"
 
 
-def _dependency(row: Row, cluster: LiveCluster) -> str | None:
-    return dependency_text(cluster, row.job) or None
-
-
 def _scheduler(row: Row, cluster: LiveCluster) -> str:
     """Who started it, or looked at it last while it waits; the star: in backfill's last cycle."""
     core = row.core
@@ -600,7 +596,7 @@ FIELDS: dict[str, Getter] = {
     "tres_alloc_str": tres_given,
     "priority": _priority,
     "nice": lambda r, c: r.core.sub.nice,
-    "dependency": _dependency,
+    "dependency": lambda row, cluster: dependency_text(cluster, row.job) or None,
     "std_out": lambda r, c: _pattern(r, "std_out"),
     "std_err": lambda r, c: _pattern(r, "std_err"),
     "shown_out": lambda r, c: shown_file(r, "std_out"),

@@ -167,10 +167,6 @@ def _gres(i: int, cluster: LiveCluster) -> str | None:
     )
 
 
-def _partitions(i: int, cluster: LiveCluster) -> str:
-    return ",".join(p.name for p in cluster.controller.state.partitions if p.mask >> i & 1)
-
-
 def kept(i: int, cluster: LiveCluster, field: str) -> Any:
     """Return what scontrol gave the node."""
     return cluster.node_texts.get(i, {}).get(field)
@@ -277,7 +273,7 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "reason_user": lambda i, c: c.people.by_uid(c.node_reasons.of(i)[2]).name if c.node_reasons.of(i)[0] else None,
     "owner": _owner,
     "mcs_label": lambda i, c: None,
-    "partitions": _partitions,
+    "partitions": lambda i, cluster: ",".join(p.name for p in cluster.controller.state.partitions if p.mask >> i & 1),
     "boot_time": lambda i, c: 0 if _registers(i, c) else c.network.start_time - 3600,
     "slurmd_start_time": lambda i, c: kept(i, c, "slurmd_start_time") or c.network.start_time,
     "last_busy": lambda i, c: kept(i, c, "last_busy") or c.network.start_time,

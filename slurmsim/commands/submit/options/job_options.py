@@ -97,10 +97,6 @@ _GRES_WORDS = (
 )
 
 
-def _no(text: str | None, option: str, context: Context) -> int:
-    return 0
-
-
 def _requeue(text: str | None, option: str, context: Context) -> Any:
     if text is None or not since(context.release, "expedited_requeue"):
         return 1
@@ -144,10 +140,6 @@ def _tres_per_task(text: str, option: str, context: Context) -> dict[str, Any]:
 
 
 _NO_TASK_TRES = ("mem", "energy", "node", "billing", "fs", "vmem", "pages", "bb")
-
-
-def _oversubscribe(text: str | None, option: str, context: Context) -> str:
-    return "ok"
 
 
 def _immediate(text: str | None, option: str, context: Context) -> int:
@@ -305,7 +297,7 @@ _OPTIONS: tuple[Option, ...] = (
     Option("no-bell", None, NO, ALLOC, v.switch, "no_bell", ACCEPTED),
     Option("no-kill", "k", OPTIONAL, ALL, _NO_KILL, "no_kill", SUPPORTED),
     Option("no-shell", None, NO, ALLOC, v.switch, "no_shell", SUPPORTED),
-    Option("no-requeue", None, NO, BATCH, _no, "requeue", SUPPORTED),
+    Option("no-requeue", None, NO, BATCH, lambda text, option, context: 0, "requeue", SUPPORTED),
     Option("nodefile", "F", REQUIRED, ALL, v.string, "nodefile", SUPPORTED, part=True),
     Option("nodelist", "w", REQUIRED, ALL, v.string, "req_nodes", SUPPORTED, part=True),
     Option("nodes", "N", REQUIRED, ALL, layout.node_count, "nodes", SUPPORTED, part=True),
@@ -320,7 +312,7 @@ _OPTIONS: tuple[Option, ...] = (
     Option("output", "o", REQUIRED, BATCH_RUN, v.output_file, "std_out", SUPPORTED),
     Option("overcommit", "O", NO, ALL, v.switch, "overcommit", SUPPORTED, part=True),
     Option("overlap", None, OPTIONAL, RUN, v.string, "overlap", SUPPORTED),
-    Option("oversubscribe", "s", NO, ALL, _oversubscribe, "shared", SUPPORTED, part=True),
+    Option("oversubscribe", "s", NO, ALL, lambda text, option, context: "ok", "shared", SUPPORTED, part=True),
     Option("pack-group", None, REQUIRED, RUN, v.string, "het_group", SUPPORTED),
     Option("parsable", None, NO, BATCH, v.switch, "parsable", SUPPORTED, until="26.05"),
     Option("parsable", None, NO, BATCH_RUN, v.switch, "parsable", SUPPORTED, since="26.05"),
