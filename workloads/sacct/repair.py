@@ -58,21 +58,11 @@ def node_stem(nodes: str) -> str:
 
 @dataclass(slots=True)
 class Mender:
-    """Makes the records of one dump whole.
+    """Makes the records of one dump whole."""
 
-    Parameters
-    ----------
-    names
-        The columns; an empty last one when lines end with a delimiter.
-    delimiter
-        The text between fields.
-    stems
-        What the node lists of whole lines begin with.
-    """
-
-    names: Sequence[str]
-    delimiter: str
-    stems: frozenset[str] = frozenset()
+    names: Sequence[str]  # the columns; an empty last one when lines end with a delimiter
+    delimiter: str  # the text between fields
+    stems: frozenset[str] = frozenset()  # what the node lists of whole lines begin with
     _looks: list[Looks] = field(init=False)
     _free: list[bool] = field(init=False)
     _holders: list[int] = field(init=False)

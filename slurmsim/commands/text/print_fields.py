@@ -39,42 +39,24 @@ _BLANKS = " \t\n\r\f\v"
 
 
 class Column(NamedTuple):
-    """One thing a format may ask for.
+    """One thing a format may ask for."""
 
-    Parameters
-    ----------
-    header
-        Its heading.
-    fields
-        The record fields it is made of; only these are asked from the daemon.
-    render
-        Makes the text: called with what is common to all rows, then the fields' values. None prints the one field.
-    letter, names
-        How ``-o`` and ``-O`` call it; names in lower case. Empty: not at all.
-    uncut, header_uncut
-        The rows, the heading are not cut when justified right.
-    marked
-        Rows of class `Uncut` are not cut when justified right.
-    header_left
-        The heading is justified left whatever was asked.
-    since, until
-        First release that has it, and the first that has not any more ("": none).
-    group
-        What sinfo keeps apart when this column is asked for.
-    """
-
-    header: str
-    fields: tuple[str, ...]
+    header: str  # its heading
+    fields: tuple[str, ...]  # the record fields it is made of; only these are asked from the daemon
+    # makes the text: called with what is common to all rows, then the fields' values. None prints the one field.
     render: Callable[..., str] | None = None
+    # letter, names: how ``-o`` and ``-O`` call it; names in lower case. Empty: not at all.
     letter: str = ""
     names: tuple[str, ...] = ()
+    # uncut, header_uncut: the rows, the heading are not cut when justified right
     uncut: bool = False
     header_uncut: bool = False
-    marked: bool = False
-    header_left: bool = False
+    marked: bool = False  # rows of class `Uncut` are not cut when justified right
+    header_left: bool = False  # the heading is justified left whatever was asked
+    # since, until: first release that has it, and the first that has not any more ("": none)
     since: str = ""
     until: str = ""
-    group: str = ""
+    group: str = ""  # what sinfo keeps apart when this column is asked for
 
 
 class Uncut(str):

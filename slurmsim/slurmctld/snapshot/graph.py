@@ -39,26 +39,14 @@ _UNSET: Any = object()
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of record.
+    """A kind of record."""
 
-    Parameters
-    ----------
-    name
-        In snapshots, for ever.
-    cls
-        The class, today.
-    fields
-        Attributes that are state.
-    reset
-        Attributes that are not, with what makes their value in a restored record.
-    defaults
-        Values of attributes that a snapshot may lack, because it is older than they are.
-    """
-
-    name: str
-    cls: type
-    fields: tuple[str, ...]
+    name: str  # in snapshots, for ever
+    cls: type  # the class, today
+    fields: tuple[str, ...]  # attributes that are state
+    # attributes that are not, with what makes their value in a restored record
     reset: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    # values of attributes that a snapshot may lack, because it is older than they are
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -172,21 +172,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """An object with a shape for each field.
+    """An object with a shape for each field."""
 
-    Parameters
-    ----------
-    known
-        The shape of each field. None says as much as its absence, but for those that are `needed`.
-    needed
-        Fields that must be there.
-    others
-        The shape of all other fields, at most `most`; without it there may be no others.
-    """
-
+    # the shape of each field. None says as much as its absence, but for those that are `needed`.
     known: Mapping[str, Shape] = field(default_factory=dict)
-    needed: frozenset[str] = frozenset()
-    others: Shape | None = None
+    needed: frozenset[str] = frozenset()  # fields that must be there
+    others: Shape | None = None  # the shape of all other fields, at most `most`; without it there may be no others
     most: int = 512
 
     def check(self, value: Any, where: str) -> None:
