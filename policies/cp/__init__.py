@@ -3,7 +3,7 @@
 Read in this order:
 
 - `problem`, `plain`: one dispatching problem as immutable data, and its form in JSON and TOML;
-- `plan`, `criteria`, `checker`: what a dispatcher answers, how it is valued, and the judge of every plan;
+- `plan`, `criteria`: what a dispatcher answers, and how it is valued (the judge of plans is in the tests);
 - `boards`, `box_board`, `listing`: when (an order) and where (an allocator), without a solver: a complete first plan;
 - `models`: the constraint models, one file each, one method a constraint;
 - `search`, `task`, `dispatchers`, `solve`: solver calls, the stages of each dispatcher, the door for everybody else;

@@ -13,7 +13,7 @@ from slurmsim.campaign.conclusions import ADDED, ALSO, MEASURES, Ranking, Row, t
 from slurmsim.metrics.classes import CLASSES
 from slurmsim.metrics.paired import Paired, confidence
 from slurmsim.report.shortfall import SHORT_OF, shortfall, starved
-from slurmsim.report.text import duration, number, table
+from slurmsim.report.text import duration, number, signed, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,14 +160,10 @@ def difference(found: Paired, ranking: Ranking) -> str:
         mean, low, high = (None if one is None else f"{100 * (math.exp(one) - 1):+,.1f} %"
                            for one in (found.mean, found.low, found.high))  # fmt: skip
     elif ranking.by == WAIT:
-        mean, low, high = (None if one is None else _signed(one) for one in (found.mean, found.low, found.high))
+        mean, low, high = (None if one is None else signed(one) for one in (found.mean, found.low, found.high))
     else:
         mean, low, high = (None if one is None else f"{one:+,.3g}" for one in (found.mean, found.low, found.high))
     return f"{mean}" if low is None else f"{mean} ({low} to {high})"
-
-
-def _signed(seconds: float) -> str:
-    return ("+" if seconds > 0 else "") + duration(seconds)
 
 
 def headline(frame: pd.DataFrame) -> list[str]:

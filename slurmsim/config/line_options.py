@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from slurmsim.config.option import Option, Status
+from slurmsim.config.option import Option, Status, honoured
 
 _OFF = ("no", "0", "false", "down")  # spellings of a flag that is not set
 _FREE = "nodes are not real machines"
-
-
-def _honoured(name: str, kind: str = "text", default: Any = None, why: str = "", **more: Any) -> Option:
-    return Option(name, kind, Status.HONOURED, why, default, **more)
 
 
 def _harmless(name: str, why: str, kind: str = "text", **more: Any) -> Option:
@@ -28,25 +24,25 @@ def _table(*rows: Option) -> Mapping[str, Option]:
 
 
 NODE_KEYS = _table(
-    _honoured("NodeName"),
-    _honoured("CPUs", "count", None, "sockets * cores * threads when unset", low=0, high=65_535),
-    _honoured("Boards", "count", 1, low=0, high=65_535),
-    _honoured("Sockets", "count", None, "from CPUs when unset", low=0, high=65_535),
-    _honoured("SocketsPerBoard", "count", None, low=0, high=65_535),
-    _honoured("CoresPerSocket", "count", 1, low=0, high=65_535),
-    _honoured("ThreadsPerCore", "count", 1, low=0, high=65_535),
-    _honoured("RealMemory", "memory", 1),
+    honoured("NodeName"),
+    honoured("CPUs", "count", None, "sockets * cores * threads when unset", low=0, high=65_535),
+    honoured("Boards", "count", 1, low=0, high=65_535),
+    honoured("Sockets", "count", None, "from CPUs when unset", low=0, high=65_535),
+    honoured("SocketsPerBoard", "count", None, low=0, high=65_535),
+    honoured("CoresPerSocket", "count", 1, low=0, high=65_535),
+    honoured("ThreadsPerCore", "count", 1, low=0, high=65_535),
+    honoured("RealMemory", "memory", 1),
     _harmless("TmpDisk", "no job asks for temporary disk", "count", default=0, low=0),
-    _honoured("Weight", "count", 1, low=0, high=2**32 - 1),
-    _honoured("Features", "words", ()),
-    _honoured("Feature", "words", (), "counts before Features"),
-    _honoured("Gres", "text", ""),
-    _honoured("State", "text", "UNKNOWN", "DOWN, DRAIN and FAIL nodes take no jobs; FUTURE ones are left out; CLOUD "
+    honoured("Weight", "count", 1, low=0, high=2**32 - 1),
+    honoured("Features", "words", ()),
+    honoured("Feature", "words", (), "counts before Features"),
+    honoured("Gres", "text", ""),
+    honoured("State", "text", "UNKNOWN", "DOWN, DRAIN and FAIL nodes take no jobs; FUTURE ones are left out; CLOUD "
               "ones begin powered down"),
-    _honoured("Reason", "text", ""),
-    _honoured("CoreSpecCount", "count", 0, low=0),
-    _honoured("CPUSpecList", "text", "", "only how many cores it names"),
-    _honoured("MemSpecLimit", "memory", 0),
+    honoured("Reason", "text", ""),
+    honoured("CoreSpecCount", "count", 0, low=0),
+    honoured("CPUSpecList", "text", "", "only how many cores it names"),
+    honoured("MemSpecLimit", "memory", 0),
     _harmless("NodeHostname", _FREE),
     _harmless("NodeAddr", _FREE),
     _harmless("BcastAddr", _FREE),
@@ -55,7 +51,7 @@ NODE_KEYS = _table(
     _harmless("GresConf", _FREE, since="25.11"),
     _harmless("Parameters", _FREE, since="25.11"),
     _harmless("TRESWeights", "obsolete and never used for scheduling", "weights"),
-    _honoured("Procs", "count", None, "counts where neither the line nor DEFAULT gives CPUs", low=0, high=65_535),
+    honoured("Procs", "count", None, "counts where neither the line nor DEFAULT gives CPUs", low=0, high=65_535),
     _absent("RestrictedCoresPerGPU", "cores are not kept for GPU jobs", "count", off=("0",), since="24.05", low=0,
             high=65_535),
     _absent("SuspendTime", "the cluster's or partition's is used", off=("-1", "infinite", "unlimited"), since="26.05"),
@@ -63,57 +59,57 @@ NODE_KEYS = _table(
 )  # fmt: skip
 
 PARTITION_KEYS = _table(
-    _honoured("PartitionName"),
-    _honoured("Nodes", "text", "", "a hostlist, NodeSet names or ALL"),
-    _honoured("Default", "flag", False),
-    _honoured("MaxTime", "time", None, "UNLIMITED when unset"),
-    _honoured("DefaultTime", "time", None, "MaxTime when unset"),
-    _honoured("MinNodes", "count", 0, low=0),
-    _honoured("MaxNodes", "count or unlimited", None, low=0),
-    _honoured("MaxCPUsPerNode", "count or unlimited", None, low=0),
-    _honoured("DefMemPerCPU", "memory", None),
-    _honoured("DefMemPerNode", "memory", None),
-    _honoured("DefCpuPerGPU", "count", None, "the cluster's when unset", low=0),
-    _honoured("DefMemPerGPU", "memory or none", None, "the cluster's when unset"),
-    _honoured("MaxMemPerCPU", "memory limit", None, "the cluster's when unset"),
-    _honoured("MaxMemPerNode", "memory limit", None, "the cluster's when unset"),
-    _honoured("OverSubscribe", "text", "NO", "NO, EXCLUSIVE, YES[:n] or FORCE[:n]"),
-    _honoured("PriorityTier", "count", 1, low=0, high=65_535),
-    _honoured("PriorityJobFactor", "count", 1, low=0, high=65_535),
-    _honoured("Priority", "count", None, "counts before PriorityTier and PriorityJobFactor, also by DEFAULT", low=0,
+    honoured("PartitionName"),
+    honoured("Nodes", "text", "", "a hostlist, NodeSet names or ALL"),
+    honoured("Default", "flag", False),
+    honoured("MaxTime", "time", None, "UNLIMITED when unset"),
+    honoured("DefaultTime", "time", None, "MaxTime when unset"),
+    honoured("MinNodes", "count", 0, low=0),
+    honoured("MaxNodes", "count or unlimited", None, low=0),
+    honoured("MaxCPUsPerNode", "count or unlimited", None, low=0),
+    honoured("DefMemPerCPU", "memory", None),
+    honoured("DefMemPerNode", "memory", None),
+    honoured("DefCpuPerGPU", "count", None, "the cluster's when unset", low=0),
+    honoured("DefMemPerGPU", "memory or none", None, "the cluster's when unset"),
+    honoured("MaxMemPerCPU", "memory limit", None, "the cluster's when unset"),
+    honoured("MaxMemPerNode", "memory limit", None, "the cluster's when unset"),
+    honoured("OverSubscribe", "text", "NO", "NO, EXCLUSIVE, YES[:n] or FORCE[:n]"),
+    honoured("PriorityTier", "count", 1, low=0, high=65_535),
+    honoured("PriorityJobFactor", "count", 1, low=0, high=65_535),
+    honoured("Priority", "count", None, "counts before PriorityTier and PriorityJobFactor, also by DEFAULT", low=0,
               high=65_535),
-    _honoured("State", "beginning", "UP", "more letters are ignored", choices=("UP", "DOWN", "DRAIN", "INACTIVE")),
-    _honoured("OverTimeLimit", "text", None, "minutes; the cluster's when unset"),
-    _honoured("PreemptMode", "text", None, "the cluster's when unset"),
-    _honoured("GraceTime", "count", 0, "seconds", low=0),
-    _honoured("LLN", "flag", False),
-    _honoured("RootOnly", "flag", False),
-    _honoured("ReqResv", "flag", False),
-    _honoured("DisableRootJobs", "flag", None, "the cluster's when unset"),
-    _honoured("Shared", "text", None, "counts where neither the line nor DEFAULT gives OverSubscribe"),
+    honoured("State", "beginning", "UP", "more letters are ignored", choices=("UP", "DOWN", "DRAIN", "INACTIVE")),
+    honoured("OverTimeLimit", "text", None, "minutes; the cluster's when unset"),
+    honoured("PreemptMode", "text", None, "the cluster's when unset"),
+    honoured("GraceTime", "count", 0, "seconds", low=0),
+    honoured("LLN", "flag", False),
+    honoured("RootOnly", "flag", False),
+    honoured("ReqResv", "flag", False),
+    honoured("DisableRootJobs", "flag", None, "the cluster's when unset"),
+    honoured("Shared", "text", None, "counts where neither the line nor DEFAULT gives OverSubscribe"),
     _harmless("AllocNodes", "jobs are submitted from anywhere"),
     _harmless("CpuBind", "processes are not bound"),
     _harmless("Hidden", "about displays", "flag"),
-    _honoured("TRESBillingWeights", "text", "", "what usage, fair share and billing limits count; else CPUs"),
-    _honoured("AllowAccounts", "text", "", "with accounting data (--accounting); ignored with a warning without"),
-    _honoured("DenyAccounts", "text", "", "with accounting data (--accounting); ignored with a warning without"),
-    _honoured("AllowGroups", "text", "", "with group data (--groups); ignored with a warning without"),
-    _honoured("AllowQos", "text", "", "with accounting data (--accounting); ignored with a warning without"),
-    _honoured("DenyQos", "text", "", "with accounting data (--accounting); ignored with a warning without"),
-    _honoured("QOS", "text", "", "with accounting data (--accounting); ignored with a warning without"),
+    honoured("TRESBillingWeights", "text", "", "what usage, fair share and billing limits count; else CPUs"),
+    honoured("AllowAccounts", "text", "", "with accounting data (--accounting); ignored with a warning without"),
+    honoured("DenyAccounts", "text", "", "with accounting data (--accounting); ignored with a warning without"),
+    honoured("AllowGroups", "text", "", "with group data (--groups); ignored with a warning without"),
+    honoured("AllowQos", "text", "", "with accounting data (--accounting); ignored with a warning without"),
+    honoured("DenyQos", "text", "", "with accounting data (--accounting); ignored with a warning without"),
+    honoured("QOS", "text", "", "with accounting data (--accounting); ignored with a warning without"),
     _absent("Alternate", "jobs wait in their own partition"),
     _absent("MaxCPUsPerSocket", "jobs may take all CPUs of a socket", off=("unlimited", "infinite", "0"),
             since="23.02"),
-    _honoured("ExclusiveUser", "flag", False),
+    honoured("ExclusiveUser", "flag", False),
     _absent("ExclusiveTopo", "nodes are chosen without regard to switches or blocks", "flag",
             off=_OFF, since="24.05"),
     _absent("Exclusive", "nodes are shared between users", off=("no",), since="26.05"),
     _absent("SelectTypeParameters", "the cluster's SelectTypeParameters are used", "beginning",
             choices=("CR_CORE", "CR_SOCKET")),
     _absent("PowerDownOnIdle", "nodes are powered down by SuspendTime alone", "flag", off=_OFF, since="23.02"),
-    _honoured("SuspendTime", "seconds", None, "the cluster's when unset; -1 never", lenient=True),
-    _honoured("ResumeTimeout", "seconds", None, "the cluster's when unset"),
-    _honoured("SuspendTimeout", "seconds", None, "the cluster's when unset"),
+    honoured("SuspendTime", "seconds", None, "the cluster's when unset; -1 never", lenient=True),
+    honoured("ResumeTimeout", "seconds", None, "the cluster's when unset"),
+    honoured("SuspendTimeout", "seconds", None, "the cluster's when unset"),
     _absent("Topology", "nodes are chosen without regard to switches or blocks", since="25.05"),
 )  # fmt: skip
 NOT_FROM_DEFAULT = (
@@ -131,25 +127,25 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
 """Keys that mean one thing: the first that the line or its DEFAULT gives counts (_parse_nodename and
 _parse_partitionname of Slurm's read_config, 22.05 to 26.05). A line's Features count before the Feature of DEFAULT."""
 
-DOWN_KEYS = _table(_honoured("DownNodes"), _honoured("State", "text", "DOWN"), _honoured("Reason", "text", ""))
-NODESET_KEYS = _table(_honoured("NodeSet"), _honoured("Feature"), _honoured("Nodes"))
+DOWN_KEYS = _table(honoured("DownNodes"), honoured("State", "text", "DOWN"), honoured("Reason", "text", ""))
+NODESET_KEYS = _table(honoured("NodeSet"), honoured("Feature"), honoured("Nodes"))
 HOST_KEYS = _table(_harmless("SlurmctldHost", "the controller is simulated"))
 GRES_KEYS = _table(
-    _honoured("NodeName", "text", "", "all nodes when unset"),
-    _honoured("Name"),
-    _honoured("Type", "text", ""),
-    _honoured("Count", "text", "", "from File when unset, else 1"),
-    _honoured("File", "text", "", "how many files it names, and that devices have numbers"),
-    _honoured("AutoDetect", "text", "", "which variables have the numbers of GPUs"),
+    honoured("NodeName", "text", "", "all nodes when unset"),
+    honoured("Name"),
+    honoured("Type", "text", ""),
+    honoured("Count", "text", "", "from File when unset, else 1"),
+    honoured("File", "text", "", "how many files it names, and that devices have numbers"),
+    honoured("AutoDetect", "text", "", "which variables have the numbers of GPUs"),
     *(_harmless(name, "cores local to a GRES are not modelled") for name in ("Cores", "CPUs", "Links")),
-    _honoured("Flags", "text", "", "which variables have the numbers of GPUs"),
-    _honoured("MultipleFiles", "text", "", "that devices have numbers"),
+    honoured("Flags", "text", "", "which variables have the numbers of GPUs"),
+    honoured("MultipleFiles", "text", "", "that devices have numbers"),
     _harmless("Ignore", "old spelling"),
 )  # fmt: skip
 SWITCH_KEYS = _table(
-    _honoured("SwitchName"),
-    _honoured("Nodes", "text", "", "a hostlist; names that are no nodes are left out, ALL too"),
-    _honoured("Switches", "text", "", "a hostlist of switches"),
+    honoured("SwitchName"),
+    honoured("Nodes", "text", "", "a hostlist; names that are no nodes are left out, ALL too"),
+    honoured("Switches", "text", "", "a hostlist of switches"),
     _harmless("LinkSpeed", "never used by Slurm either"),
 )
 

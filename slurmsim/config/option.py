@@ -106,6 +106,11 @@ class Option:
         return text.strip().lower() in self.off
 
 
+def honoured(name: str, kind: str = "text", default: Any = None, why: str = "", **more: Any) -> Option:
+    """Return a key that counts as in Slurm."""
+    return Option(name, kind, Status.HONOURED, why, default, **more)
+
+
 class OutOfRange(ValueError):
     """A number that an option does not allow."""
 

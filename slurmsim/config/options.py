@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from slurmsim.config.option import Option, Status
+from slurmsim.config.option import Option, Status, honoured
 
 DAY = 86_400
 RESET_PERIODS = ("NONE", "NOW", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY")
@@ -73,10 +73,6 @@ FLAG_NOTES: Mapping[tuple[str, str], tuple[Status, str]] = {
 }  # fmt: skip
 
 
-def _honoured(name: str, kind: str, default: Any, why: str = "", **more: Any) -> Option:
-    return Option(name, kind, Status.HONOURED, why, default, **more)
-
-
 def _absent(name: str, why: str, *, off: tuple[str, ...] = (), kind: str = "text", **more: Any) -> Option:
     """Return a key that would change schedules but is not modelled; `off` are the values that need no warning."""
     return Option(name, kind, Status.NOT_MODELLED, why, None, off=("", "(null)", *off), **more)
@@ -99,96 +95,96 @@ _NONE = ("none", "no", "0")
 
 _ROWS: tuple[Option, ...] = (
     # identity and limits
-    _honoured("ClusterName", "text", "cluster"),
-    _honoured("MaxArraySize", "count", 1_001, "array indices go to MaxArraySize - 1", low=0, high=4_000_001,
+    honoured("ClusterName", "text", "cluster"),
+    honoured("MaxArraySize", "count", 1_001, "array indices go to MaxArraySize - 1", low=0, high=4_000_001,
               outside=4_000_001),
-    _honoured("MinJobAge", "count", 300, "seconds a finished job is known to dependencies; 0 for ever", low=0),
-    _honoured("EnforcePartLimits", "choice", "NO", "YES is ALL", choices=("NO", "ANY", "ALL", "YES")),
-    _honoured("DisableRootJobs", "flag", False, "jobs of root are refused"),
-    _honoured("JobRequeue", "count", 1, "0: no job is requeued", low=0, high=1, outside=1),
-    _honoured("DependencyParameters", "words", ()),
-    _honoured("RequeueExit", "exit codes", frozenset(), lenient=True),
-    _honoured("RequeueExitHold", "exit codes", frozenset(), lenient=True),
-    _honoured("MaxBatchRequeue", "count", 5, "failed launches of a job until it is held", since="23.02", low=0),
+    honoured("MinJobAge", "count", 300, "seconds a finished job is known to dependencies; 0 for ever", low=0),
+    honoured("EnforcePartLimits", "choice", "NO", "YES is ALL", choices=("NO", "ANY", "ALL", "YES")),
+    honoured("DisableRootJobs", "flag", False, "jobs of root are refused"),
+    honoured("JobRequeue", "count", 1, "0: no job is requeued", low=0, high=1, outside=1),
+    honoured("DependencyParameters", "words", ()),
+    honoured("RequeueExit", "exit codes", frozenset(), lenient=True),
+    honoured("RequeueExitHold", "exit codes", frozenset(), lenient=True),
+    honoured("MaxBatchRequeue", "count", 5, "failed launches of a job until it is held", since="23.02", low=0),
     # scheduling
-    _honoured("SchedulerType", "text", "sched/backfill", "the policy of that name, and its options after a colon, "
+    honoured("SchedulerType", "text", "sched/backfill", "the policy of that name, and its options after a colon, "
               "sched/NAME:key=value: slurmsim policies lists them"),
-    _honoured("SchedulerParameters", "words", (), "see the table of its sub-options"),
-    _honoured("SelectType", "choice", "select/linear", later=("23.11", "select/cons_tres"), choices=SELECT_TYPES),
-    _honoured("SelectTypeParameters", "words", (), "CR_Core_Memory when unset, but with select/linear",
+    honoured("SchedulerParameters", "words", (), "see the table of its sub-options"),
+    honoured("SelectType", "choice", "select/linear", later=("23.11", "select/cons_tres"), choices=SELECT_TYPES),
+    honoured("SelectTypeParameters", "words", (), "CR_Core_Memory when unset, but with select/linear",
               choices=SELECT_PARAMETERS),
-    _honoured("KillWait", "count", 30, "with run --term-time, how long ended jobs keep their nodes", low=0,
+    honoured("KillWait", "count", 30, "with run --term-time, how long ended jobs keep their nodes", low=0,
               high=65_535),
-    _honoured("CompleteWait", "count", 0, "with run --epilog-time or --term-time; else no node is completing",
+    honoured("CompleteWait", "count", 0, "with run --epilog-time or --term-time; else no node is completing",
               low=0, high=65_535),
-    _honoured("Epilog", "text", "", "takes as long as run --epilog-time says; a job's end causes a pass at once, not "
+    honoured("Epilog", "text", "", "takes as long as run --epilog-time says; a job's end causes a pass at once, not "
               "by the loop"),
-    _honoured("ScronParameters", "text", "", "in live clusters that imitate 24.11 or later: enable (scrontab), "
+    honoured("ScronParameters", "text", "", "in live clusters that imitate 24.11 or later: enable (scrontab), "
               "explicit_scancel"),
-    _honoured("PrologFlags", "words", (), "Contain and X11 as Epilog; the other words have no effect"),
-    _honoured("OverTimeLimit", "minutes", 0, low=0, high=65_535 * 60),
-    _honoured("ResvOverRun", "minutes", 0, "jobs of a reservation end that long after it", low=0, high=65_535 * 60),
-    _honoured("Licenses", "licenses", (), "name:count,…; those of slurmdbd (remote ones) are not known"),
-    _honoured("DefMemPerCPU", "memory", None),
-    _honoured("DefMemPerNode", "memory", None),
-    _honoured("DefCpuPerGPU", "count", None, "for jobs that ask for GPUs and say nothing of -c", low=0),
-    _honoured("DefMemPerGPU", "memory or none", None, "for jobs that ask for GPUs"),
-    _honoured("MaxMemPerCPU", "memory", None),
-    _honoured("MaxMemPerNode", "memory", None),
+    honoured("PrologFlags", "words", (), "Contain and X11 as Epilog; the other words have no effect"),
+    honoured("OverTimeLimit", "minutes", 0, low=0, high=65_535 * 60),
+    honoured("ResvOverRun", "minutes", 0, "jobs of a reservation end that long after it", low=0, high=65_535 * 60),
+    honoured("Licenses", "licenses", (), "name:count,…; those of slurmdbd (remote ones) are not known"),
+    honoured("DefMemPerCPU", "memory", None),
+    honoured("DefMemPerNode", "memory", None),
+    honoured("DefCpuPerGPU", "count", None, "for jobs that ask for GPUs and say nothing of -c", low=0),
+    honoured("DefMemPerGPU", "memory or none", None, "for jobs that ask for GPUs"),
+    honoured("MaxMemPerCPU", "memory", None),
+    honoured("MaxMemPerNode", "memory", None),
     # priority
-    _honoured("PriorityType", "choice", "priority/basic", later=("23.11", "priority/multifactor"),
+    honoured("PriorityType", "choice", "priority/basic", later=("23.11", "priority/multifactor"),
               choices=("priority/basic", "priority/multifactor")),
-    _honoured("PriorityWeightAge", "count", 0, low=0, high=2**32 - 1),
-    _honoured("PriorityWeightJobSize", "count", 0, low=0, high=2**32 - 1),
-    _honoured("PriorityWeightPartition", "count", 0, low=0, high=2**32 - 1),
-    _honoured("PriorityWeightQOS", "count", 0, "needs --accounting", low=0, high=2**32 - 1),
-    _honoured("PriorityWeightFairshare", "count", 0, "needs --accounting", low=0, high=2**32 - 1),
-    _honoured("PriorityWeightAssoc", "count", 0, "needs --accounting", low=0, high=2**32 - 1),
-    _honoured("PriorityWeightTRES", "weights", ()),
-    _honoured("PriorityDecayHalfLife", "time", 7 * DAY, "0: usage does not decay", low=0),
-    _honoured("PriorityUsageResetPeriod", "choice", "NONE", "midnights are UTC", choices=RESET_PERIODS),
-    _honoured("FairShareDampeningFactor", "count", 1, "with NO_FAIR_TREE", low=1, high=65_535, outside=1),
-    _honoured("AccountingStorageTRES", "words", (), "GRES counted by TRES weights, usage and limits"),
-    _honoured("PriorityMaxAge", "time", 7 * DAY, "0: the age factor is at its most at once", low=0),
-    _honoured("PriorityCalcPeriod", "time", 300, low=1),
-    _honoured("PriorityFavorSmall", "flag", False),
-    _honoured("PriorityFlags", "words", (), choices=PRIORITY_FLAGS, lenient=True),
-    _honoured("AccountingStorageEnforce", "words", (), "with accounting data (--accounting); ignored with a warning "
+    honoured("PriorityWeightAge", "count", 0, low=0, high=2**32 - 1),
+    honoured("PriorityWeightJobSize", "count", 0, low=0, high=2**32 - 1),
+    honoured("PriorityWeightPartition", "count", 0, low=0, high=2**32 - 1),
+    honoured("PriorityWeightQOS", "count", 0, "needs --accounting", low=0, high=2**32 - 1),
+    honoured("PriorityWeightFairshare", "count", 0, "needs --accounting", low=0, high=2**32 - 1),
+    honoured("PriorityWeightAssoc", "count", 0, "needs --accounting", low=0, high=2**32 - 1),
+    honoured("PriorityWeightTRES", "weights", ()),
+    honoured("PriorityDecayHalfLife", "time", 7 * DAY, "0: usage does not decay", low=0),
+    honoured("PriorityUsageResetPeriod", "choice", "NONE", "midnights are UTC", choices=RESET_PERIODS),
+    honoured("FairShareDampeningFactor", "count", 1, "with NO_FAIR_TREE", low=1, high=65_535, outside=1),
+    honoured("AccountingStorageTRES", "words", (), "GRES counted by TRES weights, usage and limits"),
+    honoured("PriorityMaxAge", "time", 7 * DAY, "0: the age factor is at its most at once", low=0),
+    honoured("PriorityCalcPeriod", "time", 300, low=1),
+    honoured("PriorityFavorSmall", "flag", False),
+    honoured("PriorityFlags", "words", (), choices=PRIORITY_FLAGS, lenient=True),
+    honoured("AccountingStorageEnforce", "words", (), "with accounting data (--accounting); ignored with a warning "
               "without", choices=("associations", "limits", "qos", "safe", "wckeys", "nojobs", "nosteps", "all", "none",
                                   "1", "2")),
-    _honoured("AccountingStorageType", "choice", "accounting_storage/none",
+    honoured("AccountingStorageType", "choice", "accounting_storage/none",
               "without slurmdbd the age factor is ignored, as in real Slurm",
               choices=("accounting_storage/none", "accounting_storage/slurmdbd")),
     # preemption
-    _honoured("PreemptType", "choice", "preempt/none", "under sched/backfill and sched/builtin; other policies never "
+    honoured("PreemptType", "choice", "preempt/none", "under sched/backfill and sched/builtin; other policies never "
               "preempt", choices=("preempt/none", "preempt/partition_prio", "preempt/qos", "(null)"),
               off=("preempt/none", "none", "(null)", "")),
-    _honoured("PreemptMode", "words", ("OFF",), "no SUSPEND with select/linear or preempt/qos"),
-    _honoured("PreemptExemptTime", "duration", None, "-1 none"),
-    _honoured("PreemptParameters", "words", (), "min_exempt_priority, reorder_count, strict_order, youngest_first",
+    honoured("PreemptMode", "words", ("OFF",), "no SUSPEND with select/linear or preempt/qos"),
+    honoured("PreemptExemptTime", "duration", None, "-1 none"),
+    honoured("PreemptParameters", "words", (), "min_exempt_priority, reorder_count, strict_order, youngest_first",
               since="23.02"),
-    _honoured("SchedulerTimeSlice", "count", 30, "seconds; with PreemptMode=GANG", low=5, high=65_535, outside=30),
-    _honoured("MessageTimeout", "count", 10, "with KillWait, how long a preempting job takes no further victims", low=1,
+    honoured("SchedulerTimeSlice", "count", 30, "seconds; with PreemptMode=GANG", low=5, high=65_535, outside=30),
+    honoured("MessageTimeout", "count", 10, "with KillWait, how long a preempting job takes no further victims", low=1,
               high=65_535),
     # nodes
-    _honoured("GresTypes", "words", ()),
-    _honoured("ReturnToService", "count", 0, "when nodes that were lost answer again", low=0, high=2, outside=0),
-    _honoured("TopologyPlugin", "choice", "topology/none", "topology/tree reads topology.conf beside slurm.conf",
+    honoured("GresTypes", "words", ()),
+    honoured("ReturnToService", "count", 0, "when nodes that were lost answer again", low=0, high=2, outside=0),
+    honoured("TopologyPlugin", "choice", "topology/none", "topology/tree reads topology.conf beside slurm.conf",
               choices=("topology/none", "topology/default", "topology/flat", "topology/tree"),
               beyond=("topology/3d_torus", "topology/block", "topology/hypercube", "topology/node_rank",
                       "topology/ring")),
-    _honoured("TopologyParam", "words", (), choices=TOPOLOGY_PARAMETERS, lenient=True),
-    _honoured("SlurmdParameters", "words", (), "nodes have what slurm.conf says, as with config_overrides"),
+    honoured("TopologyParam", "words", (), choices=TOPOLOGY_PARAMETERS, lenient=True),
+    honoured("SlurmdParameters", "words", (), "nodes have what slurm.conf says, as with config_overrides"),
     # power saving
-    _honoured("SuspendTime", "seconds", -1, "with SuspendProgram and ResumeProgram", lenient=True),
-    _honoured("SuspendProgram", "text", "", "not run; nothing is powered down without it"),
-    _honoured("ResumeProgram", "text", "", "not run; a node boots in --boot-time seconds"),
-    _honoured("SuspendTimeout", "count", 30, low=0, high=65_535),
-    _honoured("ResumeTimeout", "count", 60, low=0, high=65_535),
-    _honoured("SuspendRate", "count", 60, "nodes a minute; 0 no limit", low=0, high=65_535),
-    _honoured("ResumeRate", "count", 300, "nodes a minute; 0 no limit", low=0, high=65_535),
-    _honoured("SuspendExcNodes", "text", "", "a hostlist; counts (n[1-9]:2) are refused"),
-    _honoured("SuspendExcParts", "words", ()),
+    honoured("SuspendTime", "seconds", -1, "with SuspendProgram and ResumeProgram", lenient=True),
+    honoured("SuspendProgram", "text", "", "not run; nothing is powered down without it"),
+    honoured("ResumeProgram", "text", "", "not run; a node boots in --boot-time seconds"),
+    honoured("SuspendTimeout", "count", 30, low=0, high=65_535),
+    honoured("ResumeTimeout", "count", 60, low=0, high=65_535),
+    honoured("SuspendRate", "count", 60, "nodes a minute; 0 no limit", low=0, high=65_535),
+    honoured("ResumeRate", "count", 300, "nodes a minute; 0 no limit", low=0, high=65_535),
+    honoured("SuspendExcNodes", "text", "", "a hostlist; counts (n[1-9]:2) are refused"),
+    honoured("SuspendExcParts", "words", ()),
     _absent("SuspendExcStates", "nodes in any state are powered down when idle", since="23.02"),
     # would change schedules, not modelled
     _absent("LicenseParameters", "licenses are simple counts", since="26.05"),

@@ -118,7 +118,3 @@ class Accounting:
     associations: tuple[Association, ...]
     qos: tuple[Qos, ...] = ()
     source: str = ""
-
-    def qos_named(self, name: str) -> Qos | None:
-        """Return the QOS of that name."""
-        return next((q for q in self.qos if q.name == name), None)

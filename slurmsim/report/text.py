@@ -28,6 +28,11 @@ def duration(seconds: float | None) -> str:
     raise AssertionError("unreachable")
 
 
+def signed(seconds: float) -> str:
+    """Return a difference of times: a `duration` with its sign."""
+    return ("+" if seconds > 0 else "") + duration(seconds)
+
+
 def number(value: float | None, digits: int = 2) -> str:
     """Return a count with thousands separators, a fraction with `digits` decimals; a dash for None."""
     if value is None or not math.isfinite(value):

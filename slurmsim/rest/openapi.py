@@ -41,7 +41,6 @@ _NAMES = frozenset({"removed_accounts", "removed_users", "removed_associations",
 _WORDS = frozenset({"added_accounts", "added_users", "hostlist"})
 _BODIES: dict[str, Table] = {**database_tables.BODIES, **controller_writing.BODIES}
 _NUMERIC = frozenset({"number", "_minutes"})
-_TEXTUAL = frozenset({"text", "csv"})
 _DESCRIPTIONS = {
     200: "What was asked for.", 401: "The user of the request is unknown.", 404: "There is no such thing.",
     "default": "What went wrong, in `errors`.",

@@ -24,8 +24,6 @@ ROW_GROUP = 65_536
 BATCH, BATCH_KERNEL = 8_192, 512
 VERSION_KEY = b"slurmsim.trace_schema"
 
-Columns = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
-
 
 def arrow_schema(table: str, power: bool = False) -> pa.Schema:
     """Arrow schema of one of `schema.TABLES`, with the schema version in its metadata; `power`: the run knows of it."""
@@ -85,32 +83,6 @@ class Sink:
     def full(self) -> bool:
         """True if a batch's worth of rows waits."""
         return len(self._rows) >= self._full_at
-
-    def append_columns(self, batch: Columns) -> None:
-        """Add rows given as equally long columns by name, for producers that have arrays.
-
-        Integer arrays may be masked or use `columns.NULL` for null; lists use None.
-
-        Raises
-        ------
-        InvariantError
-            Columns missing, unknown or of different lengths.
-        OutputError
-            The rows could not be written.
-        """
-        if batch.keys() != self._fields.keys():
-            wrong = sorted(batch.keys() ^ self._fields.keys())
-            raise InvariantError(f"{self._shown.name}: columns missing or unknown: {', '.join(wrong)}")
-        lengths = {len(batch[name]) for name in self._fields}
-        if len(lengths) != 1:
-            raise InvariantError(f"{self._shown.name}: columns of different lengths: {sorted(lengths)}")
-        self._take_rows()
-        done, n = 0, lengths.pop()
-        while done < n:
-            step = min(self._room, n - done)
-            self._add([batch[name][done : done + step] for name in self._fields])
-            done += step
-        self._write_groups()
 
     def flush(self) -> None:
         """Write whole row groups; what is left of the last one waits for more."""

@@ -12,7 +12,7 @@ import numpy as np
 from slurmsim.report import page, style
 from slurmsim.report.compare import Comparison, compare
 from slurmsim.report.compare_view import usage, waits
-from slurmsim.report.text import duration, number, percent, summary_value, table
+from slurmsim.report.text import duration, number, percent, signed, summary_value, table
 from slurmsim.report.web.assets import WORKBENCH_SCRIPTS, WORKBENCH_STYLES
 from slurmsim.report.web.comparison import comparison
 from slurmsim.whatif.effect import Effect
@@ -166,19 +166,15 @@ def _summary_rows(found: Study) -> list[Sequence[str]]:
 
 
 def _row(e: Effect) -> tuple[str, ...]:
-    band = "–" if e.low is None or e.high is None else f"{_signed(e.low)} to {_signed(e.high)}"
+    band = "–" if e.low is None or e.high is None else f"{signed(e.low)} to {signed(e.high)}"
     return (
-        e.name, number(e.jobs), duration(e.baseline_s), duration(e.changed_s), _signed(e.difference_s), band,
+        e.name, number(e.jobs), duration(e.baseline_s), duration(e.changed_s), signed(e.difference_s), band,
         percent(e.gain), percent(e.lose),
     )  # fmt: skip
 
 
 def _band(e: Effect) -> tuple[str, float, float | None, float | None, str]:
     return e.name, e.difference_s, e.low, e.high, _row(e)[4] + ("" if e.low is None else f" ({_row(e)[5]})")
-
-
-def _signed(seconds: float) -> str:
-    return ("+" if seconds > 0 else "") + duration(seconds)
 
 
 def _effect(e: Effect) -> dict[str, Any]:

@@ -103,8 +103,8 @@ class Judge:
         return [own, self.accounts[own.account], self.accounts["root"]]
 
     def qos(self, job: Job) -> list[Qos]:
-        own, part = self.accounting.qos_named(job.qos), self.accounting.qos_named(job.partition.spec.qos or "")
-        assert own is not None
+        named = {qos.name: qos for qos in self.accounting.qos}
+        own, part = named[job.qos], named.get(job.partition.spec.qos or "")
         if part is None or part is own:
             return [own]
         return [own, part] if "OverPartQOS" in own.flags else [part, own]

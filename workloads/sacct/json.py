@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _JOBS = re.compile(rb'"jobs"\s*:\s*\[')
-_OF_SACCT = re.compile(rb'"(?:submission|allocation_nodes|derived_exit_code)"\s*:')
 _OF_SQUEUE = re.compile(rb'"(?:submit_time|batch_host|eligible_time)"\s*:')
 # NO_VAL and INFINITE of 32 and 64 bits; no number read here has 16, of which they are numbers of jobs, too
 _NOT_SET = {0xFFFFFFFE, 0xFFFFFFFFFFFFFFFE}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
 from ortools.sat.python import cp_model
 
 from slurmsim_policies.cp.instance_data import Job
@@ -32,11 +31,6 @@ class ScheduleModel:
         self.spans: dict[int, Interval] = {}
         self._make_starts(earliest)
         self.objective = Objective(instance, self.cp, self.starts, earliest)
-
-    @property
-    def paper_variables(self) -> int:
-        """How many variables the paper's formula counts; running jobs decide nothing and have none."""
-        raise NotImplementedError
 
     @property
     def solver_variables(self) -> int:
@@ -123,7 +117,3 @@ class ScheduleModel:
         """At no time more than `capacity` is in use; posted only where it could be."""
         if sum(amount for _, amount in uses) > capacity:
             self.cp.add_cumulative([span for span, _ in uses], [amount for _, amount in uses], capacity)
-
-    def paper_copies(self) -> int:
-        """|Q| + sum over jobs and nodes of p_{i,n}: the variables of the interval model."""
-        return len(self.starts) + sum(int(np.sum(self.instance.places(job))) for _, job in self.waiting())

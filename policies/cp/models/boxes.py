@@ -82,11 +82,6 @@ class BoxModel(ScheduleModel):
             self._small_first()
         self._share_power()
 
-    @property
-    def paper_variables(self) -> int:
-        """|Q| + sum of rn_i |R_i|: independent of the number of nodes."""
-        return len(self.starts) + sum(job.units * sum(amount > 0 for amount in job.demand) for _, job in self.waiting())
-
     def _positions(self, r: int, size: int, nodes: Sequence[int]) -> cp_model.Domain:
         """Where a box of `size` may begin: inside one of `nodes` (corrected: it may end on the last position)."""
         high, capacity = self._height[r], self._capacity

@@ -51,11 +51,6 @@ class ClassModel(ScheduleModel):
             self._crowd(c, line)
         self._share_power()
 
-    @property
-    def paper_variables(self) -> int:
-        """|Q| + one for each job and class that can hold some of it."""
-        return len(self.starts) + sum(len(units) for units in self._units.values())
-
     def _make_units(self, i: int, job: Job) -> None:
         """sum_c u_{i,c} = rn_i, each at most what the class holds when empty."""
         places = np.bincount(self.of, self.instance.places(job), self.n_classes).astype(int).tolist()

@@ -38,11 +38,6 @@ class IntervalModel(ScheduleModel):
         if pooled:
             self._share_all_nodes()
 
-    @property
-    def paper_variables(self) -> int:
-        """|Q| + sum of p_{i,n}."""
-        return self.paper_copies()
-
     def _make_copies(self, i: int) -> Copies:
         """Equation 6 (corrected): p_{i,k} optional intervals on node k, with the start and length of tau_i."""
         job = self.instance.jobs[i]

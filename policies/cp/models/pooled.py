@@ -18,8 +18,3 @@ class PooledModel(ScheduleModel):
         super().__init__(instance, earliest)
         self._share_all_nodes()
         self._share_power()
-
-    @property
-    def paper_variables(self) -> int:
-        """|Q|: a start each."""
-        return len(self.starts)

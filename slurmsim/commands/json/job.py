@@ -147,10 +147,6 @@ def _step_id(sluid: str, job: int) -> Record:
     return {"sluid": sluid, "job_id": number(job), "step_het_component": number(None), "step_id": "entire"}
 
 
-def _asked_out(path: str | None, batch: int, array: int) -> str:
-    return path or (("slurm-%A_%a.out" if array else "slurm-%j.out") if batch else "")
-
-
 def _gres(value: object) -> list[str]:
     return [str(one) for one in value] if isinstance(value, (list, tuple)) else []
 

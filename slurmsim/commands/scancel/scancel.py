@@ -176,8 +176,7 @@ def _apply(asked: Asked, key: str, value: str, io: Io) -> None:
             io.out(_USAGE.format(ctld=releases.row(_CTLD, release_of(io))))
             raise Stop(0)
         case "M":
-            if named_cluster(io, _NAME, value) is None:
-                raise Stop(1)
+            named_cluster(io, _NAME, value)
         case "c":
             asked.cron = True
         case "ctld":

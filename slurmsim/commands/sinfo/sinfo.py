@@ -12,7 +12,7 @@ from slurmsim.commands.text import print_fields
 from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.cluster_facts import Cluster, named_cluster
 from slurmsim.commands.text.iterating import print_repeatedly
-from slurmsim.commands.text.messages import Stop, stoppable
+from slurmsim.commands.text.messages import stoppable
 from slurmsim.commands.text.plugin_lines import plugin_lines
 from slurmsim.commands.text.release import release_of
 from slurmsim.release_changes import since
@@ -36,16 +36,13 @@ def run(argv: list[str], io: Io) -> int:
     """One sinfo call in the world `io`; the exit code."""
     asked = read(argv, io, release_of(io))
     asked.argv = list(argv)
-    return _print(asked, io)
-
-
-def _print(asked: Asked, io: Io) -> int:
     if asked.dump and not since(asked.release, "data_parsers"):
         from slurmsim.commands.json.openapi_node import dump_nodes  # rarely wanted
 
         return dump_nodes(asked.dump, io, asked.release)
     layout = None if asked.reservations else _layout(asked, io)
-    _check_clusters(asked, io)
+    if asked.clusters is not None:
+        asked.clusters = named_cluster(io, "sinfo", asked.clusters)
     if asked.verbose:
         from slurmsim.commands.sinfo.verbose import options_text
 
@@ -59,14 +56,6 @@ def _print(asked: Asked, io: Io) -> int:
 
 def _plugins(asked: Asked, io: Io) -> list[str]:
     return plugin_lines(Cluster(io).configured("SelectTypeParameters"), asked.release, nodes=True)
-
-
-def _check_clusters(asked: Asked, io: Io) -> None:
-    """There is one cluster; -M may name it."""
-    if asked.clusters is not None:
-        asked.clusters = named_cluster(io, "sinfo", asked.clusters)
-        if asked.clusters is None:
-            raise Stop(1)
 
 
 def _layout(asked: Asked, io: Io) -> Layout:

@@ -123,8 +123,8 @@ class _Call:
 
     def option(self, key: str, text: str) -> None:
         self.on.add(key)
-        if key == "M" and named_cluster(self.io, "sshare", text) is None:
-            raise Stop(1)
+        if key == "M":
+            named_cluster(self.io, "sshare", text)
         words = [word for word in text.split(",") if word]
         if key == "A":
             self.accounts += words

@@ -53,13 +53,10 @@ def run(argv: list[str], io: Io) -> int:
     """One squeue call in the world `io`; the exit code."""
     asked = read(argv, io, release_of(io))
     asked.argv = list(argv)
-    return _print(asked, io)
-
-
-def _print(asked: Asked, io: Io) -> int:
     nodes = _known_nodes(asked, io)
     users = _user_ids(asked, io)
-    _check_clusters(asked, io)
+    if asked.clusters is not None:
+        asked.clusters = named_cluster(io, "squeue", asked.clusters)
     if asked.dump and not since(asked.release, "data_parsers"):
         from slurmsim.commands.json.openapi_job import dump_jobs  # long, and rarely wanted
 
@@ -159,14 +156,6 @@ def _known_nodes(asked: Asked, io: Io) -> frozenset[str] | None:
             io.error(f"squeue: error: Invalid node name {written}")
             raise Stop(1)
     return frozenset(known[name] for name in names)
-
-
-def _check_clusters(asked: Asked, io: Io) -> None:
-    """There is one cluster; -M may name it."""
-    if asked.clusters is not None:
-        asked.clusters = named_cluster(io, "squeue", asked.clusters)
-        if asked.clusters is None:
-            raise Stop(1)
 
 
 # ---- jobs ----

@@ -9,6 +9,7 @@ from slurmsim.commands.submit.options.allocation_options import read_allocation
 from slurmsim.commands.submit.options.chosen_options import error_code
 from slurmsim.commands.submit.submission import Failed, ask
 from slurmsim.commands.text.cluster_facts import Cluster
+from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal, Unreachable
 
 TYPE_CHECKING = False
@@ -82,6 +83,11 @@ class AllocatingCall:
         self.part: Part = self.parts[0]  # the first of them
         self.chosen = self.part.chosen
         self.allocation = Allocation(io, say)
+
+    def immediate_code(self) -> int:
+        """Return the exit code where ``--immediate`` found no nodes."""
+        text = self.io.environ.get("SLURM_EXIT_IMMEDIATE", "")
+        return int(text) & 0xFF if is_number(text) and int(text) else 1
 
 
 class Allocation:

@@ -17,7 +17,6 @@ from slurmsim.commands.submit.launchers import launcher_variables
 from slurmsim.commands.submit.steps.environment import allocation_environment
 from slurmsim.commands.submit.submission import Failed
 from slurmsim.commands.text.messages import Messages, stoppable
-from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.releases import row
 
@@ -118,16 +117,12 @@ class _Call(AllocatingCall):
             self.say.error(f"Unable to allocate resources: {failed.text}")
             if row(_SAYS_REVOKED, self.cluster.release) or immediate > 1:
                 self.say.info(f"Job allocation {self.allocation.job_id} has been revoked.")
-            return self._immediate_code()
+            return self.immediate_code()
         self.say.error(f"Job submit/allocate failed: {failed.text}")
         told = row(_SAYS_REVOKED, self.cluster.release) and failed.text != ALREADY_DONE
         if len(self.parts) > 1 and self.allocation.job_id and told:
             self.say.info(f"Job allocation {self.allocation.job_id} has been revoked.")
         return self.error_code
-
-    def _immediate_code(self) -> int:
-        text = self.io.environ.get("SLURM_EXIT_IMMEDIATE", "")
-        return int(text) & 0xFF if is_number(text) and int(text) else 1
 
     # -- the command ------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,6 @@ from slurmsim.commands.submit.submission import Failed, each_would_run, start_li
 from slurmsim.commands.submit.tasks.multi_prog import BadFile, find_file
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.messages import Messages, Stop, stoppable
-from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.releases import row
 
@@ -133,16 +132,12 @@ class _Call(AllocatingCall):
                 self.say.error(line)
             late = immediate and failed.text in (_BUSY, "Connection timed out")
             self.say.error(f"Unable to allocate resources: {_BUSY if late else failed.text}")
-            raise Stop(self._immediate_code() if late else self.error_code) from None
+            raise Stop(self.immediate_code() if late else self.error_code) from None
         except Interrupted:
             if self.allocation.job_id:
                 self.say.info(f"Job allocation {self.allocation.job_id} has been revoked")
                 self.allocation.give_back(NO_STATUS)
             raise Stop(self.error_code) from None
-
-    def _immediate_code(self) -> int:
-        text = self.io.environ.get("SLURM_EXIT_IMMEDIATE", "")
-        return int(text) & 0xFF if is_number(text) and int(text) else 1
 
     def _existing(self, job_id: int) -> dict[str, Any]:
         """Return the allocation that is there already. Raises Stop."""

@@ -32,20 +32,22 @@ def not_reached(names: str, own: str, *, database: bool) -> list[str]:
     ]
 
 
-def named_cluster(io: Io, program: str, names: str) -> str | None:
-    """Return the one cluster there is, which ``-M names`` may name; None, and said why, where it does not."""
+def named_cluster(io: Io, program: str, names: str) -> str:
+    """Return the one cluster there is, which ``-M names`` may name. Raises Stop, and says why, where it does not."""
     try:
         told = io.client.call("hello")
     except FAILED_CALLS as error:
         io.error(f"{program}: error: {text_of(error)}")
-        return None
+        raise Stop(1) from None
     own = str(told["cluster"])
     lines = not_reached(names, own, database=bool(told.get("accounting", True)))
     for line in lines:
         io.error(f"{program}: error: {line}")
     if lines and since(release_of(io), "unknown_cluster_is_fatal"):
         io.error(f"{program}: fatal: {NO_CLUSTER}")
-    return None if lines else own
+    if lines:
+        raise Stop(1)
+    return own
 
 
 def reach(program: str, names: str, io: Io) -> None:

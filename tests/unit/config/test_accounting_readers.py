@@ -208,8 +208,8 @@ def test_commands_edit_what_other_files_defined(tmp_path: Path) -> None:
         None,
         5,
     )
-    low = accounting.qos_named("low")
-    assert low is not None and (low.flags, low.preempt) == (frozenset({"NoDecay"}), ())
+    (low,) = (qos for qos in accounting.qos if qos.name == "low")
+    assert (low.flags, low.preempt) == (frozenset({"NoDecay"}), ())
     assert ("chem", "bob", "") not in found
     assert found["phys", "", ""].parent is found["eng", "", ""]
     assert (found["phys", "erin", ""].spec.is_default, found["eng", "erin", ""].spec.is_default) == (True, False)

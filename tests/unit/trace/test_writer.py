@@ -73,7 +73,6 @@ def test_rows_come_back_in_order_with_their_nulls(tmp_path):
 def test_row_groups_are_full_and_bytes_do_not_depend_on_when_or_how_rows_arrive(tmp_path):
     n = 2 * ROW_GROUP + 1_000
     rows = usage_rows(n)
-    columns = {name: [row[i] for row in rows] for i, name in enumerate(schema.USAGE)}
     as_rows, often, batches = (TraceWriter(tmp_path / name) for name in ("rows", "often", "batches"))
     append = as_rows.usage.append
     for row in rows:
@@ -83,9 +82,9 @@ def test_row_groups_are_full_and_bytes_do_not_depend_on_when_or_how_rows_arrive(
         if i % 9_001 == 0:
             often.flush_if_full()
     assert as_rows.usage.append is append
-    arrays = {k: np.array(v) if isinstance(v[0], int) else v for k, v in columns.items()}
     for begin in range(0, n, 50_000):
-        batches.usage.append_columns({k: v[begin : begin + 50_000] for k, v in arrays.items()})
+        batches.usage.extend(rows[begin : begin + 50_000])
+        batches.usage.flush()
     files = [writer.close() / "usage.parquet" for writer in (as_rows, often, batches)]
     assert len({file.read_bytes() for file in files}) == 1
     meta = pq.ParquetFile(files[0]).metadata
@@ -94,15 +93,6 @@ def test_row_groups_are_full_and_bytes_do_not_depend_on_when_or_how_rows_arrive(
     assert json.loads((tmp_path / "rows" / "run.json").read_text())["rows"] == {
         "jobs": 0, "events": 0, "usage": n, "requeued": 0,
     }  # fmt: skip
-
-
-def test_rows_and_batches_mix_in_order(tmp_path):
-    with TraceWriter(tmp_path / "t") as writer:
-        rows = usage_rows(6)
-        writer.usage.append(rows[0])
-        writer.usage.append_columns({name: [r[i] for r in rows[1:5]] for i, name in enumerate(schema.USAGE)})
-        writer.usage.append(rows[5])
-    assert read_trace(tmp_path / "t").ints("usage", "time")[0].tolist() == [0, 1, 2, 3, 4, 5]
 
 
 def test_memory_is_handed_on_while_rows_arrive(tmp_path):
@@ -142,15 +132,6 @@ def test_rows_that_break_the_schema_are_our_bug_and_say_which_column(tmp_path, r
     with pytest.raises(InvariantError, match=f"usage.parquet: .*{message}"):
         writer.close()
     assert not (tmp_path / "t").exists()
-
-
-@pytest.mark.parametrize("change", [{"more": [1]}, {"time": [1, 2]}])
-def test_batches_that_break_the_schema_are_refused(tmp_path, change):
-    writer = TraceWriter(tmp_path / "t")
-    batch = {name: [""] if column.kind == "text" else [1] for name, column in schema.USAGE.items()}
-    with pytest.raises(InvariantError, match=r"usage.parquet: columns"):
-        writer.usage.append_columns(batch | change)
-    writer.abort()
 
 
 def test_json_keeps_its_order_and_has_no_nan(tmp_path):
@@ -279,8 +260,8 @@ def test_a_full_disk_is_named_and_the_earlier_trace_stays(tmp_path):
         "w = TraceWriter(Path(sys.argv[1]))\n"
         "noise = np.random.default_rng(1).integers(0, 1 << 60, 200_000)\n"
         "try:\n"
-        "    texts = [''] * 200_000\n"
-        "    w.usage.append_columns({k: texts if c.kind == 'text' else noise for k, c in schema.USAGE.items()})\n"
+        "    cells = ['' if c.kind == 'text' else None for c in schema.USAGE.values()]\n"
+        "    w.usage.extend([tuple(n if c is None else c for c in cells) for n in noise.tolist()])\n"
         "    w.close()\n"
         "except OutputError as error:\n"
         "    w.abort()\n"

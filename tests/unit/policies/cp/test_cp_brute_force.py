@@ -6,8 +6,8 @@ import pytest
 from cp_brute_force import all_box_starts, all_starts, best, pooled
 from cp_cases import instances, plan_from
 from hypothesis import HealthCheck, given, settings
+from plan_checker import problems
 
-from slurmsim_policies.cp.checker import problems
 from slurmsim_policies.cp.options import EURORA_MODELS
 from slurmsim_policies.cp.plain import plain_from
 from slurmsim_policies.cp.problem import Instance

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from cp_cases import WORKED_EXAMPLE, made
+from plan_checker import problems
 
 from slurmsim_policies.cp import criteria
-from slurmsim_policies.cp.checker import problems
 from slurmsim_policies.cp.plain import instance_from
 from slurmsim_policies.cp.plan import Plan
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from cp_cases import WORKED_EXAMPLE, made, plan_from
+from plan_checker import problems
 
 from slurmsim.errors import ConfigError, PolicyError
 from slurmsim.policy import load_policy
 from slurmsim_policies.cp.admission import next_q_length
 from slurmsim_policies.cp.box_board import BoxBoard
-from slurmsim_policies.cp.checker import problems
 from slurmsim_policies.cp.listing import earliest_starts
 from slurmsim_policies.cp.models.boxes import BoxModel
 from slurmsim_policies.cp.options import EURORA_MODELS, OPTIONS, interval_limit

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from cp_cases import WORKED_EXAMPLE, instances, made
 from hypothesis import given
+from plan_checker import problems
 
 from slurmsim_policies.cp.allocators import ALLOCATORS, Allocator
 from slurmsim_policies.cp.boards import CapacityBoard, PooledBoard
 from slurmsim_policies.cp.box_board import BoxBoard
-from slurmsim_policies.cp.checker import problems
 from slurmsim_policies.cp.listing import ORDERS, earliest_first, earliest_starts, fitting, serial
 from slurmsim_policies.cp.plain import instance_from
 from slurmsim_policies.cp.problem import Instance

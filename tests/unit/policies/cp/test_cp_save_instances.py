@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from cp_cases import plan_from
+from plan_checker import problems
 
 import slurmsim
 from slurmsim.cli import main
 from slurmsim.cli.problem_file import read_problem
 from slurmsim.errors import ConfigError
 from slurmsim.replaying.instances import InstanceSaver
-from slurmsim_policies.cp.checker import problems
 from slurmsim_policies.cp.plain import instance_from, plain_from
 from slurmsim_policies.cp.policy import Pcp20
 
