@@ -171,11 +171,6 @@ class Client:
         How long to wait for an answer; None: for ever.
     patience_s
         How long to try to connect when no daemon is there.
-
-    Attributes
-    ----------
-    timed_out
-        A daemon was there and did not answer in time.
     """
 
     def __init__(
@@ -184,6 +179,7 @@ class Client:
     ) -> None:  # fmt: skip
         self.folder, self.user, self.timeout_s, self.patience_s = folder, user, timeout_s, patience_s
         self.asks = asks
+        # timed_out: a daemon was there and did not answer in time
         self.timed_out = self._heard = False
         self._socket: socket.socket | None = None
 

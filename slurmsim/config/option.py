@@ -32,18 +32,18 @@ class Status(StrEnum):
 class Option:
     """A key of slurm.conf (or a sub-option, or a key of an object line)."""
 
-    name: str  # Canonical spelling
+    name: str  # canonical spelling
     kind: str  # how the value is read: a key of `KINDS`
     # status, why: what slurmsim does with it, and for anything but HONOURED why, or what happens instead
     status: Status
     why: str = ""
     default: Any = None  # typed default of the oldest release; `later` = (release, default from that release on)
     later: tuple[str, Any] | None = None
-    choices: tuple[str, ...] = ()  # Canonical words allowed (kind ``choice`` and ``words``); compared without case
+    choices: tuple[str, ...] = ()  # canonical words allowed (kind ``choice`` and ``words``); compared without case
     beyond: tuple[str, ...] = ()  # values of a ``choice`` that Slurm knows and slurmsim does not model: refused by name
     # values (lower case) of a NOT_MODELLED option that switch the thing off and so need no warning
     off: tuple[str, ...] = ()
-    # low, high: Inclusive range of a number; outside is an error, unless
+    # low, high: inclusive range of a number; outside is an error, unless
     low: int | None = None
     high: int | None = None
     outside: int | None = None  # says which number is used instead, as slurmctld takes such a value

@@ -18,33 +18,20 @@ ENOUGH_JOBS = 30
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A baseline replay beside the log's own starts. Waits in seconds.
+    """A baseline replay beside the log's own starts. Waits in seconds."""
 
-    Attributes
-    ----------
-    jobs
-        Jobs that started in both.
-    error
-        |mean wait replayed - mean wait logged| / max(mean wait logged, 60 s).
-    rank_correlation
-        Spearman's rho between logged and replayed waits; None when all waits of one side are equal.
-    close
-        Share of jobs with a replayed wait within max(300 s, 25 %) of the logged one.
-    verdict
-        ``good``, ``fair``, ``poor``, or ``none`` when the log has too few starts to say.
-    """
-
-    jobs: int
+    jobs: int  # jobs that started in both
     mean_logged_s: float | None
     mean_replayed_s: float | None
     median_logged_s: float | None
     median_replayed_s: float | None
     p95_logged_s: float | None
     p95_replayed_s: float | None
-    error: float | None
+    error: float | None  # |mean wait replayed - mean wait logged| / max(mean wait logged, 60 s)
+    # Spearman's rho between logged and replayed waits; None when all waits of one side are equal
     rank_correlation: float | None
-    close: float | None
-    verdict: str
+    close: float | None  # share of jobs with a replayed wait within max(300 s, 25 %) of the logged one
+    verdict: str  # ``good``, ``fair``, ``poor``, or ``none`` when the log has too few starts to say
 
     @property
     def sentence(self) -> str:

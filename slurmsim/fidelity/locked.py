@@ -42,31 +42,22 @@ _Best = tuple[tuple[int, int, int], Controller, dict[int, str]]
 
 @dataclass(slots=True)
 class Locked:
-    """What was counted.
+    """What was counted."""
 
-    Attributes
-    ----------
-    starts, agreed, on_nodes
-        Recorded starts; those our pass makes too; those of them on the recorded nodes.
-    wanted, kept_waiting
-        Jobs our passes would start; those of them that the recording starts more than one backfill interval after we
-        first wanted to, having wanted to ever since.
-    looks, same_reason
-        Looks at pending jobs; those that show our reason.
-    displaced
-        Recorded starts that could not be given their recorded nodes, because for us these were not free.
-    unreported
-        Of `on_nodes`, starts that our pass makes only without nodes of a job that ended up to `FREED_S` before.
-    """
-
+    # starts, agreed, on_nodes: recorded starts; those our pass makes too; those of them on the recorded nodes
     starts: int = 0
     agreed: int = 0
     on_nodes: int = 0
+    # wanted, kept_waiting: jobs our passes would start; those of them that the recording starts more than one backfill
+    # interval after we first wanted to, having wanted to ever since
     wanted: int = 0
     kept_waiting: int = 0
+    # looks, same_reason: looks at pending jobs; those that show our reason
     looks: int = 0
     same_reason: int = 0
+    # recorded starts that could not be given their recorded nodes, because for us these were not free
     displaced: int = 0
+    # of `on_nodes`, starts that our pass makes only without nodes of a job that ended up to `FREED_S` before
     unreported: int = 0
     missed: list[int] = field(default_factory=list)  # job ids of the starts that we would not make
 

@@ -24,20 +24,14 @@ Codes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class LogReplay:
-    """One replay beside its log, a row a job of the log.
-
-    Attributes
-    ----------
-    logged, replayed
-        Waits in seconds, NaN for jobs without a start.
-    partition, kind
-        Codes of each job's partition (into `partitions`) and of its class of length and size (into
-        `slurmsim.metrics.classes.CLASSES`), by what it asked for; -1 for jobs the replay did not have.
-    """
+    """One replay beside its log, a row a job of the log."""
 
     prepared: Prepared
+    # logged, replayed: waits in seconds, NaN for jobs without a start
     logged: Floats
     replayed: Floats
+    # partition, kind: codes of each job's partition (into `partitions`) and of its class of length and size (into
+    # `slurmsim.metrics.classes.CLASSES`), by what it asked for; -1 for jobs the replay did not have
     partition: Codes
     partitions: list[str]
     kind: Codes

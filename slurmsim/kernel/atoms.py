@@ -20,18 +20,13 @@ ONE = 1
 
 
 class Atoms:
-    """Nodes cut into atoms, and sets of them; one object serves one cycle after another.
-
-    Attributes
-    ----------
-    n
-        Atoms there are. Atom a has the nodes ``begins[a]`` to ``begins[a] + sizes[a]``; ``order`` has them by position.
-    bits, n_sets
-        The sets, `words` words each. The first `used` words have the atoms there are; the others are not read. ``word``
-        and ``bit`` are the place of an atom in them.
-    """
+    """Nodes cut into atoms, and sets of them; one object serves one cycle after another."""
 
     def __init__(self) -> None:
+        # n: atoms there are. Atom a has the nodes ``begins[a]`` to ``begins[a] + sizes[a]``; ``order`` has them by
+        # position.
+        # bits, n_sets: the sets, `words` words each. The first `used` words have the atoms there are; the others are
+        # not read. ``word`` and ``bit`` are the place of an atom in them.
         self.n = self.n_sets = 0
         self.words = 2
         self.used = 1

@@ -13,27 +13,20 @@ if TYPE_CHECKING:
 
 
 class Queue:
-    """The records of a queue as columns, which live from cycle to cycle.
-
-    Attributes
-    ----------
-    n, order
-        Records there are, and the slot of each in the order of the queue.
-    shapes, lasting, flags
-        By slot: the shape of a request, the seconds it is planned with, and `ASKS`, `UNSEEN`, `SEEN`, `BARRED`,
-        `ALONE`, `REFUSED`, `FOREIGN`.
-    limited, shown
-        By slot, where limits are enforced: the number of its limits, `UNLIMITED` or `UNKNOWN`; that of the one it
-        shows, or 0.
-    held
-        The number of the limit the record of `next_news` is held to, 0 for none; `UNKNOWN` where others must tell.
-    """
+    """The records of a queue as columns, which live from cycle to cycle."""
 
     def __init__(self) -> None:
         self.room = self.places = 64
+        # n, order: records there are, and the slot of each in the order of the queue
+        # held: the number of the limit the record of `next_news` is held to, 0 for none; `UNKNOWN` where others must
+        # tell
         self.n = self.held = 0
         self.order = zeros(self.places)
+        # shapes, lasting, flags: by slot: the shape of a request, the seconds it is planned with, and `ASKS`, `UNSEEN`,
+        # `SEEN`, `BARRED`, `ALONE`, `REFUSED`, `FOREIGN`
         self.shapes, self.lasting, self.flags = zeros(self.room), zeros(self.room), zeros(self.room)
+        # limited, shown: by slot, where limits are enforced: the number of its limits, `UNLIMITED` or `UNKNOWN`; that
+        # of the one it shows, or 0
         self.limited, self.shown = zeros(self.room), zeros(self.room)
 
     def tell(self, slot: int, shape: int, limit: int, flags: int, limited: int, shown: int) -> None:

@@ -23,17 +23,12 @@ class Fault:
         Asks the daemon: (name of the request, its arguments) -> the answer.
     rule
         The rule as the daemon has it.
-
-    Attributes
-    ----------
-    id
-        Its number, as ``slurmsim inject --list`` shows it.
     """
 
     def __init__(self, call: Call, rule: Mapping[str, Any]) -> None:
         self._call = call
         self._last = dict(rule)
-        self.id = int(rule["id"])
+        self.id = int(rule["id"])  # its number, as ``slurmsim inject --list`` shows it
 
     @property
     def rule(self) -> dict[str, Any]:

@@ -14,15 +14,10 @@ _PREFIX = "slurmsim: error: "
 
 
 class Page:
-    """A page that is served; a context manager that ends it.
-
-    Attributes
-    ----------
-    url
-        Its address, with the key in it.
-    """
+    """A page that is served; a context manager that ends it."""
 
     def __init__(self, url: str, process: subprocess.Popen[str]) -> None:
+        # url: its address, with the key in it
         self.url, self._process = url, process
 
     def close(self) -> None:

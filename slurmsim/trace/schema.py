@@ -16,26 +16,15 @@ OLDEST = 3  # traces of this version are still read
 
 
 class Column(NamedTuple):
-    """One column.
+    """One column."""
 
-    Attributes
-    ----------
-    kind
-        ``int64`` (never null), ``int64?`` (may be null), or ``text``: dictionary-coded UTF-8, empty instead of null.
-    unit
-        ``time`` is an instant in seconds on the workload's clock; ``s``, ``MiB``, ``ppm`` (millionths), ``mW``
-        (milliwatts), ``J``; "" for counts,
-        ids and names.
-    meaning
-        For `docs/trace-schema.md`.
-    since
-        First schema version that has it. Traces before are read with nulls or empty texts in its place.
-    """
-
+    # ``int64`` (never null), ``int64?`` (may be null), or ``text``: dictionary-coded UTF-8, empty instead of null
     kind: str
+    # ``time`` is an instant in seconds on the workload's clock; ``s``, ``MiB``, ``ppm`` (millionths), ``mW``
+    # (milliwatts), ``J``; "" for counts, ids and names
     unit: str
-    meaning: str
-    since: int = 3
+    meaning: str  # for `docs/trace-schema.md`
+    since: int = 3  # first schema version that has it. Traces before are read with nulls or empty texts in its place.
 
 
 Table = Mapping[str, Column]

@@ -35,18 +35,7 @@ def arrow_schema(table: str, power: bool = False) -> pa.Schema:
 
 
 class Sink:
-    """One growing Parquet file.
-
-    Attributes
-    ----------
-    append
-        Takes one row: a tuple in schema order, None for null, ints and strs (members of a `StrEnum` are taken for their
-        value). It is the bound ``list.append`` and stays the same object for the life of the sink, so bind it once.
-    extend
-        The same for many rows.
-    n_rows
-        Rows written or waiting, brought up to date by a flush.
-    """
+    """One growing Parquet file."""
 
     __slots__ = (
         "_batches", "_columns", "_fields", "_full_at", "_pending", "_rows", "_schema", "_shown", "_writer", "append",
@@ -64,9 +53,12 @@ class Sink:
         self._rows: list[Row] = []
         self._batches: list[pa.Table] = []
         self._pending = 0
-        self.n_rows = 0
+        self.n_rows = 0  # rows written or waiting, brought up to date by a flush
+        # takes one row: a tuple in schema order, None for null, ints and strs (members of a `StrEnum` are taken for
+        # their value). It is the bound ``list.append`` and stays the same object for the life of the sink, so bind it
+        # once.
         self.append: Callable[[Row], None] = self._rows.append
-        self.extend: Callable[[list[Row]], None] = self._rows.extend
+        self.extend: Callable[[list[Row]], None] = self._rows.extend  # the same for many rows
         ints = [name for name, column in self._fields.items() if column.kind != "text"]
         with output_errors(shown):
             self._writer: pq.ParquetWriter | None = pq.ParquetWriter(

@@ -17,22 +17,14 @@ MOST = 8
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The question of a study.
+    """The question of a study."""
 
-    Attributes
-    ----------
-    changes
-        ``partition all MaxTime: not set -> 1-00:00:00``, each; what decides nothing is not there.
-    conf, workload
-        The files as they were given; `conf` says what the cluster was made of where there is none.
-    jobs
-        Jobs of the log that are replayed.
-    """
-
+    # ``partition all MaxTime: not set -> 1-00:00:00``, each; what decides nothing is not there
     changes: tuple[str, ...] = ()
+    # conf, workload: the files as they were given; `conf` says what the cluster was made of where there is none
     conf: str = ""
     workload: str = ""
-    jobs: int = 0
+    jobs: int = 0  # jobs of the log that are replayed
 
     @property
     def sentence(self) -> str:

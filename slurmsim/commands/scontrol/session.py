@@ -18,33 +18,21 @@ NO_ERROR = "No error"
 
 
 class Session:
-    """One call of scontrol.
-
-    Attributes
-    ----------
-    all, details, one_line, future
-        ``-a``, ``-d``, ``-o``, ``-F``.
-    quiet
-        1 with ``-Q``, -1 with ``-v``.
-    acting_uid
-        ``-u``: the user that an update of a job acts for.
-    code
-        Exit code so far.
-    leave
-        A session is to end.
-    usage
-        Prints what may be asked.
-    dump, parser, argv
-        ``--json`` or ``--yaml``, what follows it, and all words as they came.
-    """
+    """One call of scontrol."""
 
     def __init__(self, io: Io, release: str, usage: Callable[[Session], None]) -> None:
+        # usage: prints what may be asked
         self.io, self.release, self.usage = io, release, usage
+        # all, details, one_line, future: ``-a``, ``-d``, ``-o``, ``-F``
+        # leave: a session is to end
         self.all = self.details = self.one_line = self.future = self.leave = False
+        # quiet: 1 with ``-Q``, -1 with ``-v``
+        # code: exit code so far
         self.quiet = self.code = 0
+        # dump, parser, argv: ``--json`` or ``--yaml``, what follows it, and all words as they came
         self.dump = self.parser = ""
         self.argv: list[str] = ["scontrol"]
-        self.acting_uid: int | None = None
+        self.acting_uid: int | None = None  # ``-u``: the user that an update of a job acts for
         self._hello: dict[str, Any] | None = None
 
     # -- complaints -------------------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ class LimitCounters:
         run = any(q.max_tres_run_mins_pa or q.max_tres_run_mins_pu for q in tree.qos.values())
         # whether any limit asks what running jobs may still use
         self.owes = run or any(x.grp_tres_run_mins or (safe and x.grp_tres_mins) for _, x in limits)
-        # Ledgers of the associations and QOS that have limits on past usage
+        # ledgers of the associations and QOS that have limits on past usage
         self.spendable = [ledger for ledger, x in limits if x.grp_tres_mins or x.grp_wall_s is not None]
 
     # -- who counts where -----------------------------------------------------------------------------------------

@@ -30,33 +30,23 @@ NOT_AVAILABLE = "Required partition not available (inactive or drain)"
 
 
 class PartitionAccess:
-    """Asks partitions whether they let a user in.
-
-    Attributes
-    ----------
-    closed
-        Some partition does not let everybody in.
-    groups_of
-        Groups of a user; None where nothing is known of groups: AllowGroups then lets everybody in.
-    privileged
-        Users RootOnly and AllowGroups do not keep out: root and SlurmUser.
-    uid_of
-        What a user is called where a job waits for a partition closed to the user's groups (since 24.11).
-    accountless
-        slurmctld runs without a database: AllowAccounts and AllowQos let no user in. A replay without accounting data
-        does not know the accounts, and lets every user in.
-    edited
-        Partitions have changed since the controller was made.
-    """
+    """Asks partitions whether they let a user in."""
 
     def __init__(self, state: ControllerState, accounting: AccountingParts) -> None:
         self.state, self._accounting = state, accounting
         groups = state.spec.groups
+        # groups of a user; None where nothing is known of groups: AllowGroups then lets everybody in
         self.groups_of: Callable[[str], Collection[str]] | None = None
         if groups is not None:
             self.groups_of = lambda user: groups.get(user, frozenset())
+        # users RootOnly and AllowGroups do not keep out: root and SlurmUser
         self.privileged = {"root", str(state.spec.options.get("SlurmUser") or "root")}
+        # what a user is called where a job waits for a partition closed to the user's groups (since 24.11)
         self.uid_of: Callable[[str], object] = lambda user: user
+        # closed: some partition does not let everybody in
+        # accountless: slurmctld runs without a database: AllowAccounts and AllowQos let no user in. A replay without
+        # accounting data does not know the accounts, and lets every user in.
+        # edited: partitions have changed since the controller was made
         self.closed = self.edited = self.accountless = False
         self._look()
 

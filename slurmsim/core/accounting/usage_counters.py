@@ -37,28 +37,17 @@ class TrackedTres:
 
 
 class UsageCounters:
-    """Counters of one ledger.
-
-    Attributes
-    ----------
-    jobs, submitted
-        Running jobs; pending and running jobs.
-    tres
-        In use by running jobs; of ``node`` the distinct nodes.
-    owed_s
-        TRES-seconds running jobs may still use, times the usage factor.
-    nodes
-        The nodes in use, if a limit counts them.
-    """
+    """Counters of one ledger."""
 
     __slots__ = ("_more", "jobs", "nodes", "owed_s", "submitted", "tres", "tres_node")
 
     def __init__(self, tracked: TrackedTres) -> None:
+        # jobs, submitted: running jobs; pending and running jobs
         self.jobs = self.submitted = 0
-        self.tres = [0] * len(tracked)
-        self.owed_s = [0.0] * len(tracked)
+        self.tres = [0] * len(tracked)  # in use by running jobs; of ``node`` the distinct nodes
+        self.owed_s = [0.0] * len(tracked)  # TRES-seconds running jobs may still use, times the usage factor
         self.tres_node = tracked.node
-        self.nodes: Bitmap = 0
+        self.nodes: Bitmap = 0  # the nodes in use, if a limit counts them
         self._more: list[Bitmap] = []  # those in use by two jobs at least, by three, …; most nodes have one
 
     def begin(self, tres: Sequence[int], mask: Bitmap) -> None:

@@ -30,33 +30,20 @@ UNLIMITED = 1 << 60  # milliwatts before the first budget
 
 
 class Watts(WattsWay):
-    """The shapes of all jobs that run or are suspended, and sums over them.
-
-    Attributes
-    ----------
-    shapes
-        By job id.
-    charged_mw, drawn_mw
-        Of all nodes with jobs: what counts against the budget, and what they draw by the model.
-    spent_mj
-        What jobs have used so far and was not yet taken, millijoules by the model.
-    phases
-        Rows of the trace that were not yet taken: (job, start, end, nodes, cap, charged, drawn).
-    joint_s
-        Seconds every job stands still that is resized in the decision now carried out; None: by itself.
-    at_once
-        Who is resized now is charged his new size at once.
-    """
+    """The shapes of all jobs that run or are suspended, and sums over them."""
 
     def __init__(self, state: ControllerState, spec: PowerSpec, runs: RunWay) -> None:
         self.state, self.spec, self._runs = state, spec, runs
         self.limited = bool(spec.budget)
-        self.shapes: dict[int, Shape] = {}
+        self.shapes: dict[int, Shape] = {}  # by job id
+        # charged_mw, drawn_mw: of all nodes with jobs: what counts against the budget, and what they draw by the model
         self.charged_mw = self.drawn_mw = 0
-        self.spent_mj: dict[int, int] = {}
+        self.spent_mj: dict[int, int] = {}  # what jobs have used so far and was not yet taken, millijoules by the model
+        # rows of the trace that were not yet taken: (job, start, end, nodes, cap, charged, drawn)
         self.phases: list[Phase] = []
+        # seconds every job stands still that is resized in the decision now carried out; None: by itself
         self.joint_s: float | None = None
-        self.at_once = False
+        self.at_once = False  # who is resized now is charged his new size at once
         self._wanted: dict[int, int] = {}
         for time in [step for step, _ in spec.budget if step > state.start_time]:
             state.timers.set(time, self._budget_changed)

@@ -19,25 +19,7 @@ FRIDAY, SATURDAY, SUNDAY = 4, 5, 6
 
 
 class Reservation:
-    """A reservation Slurm has accepted.
-
-    Attributes
-    ----------
-    nodes
-        Its nodes; 0 for one of licenses only.
-    cores
-        CPUs kept on each node (by index) where it has only part of the nodes, else None.
-    core_bits
-        Which cores of each node these are, as bits, where partitions share cores: it matters there.
-    start, end
-        Of the present period.
-    order
-        Order of creation.
-    opened, began, over
-        It may be used; its begin has been noticed (by the look every 5 s); its end has passed.
-    idle_since
-        With PURGE_COMP: since when no job has used or named it.
-    """
+    """A reservation Slurm has accepted."""
 
     __slots__ = (
         "accounts", "began", "core_bits", "cores", "end", "flags", "idle_since", "licenses", "name", "nodes", "opened",
@@ -48,13 +30,19 @@ class Reservation:
         self, spec: ReservationSpec, name: str, order: int, nodes: Bitmap, cores: dict[int, int] | None,
         flags: frozenset[str], partition: Partition | None,
     ) -> None:  # fmt: skip
+        # order: order of creation
         self.spec, self.name, self.order = spec, name, order
+        # nodes: its nodes; 0 for one of licenses only
+        # cores: CPUs kept on each node (by index) where it has only part of the nodes, else None
         self.nodes, self.cores, self.flags, self.partition = nodes, cores, flags, partition
+        # start, end: of the present period
         self.start, self.end = spec.start, spec.end
         self.users, self.accounts, self.licenses = spec.users, spec.accounts, spec.licenses
         self.purge_comp_s = spec.purge_comp_s
+        # opened, began, over: it may be used; its begin has been noticed (by the look every 5 s); its end has passed
         self.opened = self.began = self.over = False
-        self.idle_since: int | None = None
+        self.idle_since: int | None = None  # with PURGE_COMP: since when no job has used or named it
+        # which cores of each node these are, as bits, where partitions share cores: it matters there
         self.core_bits: dict[int, int] = {}
 
     @property

@@ -43,31 +43,6 @@ class ControllerState:
         The associations; None as without slurmdbd.
     enforce_limits
         False leaves ending jobs at their limit to the driver.
-
-    Attributes
-    ----------
-    jobs
-        Every job that has not ended, by id.
-    holders
-        What holds nodes, by end; `running` and `suspended` are its lists.
-    reserved
-        The advance reservations.
-    license_totals
-        Licenses there are, by name.
-    exclusive_users
-        The users of the jobs on each node; None while no job wants nodes for its user alone.
-    unusable
-        Nodes that are down or drained.
-    generation
-        Counts every change but an arrival; `edits` those what is known of jobs does not survive: node events and edits.
-    observers
-        Who hears of starts and ends, in this order.
-    watts
-        What jobs draw and how far they are; None where nothing is known of that.
-    time_limits
-        Which running jobs are over their time limit.
-    events, actions
-        Rows of the trace that were not yet taken, and the answer to the present step.
     """
 
     def __init__(
@@ -86,23 +61,29 @@ class ControllerState:
         self.triggers = Triggers(spec, self.queue, start_time, policy)
         self.power = PowerStates()
         self.usage = UsageTotals(self.table, self.partitions, self.power)
-        self.reserved = ReservationLists()
-        self.license_totals = dict(spec.option("Licenses"))
+        self.reserved = ReservationLists()  # the advance reservations
+        self.license_totals = dict(spec.option("Licenses"))  # licenses there are, by name
+        # the users of the jobs on each node; None while no job wants nodes for its user alone
         self.exclusive_users: ExclusiveUsers | None = (
             ExclusiveUsers() if any(p.exclusive_user for p in spec.partitions) else None
         )
         self.created = 0
-        self.jobs: dict[int, Job] = {}
+        self.jobs: dict[int, Job] = {}  # every job that has not ended, by id
+        # what holds nodes, by end; `running` and `suspended` are its lists
         self.holders = Holders(self.selector, predicted=policy.predictor is not None)
         self.running, self.suspended = self.holders.running, self.holders.suspended
-        self.observers: list[Observer] = []
+        self.observers: list[Observer] = []  # who hears of starts and ends, in this order
         self.timers = Timers()
-        self.unusable: Bitmap = self.table.everything & ~self.table.up
+        self.unusable: Bitmap = self.table.everything & ~self.table.up  # nodes that are down or drained
+        # generation: counts every change but an arrival; `edits` those what is known of jobs does not survive: node
+        # events and edits
         self.generation = self.edits = 0
+        # events, actions: rows of the trace that were not yet taken, and the answer to the present step
         self.events: list[Event] = []
         self.actions: list[Action] = []
-        self.watts: WattsWay | None = None
+        self.watts: WattsWay | None = None  # what jobs draw and how far they are; None where nothing is known of that
         self.event_driven: bool = policy.event_driven
+        # which running jobs are over their time limit
         self.time_limits = TimeLimits(spec, start_time, enforced=enforce_limits, event_driven=self.event_driven)
 
     def record(self, event: str, job: Job, *, nodes: str = "", value: int | None = None, scheduler: str = "") -> None:

@@ -52,17 +52,6 @@ class StepLife:
         What SLURM_DISTRIBUTION says; None where srun leaves it to the controller.
     own
         Whether srun made the allocation itself.
-
-    Attributes
-    ----------
-    first_task, first_node
-        How many tasks and nodes the components before it have.
-    together
-        The lives of the same step in all components, this one among them.
-    tasks
-        Its tasks, once there are some.
-    status
-        The worst wait status of its tasks; None before the first has ended.
     """
 
     runner: Runner
@@ -75,10 +64,11 @@ class StepLife:
         self.chosen, self.release, self.distribution = part.chosen, release, distribution
         component = f"+{facts['het_comp']}" if "het_comp" in facts else ""
         self.name = f"StepId={facts['job_id']}.{step['step_id']}{component}"
+        # first_task, first_node: how many tasks and nodes the components before it have
         self.first_task = self.first_node = 0
-        self.together: list[StepLife] = [self]
-        self.tasks: list[Task] = []
-        self.status: int | None = None
+        self.together: list[StepLife] = [self]  # the lives of the same step in all components, this one among them
+        self.tasks: list[Task] = []  # its tasks, once there are some
+        self.status: int | None = None  # the worst wait status of its tasks; None before the first has ended
         self._late: list[str] = []
         self._mail = io.client.patient()
         self._after = int(step["after"])  # messages from before are for others
