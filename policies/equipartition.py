@@ -26,8 +26,7 @@ from typing import ClassVar
 from slurmsim.policy import Change, Decisions, JobView, Policy, PolicyOption, PowerView, Reconfigure, Start, WakeAt
 from slurmsim_policies.choices import whole
 
-Share = tuple[JobView, int, int]
-"""A job, its fewest and its most nodes now."""
+Share = tuple[JobView, int, int]  # a job, its fewest and its most nodes now
 
 
 class Equipartition(Policy):

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MINUTE_S, DAY_S = 60, 86_400
-LONGEST_DAYS = 8 * 366 + 7
-"""29 February may be eight years away; what does not come within so many days never comes."""
+LONGEST_DAYS = 8 * 366 + 7  # 29 February may be eight years away; what does not come within so many days never comes
 _BLANKS = " \t"
 _WORDS = {
     "hourly": "0 0-23 * * *", "daily": "0 0 * * *", "midnight": "0 0 * * *", "weekly": "0 0 * * 0",

@@ -69,8 +69,7 @@ def agree(asked: Counts, *, client: str = "") -> None:
         raise Disagreement(refusal=BOTH_KINDS)
 
 
-UNITS = {"k": 1024, "m": 1024 * 1024}
-"""Suffixes of a count, in small letters."""
+UNITS = {"k": 1024, "m": 1024 * 1024}  # suffixes of a count, in small letters
 
 
 def bare(item: str) -> str:

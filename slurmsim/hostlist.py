@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 MAX_HOSTS = 1 << 20
 """Most names one expression may stand for; a longer one is a typing mistake that would eat the memory."""
-MAX_RANGE = 1 << 16
-"""Most names of one range for Slurm's own commands and daemons (hostlist.c, MAX_RANGE)."""
+MAX_RANGE = 1 << 16  # most names of one range for Slurm's own commands and daemons (hostlist.c, MAX_RANGE)
 
 _DIGITS = pattern(r"\d+")
 _RANGE = pattern(r"(?a)(\d+)(?:-(\d+))?")

@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-MOST_OF_PEER = 128
-"""Connections of one user; those above take the place of his own oldest without a request."""
-SILENT_S = 10.0
-"""Seconds in which a connection has to bring a whole head."""
+MOST_OF_PEER = 128  # connections of one user; those above take the place of his own oldest without a request
+SILENT_S = 10.0  # seconds in which a connection has to bring a whole head
 LOOK_S = 2.5
 _SPARE = 128  # descriptors for everything else
 _MOST = 4096

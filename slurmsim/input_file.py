@@ -16,10 +16,8 @@ import stat
 from slurmsim.numerals import is_number
 
 MIB = 1 << 20
-MOST_TEXT = 64 * MIB
-"""Bytes of a file that is held as a whole: configurations, accounting data, TOML, JSON."""
-MOST_LOG = 4096 * MIB
-"""Bytes of a job log, unpacked."""
+MOST_TEXT = 64 * MIB  # bytes of a file that is held as a whole: configurations, accounting data, TOML, JSON
+MOST_LOG = 4096 * MIB  # bytes of a job log, unpacked
 VARIABLE = "SLURMSIM_INPUT_MIB"
 """Environment variable that raises these limits: each file may have at least this many MiB."""
 _KINDS = (

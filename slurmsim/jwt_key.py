@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 ALGORITHM = "HS256"
-KEY_FILE = "jwt_hs256.key"
-"""In the cluster's folder, mode 0600."""
+KEY_FILE = "jwt_hs256.key"  # in the cluster's folder, mode 0600
 _KEY_BYTES = 32
 _MOST_BYTES = 4096
 

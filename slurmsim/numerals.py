@@ -8,8 +8,7 @@ TYPE_CHECKING = False  # commands load no collections for a name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MOST_DIGITS = 18
-"""Digits of a number that surely fits Slurm's 64 bits."""
+MOST_DIGITS = 18  # digits of a number that surely fits Slurm's 64 bits
 
 
 def is_number(text: str) -> bool:

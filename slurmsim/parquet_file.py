@@ -16,10 +16,8 @@ from slurmsim.parquet_footer import DELTA_BYTE_ARRAY, MAGIC, TAIL, FooterError, 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-MOST_TABLE = 16 * 1024 * MIB
-"""Bytes of a table, unpacked."""
-MOST_FOOTER = 8 * MIB
-"""Bytes of a footer, which takes some 120 for each column of each row group."""
+MOST_TABLE = 16 * 1024 * MIB  # bytes of a table, unpacked
+MOST_FOOTER = 8 * MIB  # bytes of a footer, which takes some 120 for each column of each row group
 _CELL = 8  # bytes of a number
 
 

@@ -10,10 +10,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 MAGIC = b"PAR1"
-TAIL = 8
-"""Bytes after the footer: its length, and the magic."""
-DELTA_BYTE_ARRAY = 7
-"""The encoding of texts as what differs from the text before."""
+TAIL = 8  # bytes after the footer: its length, and the magic
+DELTA_BYTE_ARRAY = 7  # the encoding of texts as what differs from the text before
 _DEEPEST = 24
 # types
 _BOOLS, _INTS, _BINARY, _LISTS, _MAP, _STRUCT = (1, 2), (4, 5, 6), 8, (9, 10), 11, 12

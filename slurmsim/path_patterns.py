@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
 
 PATTERN = pattern(r"(?a)%(\d*)([%AabjJNnstux])")
-NUMBERS = frozenset("AabjJnt")
-"""Those that a width fills up with zeros."""
+NUMBERS = frozenset("AabjJnt")  # those that a width fills up with zeros
 
 
 def filled(text: str, values: Mapping[str, str], numbers: frozenset[str] = NUMBERS) -> str:

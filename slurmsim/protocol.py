@@ -21,8 +21,7 @@ else:
     import _socket as socket  # of which the standard module is a wrapper that takes as long to load as Python to start
 
 
-MAX_REQUEST = 16 << 20
-"""Bytes of one request: a script of 4 MiB, escaped at worst, and its environment."""
+MAX_REQUEST = 16 << 20  # bytes of one request: a script of 4 MiB, escaped at worst, and its environment
 MAX_ANSWER = 1 << 30
 _LENGTH = 4  # bytes of a length, the highest first
 SOCKET = "slurmctld.sock"
@@ -33,17 +32,14 @@ MESSAGE_TIMEOUT_S = 10.0
 FAULTS = "faults"
 RECORDING = "recording"
 """The file in a cluster's folder that is there while commands have to ask which faults they meet."""
-CURRENT = "current"
-"""The small file in the user's state folder that names the default cluster of commands."""
-HOME: str | None = None
-"""The cluster that has this program in its folder; set by the programs of a cluster."""
+CURRENT = "current"  # the small file in the user's state folder that names the default cluster of commands
+HOME: str | None = None  # the cluster that has this program in its folder; set by the programs of a cluster
 
 
 class Unreachable(Exception):
     """No daemon answers; `step` says what did not work, in Slurm's words: ``connect``, ``send`` or ``receive``."""
 
-    number = 1800
-    """SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR."""
+    number = 1800  # SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR
 
     def __init__(self, why: str, step: str = "connect") -> None:
         super().__init__(why)
@@ -58,8 +54,7 @@ class Unreachable(Exception):
 class TimedOut(Unreachable):
     """No answer came in time; the request may have been carried out."""
 
-    number = 5004
-    """SLURM_PROTOCOL_SOCKET_IMPL_TIMEOUT."""
+    number = 5004  # SLURM_PROTOCOL_SOCKET_IMPL_TIMEOUT
 
     def __init__(self) -> None:
         super().__init__("timed out", "receive")
@@ -71,10 +66,8 @@ class TimedOut(Unreachable):
 
 INVALID_JOB = "Invalid job id specified"
 DENIED = "Access/permission denied"
-BAD_REQUEST = "Invalid argument"
-"""What slurmctld answers to a message it cannot use (slurmctld_req, 22.05)."""
-BAD_NUMBER = 22
-"""EINVAL."""
+BAD_REQUEST = "Invalid argument"  # what slurmctld answers to a message it cannot use (slurmctld_req, 22.05)
+BAD_NUMBER = 22  # EINVAL
 NO_DEFAULT_QOS = "This request would make it so some associations would not have access to their default qos."
 
 SUPER_USER = "You must be a super user to modify a users admin level"

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 VERSIONS: dict[str, str] = {"22.05": "22.05.8", "24.11": "24.11.5", "26.05": "26.05.5"}
 """Release -> its version, oldest first. A new release is one row here; it inherits all that no table changes for it."""
 
-RELEASES: tuple[str, ...] = tuple(VERSIONS)
-"""Short names; they compare as text."""
+RELEASES: tuple[str, ...] = tuple(VERSIONS)  # short names; they compare as text
 
 VERSION_VARIABLE = "SLURMSIM_SLURM_VERSION"
 

@@ -23,8 +23,7 @@ _MEMORY = re.compile(r"(\d{1,18}(?:\.\d*)?|\.\d{1,18})\s*([kmgtp]?)(?:i?b)?", re
 _MIB = {"k": Decimal(1) / 1024, "m": Decimal(1), "g": Decimal(1024), "t": Decimal(1024**2), "p": Decimal(1024**3)}
 _COUNT = re.compile(r"(\d{1,18})([kmgt]?)", re.IGNORECASE | re.ASCII)
 _TIMES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
-MOST = 1 << 53
-"""The largest size (MiB) and count: all sums of them fit 64 bits, and doubles hold them exactly."""
+MOST = 1 << 53  # the largest size (MiB) and count: all sums of them fit 64 bits, and doubles hold them exactly
 _LOCALITY = re.compile(r"\([^()]*\)")
 
 

@@ -17,8 +17,7 @@ from slurmsim.input_file import MOST_LOG, bound, open_input, too_large
 GZIP_MAGIC = b"\x1f\x8b"
 _BLOCK = 1 << 22
 _HEAD = 1 << 16
-LONGEST_LINE = 1 << 24
-"""Bytes of a line of a log."""
+LONGEST_LINE = 1 << 24  # bytes of a line of a log
 LEAST_PACKED, MOST_RATIO = 1 << 26, 200
 """A compressed file may have so many bytes, or be so many times its size on the disk: a log is 5 to 30 times."""
 _ERRNO = re.compile(r"\[errno (\d+)\]", re.IGNORECASE)

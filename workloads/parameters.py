@@ -18,8 +18,7 @@ P = TypeVar("P")
 
 MOST = 1_000_000_000
 """Largest number in a workload model or a stream: the times, sizes and sums that follow from it fit into int64."""
-MOST_JOBS = 1 << 24
-"""Jobs of a workload model, which takes up to 250 bytes a job: 4 GiB."""
+MOST_JOBS = 1 << 24  # jobs of a workload model, which takes up to 250 bytes a job: 4 GiB
 
 _YES, _NO = ("yes", "true", "1", "on"), ("no", "false", "0", "off")
 _EXPECTED = {int: "an integer", float: "a number", bool: "yes or no", str: "text"}

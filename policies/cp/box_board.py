@@ -14,8 +14,7 @@ from slurmsim_policies.cp.instance_data import Amounts, Job
 from slurmsim_policies.cp.plan import Box
 from slurmsim_policies.cp.problem import Instance
 
-Lying = tuple[int, int, Amounts, Amounts]
-"""Start, end (s), first positions, sizes."""
+Lying = tuple[int, int, Amounts, Amounts]  # start, end (s), first positions, sizes
 
 
 class BoxBoard:

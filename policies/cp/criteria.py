@@ -17,8 +17,7 @@ MKS, WT, NL, SLOWDOWN = "mks", "wt", "nl", "slowdown"
 NAMES = (MKS, WT, NL, SLOWDOWN)
 SLOWDOWN_SCALE = 100_000
 
-Starts = Mapping[str, int]
-"""Start of each job by id, seconds."""
+Starts = Mapping[str, int]  # start of each job by id, seconds
 
 
 def scale(instance: Instance, name: str) -> int:

@@ -14,8 +14,7 @@ from slurmsim_policies.cp.boards import Board, CapacityBoard, Slot
 from slurmsim_policies.cp.plan import Plan
 from slurmsim_policies.cp.problem import Instance
 
-Order = Callable[[Instance], list[int]]
-"""Indices of the waiting jobs, the first to be placed first."""
+Order = Callable[[Instance], list[int]]  # indices of the waiting jobs, the first to be placed first
 
 
 def by_wait(instance: Instance) -> list[int]:

@@ -23,8 +23,7 @@ from slurmsim_policies.cp.problem import Instance
 from slurmsim_policies.cp.watts import budget_of
 
 CORE, MEMORY = "core", "mem"
-LONGEST_S = 10 * 365 * 86400
-"""As long as reservations and limits without an end are taken to be."""
+LONGEST_S = 10 * 365 * 86400  # as long as reservations and limits without an end are taken to be
 
 
 @dataclass(frozen=True)

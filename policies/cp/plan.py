@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-Layout = dict[int, int]
-"""Units of one job per node index."""
+Layout = dict[int, int]  # units of one job per node index
 
 Box = tuple[int, tuple[int, ...]]
 """Where one unit lies: its node, and per resource of the instance the first position in it (0 where it needs none)."""

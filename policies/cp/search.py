@@ -14,8 +14,7 @@ from ortools.sat.python import cp_model
 
 from slurmsim_policies.cp.models.base import ScheduleModel
 
-Clock = Callable[[], float]
-"""CPU seconds of this process."""
+Clock = Callable[[], float]  # CPU seconds of this process
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from slurmsim_policies.cp.models.base import ScheduleModel
     from slurmsim_policies.cp.search import Effort, Found
 
-Clock = Callable[[], float]
-"""CPU seconds used so far."""
+Clock = Callable[[], float]  # CPU seconds used so far
 
 
 @dataclass

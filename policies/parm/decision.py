@@ -15,8 +15,7 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 FINEST = 10**6
 MOST_W = 1e300  # far from where floats end
-ROOM = 1 << 62
-"""Below what all numbers of a solver's sum have to stay."""
+ROOM = 1 << 62  # below what all numbers of a solver's sum have to stay
 
 
 @dataclass(frozen=True, slots=True)

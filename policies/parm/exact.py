@@ -17,10 +17,8 @@ from slurmsim_policies.parm.decision import Choice, Columns, Decision
 from slurmsim_policies.parm.relaxation import Relaxation, relax, rounded
 
 DIGITS = 10**12  # of the objective, as integers
-LIMIT = 4.0
-"""Deterministic seconds of CP-SAT."""
-MANY = 500
-"""Beyond as many jobs the choice by rounding is taken where its gap is small."""
+LIMIT = 4.0  # deterministic seconds of CP-SAT
+MANY = 500  # beyond as many jobs the choice by rounding is taken where its gap is small
 GAP = 0.01
 
 

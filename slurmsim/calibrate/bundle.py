@@ -33,8 +33,7 @@ from slurmsim_workloads import write_workload
 from slurmsim_workloads.transforms.anonymize import anonymize
 
 LOG, CONF, QOS, ASSOCIATIONS = "log.parquet", "slurm.conf", "qos.txt", "associations.txt"
-_NOT_IN = ("set", "reservations", "node_events", "groups")
-"""Options of a run that a bundle does not hold."""
+_NOT_IN = ("set", "reservations", "node_events", "groups")  # options of a run that a bundle does not hold
 
 
 @dataclass(frozen=True, slots=True)

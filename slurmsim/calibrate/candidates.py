@@ -23,8 +23,7 @@ from slurmsim.policy import parse_policy
 from slurmsim.replaying.options import Pairs
 from slurmsim.workload import Workload
 
-MOST_PARTITIONS = 4
-"""Limits are tried of so many partitions, those with the most jobs."""
+MOST_PARTITIONS = 4  # limits are tried of so many partitions, those with the most jobs
 WEIGHTS = ("Age", "JobSize", "Partition", "Fairshare", "QOS", "Assoc")
 _OF_ACCOUNTS = ("Fairshare", "QOS", "Assoc")
 BACKFILL = {

@@ -30,8 +30,7 @@ from slurmsim.fidelity.waits import on, replay_waits
 from slurmsim.metrics.paired import Paired, paired
 from slurmsim.replaying.options import RunOptions
 
-ENOUGH = 0.1
-"""A change that takes away less than this share of the distance explains nothing."""
+ENOUGH = 0.1  # a change that takes away less than this share of the distance explains nothing
 Progress = Callable[[int, int], None]
 
 
@@ -91,8 +90,7 @@ class Causes:
                 f"{best.factor:.2f} instead of {self.factor:.2f}.{also}")  # fmt: skip
 
 
-SAME = 1.005
-"""A distance below this is none."""
+SAME = 1.005  # a distance below this is none
 
 
 def distance(logged: Floats, replayed: Floats, longest: Floats) -> float:

@@ -13,13 +13,11 @@ from slurmsim.report.text import duration
 from slurmsim.workload import Workload
 from slurmsim_workloads.sacct.clock import DumpClock
 
-BACK_S = 60
-"""Submissions are said to run backwards where they do by more than this."""
+BACK_S = 60  # submissions are said to run backwards where they do by more than this
 AROUND = 5
 """Submissions on either side; their medians are compared, since one job requeued and submitted again is no clock."""
 HOUR, DAY = 3600, 86_400
-RHYTHM = 0.1
-"""Length of the mean vector of the hours from which on a log has days and nights."""
+RHYTHM = 0.1  # length of the mean vector of the hours from which on a log has days and nights
 
 
 def clock_remarks(workload: Workload, dump: DumpClock | None, timed: Sequence[int] = ()) -> list[Remark]:

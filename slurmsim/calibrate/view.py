@@ -15,8 +15,7 @@ from slurmsim.fidelity.grade import Fit
 from slurmsim.report import page
 from slurmsim.report.text import duration, number, percent, table
 
-SHOWN = 15
-"""Changes shown on a terminal; the page and JSON have all."""
+SHOWN = 15  # changes shown on a terminal; the page and JSON have all
 _FIT = ("", "jobs", "mean wait real", "replayed", "error", "rank correlation", "close", "verdict")
 _TRIED = ("change", "now", "explains", "95 % interval", "factor", "error", "rank correlation", "close", "")
 

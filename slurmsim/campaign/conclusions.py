@@ -29,8 +29,7 @@ ALSO = (
 )  # fmt: skip
 """What is shown beside, where there is some: fairness, losses, energy."""
 WAIT = next(iter(MEASURES))
-ADDED = {WAIT: 60.0}
-"""What is added before logarithms are taken: waits far below a minute are alike."""
+ADDED = {WAIT: 60.0}  # what is added before logarithms are taken: waits far below a minute are alike
 LEVEL = 0.05
 MISSED = 0.01
 """A policy that left more than this share of jobs unstarted than another did stands behind those that did not."""

@@ -15,10 +15,8 @@ from typing import Any
 from slurmsim.errors import ConfigError, SlurmSimError
 from slurmsim.extras import how_to_install
 
-MEMORY = "2GiB"
-"""Of a job, where Dask's configuration has none."""
-LOOK_S = 5.0
-"""Between two looks at jobs."""
+MEMORY = "2GiB"  # of a job, where Dask's configuration has none
+LOOK_S = 5.0  # between two looks at jobs
 ROLES = ("client", "scheduler", "worker")
 _HERE = "127.0.0.1:0"  # Dask's status pages are plain HTTP: for this machine only
 

@@ -14,8 +14,7 @@ from slurmsim.replaying.jobs import jobs_of
 JOBS_PER_S = 2_500
 """Of one process, where nothing is known yet: sched/backfill with 1,000 jobs on 64 nodes in pure Python did 2,600; long
 queues do fewer, compiled cores and simpler policies more."""
-JOB_BYTES = 20
-"""Of a row of jobs.parquet, and of the cell's own copy of it: measured with cells of 1,000 jobs."""
+JOB_BYTES = 20  # of a row of jobs.parquet, and of the cell's own copy of it: measured with cells of 1,000 jobs
 SAMPLES = 20  # cells of a kind that are looked at
 
 

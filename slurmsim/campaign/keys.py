@@ -31,8 +31,7 @@ from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.preparation import check_options
 from slurmsim.trace.schema import SCHEMA_VERSION
 
-RESULTS_VERSION = 2
-"""Raised when what is kept of a cell changes."""
+RESULTS_VERSION = 2  # raised when what is kept of a cell changes
 _LISTS = ("accounting", "groups")
 _OBJECTS = ("nodename", "partitionname")
 """What a made-up cluster has of these the log may say, so that only the run can tell whether they are there."""

@@ -21,10 +21,8 @@ from slurmsim.trace.reader import Trace, read_trace
 if TYPE_CHECKING:
     import pyarrow as pa
 
-OF_THE_HOST = ("wall_s", "jobs_per_s", "peak_rss_bytes")
-"""What a summary says that differs from run to run."""
-LABELS = ("policy", "seed", "predictor")
-"""What it says that the cell's place in the grid says, too."""
+OF_THE_HOST = ("wall_s", "jobs_per_s", "peak_rss_bytes")  # what a summary says that differs from run to run
+LABELS = ("policy", "seed", "predictor")  # what it says that the cell's place in the grid says, too
 
 
 def work(options: RunOptions, key: str, command: str, scratch: str, result: str, per_job: bool) -> None:

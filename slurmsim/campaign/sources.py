@@ -16,8 +16,7 @@ NO_PART = (
     "cli", "commands", "experiments", "fidelity", "live", "papers", "report", "rest", "validate", "web", "whatif",
 )  # fmt: skip
 """Rooms of slurmsim that have no part in a cell (a test looks at what a cell loads)."""
-OF_A_CELL = ("measure.py", "keys.py", "sources.py")
-"""Modules of our own room that have."""
+OF_A_CELL = ("measure.py", "keys.py", "sources.py")  # modules of our own room that have
 
 
 @cache

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from slurmsim.campaign.conclusions import Ranking
 
 Progress = Callable[[int, int], None]
-Runner = Callable[..., Generator[Done, None, None]]
-"""(tasks, stopping=…) -> what became of them, as `run_tasks`."""
+Runner = Callable[..., Generator[Done, None, None]]  # (tasks, stopping=…) -> what became of them, as `run_tasks`
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOTDIR)
 """Errors with which the other cells would meet as well."""
 CELL_BYTES = 2 * 4096  # a small file and its log, as file systems count them

@@ -47,20 +47,16 @@ COMMANDS = (
     "copies",
     "sessions",
 )
-LIVE = ("up", "down", "status", "shell", "as", "env", "clock", "calls")
-"""The commands of the module ``live``."""
-COPIES = ("snapshot", "restore", "fork")
-"""The commands of the module ``copies``."""
-SESSIONS = ("record", "replay")
-"""The commands of the module ``sessions``."""
+LIVE = ("up", "down", "status", "shell", "as", "env", "clock", "calls")  # the commands of the module ``live``
+COPIES = ("snapshot", "restore", "fork")  # the commands of the module ``copies``
+SESSIONS = ("record", "replay")  # the commands of the module ``sessions``
 MODULE_OF = {
     **dict.fromkeys(LIVE, "live"), **dict.fromkeys(COPIES, "copies"), **dict.fromkeys(SESSIONS, "sessions")
 }  # fmt: skip
 _MOST_ERROR = 8000  # characters
 OF_RUN = ("jinja2", "matplotlib", "pandas", "pyarrow", "scipy", "tqdm")
 """Packages of the extra ``run``, without which the live cluster works."""
-OF_WEB = ("starlette", "uvicorn")
-"""Packages of the extra ``web``."""
+OF_WEB = ("starlette", "uvicorn")  # packages of the extra ``web``
 
 
 class _Parser(argparse.ArgumentParser):

@@ -82,8 +82,7 @@ def real() -> Io:
     return Io(Client.find(os.environ))
 
 
-GC_THRESHOLD = 200_000
-"""Allocations between looks for dead cycles: the rows of 10,000 jobs all live until the end."""
+GC_THRESHOLD = 200_000  # allocations between looks for dead cycles: the rows of 10,000 jobs all live until the end
 
 
 def run_command(name: str, run: Callable[[list[str], Io], int]) -> int:

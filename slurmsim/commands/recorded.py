@@ -41,8 +41,7 @@ if TYPE_CHECKING:
             """The process's file mode mask."""
 
 
-MOST = 1 << 20
-"""Bytes that are kept of each stream."""
+MOST = 1 << 20  # bytes that are kept of each stream
 _LEFT_S = 0.05
 _READ_BY_COMMANDS = ("SLURM", "SBATCH_", "SALLOC_", "SRUN_", "SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_", "SCRONTAB_")
 _NEVER = ("SLURM_JWT", "SLURMSIM_CLUSTER_DIR", "SLURMSIM_USER")

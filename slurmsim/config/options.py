@@ -272,8 +272,7 @@ _ROWS: tuple[Option, ...] = (
     *_gone("23.02", "SlurmctldPlugstack"),
 )  # fmt: skip
 
-SCALARS: Mapping[str, Option] = {row.name.lower(): row for row in _ROWS}
-"""Every slurm.conf scalar by lower-cased name."""
+SCALARS: Mapping[str, Option] = {row.name.lower(): row for row in _ROWS}  # every slurm.conf scalar by lower-cased name
 
 
 def find_scalar(key: str) -> Option | None:

@@ -13,8 +13,7 @@ from slurmsim.errors import ConfigError
 from slurmsim.extras import how_to_install
 
 FloatArray = NDArray[np.float64]
-LEAST = 6
-"""Samples: as many as there are parameters of a kind, and more."""
+LEAST = 6  # samples: as many as there are parameters of a kind, and more
 
 
 def checked(nodes: ArrayLike, watts: ArrayLike, ghz: ArrayLike, seconds: ArrayLike) -> tuple[FloatArray, ...]:

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
 _CLOSE_S = 30.0  # the longest a single request of the engine may take
 _GONE_S = 5.0
-_AT_A_TIME = 2000
-"""Jobs of one answer."""
+_AT_A_TIME = 2000  # jobs of one answer
 _JOB_FIELDS = (
     "job_id", "array_job_id", "array_task_id", "name", "user_name", "account", "partition", "qos", "job_state",
     "state_reason", "submit_time", "eligible_time", "start_time", "end_time", "time_limit", "nodes", "num_nodes",

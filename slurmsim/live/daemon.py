@@ -36,8 +36,7 @@ from slurmsim.protocol import (
 from slurmsim.slurmctld.history.starter import READY
 from slurmsim.slurmctld.history.state_folder import StateFolder, holder
 
-STILL_S = 60.0
-"""Real seconds in which a daemon that starts does nothing at all, before it is given up."""
+STILL_S = 60.0  # real seconds in which a daemon that starts does nothing at all, before it is given up
 GONE_S = 60.0
 END_S = 5.0
 _LOG = "log"

@@ -66,5 +66,4 @@ class Entered:
             del os.environ["PATH"]
 
 
-ENTERED = Entered()
-"""The environment belongs to the process, so there is one."""
+ENTERED = Entered()  # the environment belongs to the process, so there is one

@@ -20,8 +20,7 @@ from slurmsim.slurmctld.history.header import BUDGET, CONF, JOURNAL, STREAMS, ne
 MODES = ("real", "running", "frozen", "fast")
 MOST_NODES, MOST_CPUS = 65_533, 65_533
 MIB_PER_CPU = 2048
-NEW_DATABASE = ""
-"""Stands for a path of accounting data: there are none, and yet a database."""
+NEW_DATABASE = ""  # stands for a path of accounting data: there are none, and yet a database
 _BESIDE = ("gres.conf", "topology.conf")  # read along with a slurm.conf
 CONF_FILES = (CONF, *_BESIDE)
 _INCLUDE = re.compile(r"^[ \t]*include[ \t]+\"?([^\s\"]+)", re.IGNORECASE | re.MULTILINE)

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from slurmsim.metrics.columns import IntArray
 
-TAU_S = 10
-"""Run times below this many seconds count as this long in the bounded slowdown."""
+TAU_S = 10  # run times below this many seconds count as this long in the bounded slowdown
 
 
 def slowdown(turnaround: IntArray, run_time: IntArray) -> npt.NDArray[np.float64]:

@@ -20,8 +20,7 @@ RUNNING, BOOTING = "(it ran)", "(its nodes boot)"  # what stands in a timeline w
 _MARKS = ("SUBMIT", "REASON", "REQUEUE", "HOLD", "RELEASE")  # events that set the reason a pending job shows
 _KINDS = (*_MARKS, "START", "READY", "END")
 _OTHER = len(_KINDS)  # kind of an event that `JobEvents` was asked for besides
-COLUMNS = ("time", "event", "job_id", "reason")
-"""Columns of events that `JobEvents` needs."""
+COLUMNS = ("time", "event", "job_id", "reason")  # columns of events that `JobEvents` needs
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-FIRST, LAST = 40, 99
-"""Minor numbers of the first and the last version of data_parser: `42` is v0.0.42."""
+FIRST, LAST = 40, 99  # minor numbers of the first and the last version of data_parser: `42` is v0.0.42
 
 
 class Option:

@@ -12,11 +12,9 @@ from pathlib import Path
 
 from slurmsim.errors import ConfigError, OutputError
 
-MOST = 1000
-"""How many instances are kept by default."""
+MOST = 1000  # how many instances are kept by default
 
-Solver = Callable[[str, str], str]
-"""(name, request) -> answer, both texts of JSON: `slurmsim.sim.solving.solve`."""
+Solver = Callable[[str, str], str]  # (name, request) -> answer, both texts of JSON: `slurmsim.sim.solving.solve`
 
 
 def check_folder(folder: Path, most: int) -> None:

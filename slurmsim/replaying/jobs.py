@@ -14,10 +14,8 @@ from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.until import parse_moment
 from slurmsim.workload import Workload
 
-FRAME = "a DataFrame"
-"""The name of a workload that is no file."""
-GENERATE = "generate:"
-"""What the name of a workload begins with that a generator makes."""
+FRAME = "a DataFrame"  # the name of a workload that is no file
+GENERATE = "generate:"  # what the name of a workload begins with that a generator makes
 
 
 def generator_of(workload: str) -> tuple[str, dict[str, str]] | None:

@@ -19,8 +19,7 @@ from slurmsim.report.shortfall import shortfalls
 from slurmsim.report.text import summary_value
 from slurmsim.trace.reader import read_trace
 
-SAME_LOG = 0.5
-"""Runs are of one log if at least this share of the smaller one's jobs are the same jobs in both."""
+SAME_LOG = 0.5  # runs are of one log if at least this share of the smaller one's jobs are the same jobs in both
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,7 @@ from slurmsim.report.series import counts_over_time
 from slurmsim.trace.columns import int_values, text_codes
 from slurmsim.trace.reader import Trace
 
-MOST_STEPS = 200_000
-"""Of use over time that a page shows, and that are held at once; of more, means of bins."""
+MOST_STEPS = 200_000  # of use over time that a page shows, and that are held at once; of more, means of bins
 USAGE = ("time", "alloc_nodes", "idle_nodes", "down_nodes", "alloc_cpus", "running_jobs", "pending_jobs")
 Codes = npt.NDArray[np.int64]
 

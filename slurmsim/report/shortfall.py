@@ -7,8 +7,7 @@ from typing import Any
 
 from slurmsim.report.text import by_reason, duration
 
-STARVED = 0.5
-"""A run in which more than this share of the jobs never started says nothing about waits."""
+STARVED = 0.5  # a run in which more than this share of the jobs never started says nothing about waits
 SHORT_OF = ("jobs", "refused", "never_started", "cancelled_waiting", "dropped")
 """What of a summary a table of many runs keeps to say it."""
 

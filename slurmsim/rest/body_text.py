@@ -11,13 +11,10 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-MOST_BODY = 16 << 20
-"""Bytes of a body: as many as of a request to the daemon."""
+MOST_BODY = 16 << 20  # bytes of a body: as many as of a request to the daemon
 MOST_DEPTH = 64
-MOST_TABLES = 1 << 20
-"""Lists and dictionaries of a JSON body; brackets within texts count as well."""
-MOST_SECONDS = 5.0
-"""Processor time for reading one body of YAML."""
+MOST_TABLES = 1 << 20  # lists and dictionaries of a JSON body; brackets within texts count as well
+MOST_SECONDS = 5.0  # processor time for reading one body of YAML
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str", "seq", "map"))
 _TEXT = "tag:yaml.org,2002:str"
 _LONGEST_NUMBER = 64

@@ -8,10 +8,8 @@ from collections.abc import AsyncIterator, Mapping
 from slurmsim.rest.body_text import MOST_BODY
 from slurmsim.rest.messages import Failure
 
-SMALL = 256 << 10
-"""Bytes of a body that count for nothing."""
-BUDGET = 64 << 20
-"""Bytes of all larger bodies that are here in part."""
+SMALL = 256 << 10  # bytes of a body that count for nothing
+BUDGET = 64 << 20  # bytes of all larger bodies that are here in part
 READ_S = 30.0
 
 

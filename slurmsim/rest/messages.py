@@ -51,8 +51,7 @@ class Request:
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
-    local: bool = True
-    """Whether it came over the Unix socket, which only its owner can open."""
+    local: bool = True  # whether it came over the Unix socket, which only its owner can open
     peer: str = ""
 
 

@@ -17,8 +17,7 @@ from slurmsim.sessions.of_others import is_asked
 from slurmsim.sessions.session_file import Command, Session
 
 RUNNING = ("salloc", "sbcast", "srun")
-WRITING = {"scontrol": "write", "sacctmgr": "dump"}
-"""Commands with a word that writes a file; it may be shortened."""
+WRITING = {"scontrol": "write", "sacctmgr": "dump"}  # commands with a word that writes a file; it may be shortened
 EXPECTED = "--allow-code, if you trust the author of the recording"
 
 

@@ -7,8 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-Patterns = Sequence[Sequence[str]]
-"""What is replaced: pairs of a name and a regular expression."""
+Patterns = Sequence[Sequence[str]]  # what is replaced: pairs of a name and a regular expression
 
 VOLATILE: Patterns = (
     ("ISO time stamps", r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"),

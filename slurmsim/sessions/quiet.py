@@ -15,8 +15,7 @@ _LOOK_S = 0.012
 _WORKING = (b"R", b"D")
 _CALM = 3  # looks in a row without work
 _TICKS_S = os.sysconf("SC_CLK_TCK")
-_HUNG = 30
-"""So many times its patience is waited in real time, for processes that wait for a disk and get no answer."""
+_HUNG = 30  # so many times its patience is waited in real time, for processes that wait for a disk and get no answer
 
 
 class Quiet:

@@ -27,8 +27,7 @@ from slurmsim.sessions.of_others import is_asked
 from slurmsim.sessions.player import Player
 from slurmsim.sessions.session_file import Command, Session
 
-PATIENCE_S = 90
-"""How much longer than recorded a command may take, by the cluster's clock, before it is given up."""
+PATIENCE_S = 90  # how much longer than recorded a command may take, by the cluster's clock, before it is given up
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,8 @@ from slurmsim.input_file import read_text
 from slurmsim.json_text import loads
 from slurmsim.sessions.normalising import Answer
 
-FORMAT = 1
-"""The newest format this release reads."""
-MOST = 1 << 30
-"""Bytes of a recording: those that slurmsim writes end well below."""
+FORMAT = 1  # the newest format this release reads
+MOST = 1 << 30  # bytes of a recording: those that slurmsim writes end well below
 
 
 @dataclass(frozen=True, slots=True)

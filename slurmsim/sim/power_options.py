@@ -11,8 +11,7 @@ from slurmsim.model.power import ALWAYS, KEEP, SCALE, PowerSpec, is_watts, milli
 from slurmsim.policy import Policy
 from slurmsim.sim.csv_header import columns_are
 
-Steps = tuple[tuple[int, int], ...]
-"""From which second on, milliwatts."""
+Steps = tuple[tuple[int, int], ...]  # from which second on, milliwatts
 
 
 def option(name: str) -> str:

@@ -30,8 +30,7 @@ from slurmsim.sim.timers import Timer, Timers
 from slurmsim.workload import Stream, Streams
 
 CHUNK = 1024
-AT_ONCE = 10_000
-"""Most jobs a stream submits within a second."""
+AT_ONCE = 10_000  # most jobs a stream submits within a second
 Item = tuple[Submission, Behaviour]
 
 

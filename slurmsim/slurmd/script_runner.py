@@ -16,10 +16,8 @@ from typing import Any
 
 from slurmsim.slurmd.supervisor import RECORD, claim, read_record
 
-SLOW_S = 10.0
-"""Real seconds a supervisor may take to begin; then another one is started."""
-BEGIN_S = 5.0
-"""Real seconds that `Executor.end_all` waits for supervisors that have begun to start their scripts."""
+SLOW_S = 10.0  # real seconds a supervisor may take to begin; then another one is started
+BEGIN_S = 5.0  # real seconds that `Executor.end_all` waits for supervisors that have begun to start their scripts
 _GO, _STOP = "go", "stop"  # the name a small file has until the run is told to end, and then
 _RECORDS = ("supervisor", "pid", "exit", _GO)
 SUPERVISOR = Path(__file__).with_name("supervisor.py")

@@ -26,8 +26,7 @@ from typing import Any
 LAUNCH_FAILED = 53  # slurmd's status when output, folder or script are unusable: shown as 0:53
 LINGER_S = 3600.0
 KEPT = 9  # descriptor on which a child says that its script could not be started
-RECORD = 48
-"""Bytes of a small file; one that is not filled yet ends with a blank, as one that is being filled."""
+RECORD = 48  # bytes of a small file; one that is not filled yet ends with a blank, as one that is being filled
 
 
 def main(folder: str) -> None:

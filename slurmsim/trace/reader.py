@@ -20,8 +20,7 @@ from slurmsim.trace.schema import TABLES
 from slurmsim.trace.staging import MANIFEST
 from slurmsim.trace.writer import VERSION_KEY
 
-UNIX = 631_152_000
-"""Later than this (1990) a time can only be a Unix time; earlier, seconds since a log began."""
+UNIX = 631_152_000  # later than this (1990) a time can only be a Unix time; earlier, seconds since a log began
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,8 +12,7 @@ import numpy as np
 from slurmsim.validate.columns import IntArray, distinct
 from slurmsim.validate.nodelists import NodeRuns
 
-ALL = -1
-"""In place of a number of nodes: all nodes of the allocation."""
+ALL = -1  # in place of a number of nodes: all nodes of the allocation
 
 _NONE = -2
 _NUMBER = re.compile(r"([0-9]+)(?:\(x([0-9]+)\))?")

@@ -17,8 +17,7 @@ from slurmsim.trace.schema import Column
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-NULL: int = int(np.iinfo(np.int64).min)
-"""Stands for null in an integer column."""
+NULL: int = int(np.iinfo(np.int64).min)  # stands for null in an integer column
 
 
 def distinct(values: IntArray) -> IntArray:

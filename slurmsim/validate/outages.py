@@ -9,8 +9,7 @@ import numpy as np
 from slurmsim.validate.columns import IntArray, Table
 from slurmsim.validate.nodelists import NodeIndex
 
-DOWN, DRAIN = 1, 2
-"""Kinds of outage: nothing may run; what runs may go on, nothing may start."""
+DOWN, DRAIN = 1, 2  # kinds of outage: nothing may run; what runs may go on, nothing may start
 
 
 NEVER = int(np.iinfo(np.int64).max)

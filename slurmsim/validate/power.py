@@ -16,8 +16,7 @@ from slurmsim.validate.columns import NULL, IntArray, Table
 from slurmsim.validate.report import ValidationReport
 from slurmsim.validate.runs import JobRuns
 
-Span = tuple[int, int, int]
-"""From when until when a job had so many nodes."""
+Span = tuple[int, int, int]  # from when until when a job had so many nodes
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-MAX_EXAMPLES = 5
-"""Violations described in words per check; the count is always complete."""
+MAX_EXAMPLES = 5  # violations described in words per check; the count is always complete
 
 
 @dataclass(slots=True)

@@ -11,8 +11,7 @@ from slurmsim.validate.amounts import Pieces, Segments, parse_counts, parse_gres
 from slurmsim.validate.columns import NULL, BoolArray, IntArray, Table, Texts, distinct
 from slurmsim.validate.nodelists import NodeIndex
 
-CPUS, MEMORY = 0, 1
-"""Columns of `JobRuns.amounts`; the GRES of `JobRuns.gres` follow."""
+CPUS, MEMORY = 0, 1  # columns of `JobRuns.amounts`; the GRES of `JobRuns.gres` follow
 
 LAST = int(np.iinfo(np.int64).max)
 """The row of `JobRuns.told` where no event tells: after everything else of its second."""

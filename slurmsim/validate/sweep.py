@@ -15,8 +15,7 @@ from slurmsim.validate.facts import ClusterFacts, PartitionFacts
 from slurmsim.validate.outages import DRAIN, Outages
 from slurmsim.validate.runs import CPUS, MEMORY, JobRuns
 
-CHUNK = 1 << 22
-"""Node visits (one node of one run) held in memory at once."""
+CHUNK = 1 << 22  # node visits (one node of one run) held in memory at once
 
 _PIECE_BITS = 36
 

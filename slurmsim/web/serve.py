@@ -17,8 +17,7 @@ from slurmsim.web.app import make_app
 from slurmsim.web.daemon_line import Line
 from slurmsim.web.guard import Guard
 
-_GONE_S = 5
-"""Seconds for which a cluster may be away, for a page that ends with it."""
+_GONE_S = 5  # seconds for which a cluster may be away, for a page that ends with it
 _NEVER = 1 << 62
 _PATIENCE_S = 1  # for pages that are open when it ends
 

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from slurmsim.replaying.options import RunOptions
     from slurmsim.replaying.preparation import Prepared
 
-MOST = 8
-"""Changes that the sentence names; all are in whatif.json."""
+MOST = 8  # changes that the sentence names; all are in whatif.json
 
 
 @dataclass(frozen=True, slots=True)

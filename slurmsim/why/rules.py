@@ -10,8 +10,7 @@ from slurmsim.states import NODES_REQUIRED_TEXT, Reason
 
 FIRST_IN_LINE = (Reason.RESOURCES, NODES_REQUIRED_TEXT)
 """Reasons of a job that waits for nodes, with no job before it in its line."""
-IN_LINE = (Reason.NONE, Reason.PRIORITY, *FIRST_IN_LINE)
-"""What jobs show that stand in line."""
+IN_LINE = (Reason.NONE, Reason.PRIORITY, *FIRST_IN_LINE)  # what jobs show that stand in line
 
 _RULES: dict[str, str] = {
     RUNNING: "it had nodes, and was requeued",

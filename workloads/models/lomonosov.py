@@ -22,14 +22,10 @@ from slurmsim_workloads.models.draws import Floats, round_up, weighted
 from slurmsim_workloads.parameters import check, param
 
 DAY_S, HOUR_S = 86_400, 3_600
-SIZES = 2 ** np.arange(10)
-"""Nodes a job may ask for: 1, 2, 4 … 512."""
-BURST_S = 600
-"""All jobs of a burst come within so many seconds."""
-OVER_S = 3_600
-"""A job that runs into its limit would have run so much longer."""
-EPOCH = 1_396_224_000
-"""Second 0: midnight, Monday 2014-03-31 UTC; the history the paper looks at begins in that month."""
+SIZES = 2 ** np.arange(10)  # nodes a job may ask for: 1, 2, 4 … 512
+BURST_S = 600  # all jobs of a burst come within so many seconds
+OVER_S = 3_600  # a job that runs into its limit would have run so much longer
+EPOCH = 1_396_224_000  # second 0: midnight, Monday 2014-03-31 UTC; the history the paper looks at begins in that month
 
 
 @dataclass(frozen=True)

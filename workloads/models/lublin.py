@@ -25,16 +25,13 @@ from slurmsim.workload import IntColumn, QualityReport, TextColumn, Workload, Wo
 from slurmsim_workloads.models.draws import ESTIMATES, Cycle, Floats, population, sessions, stretch_to_load, time_limits
 from slurmsim_workloads.parameters import check, check_population, param
 
-LN_MAX_RUN_TIME = 12.0
-"""Run times above e^12 s (45 h) are drawn again."""
-LN_MAX_GAP = 13.0
-"""Gaps above e^13 s (5 days) are drawn again."""
+LN_MAX_RUN_TIME = 12.0  # run times above e^12 s (45 h) are drawn again
+LN_MAX_GAP = 13.0  # gaps above e^13 s (5 days) are drawn again
 SLOTS = 48
 SLOT_S = 1800
 FIRST_SLOT = 11
 """The paper's day begins with half-hour slot 11 (05:00-05:30 when slots count from 1) and wraps at midnight."""
-EPOCH = 1_704_067_200
-"""Second 0 of a generated log: midnight, Monday 2024-01-01 UTC (the model has no weekly cycle)."""
+EPOCH = 1_704_067_200  # second 0 of a generated log: midnight, Monday 2024-01-01 UTC (the model has no weekly cycle)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,7 @@ from slurmsim_workloads.models.draws import (
 )
 from slurmsim_workloads.models.mix_params import MEM_STEP_MIB, MixParams
 
-EPOCH = 1_704_067_200
-"""Second 0: midnight, Monday 2024-01-01 UTC."""
+EPOCH = 1_704_067_200  # second 0: midnight, Monday 2024-01-01 UTC
 DEFAULT_LOAD = 0.85
 
 
@@ -46,10 +45,8 @@ class _Sessions:
     mem_per_node: IntColumn
     mem_per_cpu: IntColumn
     exclusive: npt.NDArray[np.bool_]
-    share: Floats
-    """Nodes' worth the job takes: nodes times the largest of its shares of a node's CPUs, GPUs and memory."""
-    effect: Floats
-    """Standard normal that the run times of the session have in common."""
+    share: Floats  # Nodes' worth the job takes: nodes times the largest of its shares of a node's CPUs, GPUs and memory
+    effect: Floats  # standard normal that the run times of the session have in common
 
 
 def _sizes(rng: np.random.Generator, low: IntColumn, high: IntColumn, pow2: float) -> IntColumn:
@@ -121,10 +118,8 @@ class _Submissions:
 
     session: npt.NDArray[np.int64]
     tasks: IntColumn
-    first_row: IntColumn
-    """First row of each submission."""
-    of_row: npt.NDArray[np.int64]
-    """Submission of each row."""
+    first_row: IntColumn  # first row of each submission
+    of_row: npt.NDArray[np.int64]  # submission of each row
 
     @property
     def session_of_row(self) -> npt.NDArray[np.int64]:
@@ -148,8 +143,7 @@ class _Times:
     run_time: IntColumn
     limit: IntColumn
     fails: npt.NDArray[np.bool_]
-    cancel_after: IntColumn
-    """Seconds from submit to cancel, -1 for never."""
+    cancel_after: IntColumn  # seconds from submit to cancel, -1 for never
 
     def held(self) -> IntColumn:
         """Return how long each job would hold its nodes if it started at once."""

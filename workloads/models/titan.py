@@ -32,8 +32,7 @@ from slurmsim_workloads.parameters import check, check_load_or_rate, check_popul
 
 NODES = 18_688
 CPUS_PER_NODE = 16
-EPOCH = 1_493_596_800
-"""Second 0: midnight, Monday 2017-05-01 UTC, when the real log began."""
+EPOCH = 1_493_596_800  # second 0: midnight, Monday 2017-05-01 UTC, when the real log began
 JOBS_PER_HOUR = 64.16
 DAY_FROM, DAY_TO = 9, 18
 SHORT_MEAN_H = 0.15

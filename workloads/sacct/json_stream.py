@@ -13,8 +13,7 @@ from slurmsim_workloads.files import read_blocks
 
 _BLANKS = " \t\n\r"
 _BLOCK = 1 << 20
-MOST_CHARACTERS = 1 << 26
-"""Characters of one element, or of one value beside the list."""
+MOST_CHARACTERS = 1 << 26  # characters of one element, or of one value beside the list
 
 
 class JsonStream:

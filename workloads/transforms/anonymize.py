@@ -19,8 +19,7 @@ from slurmsim.numerals import is_number
 from slurmsim.workload import QualityReport, TextColumn, Workload, WorkloadHeader
 
 ALWAYS = {"user": "user", "account": "account", "name": "job"}
-NO_CASE = ("account", "qos")
-"""Kinds of names that Slurm's database has in lower case."""
+NO_CASE = ("account", "qos")  # kinds of names that Slurm's database has in lower case
 _LISTED = re.compile(r"[^,]+")
 # the type in --gpus-per-node=a100:2, --tres-per-task=gres/gpu:a100:2; a count alone is none
 _OPTION_TYPE = re.compile(r"(?<=[=:,])([A-Za-z_][\w.\-]*)(?=:\d)")

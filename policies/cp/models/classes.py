@@ -21,8 +21,7 @@ from slurmsim_policies.cp.models.base import Interval, ScheduleModel, Var
 from slurmsim_policies.cp.plan import Plan
 from slurmsim_policies.cp.problem import Instance
 
-Split = dict[int, dict[int, int]]
-"""Units of each job, by index, in each class."""
+Split = dict[int, dict[int, int]]  # units of each job, by index, in each class
 
 
 class ClassModel(ScheduleModel):

@@ -14,8 +14,7 @@ from slurmsim_policies.cp.models.base import Interval, ScheduleModel, Var
 from slurmsim_policies.cp.plan import Plan
 from slurmsim_policies.cp.problem import Instance
 
-Copies = dict[int, list[tuple[Var, Interval]]]
-"""By node: presence and interval of each copy."""
+Copies = dict[int, list[tuple[Var, Interval]]]  # by node: presence and interval of each copy
 
 
 class IntervalModel(ScheduleModel):

@@ -57,5 +57,4 @@ _COMPOSED = {
     "topology": (F("topology", always(""), first=43),),
 }  # fmt: skip
 """Place -> what stands before it, or there, and is made of several fields or of none."""
-NODE = placed(records.NODE, _KINDS, _COMPOSED)
-"""In the order of the recordings."""
+NODE = placed(records.NODE, _KINDS, _COMPOSED)  # in the order of the recordings

@@ -71,8 +71,7 @@ _NO_JOBS = {
     "description": "Failed while looking for jobs", "error_number": -1, "error": "Unspecified error",
     "source": "slurm_load_jobs",
 }  # fmt: skip
-LEFT_OUT = object()
-"""A key that is not there for this job."""
+LEFT_OUT = object()  # a key that is not there for this job
 
 
 def text(value: str | None) -> Any:

@@ -105,5 +105,4 @@ def table(rows: Sequence[Row] = records.PARTITION) -> tuple[Field, ...]:
     return placed(rows, _MAKERS, _COMPOSED)
 
 
-PARTITION = table()
-"""In the order of the recordings; `slurmsim.commands.json.versions.nested` makes documents of it."""
+PARTITION = table()  # in the order of the recordings; `slurmsim.commands.json.versions.nested` makes documents of it

@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 
 SERVED: dict[str, tuple[int, ...]] = {"22.05": (), "24.11": (42, 41, 40), "26.05": (45, 44, 43, 42)}
 """Release -> minor numbers of the versions it is asked in here, its own first; ``v0.0.42`` is 42. Read by `served`."""
-OF_JOBS = 42
-"""From this version on jobs of the database are modelled, too; nothing older of them was recorded."""
-LISTED = {"24.11": (42, 40, 41), "26.05": (43, 42, 45, 44)}
-"""The order in which ``--json=list`` names them."""
+OF_JOBS = 42  # from this version on jobs of the database are modelled, too; nothing older of them was recorded
+LISTED = {"24.11": (42, 40, 41), "26.05": (43, 42, 45, 44)}  # the order in which ``--json=list`` names them
 
 
 class Field(NamedTuple):
@@ -178,8 +176,7 @@ always = Always
 
 # -- which one was asked for -----------------------------------------------------------------------------------------
 
-BY_PLACE = 44
-"""From this version on licenses come in the order of slurm.conf; they came by name."""
+BY_PLACE = 44  # from this version on licenses come in the order of slurm.conf; they came by name
 
 
 def chosen(command: str, told: str | None, release: str, io: Io) -> int:

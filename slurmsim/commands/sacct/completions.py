@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 DEFAULT = "jobid,uid,jobname,partition,nnodes,nodelist,state,end"
 _key = pattern(r"(?:^| )(\w+)=")
-_UNKNOWN = ("ArrayJobId", "ArrayTaskId")
-"""What sacct reads in a line, and tells that it does not know it."""
+_UNKNOWN = ("ArrayJobId", "ArrayTaskId")  # what sacct reads in a line, and tells that it does not know it
 _KEYS = {
     "jobid": "JobId", "jobidraw": "JobId", "jobname": "Name", "partition": "Partition", "nodelist": "NodeList",
     "state": "JobState", "start": "StartTime", "end": "EndTime", "account": "Account", "qos": "QOS",

@@ -264,8 +264,7 @@ def _step_id(show: Show, step: Record) -> str:
     return f"{job_id_text(step['job'])}.{step['shown_id']}"
 
 
-NO_TASK = 4294967294
-"""The task number of a record of several tasks."""
+NO_TASK = 4294967294  # the task number of a record of several tasks
 _NOTHING = _const("")
 _ZERO_TIME = _const("00:00:00")
 _ELAPSED: Maker = lambda show, record: long_clock(record["elapsed"])  # noqa: E731

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from slurmsim.commands.sacct.words import Asked
 
 
-_AT_A_TIME = 500
-"""Rows the daemon looks at for one answer."""
+_AT_A_TIME = 500  # rows the daemon looks at for one answer
 _RULE = "-" * 80
 _HELP = """\
 sacct [OPTION]

@@ -224,8 +224,7 @@ def _mem_per_node(request: Request, value: str, name: str) -> dict[str, Any]:
 
 if TYPE_CHECKING:
     Row = tuple[str, int, str, Reader, str]
-_CARRIED = {"text": _text, "count": _u32, "flag": _yes_or_no("a flag")}
-"""Kind -> the reader of what a job only carries."""
+_CARRIED = {"text": _text, "count": _u32, "flag": _yes_or_no("a flag")}  # kind -> the reader of what a job only carries
 ROWS: tuple[Row, ...] = (
     ("SiteFactor", 5, "", _nice, "site_factor"), ("ArrayTaskThrottle", 10, "", _throttle, "array_inx"),
     ("Clusters", 8, "", _text, "clusters"), ("DelayBoot", 5, "", _delay_boot, "delay_boot"),

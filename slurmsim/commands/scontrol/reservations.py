@@ -80,8 +80,7 @@ _WHY = {
         "Updating core/node TRES not supported for core-based reservations",
 }  # fmt: skip
 """What slurmctld says of a refusal beside its text (err_msg of update_resv)."""
-_REJECTED = "Reservation update rejected because of "
-"""How it says which job would lose the reservation."""
+_REJECTED = "Reservation update rejected because of "  # how it says which job would lose the reservation
 
 
 def update_reservation(session: Session, words: Words) -> str:

@@ -23,8 +23,7 @@ _UNKNOWN = frozenset(
 )  # fmt: skip
 """Options of sbatch that scrontab does not have."""
 _READ_BUT_REFUSED = "input"
-_SCRIPT_SIGNALS = {"24.11": False, "26.05": True}
-"""Whether ``--signal=B:`` is known."""
+_SCRIPT_SIGNALS = {"24.11": False, "26.05": True}  # whether ``--signal=B:`` is known
 
 
 class Options:

@@ -20,8 +20,7 @@ BROKEN = "something is broken"
 _OPTIONS = "#SCRON"
 _BLANKS = " \t"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
-_IN_NAMES = {"24.11": _LETTERS, "26.05": f"{_LETTERS}_"}
-"""What names of variables are made of; they may be empty."""
+_IN_NAMES = {"24.11": _LETTERS, "26.05": f"{_LETTERS}_"}  # what names of variables are made of; they may be empty
 
 
 class BadTable(Exception):

@@ -22,8 +22,7 @@ TIMES = {"secper": "Seconds/Percentage of Total", "minper": "Minutes/Percentage 
          "percent": "Percentage of Total"}  # fmt: skip
 _LEAST = {"secper": 6, "minper": 6, "hourper": 6}
 _HOUR = 3600
-_WIDEST = 100_000_000
-"""Seconds that a column of eight characters shows; each digit more makes it wider."""
+_WIDEST = 100_000_000  # seconds that a column of eight characters shows; each digit more makes it wider
 INFINITE = 0xFFFFFFFF
 
 

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from slurmsim.commands.text.messages import Messages
 
 
-NO_STATUS = 0xFFFFFFFE
-"""Given back by a client that did not get to use it."""
+NO_STATUS = 0xFFFFFFFE  # given back by a client that did not get to use it
 SIGNALS = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGPIPE", "SIGTERM", "SIGUSR1", "SIGUSR2")
 TIMED_OUT = "Connection timed out"
 ALREADY_DONE = "Job/step already completing or completed"

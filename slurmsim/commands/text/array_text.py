@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-DEFAULT_LENGTH = 64
-"""Characters of a list unless SLURM_BITSTR_LEN says otherwise; 0 is no bound."""
+DEFAULT_LENGTH = 64  # characters of a list unless SLURM_BITSTR_LEN says otherwise; 0 is no bound
 _LONGEST = 4096
 
 

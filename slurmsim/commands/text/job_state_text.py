@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-BASES: dict[str, str] = COMPACT
-"""Compact code of every base state, in Slurm's order."""
+BASES: dict[str, str] = COMPACT  # compact code of every base state, in Slurm's order
 
 FLAGS: dict[str, str] = {
     "COMPLETING": "CG", "STAGE_OUT": "SO", "CONFIGURING": "CF", "RESIZING": "RS", "REQUEUED": "RQ",

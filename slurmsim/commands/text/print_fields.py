@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-NULL = "(null)"
-"""What C prints for a missing text. Compared by identity: a comment may well be "(null)"."""
+NULL = "(null)"  # what C prints for a missing text. Compared by identity: a comment may well be "(null)".
 LONG_WIDTH = 20
 _LOOK = 64
 

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from slurmsim.model.accounting import Limits as LimitSet
     from slurmsim.model.accounting import Qos
 
-ClaimKey = tuple["Branch", str, str]
-"""An association, a job's QOS and its partition's ("" for none)."""
+ClaimKey = tuple["Branch", str, str]  # an association, a job's QOS and its partition's ("" for none)
 
 
 class Held:

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from slurmsim.core.reservations.access import ReservationAccess
     from slurmsim.core.state.controller_state import ControllerState
 
-Wish = tuple[Job, int, int]
-"""A job, its nodes and its cap in milliwatts from now on."""
+Wish = tuple[Job, int, int]  # a job, its nodes and its cap in milliwatts from now on
 
 
 class Reshaping:

@@ -9,8 +9,7 @@ from itertools import accumulate
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.job import Job
 
-ONE_BY_ONE = -1
-"""In place of bf_window_linear: select/linear supposes one job gone after the other."""
+ONE_BY_ONE = -1  # in place of bf_window_linear: select/linear supposes one job gone after the other
 
 
 class NodeReleaseTimes:

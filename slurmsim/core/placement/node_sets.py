@@ -10,8 +10,7 @@ import numpy.typing as npt
 from slurmsim.bitmap import Bitmap, to_indices
 from slurmsim.core.records.alike import alike
 
-MOST = 64
-"""Sets remembered, each with its rows; then all are forgotten."""
+MOST = 64  # sets remembered, each with its rows; then all are forgotten
 
 
 class NodeColumns(Protocol):

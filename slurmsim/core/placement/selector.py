@@ -25,8 +25,7 @@ from slurmsim.core.records.shared_cores import Taken
 from slurmsim.core.records.value import Value
 
 NEVER = 1 << 60
-FOUND_IN_TURN = 4
-"""After so many looks that all found a place the kernel is not asked first."""
+FOUND_IN_TURN = 4  # after so many looks that all found a place the kernel is not asked first
 Trim = Callable[[FreeState, int], FreeState]
 
 

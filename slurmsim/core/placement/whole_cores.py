@@ -14,8 +14,7 @@ from slurmsim.bitmap import Bitmap, to_indices
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.model.request import ResourceRequest
 
-MANY = 1 << 15
-"""More than the threads of any core."""
+MANY = 1 << 15  # more than the threads of any core
 
 
 def threads_of(table: NodeTable, nodes: Bitmap) -> int:

@@ -25,8 +25,7 @@ OVERRUN_S = (0, 60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 180000, 360
 UNSPLIT = 2**32  # added to the index of a task that still is in the record of its array
 
 
-AS_ASKED = -1
-"""`Job.foremost` where its submission found nodes in none of its partitions."""
+AS_ASKED = -1  # `Job.foremost` where its submission found nodes in none of its partitions
 
 
 class Job:

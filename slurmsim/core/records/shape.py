@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from slurmsim.energy.profile import Profile
 
-NOTHING_S = 1e-6
-"""What floats may be off after many changes: an end that little after a second is at that second."""
+NOTHING_S = 1e-6  # what floats may be off after many changes: an end that little after a second is at that second
 
 
 class Shape:

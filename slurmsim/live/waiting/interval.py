@@ -28,12 +28,9 @@ from slurmsim.states import JobState
 
 COPIES, LEAST_COPIES, MOST_S = 20, 8, 15.0
 """Copies that are made, and how many there are at least where they take longer than so many seconds."""
-ENOUGH = 20
-"""Ended jobs, of a user or of all, that make a distribution."""
-STRETCH = 8
-"""Ended jobs of a user, one after the other, of which a copy draws."""
-LOW, HIGH = 0.0625, 0.9375
-"""Levels among the copies between which the start lies in 80 % of cases."""
+ENOUGH = 20  # ended jobs, of a user or of all, that make a distribution
+STRETCH = 8  # ended jobs of a user, one after the other, of which a copy draws
+LOW, HIGH = 0.0625, 0.9375  # levels among the copies between which the start lies in 80 % of cases
 LONGEST_S = 14 * 86_400
 _LOOK_S = 600  # between two looks whether the job has started
 _MOST_ARRIVALS = 5_000

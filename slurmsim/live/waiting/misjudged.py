@@ -11,12 +11,9 @@ from collections.abc import Sequence
 
 from slurmsim.live.waiting.past import Known
 
-WINDOW_S = 6 * 3600
-"""Jobs submitted within so long err together."""
-BEFORE, OF_ALL = 8, 64
-"""Jobs of a user, or of all where he has not so many, that say how long his next one runs."""
-ENOUGH = 4
-"""Jobs in a window that make a factor."""
+WINDOW_S = 6 * 3600  # jobs submitted within so long err together
+BEFORE, OF_ALL = 8, 64  # jobs of a user, or of all where he has not so many, that say how long his next one runs
+ENOUGH = 4  # jobs in a window that make a factor
 
 
 def factors(past: Sequence[Known]) -> list[float]:

@@ -20,8 +20,7 @@ from slurmsim.slurmctld.fields.dependencies import dependency_text
 from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason, is_held
 
 Fact = dict[str, Any]
-SHOWN = 5
-"""Jobs a fact names; of all others it has the number."""
+SHOWN = 5  # jobs a fact names; of all others it has the number
 IN_LINE = (Reason.NONE, Reason.PRIORITY, Reason.RESOURCES, NODES_REQUIRED_TEXT)
 
 

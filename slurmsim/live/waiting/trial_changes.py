@@ -14,8 +14,7 @@ from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.engine.engine import Engine
 
-LOOK_S = 65
-"""After at least so many seconds slurmctld has looked at all jobs: it does so every minute."""
+LOOK_S = 65  # after at least so many seconds slurmctld has looked at all jobs: it does so every minute
 MOST_FORKS = 40
 Change = dict[str, Any]
 Offer = dict[str, Any]

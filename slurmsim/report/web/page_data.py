@@ -20,10 +20,8 @@ from slurmsim.report.web.packing import pack
 from slurmsim.trace.columns import NULL
 from slurmsim.trace.staging import STAGING
 
-MOST_JOBS = 100_000
-"""A page of more jobs holds a sample of this many."""
-KEPT_LONGEST = 1_000
-"""Of a sample: the jobs that waited longest are always in it."""
+MOST_JOBS = 100_000  # a page of more jobs holds a sample of this many
+KEPT_LONGEST = 1_000  # of a sample: the jobs that waited longest are always in it
 BINS = 20_000  # of use over time where there are more than `MOST_STEPS` steps
 _MOST_CLASSES = 5_000  # rows of the table of users
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
     from slurmsim.model.submission import Submission
 
-DECIDED = "decided"
-"""The call of their entries."""
+DECIDED = "decided"  # the call of their entries
 Decision = list[Any]
 
 

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_job import LiveJob
 
 NOT_WHOLE = ("Operation not permitted on individual component of heterogeneous job", 2108)
-NOT_LEADER = ("Job not heterogeneous job leader", 2107)
-"""What is refused of one component: Slurm's text and number."""
+NOT_LEADER = ("Job not heterogeneous job leader", 2107)  # what is refused of one component: Slurm's text and number
 
 
 class ShownJobs(Protocol):

@@ -17,8 +17,7 @@ from slurmsim.numerals import is_number
 
 FIRST_SIMULATED, N_SIMULATED = 60_000, 5_000
 """Where uids of simulated users begin, and how many there are; a name begins to look where its checksum says."""
-FURTHER = 100_000
-"""Where those are that found no place there."""
+FURTHER = 100_000  # where those are that found no place there
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-MOST = 20_000
-"""Parts remembered; then all are forgotten, which costs memory only."""
-MOST_CHARACTERS = 16 << 20
-"""And how long they may be together: scripts, environments, names, of the jobs of all users."""
+MOST = 20_000  # parts remembered; then all are forgotten, which costs memory only
+MOST_CHARACTERS = 16 << 20  # and how long they may be together: scripts, environments, names, of the jobs of all users
 _MAPS = ("environment", "rlimits")
 
 

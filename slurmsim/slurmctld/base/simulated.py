@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 DEFAULT_S = 60
-NEVER_S = 1 << 30
-"""Longer than any KillWait."""
+NEVER_S = 1 << 30  # longer than any KillWait
 _DIRECTIVE = re.compile(r"^[^\S\n]*#SLURMSIM\s", re.MULTILINE)
 _LINE = re.compile(r"^[^\S\n]*#SLURMSIM\s+(.*)$", re.MULTILINE)
 _SLEEP = re.compile(r"(?:srun\s+(?:-\S+\s+)*)?sleep\s+([\d.]+|inf(?:inity)?)([smhd]?)\s*", re.ASCII)

@@ -11,11 +11,9 @@ from slurmsim.states import JobState
 
 BATCH, EXTERN, INTERACTIVE = 0xFFFFFFFB, 0xFFFFFFFC, 0xFFFFFFFA
 """Numbers of the steps that have names; srun's count from 0."""
-NO_STATUS = 0xFFFFFFFE
-"""The wait status of a step with an unknown end."""
+NO_STATUS = 0xFFFFFFFE  # the wait status of a step with an unknown end
 NAMES = {BATCH: "batch", EXTERN: "extern", INTERACTIVE: "interactive"}
-ENDED = (JobState.CANCELLED, JobState.TIMEOUT)
-"""Jobs that were ended, with all their steps."""
+ENDED = (JobState.CANCELLED, JobState.TIMEOUT)  # jobs that were ended, with all their steps
 
 
 @dataclass(slots=True, eq=False)

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 # what the script's own end says; after any other its processes were killed
 _OWN_END = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY, JobState.DEADLINE)
-_LOST_CODE = {"22.05": 0, "24.11": 1}
-"""Exit code of a run that lost a node."""
+_LOST_CODE = {"22.05": 0, "24.11": 1}  # exit code of a run that lost a node
 _BRIEF_REASONS = ("", Reason.NONE, Reason.PRIORITY, Reason.RESOURCES)
 
 

@@ -29,8 +29,7 @@ _JSON = ("tres_alloc", "rest", "shown")
 _LEGIBLE = " AND ".join(
     f"legible('{'json' if c.name in _JSON else 'text'}', CAST({c.name} AS BLOB))" for c in COLUMNS if c.kind == "TEXT"
 )
-_TOGETHER = 256
-"""Rows that are read at once from a damaged file, before they are tried one by one."""
+_TOGETHER = 256  # rows that are read at once from a damaged file, before they are tried one by one
 
 
 def sum_of(*values: str) -> str:

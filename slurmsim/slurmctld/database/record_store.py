@@ -27,13 +27,10 @@ from slurmsim.slurmctld.database import record_checks
 from slurmsim.slurmctld.database.record_checks import FITS, Aside, sum_of
 from slurmsim.slurmctld.database.record_rows import COLUMNS, script_of, to_record, to_row
 
-SCHEMA = 2
-"""Number of the layout of the file (``PRAGMA user_version``)."""
+SCHEMA = 2  # number of the layout of the file (``PRAGMA user_version``)
 APPLICATION = 0x736C7364
-NAMED = 5
-"""Damaged rows that a warning names."""
-TOGETHER = 1000
-"""Rows that are collected before they are written."""
+NAMED = 5  # damaged rows that a warning names
+TOGETHER = 1000  # rows that are collected before they are written
 DAMAGED = ".damaged"
 _LAYOUT = (
     f"CREATE TABLE job (row INTEGER PRIMARY KEY, {', '.join(f'{c.name} {c.kind}' for c in COLUMNS)}, crc INTEGER)",

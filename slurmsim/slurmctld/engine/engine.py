@@ -50,8 +50,7 @@ REQUESTS = (
     solver_answers, allocations, jobs, nodes, partitions, rereading, reservations, shows,
     job_counts,
 )  # fmt: skip
-KEPT_REQUESTS = 1000
-"""Compiled requests that are kept, beside those of jobs."""
+KEPT_REQUESTS = 1000  # compiled requests that are kept, beside those of jobs
 
 
 class Engine(LiveCluster):

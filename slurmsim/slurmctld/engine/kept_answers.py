@@ -11,14 +11,11 @@ from typing import Any
 from slurmsim import wire_json
 from slurmsim.slurmctld.base.people import Person
 
-KEPT = frozenset({"jobs", "nodes", "partitions"})
-"""Requests for columns; only their answers are kept."""
-ROOM = 500_000
-"""Values kept at most; about 60 bytes each."""
+KEPT = frozenset({"jobs", "nodes", "partitions"})  # requests for columns; only their answers are kept
+ROOM = 500_000  # values kept at most; about 60 bytes each
 _BESIDE = 100  # values that an answer weighs beside its own
 _CHARACTERS = 50  # of a question weigh as much as a value
-State = tuple[int, int]
-"""What a cluster is in: how much has happened so far, and its time."""
+State = tuple[int, int]  # what a cluster is in: how much has happened so far, and its time
 
 
 class KeptAnswers:

@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_job import LiveJob
     from slurmsim.slurmctld.base.people import Person
 
-MOST = 1000
-"""Rules at a time."""
+MOST = 1000  # rules at a time
 _JUMP = "clock-jump"
 _ALIVE = (JobState.RUNNING, JobState.SUSPENDED)
-_AT_LAUNCH = (JobState.BOOT_FAIL, "LAUNCH_FAILED")
-"""What can only become of a job that has not begun."""
+_AT_LAUNCH = (JobState.BOOT_FAIL, "LAUNCH_FAILED")  # what can only become of a job that has not begun
 
 
 class Faults:

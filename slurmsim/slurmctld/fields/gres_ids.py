@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 Devices = tuple[int, ...]
-Held = dict[tuple[tuple[int, int], int, int], Devices]
-"""By run of a job (id and restarts), node and kind."""
+Held = dict[tuple[tuple[int, int], int, int], Devices]  # by run of a job (id and restarts), node and kind
 
 
 def _running(cluster: LiveCluster) -> list[Job]:

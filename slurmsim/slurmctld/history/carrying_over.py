@@ -30,8 +30,7 @@ KEYS = frozenset({
     "RequeueExit", "RequeueExitHold", "ResvOverRun", "ReturnToService", "SchedulerTimeSlice",
 })  # fmt: skip
 """Honoured keys that no state rests on: every other one is refused while a cluster lives."""
-OF_NODES = ("weight", "features", "gres")
-"""What may change of a node."""
+OF_NODES = ("weight", "features", "gres")  # what may change of a node
 _ASIDE = ("line",)  # where in the file a node is
 
 

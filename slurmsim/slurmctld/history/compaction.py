@@ -34,13 +34,10 @@ from slurmsim.slurmctld.snapshot.image import take
 
 BYTES = 8 << 20
 """A journal may grow by so many before it is made short, or by as many as the snapshot has, if these are more."""
-BYTES_VARIABLE = "SLURMSIM_JOURNAL_BYTES"
-"""Bytes instead, whatever the snapshot has."""
+BYTES_VARIABLE = "SLURMSIM_JOURNAL_BYTES"  # bytes instead, whatever the snapshot has
 POLL_S = 0.005
-CHILD_S = 60.0
-"""Real seconds that requests wait for a child at most; then it is ended."""
-ENTRIES_AT_STOP = 50
-"""A clean stop leaves no more entries than that to be carried out again."""
+CHILD_S = 60.0  # real seconds that requests wait for a child at most; then it is ended
+ENTRIES_AT_STOP = 50  # a clean stop leaves no more entries than that to be carried out again
 
 
 @dataclass(slots=True)

@@ -14,8 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
-MOST = 4
-"""Syncs at once: more gain nothing, as each then has a request or two."""
+MOST = 4  # syncs at once: more gain nothing, as each then has a request or two
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,10 +30,8 @@ from slurmsim.slurmctld.history.starter import Progress, watched
 from slurmsim.slurmctld.snapshot import file as snapshot_file
 from slurmsim.slurmctld.snapshot.image import restore
 
-ACCOUNTING = "accounting.db"
-"""The file of the rows of ended jobs in a cluster's folder."""
-SNAPSHOT = "snapshot-"
-"""Names of snapshots begin like this, and end in the number of the last entry they stand for."""
+ACCOUNTING = "accounting.db"  # the file of the rows of ended jobs in a cluster's folder
+SNAPSHOT = "snapshot-"  # names of snapshots begin like this, and end in the number of the last entry they stand for
 
 
 class History:

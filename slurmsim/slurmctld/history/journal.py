@@ -37,12 +37,9 @@ from slurmsim.slurmctld.history.journal_file import (
 from slurmsim.slurmctld.snapshot.file import sync_folder
 from slurmsim.version import __version__
 
-ROOM = 256 << 10
-"""Bytes taken at a time."""
-OVERHEAD = 8 + 1 + 20 + 1 + 1
-"""Bytes of a line around its JSON, at most."""
-SCHEMA = {"request": 1, "decided": 1, "conf": 1, "met": 1}
-"""Versions of what the kinds of entries hold."""
+ROOM = 256 << 10  # bytes taken at a time
+OVERHEAD = 8 + 1 + 20 + 1 + 1  # bytes of a line around its JSON, at most
+SCHEMA = {"request": 1, "decided": 1, "conf": 1, "met": 1}  # versions of what the kinds of entries hold
 _MARK = ".mark"
 # file systems that cannot take room in advance
 _CANNOT = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENODEV)

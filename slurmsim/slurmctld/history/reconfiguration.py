@@ -27,8 +27,7 @@ from slurmsim.slurmctld.history.header import BUDGET
 from slurmsim.slurmctld.history.state_folder import check_included
 from slurmsim.toml_file import Texts, read_toml, texts_from
 
-RUNNING = "conf.running"
-"""Folder of the files a cluster runs under, written where those beside it say something else."""
+RUNNING = "conf.running"  # folder of the files a cluster runs under, written where those beside it say something else
 _HOST = re.compile(r"^[ \t]*SlurmctldHost[ \t]*=[ \t]*([^\s(]+)(?:\(([^)\s]+)\))?", re.MULTILINE | re.IGNORECASE)
 
 

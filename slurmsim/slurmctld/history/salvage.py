@@ -14,8 +14,7 @@ from slurmsim.slurmctld.history.journal import Journal, mark
 from slurmsim.slurmctld.history.journal_file import Contents, read_contents, whole_file
 from slurmsim.slurmctld.history.keeping import keep_beside
 
-SALVAGED = "salvaged"
-"""The call of the entry that says so."""
+SALVAGED = "salvaged"  # the call of the entry that says so
 
 
 def salvage(folder: Path) -> str:

@@ -34,8 +34,7 @@ OURS = (
     "topology.conf", "streams.toml", "power-budget.csv", "accounting*", "calls*", "log", "bin", "jobs", "spool", "var",
 )  # fmt: skip
 """Names slurmsim gives to what it keeps there; whatever else lies there is none of its business."""
-PATIENCE_S = 1.0
-"""How long one waits for the lock: a daemon that was killed needs a moment to be gone."""
+PATIENCE_S = 1.0  # how long one waits for the lock: a daemon that was killed needs a moment to be gone
 _POLL_S = 0.01
 _held: weakref.WeakSet[StateFolder] = weakref.WeakSet()
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
     from slurmsim.slurmctld.base.live_job import LiveJob
 
-DEATH_S = 5
-"""Seconds after KILL at which processes count as gone without a message."""
+DEATH_S = 5  # seconds after KILL at which processes count as gone without a message
 _EVERY_SECOND_S, _SELDOM_S = 11, 10
 
 

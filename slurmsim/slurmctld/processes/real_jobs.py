@@ -37,17 +37,14 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 REQUEUE_GRACE_S = 0.5
-TOLD_S = 0.015
-"""Real seconds in which an srun hears of what it is told: it says so before the next thing is told."""
+TOLD_S = 0.015  # real seconds in which an srun hears of what it is told: it says so before the next thing is told
 END_ROOM = 1024
 """Bytes of the journal that are kept for the end of each run: a full disk does not keep ends from being recorded."""
-Run = tuple[int, int]
-"""Core id and restarts of one run of a job."""
+Run = tuple[int, int]  # core id and restarts of one run of a job
 Pending = tuple[list[LiveJob], list[Callable[[], None]], list[Run]]
 """Scripts to start, runs to end and runs to forget once what led to it is on the disk."""
 _NAMED_BY_NODE = {"22.05": False, "26.05": True}
-_PROTOCOL = {"22.05": 9728, "24.11": 10752, "26.05": 11520}
-"""By release: the version of its protocol."""
+_PROTOCOL = {"22.05": 9728, "24.11": 10752, "26.05": 11520}  # by release: the version of its protocol
 
 
 class RealJobs:

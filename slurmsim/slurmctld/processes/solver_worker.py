@@ -16,8 +16,7 @@ from threading import Thread
 from slurmsim.errors import SlurmSimError
 from slurmsim.sim.solving import solve
 
-NICE = 10
-"""The daemon answers first."""
+NICE = 10  # the daemon answers first
 
 
 def main() -> None:

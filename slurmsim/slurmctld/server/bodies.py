@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-BUDGET = 128 << 20
-"""Bytes of unfinished big messages in all: eight of the longest."""
+BUDGET = 128 << 20  # bytes of unfinished big messages in all: eight of the longest
 CHUNK = 256 << 10
 
 

@@ -11,8 +11,7 @@ from slurmsim.slurmctld.history.state_folder import StateFolder
 
 NAME, OLD = "calls", "calls.old"
 _KINDS = (("user", str), ("at", int), ("argv", list), ("rc", int), ("seconds", float))
-MOST = 32 << 20
-"""Bytes of the file; then it is put aside under another name, and the one before that is gone."""
+MOST = 32 << 20  # bytes of the file; then it is put aside under another name, and the one before that is gone
 
 
 class CallLog:

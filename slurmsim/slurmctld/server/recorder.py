@@ -18,8 +18,7 @@ from slurmsim.slurmctld.history.state_folder import StateFolder
 from slurmsim.version import __version__
 
 FORMAT = 1
-MOST = 256 << 20
-"""Bytes of the file; a last line says that there is no more."""
+MOST = 256 << 20  # bytes of the file; a last line says that there is no more
 _OPEN = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 _NOT_OF_IT = ("texts", "after", "snapshot")
 

@@ -55,11 +55,9 @@ SNAPSHOT_S = 0.05  # between two looks whether a snapshot is made
 SLICE_S = 0.05  # of work on the clock before others are listened to
 PLAIN = frozenset({"submit", "kill", "ended", "solved", "node_action"})
 """Calls that change nothing before they tell the controller."""
-OUTCOME = 128
-"""Bytes of what came of a request, at most."""
+OUTCOME = 128  # bytes of what came of a request, at most
 CLOCK_ROOM = 256
-ENDS = frozenset({"ended", "complete_job", "client_gone"})
-"""Calls that may use the room which is kept for them."""
+ENDS = frozenset({"ended", "complete_job", "client_gone"})  # calls that may use the room which is kept for them
 UNSPECIFIED = (-1, "Unspecified error")  # SLURM_ERROR: what is told of our own bugs
 NO_ROOM = (2019, "I/O error writing script/environment to file")
 NEVER = float("inf")

@@ -25,8 +25,7 @@ import numpy as np
 
 from slurmsim.errors import InvariantError, WorkloadError
 
-LARGE = 1 << 128
-"""Integers from here on are written in hexadecimal: Python reads decimal ones in quadratic time."""
+LARGE = 1 << 128  # integers from here on are written in hexadecimal: Python reads decimal ones in quadratic time
 _SIMPLE = frozenset({type(None), bool, str, float})
 _PLAIN = _SIMPLE | {int}
 _CONTAINERS: dict[type, str] = {

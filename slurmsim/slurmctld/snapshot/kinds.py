@@ -56,8 +56,7 @@ from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.step import Step
 from slurmsim.slurmctld.snapshot.graph import Kind
 
-SCHEMA = 16
-"""Of kinds and parts together."""
+SCHEMA = 16  # of kinds and parts together
 
 
 def _none() -> None:

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from slurmsim.commands.text.messages import Messages
 
 
-MOST = 128
-"""Components a job may have."""
-_ONLY_INSIDE = {"22.05": False, "26.05": True}
-"""Whether --het-group is refused where srun makes the allocation itself."""
+MOST = 128  # components a job may have
+_ONLY_INSIDE = {"22.05": False, "26.05": True}  # whether --het-group is refused where srun makes the allocation itself
 _OF_THE_WHOLE = ("SLURM_JOB_ID", "SLURM_JOBID")
 
 

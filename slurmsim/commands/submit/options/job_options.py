@@ -29,12 +29,10 @@ if TYPE_CHECKING:
     from slurmsim.records import Option as Carried
 
 
-SUPPORTED = "supported"
-"""The option does here what it does in Slurm, as far as the request goes."""
+SUPPORTED = "supported"  # the option does here what it does in Slurm, as far as the request goes
 ACCEPTED = "accepted"
 """Checked and kept, without effect: as on a cluster without the plugins or hardware that would use it."""
-REFUSED = "refused"
-"""Slurm knows it, we do not model it: refused by name, like an option that does not exist."""
+REFUSED = "refused"  # Slurm knows it, we do not model it: refused by name, like an option that does not exist
 
 ALL = ("sbatch", "srun", "salloc")
 BATCH, RUN, ALLOC = ("sbatch",), ("srun",), ("salloc",)

@@ -23,8 +23,7 @@ _FIRST = ("block", "cyclic")
 _NEXT = ("block", "cyclic", "fcyclic")
 _DEFAULTS = ("block", "cyclic", None)  # of "*"; the third is what the second is
 _INT_MAX = 0x7FFFFFFF
-_MOST_NODES = 65536
-"""Numbers in a list of node counts stay below."""
+_MOST_NODES = 65536  # numbers in a list of node counts stay below
 _GOVERNORS = (
     ("co", "Conservative"),
     ("perf", "Performance"),
@@ -41,8 +40,7 @@ _FREQUENCIES = (
     ("med", "Medium"),
 )
 _NAMED_FREQUENCY = {"Low": 0x80000001, "Medium": 0x80000002, "High": 0x80000003, "Highm1": 0x80000004}
-_ALLOWED_GOVERNORS = ("OnDemand", "Performance", "UserSpace")
-"""CpuFreqGovernors' default."""
+_ALLOWED_GOVERNORS = ("OnDemand", "Performance", "UserSpace")  # CpuFreqGovernors' default
 PROFILES = ("energy", "lustre", "network", "task")
 _SAMPLERS = ("energy", "task", "filesystem", "network")
 _MEM_FLAGS = {
@@ -55,8 +53,7 @@ _MEM_FLAGS = {
     "q": ("verbose", False),
     "quiet": ("verbose", False),
 }
-MAX_REPEATS = 1 << 16
-"""Most repetitions in one word of a binding list."""
+MAX_REPEATS = 1 << 16  # most repetitions in one word of a binding list
 _HINTS = ("compute_bound", "memory_bound", "multithread", "nomultithread")
 HINT_HELP = f"Hints for --hint (several are separated by commas): {', '.join(_HINTS)}.\n"
 
@@ -185,8 +182,7 @@ def _check(text: str, what: str, value: int, rest: str, least: int) -> None:
         raise BadValue(f"Numeric argument ({value}) to big for {what}.", status=1)
 
 
-ANY_TASKS = 0xFFFF
-"""Tasks of a core: as many as it may have."""
+ANY_TASKS = 0xFFFF  # tasks of a core: as many as it may have
 
 
 def hint_settings(text: str) -> dict[str, Any]:

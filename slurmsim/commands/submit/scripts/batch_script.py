@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-MAX_SCRIPT_BYTES = 4 << 20
-"""The controller's default limit; a longer script is refused by it."""
+MAX_SCRIPT_BYTES = 4 << 20  # the controller's default limit; a longer script is refused by it
 TOO_LONG = "Pathname of a file, directory or other parameter too long"
 CHANGE_WORD = "Change from #SLURM to #SBATCH in your script and verify the options are valid in sbatch"
 PACKJOB = 'Warning: the "packjob" component separator is being deprecated. Please, use "hetjob" instead.'

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 
 _ABORT_S = 2
-_EXEC_LATE = {"22.05": True, "26.05": False}
-"""Whether "execve(): …" comes after the news of the task's end."""
+_EXEC_LATE = {"22.05": True, "26.05": False}  # whether "execve(): …" comes after the news of the task's end
 _TERMINATING = {"22.05": "launch/slurm: _step_signal: Terminating", "24.11": "Terminating"}
 _AGAIN_S = 1.0
 _STEPD_S = 0.045

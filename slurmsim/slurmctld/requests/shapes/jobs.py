@@ -21,14 +21,11 @@ from slurmsim.slurmctld.requests.shapes.values import (
 )
 
 TEXT, FLAG = Text(), Flag()
-NUMBER = Whole(0, 0xFFFFFFFF)
-"""uint32_t, its largest values being NO_VAL and INFINITE; also where Slurm has 16 bits."""
+NUMBER = Whole(0, 0xFFFFFFFF)  # uint32_t, its largest values being NO_VAL and INFINITE; also where Slurm has 16 bits
 SIGNED = Whole(-(1 << 31), 0xFFFFFFFF)
-PRODUCT = Whole(0, 1 << 53)
-"""What commands multiply: Slurm lets it overflow."""
+PRODUCT = Whole(0, 1 << 53)  # what commands multiply: Slurm lets it overflow
 MEMORY = Whole(0, (1 << 63) - 1)
-TIME = Whole(0, 253_402_300_799)
-"""Seconds since the epoch, to the end of the year 9999."""
+TIME = Whole(0, 253_402_300_799)  # seconds since the epoch, to the end of the year 9999
 LIST = Text(1 << 20)  # of nodes, tasks or ids: a command makes them from files, too
 PLAIN = Either((FLAG, Whole(-(1 << 63), (1 << 64) - 1), TEXT))
 MOST_WORDS = 1 << 16

@@ -140,8 +140,7 @@ _CRON_JOB = _fields("job", "spec", "first", "last", job=JOB, spec=TEXT, first=Wh
 _LATE = Real(0, 1e9)
 _PLACE = Whole(-1, 1 << 62)
 
-USAGES = ("cluster", "associations", "qos", "wckeys", "jobs", "reservations")
-"""Kinds of usage."""
+USAGES = ("cluster", "associations", "qos", "wckeys", "jobs", "reservations")  # kinds of usage
 _JOB_COND = Fields(
     {
         **dict.fromkeys(

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-LINE = 128 << 10
-"""Characters of one text: Linux lets no argument and no variable be longer."""
+LINE = 128 << 10  # characters of one text: Linux lets no argument and no variable be longer
 
 
 class Malformed(ValueError):

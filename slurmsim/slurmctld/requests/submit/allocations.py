@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 CHANGES = frozenset({"complete_job", "client_gone"})
-NO_STATUS = 0xFFFFFFFE
-"""The return code of a client that gave up: its job counts as cancelled."""
+NO_STATUS = 0xFFFFFFFE  # the return code of a client that gave up: its job counts as cancelled
 NOT_TOP = "Immediate execution impossible, insufficient priority"
 BUSY = "Requested nodes are busy"
 DOWN = "Partition in DOWN state"

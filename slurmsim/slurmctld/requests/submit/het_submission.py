@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 NOT_SUPPORTED = "Requested operation not supported on this system"
 NOT_AT_ONCE = "Job can not start immediately"
-MOST = 128
-"""Components of one job, as slurmctld has it."""
+MOST = 128  # components of one job, as slurmctld has it
 
 
 def check(cluster: LiveCluster, asked: Sequence[Mapping[str, Any]], *, will_run: bool) -> None:

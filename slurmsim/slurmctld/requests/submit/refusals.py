@@ -52,8 +52,7 @@ TAKES_ID = frozenset(
     }
 )  # fmt: skip
 """Errors found after the job's record was made: its id is gone."""
-_NO_PARTITION_TAKEN = {"22.05": False, "26.05": True}
-"""Whether ``-p ''`` is the default partition."""
+_NO_PARTITION_TAKEN = {"22.05": False, "26.05": True}  # whether ``-p ''`` is the default partition
 _BAD_FEATURE_ID = {"22.05": True, "24.11": False}
 _NO_ENVIRONMENT = {
     "22.05": "I/O error writing script/environment to file", "26.05": "Environment is missing in job",
