@@ -245,3 +245,14 @@ def test_each_version_answers_with_its_own_fields(release: str) -> None:
         for command in (["squeue"], ["sinfo"], ["scontrol", "show", "nodes"], ["sdiag"]):
             done = made.run([*command, "--json=v0.0.99"])
             assert done.returncode == 1 and "unable to find plugin: data_parser/v0.0.99" in done.stderr
+
+
+@pytest.mark.parametrize("release", ["24.11", "26.05"])
+def test_no_license_at_all_is_warned_of(release: str) -> None:
+    with slurmsim.cluster(nodes=2, frozen=True, slurm_version=release) as made:
+        service = make_service(str(made.folder))
+        answer = service.answer(Request("GET", "/slurm/v0.0.42/licenses/"))
+        service.close()
+    told = json.loads(answer.body)
+    assert told["licenses"] == []
+    assert [one["description"] for one in told["warnings"]] == ["Zero licenses to dump"]

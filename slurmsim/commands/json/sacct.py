@@ -126,7 +126,7 @@ def _job(job: Record, new: bool, version: int) -> Record:
     if version >= 45:
         found["original_sluid"] = job["original_sluid"]
     return found | _streams(job, new) | {
-        "state": {"current": [job["state"]], "reason": job["reason"]},
+        "state": {"current": _states(job["state"]), "reason": job["reason"]},
         "steps": [_step(job, step, version) for step in job["steps"]], "submit_line": job["submit_line"] or "",
         "tres": {
             "allocated": openapi_sacct.tres_list(openapi_sacct.with_energy(job, -2), ""),
@@ -142,6 +142,11 @@ def _association(job: Record, new: bool) -> Record:
         "account": "" if new else job["account"], "cluster": job["cluster"], "partition": "",
         "user": "" if new else job["user"], "id": job["assoc_id"],
     }  # fmt: skip
+
+
+def _states(state: str) -> list[str]:
+    """Return a state and its flags: a run that ended in a requeue is one of a job that waits."""
+    return ["PENDING", state] if state == "REQUEUED" else [state]
 
 
 def _job_times(job: Record) -> Record:

@@ -141,3 +141,14 @@ def test_a_job_cancelled_before_it_ran_again_keeps_what_it_asked(tmp_path: Path,
     (job,) = json.loads(cluster.text("squeue -t all --json"))["jobs"]
     assert (job["job_state"], job["max_nodes"]["number"]) == (["CANCELLED"], most)
     assert job["partition"] in ("low", "batch")  # that of the last run alone
+
+
+@pytest.mark.parametrize("release", ["24.11", "26.05"])
+def test_a_run_that_ended_in_a_requeue_is_one_of_a_job_that_waits(tmp_path: Path, release: str) -> None:
+    cluster = Cluster(tmp_path, CONF.replace("associations,limits,qos", "none"), release=release)
+    assert cluster.run("sbatch --wrap 'sleep 600'", "alice")[0] == 0
+    cluster.now += 5
+    cluster.engine.network.advance(cluster.now)
+    cluster.text("scontrol requeue 1")
+    states = [job["state"]["current"] for job in json.loads(cluster.text("sacct -a -D --json"))["jobs"]]
+    assert states == [["PENDING", "REQUEUED"]]
