@@ -376,7 +376,9 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "`show partition` has `Exclusive=NODE|USER|NO`; it was in ExclusiveUser and OverSubscribe=EXCLUSIVE.",
     ),
     "reconfigure_begins_anew": Change(
-        "24.11", "slurmctld", "`scontrol reconfigure` is a restart: usage and fair shares are worked out at once."
+        "24.11",
+        "slurmctld",
+        "`scontrol reconfigure` is a restart: usage and fair shares are worked out, backfill waits bf_interval.",
     ),
     "all_is_a_node_set": Change(
         "24.11", "scontrol", "`show partition` has NodeSets=ALL where slurm.conf has Nodes=ALL."

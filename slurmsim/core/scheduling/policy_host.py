@@ -80,6 +80,17 @@ class PolicyHost:
         """Take note that `job` is suspended: from now on counting units does not tell what its pool can do."""
         self.view.pools[job.partition.pool].units = None
 
+    def begin_anew(self, now: int) -> None:
+        """Count cycles from now on, with no node marked for a planned job: slurmctld is a new process."""
+        if self.state.event_driven:
+            return
+        shown = getattr(self.policy, "last_cycle", None)
+        self.policy.configure(self.state.spec.scheduler_parameters, now)
+        if shown is not None:
+            self.policy.last_cycle = shown
+        self.planned = self.planned_busy = 0
+        self.state.triggers.changed = True
+
     def keep_time(self, other: PolicyHost) -> None:
         """Take the time of the last call over from `other`, the host of a copy: the next time follows from it."""
         self.passes, self.wake = other.passes, other.wake

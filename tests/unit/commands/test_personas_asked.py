@@ -140,3 +140,21 @@ def test_associations_have_numbers_in_the_order_they_were_made(tmp_path: Path) -
     assert sorted(told, key=lambda row: int(row.split("|")[2])) == [
         "root||1", "root|root|2", "physics||3", "physics|alice|4", "science||5",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("release", "marked"), [("22.05", True), ("24.11", False), ("26.05", False)])
+def test_a_reconfiguration_begins_the_cycles_of_backfill_anew(tmp_path: Path, release: str, marked: bool) -> None:
+    conf = CONF.replace("associations,limits,qos", "none") + "SchedulerParameters=bf_interval=7\n"
+    cluster = Cluster(tmp_path, conf, release=release)
+
+    for options in ("-w n1 -n4", "-N2 --exclusive"):
+        assert cluster.run(f"sbatch {options} -t 60 --wrap 'sleep 600'", "alice")[0] == 0
+    cluster.now += 30
+    cluster.engine.network.advance(cluster.now)
+    assert "PLANNED" in cluster.text("scontrol show node n2")
+    cluster.text("scontrol reconfigure")
+    assert ("PLANNED" in cluster.text("scontrol show node n2")) == marked
+    for seconds, there in ((6, marked), (1, True)):  # bf_interval after the new process came up
+        cluster.now += seconds
+        cluster.engine.network.advance(cluster.now)
+        assert ("PLANNED" in cluster.text("scontrol show node n2")) == there

@@ -36,6 +36,7 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argum
         if since(cluster.release, "reconfigure_begins_anew"):
             cluster.network.tell(cluster.now, [])
             cluster.controller.recalculation.restart(cluster.now)
+            cluster.controller.host.begin_anew(cluster.now)
             cluster.network.tell(cluster.now, [])
             for i in range(cluster.controller.state.table.n):
                 cluster.node_texts.setdefault(i, {})["slurmd_start_time"] = cluster.now  # slurmd is a new process, too
