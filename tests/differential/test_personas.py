@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from unseen.documents import DOCUMENTS, MOMENTS, compared, values, with_documents
 from unseen.documents import table as documents_table
 from unseen.life import COMMANDS, PERSONAS, SCRIPTS, SITES, WORDS, cluster_of, draw_life
+from unseen.ours import replay
 from unseen.score import Answer, by_kind, by_persona, judge, table
 from unseen.sessions import Command
 
@@ -78,3 +80,14 @@ def test_values_of_documents_count_where_all_recordings_have_them() -> None:
 def test_an_item_of_a_list_is_known_by_its_name() -> None:
     one = values('{"jobs": [{"job_id": 3, "f": ["A", "B"]}, {"job_id": 3}]}', 0)
     assert list(one) == [".jobs[3].job_id", ".jobs[3].f[A]", ".jobs[3].f[B]", ".jobs[3#2].job_id"]
+
+
+def test_scripts_really_run_where_no_length_can_be_read() -> None:
+    def steps(script: str) -> dict[str, Any]:
+        lost = {"file": "lost.sh", "user": "alice", "text": "#!/bin/sh\ncat /no/such/file\n"}
+        file = {"file": "job.sh", "user": "alice", "text": script}
+        return {"steps": [lost, file, {"cmd": "sbatch -n1 job.sh"}, {"cmd": "squeue"}]}
+
+    assert not replay.has_to_run(steps("#!/bin/sh\nsleep 5\n"))  # one that is not submitted does not count
+    assert replay.has_to_run(steps("#!/bin/sh\nmake\n"))
+    assert replay.has_to_run({"steps": [{"cmd": "srun hostname"}]})

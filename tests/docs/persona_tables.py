@@ -1,8 +1,8 @@
 """Writes how sessions of personas compare into docs/fidelity-figures.md: ``python tests/docs/persona_tables.py``.
 
 The figures are in tests/conformance/unseen/personas.json: by release, persona and kind of cluster, how many commands
-were asked and how many were equal at the first try. ``python -m unseen compare --figures FILE`` puts
-them there.
+were asked and how many were equal at the first try; `again` is real Slurm's third recording by the first two, `values`
+are those of documents. ``python -m unseen compare --figures FILE`` puts them there.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ def table(figures: dict[str, Any]) -> str:
             lines.append(f"| {part} {name} | {' | '.join(cells)} |")
     whole = [[sum(column) for column in zip(*found["kind"].values(), strict=True)] for found in figures.values()]
     lines.append(f"| **all** | {' | '.join(_cell(counts) for counts in whole)} |")
+    for name, key in (("real Slurm's third recording", "again"), ("values of JSON and REST", "values")):
+        cells = [_cell(found.get(key)) for found in figures.values()]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     lines.append(f"| sessions | {' | '.join(str(found['sessions']) for found in figures.values())} |")
     return "\n".join(lines)
 

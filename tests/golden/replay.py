@@ -34,6 +34,7 @@ from typing import Any
 import slurmsim
 from slurmsim.sessions.normalising import Answer, difference
 from slurmsim.sessions.player import Player
+from slurmsim.slurmctld.base.simulated import behaviour
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import known
@@ -43,6 +44,7 @@ from same_jobs import SameJobs
 UIDS = {"alice": 2001, "bob": 2002, "carol": 2003, "dave": 2004}
 _RUNS = re.compile(r"\b(?:srun|salloc)\b|\bcat \S*\.(?:out|txt)|\btrap\b")
 """A recording with such a command shows what scripts did: they have to run."""
+UNKNOWN_S = -7  # no script lasts so long
 TIMEOUT_S = 300  # of this machine, which may be busy
 GIVEN_UP_S = 90  # when a recording gives a command up, by its own clock
 OWN_HOME = "SLURMSIM_GOLDEN_OWN_HOME"  # set where /home is ours
@@ -271,6 +273,16 @@ def play(path: Path, recording: dict[str, Any], jobs: str, times: bool, up_s: in
     return group
 
 
+def has_to_run(recording: dict[str, Any]) -> bool:
+    """Return True if the recording shows what scripts did, or one is submitted of which no length can be read."""
+    steps = recording["steps"]
+    if any(_RUNS.search(str(step.get("cmd", "")) + str(step.get("text", ""))) for step in steps):
+        return True
+    submitted = {word for step in steps for word in str(step.get("cmd", "")).split() if "sbatch" in step.get("cmd", "")}
+    scripts = (step["text"] for step in steps if step.get("file") in submitted)
+    return any(behaviour({"script": text}, UNKNOWN_S).run_time == UNKNOWN_S for text in scripts)
+
+
 def asked(
     recording: dict[str, Any], conf: Path, jobs: str = "auto", up_s: int = SLURMCTLD_AT_S, same: SameJobs | None = None,
     sooner: Callable[[float], float] = lambda at: 0.0,
@@ -280,8 +292,7 @@ def asked(
     With `same`, what a command names by its id is the job of the same submission. A command is asked as much
     `sooner` as slurmctld's seconds begin later than ours.
     """
-    texts = [str(step.get("cmd", "")) + str(step.get("text", "")) for step in recording["steps"]]
-    mode = jobs if jobs != "auto" else "run" if any(_RUNS.search(text) for text in texts) else "simulate"
+    mode = jobs if jobs != "auto" else "run" if has_to_run(recording) else "simulate"
     session = Session(recording, conf, mode, up_s)
     at = 0.0
     try:

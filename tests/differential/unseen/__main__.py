@@ -141,7 +141,10 @@ def compare(folder: Path, figures: Path | None = None, release: str = "", kinds:
                 print(f"=== {document.session} {document.number} {document.what} {line}", flush=True)
     if figures is not None:
         told = json.loads(figures.read_text("utf-8")) if figures.exists() else {}
-        figures.write_text(json.dumps(told | {release: score.figures(judged)}, indent=1) + "\n", "utf-8")
+        figures.write_text(
+            json.dumps(told | {release: score.figures(judged, itself, documents.counted(read))}, indent=1) + "\n",
+            "utf-8",
+        )
     for key in (score.by_verb, score.by_persona, score.by_kind):
         print(f"{score.table(judged, key)}\n")
         if itself:

@@ -145,6 +145,12 @@ def _moment(path: str, value: Any) -> float | None:
     return float(value) if RUN_TIME.search(path) and isinstance(value, (int, float)) else None
 
 
+def counted(found: list[Compared]) -> list[int]:
+    """Return how many values were asked for, and how many of ours are the same."""
+    asked = sum(one.asked for one in found)
+    return [asked, asked - sum(len(one.unlike) for one in found)]
+
+
 def table(found: list[Compared]) -> str:
     """As Markdown: a row a command."""
     rows: dict[str, list[int]] = {}

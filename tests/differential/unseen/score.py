@@ -178,8 +178,13 @@ def table(judged: Iterable[Judged], key: Key = by_verb) -> str:
     return "\n".join(lines)
 
 
-def figures(judged: list[Judged]) -> dict[str, Any]:
-    """Asked and equal by persona and kind, of so many sessions, as tests/docs/persona_tables.py reads them."""
+def figures(judged: list[Judged], itself: list[Judged], values: list[int]) -> dict[str, Any]:
+    """Asked and equal by persona and kind, of so many sessions, as tests/docs/persona_tables.py reads them.
+
+    Beside that real Slurm's last recording by those before it, and the `values` of documents.
+    """
     by_key = {"persona": tallies(judged, by_persona), "kind": tallies(judged, by_kind)}
     rows = {name: {row: [t.asked, t.counts["equal"]] for row, t in sorted(of.items())} for name, of in by_key.items()}
-    return {"sessions": len({one.session for one in judged}), **rows}
+    again = Tally(sum((tally.counts for tally in tallies(itself).values()), Counter()))
+    sessions = len({one.session for one in judged})
+    return {"sessions": sessions, **rows, "again": [again.asked, again.counts["equal"]], "values": values}
