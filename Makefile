@@ -68,7 +68,7 @@ changelog: ## move changelog.d into CHANGELOG.md as a release: VERSION=…
 
 unseen: ## ask real Slurm and slurmsim new questions: SEED=…, PERSONAS=1, SLURMSIM_ORACLE=the oracle kit's folder
 	@.ci/setup dev
-	@cd tests/differential && $(abspath $(BIN))/python -m unseen all $(if $(PERSONAS),--personas) --seed $(or $(SEED),1) --folder $(CURDIR)/unseen-recordings/$(or $(SEED),1)
+	@cd tests/differential && $(abspath $(BIN))/python -m unseen all $(if $(PERSONAS),--personas --documents) --seed $(or $(SEED),1) --folder $(CURDIR)/unseen-recordings/$(or $(SEED),1)
 
 clean: ## remove what the commands above left behind, .venv too
 	@rm -rf $(VENV) $(FAST) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -50,6 +50,9 @@ def _next_decision(send: Any, outcome: Any) -> Any:
     return next(map(send, (outcome,)), _OVER)
 
 
+SHOWN = ("last_cycle",)  # what commands go on to tell of a policy that begins anew
+
+
 class PolicyHost:
     """Calls the policy when it is due and carries out what it decides.
 
@@ -84,10 +87,10 @@ class PolicyHost:
         """Count cycles from now on, with no node marked for a planned job: slurmctld is a new process."""
         if self.state.event_driven:
             return
-        shown = getattr(self.policy, "last_cycle", None)
+        shown = {name: getattr(self.policy, name) for name in SHOWN if hasattr(self.policy, name)}
         self.policy.configure(self.state.spec.scheduler_parameters, now)
-        if shown is not None:
-            self.policy.last_cycle = shown
+        for name, value in shown.items():
+            setattr(self.policy, name, value)
         self.planned = self.planned_busy = 0
         self.state.triggers.changed = True
 
