@@ -210,16 +210,17 @@ def _add_titan(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "titan",
         help="using up an allocation, and Titan's queue",
         description="The model of allocation utilisation, its second validation, and a synthetic Titan: with and "
-        "without boosts and the limit on queued jobs, under Slurm's own rules, with a project like HEP110, for a year. "
+        "without boosts and the limit on queued jobs, under Slurm's own rules, with a project like HEP110, "
+        "with fixed bins beside one drawn anew for each job, for a year. "
         "What is in OUT already is not made again. Written: results.txt, results.json, titan.png. About the paper and "
         "the result: docs/systems/titan.md.",
     )
     p.add_argument("--parts", metavar="PART,…", default="all",
-                   help="of model, validation, queue, slurm, project, year; or all (default)")  # fmt: skip
+                   help="of model, validation, queue, slurm, project, hypothesis, year; or all (default)")  # fmt: skip
     p.add_argument("--seeds", metavar="N", type=int, default=5, help="replicates of the queue (default 5)")
     p.add_argument("--jobs", metavar="N", type=int, default=140_500,
                    help="jobs of each, 46,800 a month (default %(default)s, three months); a ninth of them under "
-                   "Slurm's rules and beside a project")  # fmt: skip
+                   "Slurm's rules, beside a project and for the hypothesis")  # fmt: skip
     _common(p, "bench-titan")
     p.set_defaults(func=run, experiment=titan, parser=p)
 

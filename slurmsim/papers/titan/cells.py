@@ -5,6 +5,8 @@
   of the partition's QOS; and under Titan's discipline on top of Slurm's backfill.
 - *project*: a stand-in for HEP110 beside the others' load. This and *slurm* have a ninth of the jobs.
 - *year*: the whole year, once.
+
+`hypothesis` has the runs of the part of that name.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ RULES, BASE = "slurm rules", "bins on backfill"
 PROJECTS = {"on start": ("start", 1), "on end": ("end", 4)}  # what the next job follows; how many chains
 BIN_LOWS = (11_250, 3_750, 313, 126, 1)
 HOUR_S = 3600
+QUARTER_H = 2190
 WARM_UP = 0.1  # of the span of submissions, discarded
 GRID_S = 600
 PROJECT = "hep110"
@@ -144,7 +147,7 @@ def measures(jobs: int) -> dict[str, Measure]:
 
 def measure(trace: Trace) -> dict[str, Any]:
     """Return the figures of one run of the queue, of the jobs that came after the first tenth of the time."""
-    submit, start, end, nodes = trace.ints("jobs", "submit", "start", "end", "req_nodes")
+    submit, start, end, nodes, limit = trace.ints("jobs", "submit", "start", "end", "req_nodes", "time_limit_s")
     first, last = int(submit.min()), int(submit.max())
     begin = first + round(WARM_UP * (last - first))
     ran = start != NULL
@@ -163,11 +166,11 @@ def measure(trace: Trace) -> dict[str, Any]:
         "free_p90": float(np.quantile(free, 0.9)),
     }  # fmt: skip
     run = (end - start)[inside] / HOUR_S
-    size = nodes[inside]
+    size, asked = nodes[inside], limit[inside] / HOUR_S
     for number, (low, high) in enumerate(bin_ranges(), 1):
         of_bin = (size >= low) & (size <= high)
         if of_bin.any():
-            found[f"bin{number}"] = {"jobs": int(of_bin.sum()), **_moments(of_bin, wait, run, size)}
+            found[f"bin{number}"] = {"jobs": int(of_bin.sum()), **_moments(of_bin, wait, run, size, asked)}
             found[f"bin{number}_wait_h"] = float(wait[of_bin].mean())
     boosted = size >= BIN_LOWS[1]
     found["large_wait_h"] = float(wait[boosted].mean()) if boosted.any() else 0.0
@@ -179,27 +182,29 @@ def bin_ranges() -> list[tuple[int, int]]:
     return list(zip(BIN_LOWS, (NODES, *(low - 1 for low in BIN_LOWS[:-1])), strict=True))
 
 
-def _moments(of: BoolArray, wait: Any, run: Any, nodes: Any) -> dict[str, list[float]]:
-    """Means and standard deviations: hours, nodes, node-hours; a cycle is a wait and a run."""
-    kinds = {"wait": wait, "run": run, "nodes": nodes, "use": nodes * run, "cycle": wait + run}
+def _moments(of: BoolArray, wait: Any, run: Any, nodes: Any, asked: Any) -> dict[str, list[float]]:
+    """Means and standard deviations: hours, nodes, node-hours used and requested; a cycle is a wait and a run."""
+    kinds = {"wait": wait, "run": run, "asked": asked, "nodes": nodes, "use": nodes * run,
+             "asked_use": nodes * asked, "cycle": wait + run}  # fmt: skip
     return {name: [float(column[of].mean()), float(column[of].std())] for name, column in kinds.items()}
 
 
 def measure_project(trace: Trace, period_h: int) -> dict[str, Any]:
     """Return the project's waits, node-hours of its jobs started within the period, the load, and others' waits."""
-    submit, start, end, nodes = trace.ints("jobs", "submit", "start", "end", "req_nodes")
+    submit, start, end, nodes, limit = trace.ints("jobs", "submit", "start", "end", "req_nodes", "time_limit_s")
     codes, users = trace.text("jobs", "user")
     own = codes == users.index(PROJECT)
     first, last = int(submit.min()), int(submit[~own].max())
     ran = start != NULL
     counted = own & ran & (start < first + period_h * HOUR_S)
-    wait, run = (start - submit) / HOUR_S, (end - start) / HOUR_S
+    wait, run, asked = (start - submit) / HOUR_S, (end - start) / HOUR_S, limit / HOUR_S
     small = ran & ~own & (nodes < BIN_LOWS[3])
     return {
         "starts": int(counted.sum()), "use_node_h": float((nodes * run)[counted].sum()),
+        "asked_node_h": float((nodes * asked)[counted].sum()),
         "load": float(_busy(start[ran], end[ran], nodes[ran], first, last).mean() / NODES),
         "others_wait_h": float(wait[ran & ~own].mean()),
-        "own": _moments(counted, wait, run, nodes), "others": _moments(small, wait, run, nodes),
+        "own": _moments(counted, wait, run, nodes, asked), "others": _moments(small, wait, run, nodes, asked),
     }  # fmt: skip
 
 

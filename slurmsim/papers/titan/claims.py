@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from slurmsim.experiments.claims import Claim, not_attempted
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.titan import goals
-from slurmsim.papers.titan.allocation import Moments, probability, spread_of_use
-from slurmsim.papers.titan.cells import BASE, PROJECTS, RULES, SHORTER, bin_ranges, hours_of
+from slurmsim.papers.titan.allocation import Moments, spread_of_use
+from slurmsim.papers.titan.cells import BASE, PROJECTS, QUARTER_H, RULES, SHORTER, bin_ranges, hours_of
+from slurmsim.papers.titan.hypothesis import by_model
 from slurmsim.papers.titan.run import Result
-
-QUARTER_H = 2190
 
 
 def claims(found: Result) -> list[Claim]:
     """Return the paper's numbers, and those of the specification, beside ours."""
     own_log = not_attempted("waits on Titan's own log", goals.OWN_LOG, "Figure 9", "30.51 ± 97.34 h")
     return [*_model(found), *_validation(found), *_queue(found), *_year(found), *_slurm(found), *_project(found),
-            own_log]  # fmt: skip
+            *_hypothesis(found), own_log]  # fmt: skip
 
 
 def _model(found: Result) -> Iterator[Claim]:
@@ -54,7 +53,6 @@ def _queue(found: Result) -> Iterator[Claim]:
         yield goals.BOOSTS.measured(boosts, _times(boosts))
     if (limit := found.log_ratio("no limit", "large_wait_h")) is not None:
         yield goals.LIMIT.measured(Estimate(abs(limit.mean), limit.half, limit.n), _times(limit))
-    yield from _hypothesis(found)
     for name, goal in goals.FREE.items():
         free = found.estimate("titan", f"free_{name}")
         assert free is not None
@@ -62,28 +60,22 @@ def _queue(found: Result) -> Iterator[Claim]:
 
 
 def _hypothesis(found: Result) -> Iterator[Claim]:
-    """Each bin against one drawn anew for each job, at several allocations, in both ways of submitting."""
+    """Bins against one drawn anew for each job, at several allocations, in both ways of submitting."""
     kept = [one for k in range(1, len(bin_ranges()) + 1) if (one := found.moments("queue", "titan", f"bin{k}"))]
-    signs: list[float] = []
-    for between in ("wait", "cycle"):
+    pairs: list[tuple[float, list[float]]] = []
+    for between in ("wait", "cycle") if len(kept) > 1 else ():
         waits, uses = ([(max(one[name][0], 1e-3), one[name][1]) for one in kept] for name in (between, "use"))
-        drawn = mixture(waits), mixture(uses)
-        for target in goals.ALLOCATIONS:
-            for streams in goals.STREAMS:
-                chances = [
-                    float(probability(target, QUARTER_H, wait_h=wait, per_job=use, streams=streams))
-                    for wait, use in (drawn, *zip(waits, uses, strict=True))
-                ]
-                signs += [float(np.sign(round(one, 9) - round(chances[0], 9))) for one in chances[1:]]
-    if len(kept) > 1:
-        counts = f"{signs.count(1)} of {len(signs)} above, {signs.count(0)} equal"
-        yield goals.HYPOTHESIS.measured(100 * signs.count(1) / len(signs), counts)
-
-
-def mixture(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Return mean and standard deviation of a draw from one of `parts`, each as likely; (mean, sd) each."""
-    means, sds = np.array(parts).T
-    return float(means.mean()), float(np.sqrt((sds**2 + means**2).mean() - means.mean() ** 2))
+        pairs += [(drawn, fixed) for drawn, *fixed in by_model(waits, uses, QUARTER_H).values()]
+    for reading in goals.READINGS:
+        compared = [(p, drawn) for drawn, fixed in pairs for p in ([max(fixed)] if reading == "best" else fixed)]
+        signs = [float(np.sign(round(p - drawn, 9))) for p, drawn in compared]
+        more, same, less = (signs.count(k) for k in (1, 0, -1))
+        if more + less:
+            counts = f"{more} above, {same} equal, {less} below"
+            yield goals.of_hypothesis(reading, "model").measured(100 * more / (more + less), counts)
+        share = None if found.tried is None else found.tried.share_above(best_only=reading == "best")
+        if share is not None:
+            yield goals.of_hypothesis(reading, "simulation").measured(share)
 
 
 def _times(e: Estimate) -> str:
@@ -112,16 +104,26 @@ def _slurm(found: Result) -> Iterator[Claim]:
 
 
 def _project(found: Result) -> Iterator[Claim]:
-    """Return the stand-in for HEP110: what it used, beside the formula fed with the waits it had."""
-    for name in PROJECTS:
-        if (used := found.estimate(name, "use_node_h", "project")) is not None:
-            yield goals.of_project(name, project_model(found, name), used.n).measured(used.mean, used.text(0))
+    """Return the stand-in for HEP110: node-hours used and requested, beside the formula fed with the waits it had."""
+    for figure, (measure, _) in FIGURES.items():
+        for name in PROJECTS:
+            if (used := found.estimate(name, measure, "project")) is not None:
+                goal = goals.of_project(figure, name, project_model(found, name, figure=figure), used.n)
+                yield goal.measured(used.mean, used.text(0))
 
 
-def project_model(found: Result, name: str, waits: str = "own") -> Moments:
-    """Use of the project by the model, with the project's own waits or those of others' small jobs."""
+FIGURES = {"a": ("use_node_h", "use"), "b": ("asked_node_h", "asked_use")}
+"""Of the two curves of Figure 11, what the simulated project has, and the moments of a job."""
+
+
+def project_model(found: Result, name: str, waits: str = "own", figure: str = "a") -> Moments:
+    """Node-hours of the project by the model, with the project's own waits or those of others' small jobs.
+
+    `figure` b counts the requested wall time of a job; the next one follows when it has really started or ended.
+    """
     own, seen = (found.moments("project", name, key) for key in ("own", waits))
     assert own is not None and seen is not None
     follows, chains = PROJECTS[name]
-    wait, run, nodes, use = Moments(*seen["wait"]), Moments(*own["run"]), Moments(*own["nodes"]), Moments(*own["use"])
+    wait, run, nodes = Moments(*seen["wait"]), Moments(*own["run"]), Moments(*own["nodes"])
+    use = Moments(*own[FIGURES[figure][1]])
     return spread_of_use(chains * hours_of(found.jobs // SHORTER), wait, run, nodes, use, after_end=follows == "end")

@@ -2,8 +2,9 @@
 
 *model*: the quantitative model's own figures. *validation*: the second validation, one hundred projects that wait and
 run one hour on average for 5,000 h. Its case A draws waits and lets jobs overlap, as the base model assumes; case B is
-a single node with a closed loop, simulated. *queue*, *slurm*, *project*, *year*: the synthetic Titan (`titan_runs`),
-paired by seed. Plans know run times, as in the replays of the paper's simulator.
+a single node with a closed loop, simulated. *queue*, *slurm*, *project*, *year*: the synthetic Titan (`cells`), paired
+by seed. *hypothesis*: fixed bins beside one drawn anew for each job (`hypothesis`). Plans know run times, as in the
+replays of the paper's simulator.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ from slurmsim.papers.titan.cells import (
     slurm_cells,
     year_cells,
 )
+from slurmsim.papers.titan.hypothesis import Tried, way_use, ways
 
-PARTS = ("model", "validation", "queue", "slurm", "project", "year")
+PARTS = ("model", "validation", "queue", "slurm", "project", "hypothesis", "year")
 PERIOD_H, PROJECTS = 5_000, 100
 
 
@@ -113,6 +115,11 @@ class Result:
     use: dict[str, list[float]]
     runs: dict[str, dict[str, Any]]
 
+    @property
+    def tried(self) -> Tried | None:
+        """The simulated hypothesis, where that part was run."""
+        return Tried.of(self.runs, self.seeds, self.jobs)
+
     def run(self, part: str, variant: str, seed: int) -> dict[str, Any]:
         """Return the figures of one run; empty if it was not made."""
         return self.runs.get(cell_name(part, variant, seed), {})
@@ -177,6 +184,8 @@ def experiment(
                  for variant in "AB" for k in range(1, PROJECTS + 1, 10)]  # fmt: skip
         made = work_all(cells, project_use, folder, workers=workers, fresh=fresh, progress=progress)
         use = {v: [one for cell in cells if cell.variant == v for one in made[cell.name]["use"]] for v in "AB"}
+    if "hypothesis" in parts:
+        runs |= work_all(ways(seeds, jobs), way_use, folder, workers=workers, fresh=fresh, progress=progress)
     wanted = {"queue": queue_cells(seeds, jobs), "slurm": slurm_cells(seeds, jobs),
               "project": project_cells(seeds, jobs), "year": year_cells()}  # fmt: skip
     for part, measure in measures(jobs).items():

@@ -9,6 +9,7 @@ import numpy as np
 
 from slurmsim.experiments.claims import claim_facts, claims_table, list_of_claims
 from slurmsim.experiments.results import estimate_facts, write_results
+from slurmsim.papers.titan import goals
 from slurmsim.papers.titan.allocation import (
     Moments,
     expected_use,
@@ -16,9 +17,10 @@ from slurmsim.papers.titan.allocation import (
     probability,
     use_per_job,
 )
-from slurmsim.papers.titan.cells import BASE, PROJECTS, RULES, VARIANTS, bin_ranges
-from slurmsim.papers.titan.claims import QUARTER_H, claims, project_model
+from slurmsim.papers.titan.cells import BASE, PROJECTS, QUARTER_H, RULES, SHORTER, VARIANTS, bin_ranges, hours_of
+from slurmsim.papers.titan.claims import FIGURES, claims, project_model
 from slurmsim.papers.titan.goals import LISTED
+from slurmsim.papers.titan.hypothesis import RANDOM
 from slurmsim.papers.titan.run import Result
 from slurmsim.report.text import table
 
@@ -43,33 +45,67 @@ def bins_table(found: Result) -> list[list[str]]:
 
 
 BASES = {
-    ("start", "measured"): ("wait", False), ("start", "independent"): ("wait", True),
-    ("end", "measured"): ("cycle", False), ("end", "independent"): ("cycle", True),
+    ("start", "measured"): ("wait", "use"), ("start", "requested"): ("wait", "asked_use"),
+    ("start", "independent"): ("wait", ""), ("end", "measured"): ("cycle", "use"),
+    ("end", "requested"): ("cycle", "asked_use"), ("end", "independent"): ("cycle", ""),
 }  # fmt: skip
-"""Curves of the bins: what the next job follows, and how node-hours of a job are known; by what is between starts."""
+"""Curves of the bins: what the next job follows, and how node-hours of a job are known; by what is between starts.
+
+They are measured, counted by the requested wall time, or made of nodes and hours as if those were independent.
+"""
+KNOWN = ("measured", "requested", "independent")
+STYLES = dict(zip(KNOWN, ("-", "--", ":"), strict=True))
 
 
 def bases_table(found: Result) -> list[list[str]]:
     """E[U] in a quarter and P(U > x) of each bin on every base; the first row is a header."""
-    rows = [["bin", "next on", "node-hours of a job", "E[U]", "P(U > 0.1M)", "P(U > 1M)"]]
+    rows = [["bin", "next on", *(f"{title}, {how}" for how in KNOWN for title in ("E[U]", "P(U > 0.1M)", "P(U > 1M)"))]]
     for number in range(1, len(bin_ranges()) + 1):
-        for base in BASES:
-            fed = _fed(found, number, base)
-            if fed is not None:
-                chances = (f"{probability(x, QUARTER_H, **fed):.3f}" for x in (1e5, 1e6))
-                rows.append([str(number), *base, f"{expected_use(QUARTER_H, **fed):,.0f}", *chances])
+        for follows in ("start", "end"):
+            row = [str(number), follows]
+            for how in KNOWN:
+                fed = _fed(found, number, (follows, how))
+                if fed is not None:
+                    chances = (f"{probability(x, QUARTER_H, **fed):.3f}" for x in (1e5, 1e6))
+                    row += [f"{expected_use(QUARTER_H, **fed):,.0f}", *chances]
+            if len(row) > 2:
+                rows.append(row)
+    return rows
+
+
+def project_table(found: Result) -> list[list[str]]:
+    """Node-hours of the project in simulation and by the model, on both bases; the first row is a header."""
+    rows = [["node-hours", "next on", "simulated", "model, the project's own waits",
+             "model, waits of others' jobs of up to 125 nodes"]]  # fmt: skip
+    for figure, (measure, _) in FIGURES.items():
+        for name, (follows, chains) in PROJECTS.items():
+            used = found.estimate(name, measure, "project")
+            if used is not None:
+                models = (project_model(found, name, waits, figure) for waits in ("own", "others"))
+                rows.append([goals.BASES[figure], f"{follows}, {chains} chain{'s' * (chains > 1)}", used.text(0),
+                             *(f"{one.mean:,.0f} ± {one.sd:,.0f}" for one in models)])  # fmt: skip
+    return rows
+
+
+def hypothesis_table(found: Result) -> list[list[str]]:
+    """P(U > allocation) of the random strategy and of the best bin, a row a case; the first row is a header."""
+    rows = [["next on", "streams", "allocation", "random", "random, formula", "best bin", "P", "P, formula",
+             "bins above, equal, below"]]  # fmt: skip
+    for case in found.tried.cases() if found.tried is not None else ():
+        formula = [f"{case.formula[b]:.2f}" if b in case.formula else "–" for b in (RANDOM, case.best)]
+        rows.append([case.follows, str(case.streams), f"{case.target:,.0f}", f"{case.chances[RANDOM]:.2f}", formula[0],
+                     str(case.best), f"{case.chances[case.best]:.2f}", formula[1],
+                     ", ".join(map(str, case.above()))])  # fmt: skip
     return rows
 
 
 def _fed(found: Result, number: int, base: tuple[str, str]) -> dict[str, Any] | None:
     """Return the model's input for a bin; None where no job waited."""
     kept = found.moments("queue", "titan", f"bin{number}")
-    between, independent = BASES[base]
+    between, each = BASES[base]
     if kept is None or kept[between][0] < 1e-3:
         return None
-    use = Moments(*kept["use"])
-    if independent:
-        use = use_per_job(Moments(*kept["nodes"]), Moments(*kept["run"]))
+    use = Moments(*kept[each]) if each else use_per_job(Moments(*kept["nodes"]), Moments(*kept["run"]))
     return {"wait_h": tuple(kept[between]), "per_job": (use.mean, use.sd)}
 
 
@@ -87,11 +123,12 @@ def as_text(found: Result) -> str:
         blocks.append(table(bins_table(found)))
     if found.estimate("titan", "load") is not None:
         blocks += [f"by the model, in {QUARTER_H:,} h:", table(bases_table(found))]
-    for name in PROJECTS:
-        if found.estimate(name, "use_node_h", "project") is not None:
-            others = project_model(found, name, "others")
-            blocks.append(f"a project like HEP110, next {name}: by the model with the waits of others' jobs of up to "
-                          f"125 nodes {others.mean:,.0f} ± {others.sd:,.0f} node-hours")  # fmt: skip
+    if len(rows := project_table(found)) > 1:
+        blocks += [f"a project like HEP110, node-hours in {hours_of(found.jobs // SHORTER):,} h:", table(rows)]
+    if found.tried is not None:
+        blocks.append(f"hypothesis, in {found.tried.hours:,} h; random: a bin drawn anew for each job; P: shares of "
+                      f"{found.seeds} seeds; formula: fed with their waits")  # fmt: skip
+        blocks.append(table(hypothesis_table(found)))
     return "\n\n".join([*blocks, table(list_of_claims(LISTED, claims(found)))])
 
 
@@ -115,6 +152,8 @@ def as_dict(found: Result) -> dict[str, Any]:
         "changes": {name: {key: estimate_facts(found.change(name, key)) for key in figures} for name in VARIANTS},
         "slurm": {name: {key: estimate_facts(found.estimate(name, key, "slurm")) for key in figures} for name in SHORT},
         "bases": _bases_facts(found),
+        "tables": {"bins": bins_table(found), "bases": bases_table(found), "project": project_table(found),
+                   "hypothesis": hypothesis_table(found)},
         "runs": found.runs,
     }  # fmt: skip
 
@@ -136,11 +175,11 @@ def _bases_facts(found: Result) -> dict[str, Any]:
 
 
 def figure(found: Result) -> Any:
-    """Draw validation 2; P(U > x) in three months, a curve a bin, for both ways of submitting; waits under Slurm."""
+    """Draw validation 2, P(U > x) of the bins and of the project, waits under Slurm, and random beside fixed bins."""
     from matplotlib.figure import Figure
 
-    fig = Figure(figsize=(11, 7))
-    (left, *curves), waits = (grid := fig.subplots(2, 2)).flat[:3], grid.flat[3]
+    fig = Figure(figsize=(15, 7))
+    (left, *curves, waits, project, tried) = fig.subplots(2, 3).flat
     for variant, color in (("A", "C0"), ("B", "C1")):
         if found.use:
             use = np.sort(found.use[variant])
@@ -153,13 +192,15 @@ def figure(found: Result) -> Any:
             )
     left.set(xlabel="node-hours x in 5,000 h", ylabel="P(U > x)")
     for axes, follows in zip(curves, ("start", "end"), strict=True):
-        for base, (_, independent) in BASES.items():
+        for base in BASES:
             if base[0] == follows:
-                _curves(axes, found, base, ":" if independent else "-", labelled=not independent)
+                _curves(axes, found, base, STYLES[base[1]], labelled=base[1] == "measured")
         axes.set(xlabel="node-hours x in three months", ylabel="P(U > x)")
-        axes.set_title(f"next on {follows}; dotted: nodes and hours independent", fontsize=9)
+        axes.set_title(f"next on {follows}; dashed: requested wall time; dotted: independent", fontsize=9)
     _bars(waits, found)
-    for axes in (left, *curves, waits):
+    _project(project, found)
+    _hypothesis(tried, found)
+    for axes in (left, *curves, waits, project, tried):
         if axes.get_legend_handles_labels()[0]:
             axes.legend(fontsize=8)
     fig.tight_layout()
@@ -182,3 +223,30 @@ def _curves(axes: Any, found: Result, base: tuple[str, str], style: str, *, labe
         chances = curve(found, number, base, TARGETS)
         if chances is not None:
             axes.semilogx(TARGETS, chances, f"C{number - 1}{style}", label=f"bin {number}" if labelled else None)
+
+
+def _project(axes: Any, found: Result) -> None:
+    """Figure 11: the model's curves on both bases, and what the simulated projects have."""
+    for k, name in enumerate(PROJECTS):
+        for figure, (measure, _) in FIGURES.items():
+            values = np.sort(found.values(name, measure, "project"))
+            if len(values):
+                style = "-" if figure == "a" else "--"
+                model = project_model(found, name, figure=figure)
+                axes.semilogx(TARGETS, normal_probability(TARGETS, model), f"C{k}{style}",
+                              label=f"next {name}, {goals.BASES[figure]}")  # fmt: skip
+                above = 1 - np.arange(1, len(values) + 1) / (len(values) + 1)
+                axes.plot(values, above, f"C{k}{'o' if figure == 'a' else 'x'}", markersize=4)
+    axes.set(xlabel="node-hours x", ylabel="P(U > x)")
+    axes.set_title("a project like HEP110; points: simulated", fontsize=9)
+
+
+def _hypothesis(axes: Any, found: Result) -> None:
+    """Mean use of each strategy in simulation, by way of submitting."""
+    if found.tried is not None:
+        for (follows, streams), use in found.tried.use.items():
+            mean = use.mean(axis=0)
+            axes.semilogy(range(use.shape[1]), np.maximum(mean, 1), "o-", markersize=4,
+                          label=f"next on {follows}, {streams} stream{'s' * (streams > 1)}")  # fmt: skip
+        axes.set_xticks(range(use.shape[1]), ["random", *(f"bin {b}" for b in range(1, use.shape[1]))])
+    axes.set(ylabel="node-hours used")

@@ -13,7 +13,7 @@ from slurmsim.papers.titan.strategy.data import HOUR_S, FloatArray, History
 WEEK_S = 7 * 86_400
 FEWEST = 30  # jobs a category must have had
 MOST_DRAWN = 10_000  # rows of a category that stand for it where one is drawn for each job
-DRAWN = "drawn anew for each job"
+DRAWN = "random: drawn anew for each job"
 SIZES = (1, 4, 16, 64, 256, 1024, 4096, 16384)  # most nodes of each bin, where the policy has none of its own
 HOURS = (2, 6, 12, 24)  # longest requested time of each bin
 IntArray = NDArray[np.int64]

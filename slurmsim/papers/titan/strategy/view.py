@@ -27,7 +27,7 @@ def as_text(answer: Answer) -> str:
         "",
         table([
             ["way of submitting", "P(U > U0)", "5-95 % by weeks", "with renewal spread", "E[U]", "waits", "heed"],
-            *[_row(one) for one in answer.ranked[:SHOWN]],
+            *[_row(one) for one in (answer.ranked[0], answer.drawn[0], *answer.ranked[1:SHOWN])],
         ]),
     ]  # fmt: skip
     if len(answer.ranked) > SHOWN:
@@ -44,9 +44,10 @@ def as_text(answer: Answer) -> str:
 
 
 def hypothesis(answer: Answer) -> str:
-    """Whether a fixed category is better than one drawn anew for each job, in two sentences."""
+    """Whether fixed categories are better than the random strategy, in two sentences."""
     best, (more, same, less) = answer.drawn[0], above(answer.ranked, answer.drawn)
-    return (f"A category drawn anew for each job, next on {best.scheme}{_streams(best)}: P = {best.probability:.3f}. "
+    return (f"Random, a category drawn anew for each job, next on {best.scheme}{_streams(best)}: P = "
+            f"{best.probability:.3f}, the best fixed way: {answer.ranked[0].probability:.3f}. "
             f"Of {more + same + less} fixed ways {more} are above drawing anew in the same way, {same} equal, "
             f"{less} below.")  # fmt: skip
 

@@ -70,6 +70,7 @@ def test_a_project_like_hep110(folder: Path) -> None:
         kept = [runs[f"project-{name}-{k}"] for k in (1, 2)]
         for one in kept:
             assert one["use_node_h"] == pytest.approx(one["starts"] * one["own"]["use"][0])
+            assert one["asked_node_h"] == pytest.approx(1.1 * one["use_node_h"], rel=1e-3)  # what the stand-in requests
         assert kept[0]["use_node_h"] != kept[1]["use_node_h"]
     many = [runs[f"project-on_start-{k}"] for k in (1, 2)]
     starts = sum(one["starts"] for one in many)

@@ -19,8 +19,8 @@ from slurmsim.energy.profile import read_profile
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.papers.titan.allocation import probability
 from slurmsim.papers.titan.strategy.categories import DRAWN, FEWEST, categories, drawn_anew, estimates, resampled
-from slurmsim.papers.titan.strategy.check import SampledStream
 from slurmsim.papers.titan.strategy.data import History, history_of, node_hours
+from slurmsim.papers.titan.strategy.loop import SampledStream
 from slurmsim.papers.titan.strategy.ranking import BEYOND, Goal, above, rank
 from slurmsim.papers.titan.strategy.run import Wanted, search
 from slurmsim_workloads import read_workload, write_workload
@@ -190,7 +190,9 @@ def test_the_command(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     shown = capsys.readouterr().out
     assert "700 jobs, 2 categories; more than 1,500 node-hours in 365 h?" in shown
     assert "tried in a closed loop beside the log's jobs, under easy" in shown
-    assert "A category drawn anew for each job, next on " in shown
+    assert "Random, a category drawn anew for each job, next on " in shown
+    rows = shown.split("-------\n", 1)[1].splitlines()
+    assert rows[1].startswith("random: drawn anew for each job, next on ") and not rows[0].startswith("random")
     assert "fixed ways" in shown
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     assert main([*command, "--json", "--policy", "titan:base=easy", "--streams", "5"]) == 0
