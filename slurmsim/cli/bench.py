@@ -86,14 +86,20 @@ def _add_lomonosov(names: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help="per-user CPU-hour limits on backfill",
         description="Backfill with and without CPU-hour limits of users, on the synthetic partition regular4 of "
         "Lomonosov and on a job log with users. Runs that are in OUT already are not made again. Written: results.txt, "
-        "results.json, results.parquet, lomonosov.png. About the paper and the result: docs/systems/lomonosov.md.",
+        "results.json, results.parquet, lomonosov.png, lomonosov-users.png. About the paper and the result: "
+        "docs/systems/lomonosov.md.",
     )
     p.add_argument("--parts", metavar="PART,…",
                    help="of regular4-easy, regular4-conservative, regular4-backfill, log-easy, log-conservative, "
-                   "log-backfill; or all (default: regular4-easy,log-easy,log-backfill)")  # fmt: skip
+                   "log-backfill, and LOGLOAD-easy with kth, ctc, sdsc and 85, 90, 95; or all (default: regular4-easy, "
+                   "log-easy, log-backfill and all LOGLOAD-easy)")  # fmt: skip
     p.add_argument("--seeds", metavar="N", type=int, default=5, help="replicates of each run (default 5)")
     p.add_argument("--log", metavar="FILE", type=Path,
                    help="job log with users (default: KTH-SP2-1996-2.swf.gz in the folder SLURMSIM_DATA)")  # fmt: skip
+    p.add_argument("--windows", metavar="N", type=int, default=10,
+                   help="replicates of LOGLOAD-easy: parts of a log (default %(default)s)")  # fmt: skip
+    p.add_argument("--data", metavar="FOLDER", type=Path,
+                   help="folder of the logs that are brought to higher loads (default: SLURMSIM_DATA)")  # fmt: skip
     p.add_argument("-o", "--option", metavar="KEY=VALUE", action="append", default=[],
                    help="parameter of the model lomonosov-regular4, see slurmsim generate --list")  # fmt: skip
     _common(p, "bench-lomonosov")
@@ -194,12 +200,11 @@ def lomonosov(args: argparse.Namespace) -> tuple[Any, Any]:
     from slurmsim.papers.lomonosov import view as lomonosov_view
     from slurmsim.papers.lomonosov.run import DEFAULT_PARTS, LOG, experiment, parse_parts
 
-    log = args.log or _own_data(LOG)
     parts = DEFAULT_PARTS if args.parts is None else parse_parts(args.parts)
-    wanted = sum(args.seeds * 5 + 1 for part in parts if part.workload != "log" or log is not None)
-    with counting_bar(wanted, "runs", shown=_talkative(args) and sys.stderr.isatty()) as progress:
+    with counting_bar(0, "runs", shown=_talkative(args) and sys.stderr.isatty()) as progress:
         found = experiment(
-            args.out, parts=parts, seeds=args.seeds, log=log, workers=args.workers, fresh=args.fresh, progress=progress,
+            args.out, parts=parts, seeds=args.seeds, log=args.log or _own_data(LOG), data=args.data or _own_data(),
+            windows=args.windows, workers=args.workers, fresh=args.fresh, progress=progress,
             model_options=tuple(sorted(parse_option_list(args.option).items())),
         )  # fmt: skip
     return found, lomonosov_view

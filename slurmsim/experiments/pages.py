@@ -44,7 +44,7 @@ class Kept:
     tables
         Other tables for the page, by name; the first row of each is a header.
     command
-        What was run.
+        What was run; commands for several parts are separated by semicolons.
     cpu_s
         CPU seconds of all processes, with those of runs that were there already.
     """
@@ -58,6 +58,13 @@ class Kept:
     def all_claims(self) -> list[Claim]:
         """Claims of all parts, in order."""
         return [claim for claims in self.claims.values() for claim in claims]
+
+    def beside(self, old: Kept | None) -> Kept:
+        """Return these results with the parts of `old` that were not run again; all of `old` is past where none is."""
+        if old is None or set(old.claims) <= set(self.claims):
+            return self
+        command = old.command if self.command in old.command.split("; ") else f"{old.command}; {self.command}"
+        return Kept(old.claims | self.claims, old.tables | self.tables, command, old.cpu_s + self.cpu_s)
 
 
 def kept_of(facts: dict[str, Any], command: str, cpu_s: float) -> Kept:
@@ -82,6 +89,8 @@ def listed(system: str) -> Sequence[Listed]:
 def keep(system: str, kept: Kept, folder: Path) -> list[Path]:
     """Write the results of a system beside the pages, and the tables of its page and of the summary anew.
 
+    Parts of the experiment that were not run this time stay as an earlier run left them.
+
     Raises
     ------
     OutputError
@@ -89,6 +98,7 @@ def keep(system: str, kept: Kept, folder: Path) -> list[Path]:
     """
     from slurmsim.trace.jsonfile import to_json
 
+    kept = kept.beside(read_kept(system, folder))
     facts = {
         "command": kept.command, "cpu_s": round(kept.cpu_s),
         "claims": {part: claim_facts(claims) for part, claims in kept.claims.items()}, "tables": kept.tables,

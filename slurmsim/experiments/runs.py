@@ -47,6 +47,8 @@ class Cell:
         The workload: a generator's name, its options and its seed.
     log
         Or the path of a job log; with a seed other than 0 its submit times are jittered by up to `jitter_s`.
+    window, load
+        Which part of the log, and so many times its load; empty and 0 for the log as it is.
     nodes, cpus_per_node
         The cluster; None takes it from the log's header.
     conf
@@ -64,6 +66,8 @@ class Cell:
     options: tuple[tuple[str, str], ...] = ()
     log: str = ""
     jitter_s: int = 60
+    window: str = ""
+    load: float = 0.0
     nodes: int | None = None
     cpus_per_node: int | None = None
     conf: str = ""
@@ -236,6 +240,8 @@ def _run(cell: Cell, *, measure: Measure, scratch: str) -> dict[str, Any]:
                 streams=files.get("streams"),
                 seed=cell.seed if "streams" in files or cell.log else 0,
                 jitter=cell.jitter_s if cell.log and cell.seed else 0,
+                window=cell.window or None,
+                load=cell.load or None,
             )
         )
         began = time.process_time()

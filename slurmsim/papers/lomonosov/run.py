@@ -1,14 +1,16 @@
 """Per-user CPU-hour limits on backfill: the paper's numbers on Lomonosov beside ours (docs/systems/lomonosov.md).
 
 Base backfill against the policy ``cpu_hours`` at several multiples of the default limit, on the synthetic partition
-regular4 and on a real log with users; the first week is discarded. Replicates of the synthetic workload are seeds,
-those of a log are the log itself and the log with jittered submit times. Differences are paired by replicate.
+regular4 and on real logs with users; the first week is discarded. Replicates of the synthetic workload are seeds, those
+of a log are the log itself and the log with jittered submit times. The paper's machine is saturated: so three logs are
+also brought to loads of 0.85 to 0.95, and their replicates are ten windows each. Differences are paired by replicate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +32,14 @@ from slurmsim.trace.columns import NULL
 DAY_S = 86_400
 WEEK_S = 7 * DAY_S
 LIMITS = ("inf", "2x", "1x", "0.5x", "0.25x")
+PERIODS = ("inf", "7x", "1x", "0.25x")  # an even share of a week, a day, and six hours
 BASE, DEFAULT = "inf", "1x"
 LOG = "KTH-SP2-1996-2.swf.gz"
+SATURATED = {"kth": LOG, "ctc": "CTC-SP2-pyss-easy.swf.gz", "sdsc": "SDSC-SP2-pyss-easy.swf.gz"}
+LOADS = (85, 90, 95)  # per cent
+WINDOWS = 10
+SAMPLE_S = 6 * 3600
+SAMPLES = 56  # two weeks
 MODEL = "lomonosov-regular4"
 LARGE = 16  # a job is large from one such part of the machine on: 125 of 2,000 nodes
 
@@ -40,15 +48,22 @@ LARGE = 16  # a job is large from one such part of the machine on: 125 of 2,000 
 class Part:
     """A workload and the base scheduler of both rounds."""
 
-    workload: str  # regular4 or log
+    workload: str  # regular4 or log, or one of SATURATED
     base: str
+    load: int = 0  # per cent, of those
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """The limits that are tried, beside none."""
+        return PERIODS if self.load else LIMITS
 
     def __str__(self) -> str:
-        return f"{self.workload}-{self.base}"
+        return f"{self.workload}{self.load or ''}-{self.base}"
 
 
-PARTS = tuple(Part(w, b) for w in ("regular4", "log") for b in ("easy", "conservative", "backfill"))
-DEFAULT_PARTS = tuple(p for p in PARTS if str(p) in ("regular4-easy", "log-easy", "log-backfill"))
+AT_LOADS = tuple(Part(log, "easy", load) for log in SATURATED for load in LOADS)
+PARTS = (*(Part(w, b) for w in ("regular4", "log") for b in ("easy", "conservative", "backfill")), *AT_LOADS)
+DEFAULT_PARTS = tuple(p for p in PARTS if str(p) in ("regular4-easy", "log-easy", "log-backfill") or p in AT_LOADS)
 
 
 def parse_parts(text: str) -> tuple[Part, ...]:
@@ -75,7 +90,12 @@ def measure(trace: Trace) -> dict[str, Any]:
     wait = start - submit
     large = LARGE * cpus >= high
     found = losses_of_slots(rectangles(trace), slots, high)
+    queued, running = users_over_time(trace, slots[0].begin, slots[-1].end)
     return {
+        "users_queued": float(queued.mean()),
+        "users_running": float(running.mean()),
+        "users_queued_over_time": queued[:SAMPLES].tolist(),
+        "users_running_over_time": running[:SAMPLES].tolist(),
         "weeks": len(slots),
         "jobs": len(wait),
         "first_jobs": int(first.sum()),
@@ -90,6 +110,31 @@ def measure(trace: Trace) -> dict[str, Any]:
         **{f"loss_{name}": float(np.mean([getattr(one, name).value for one in found])) for name in MEASURES},
         "efficiency": float(np.mean([one.efficiency(EQUAL_WEIGHTS) for one in found])),
     }
+
+
+def users_over_time(trace: Trace, begin: int, end: int) -> tuple[IntArray, IntArray]:
+    """How many users have a job in the queue, and how many have one that runs, every six hours; (n_samples,) each."""
+    submit, start, stop = trace.ints("jobs", "submit", "start", "end")
+    users, _ = trace.text("jobs", "user")
+    ran = start != NULL
+    grid = np.arange(begin, end, SAMPLE_S)
+    queued, running = (
+        covering(users[ran], since[ran], until[ran], grid) for since, until in ((submit, start), (start, stop))
+    )
+    return queued, running
+
+
+def covering(keys: IntArray, since: IntArray, until: IntArray, grid: IntArray) -> IntArray:
+    """Return how many different keys have an interval [since, until) around each point of the grid."""
+    found = np.zeros(len(grid), np.int64)
+    first, last = np.searchsorted(grid, since), np.searchsorted(grid, until)
+    for key in np.unique(keys):
+        of = keys == key
+        steps = np.zeros(len(grid) + 1, np.int64)
+        np.add.at(steps, first[of], 1)
+        np.add.at(steps, last[of], -1)
+        found += steps.cumsum()[:-1] > 0
+    return found
 
 
 def _weeks(submit: IntArray, trace: Trace) -> list[Interval]:
@@ -111,25 +156,50 @@ def _first_of_each(users: IntArray, week: IntArray, submit: IntArray) -> BoolArr
     return first
 
 
-def cells(parts: Sequence[Part], seeds: int, log: Path | None, model_options: Sequence[tuple[str, str]]) -> list[Cell]:
+def cells(
+    parts: Sequence[Part], seeds: int, log: Path | None, model_options: Sequence[tuple[str, str]],
+    data: Path | None = None, windows: int = WINDOWS,
+) -> list[Cell]:  # fmt: skip
     """All runs: per part and replicate one a limit, and of the first replicate the base by itself."""
     found = []
     for part in parts:
-        if part.workload == "log" and log is None:
-            continue
-        for k in range(seeds):
-            policies = {limit: f"cpu_hours:base={part.base},limit={limit}" for limit in LIMITS}
+        for k, where in enumerate(_replicates(part, seeds, log, model_options, data, windows)):
+            policies = {limit: f"cpu_hours:base={part.base},limit={limit}" for limit in part.limits}
             if k == 0:
                 policies["base"] = part.base
-            for name, policy in policies.items():
-                where: dict[str, Any] = {"log": str(log), "seed": k}
-                if part.workload == "regular4":
-                    given = dict(model_options)
-                    nodes, cpus = int(given.get("nodes", "2000")), int(given.get("cpus_per_node", "8"))
-                    where = {"model": MODEL, "options": tuple(model_options), "seed": k + 1, "nodes": nodes,
-                             "cpus_per_node": cpus}  # fmt: skip
-                found.append(Cell(f"{part}-{name}-{k + 1}", policy, **where))
+            found += [Cell(f"{part}-{name}-{k + 1}", policy, **where) for name, policy in policies.items()]
     return found
+
+
+def _replicates(
+    part: Part, seeds: int, log: Path | None, model_options: Sequence[tuple[str, str]], data: Path | None, windows: int
+) -> list[dict[str, Any]]:
+    """Return the workload of each replicate; none where the log is missing."""
+    if part.load:
+        file = None if data is None else data / SATURATED[part.workload]
+        return [] if file is None or not file.is_file() else windows_of(file, part.load / 100, windows)
+    if part.workload == "log":
+        return [] if log is None else [{"log": str(log), "seed": k} for k in range(seeds)]
+    given = dict(model_options)
+    nodes, cpus = int(given.get("nodes", "2000")), int(given.get("cpus_per_node", "8"))
+    return [
+        {"model": MODEL, "options": tuple(model_options), "seed": k + 1, "nodes": nodes, "cpus_per_node": cpus}
+        for k in range(seeds)
+    ]
+
+
+def windows_of(file: Path, load: float, count: int) -> list[dict[str, Any]]:
+    """Return equal spans of a log, all with the factor that brings the whole log to `load`."""
+    from slurmsim_workloads import read_workload
+
+    workload = read_workload(file, None)
+    ints = workload.ints
+    first, last = int(ints["submit"].min()), int(ints["submit"].max())
+    own = float((ints["tasks"] * ints["cpus_per_task"] * ints["run_time"]).sum())
+    own /= workload.header.max_procs * (last - first)
+    edges = [first + round(k * (last + 1 - first) / count) for k in range(count + 1)]
+    return [{"log": str(file), "seed": 0, "window": f"{a},{b}", "load": load / own, "cpus_per_node": 1,
+             "nodes": workload.header.max_procs} for a, b in pairwise(edges)]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +211,13 @@ class Result:
     left_out: list[Part]
     runs: dict[str, dict[str, Any]]
 
+    def count(self, part: Part) -> int:
+        """How many replicates a part has."""
+        return sum(name.startswith(f"{part}-{BASE}-") for name in self.runs)
+
     def values(self, part: Part, limit: str, measure: str) -> list[float]:
         """One figure of all replicates."""
-        found = [self.runs[f"{part}-{limit}-{k + 1}"][measure] for k in range(self.seeds)]
+        found = [self.runs[f"{part}-{limit}-{k + 1}"][measure] for k in range(self.count(part))]
         return [] if any(value is None for value in found) else [float(value) for value in found]
 
     def estimate(self, part: Part, limit: str, measure: str) -> Estimate | None:
@@ -166,7 +240,8 @@ class Result:
 
 def experiment(
     folder: Path, *, parts: Sequence[Part] = DEFAULT_PARTS, seeds: int = 5, log: Path | None = None,
-    model_options: Sequence[tuple[str, str]] = (), workers: int = 0, fresh: bool = False,
+    data: Path | None = None, windows: int = WINDOWS, model_options: Sequence[tuple[str, str]] = (), workers: int = 0,
+    fresh: bool = False,
     progress: Progress | None = None,
 ) -> Result:  # fmt: skip
     """Run what is not in `folder` yet.
@@ -175,8 +250,10 @@ def experiment(
     ----------
     log
         A job log with users; None leaves the parts on a log out, by name in `Result.left_out`.
-    seeds
-        Replicates, at least 1.
+    data
+        The folder of the logs that are brought to higher loads; those that are not there are left out like `log`.
+    seeds, windows
+        Replicates, at least 1; of those logs so many windows.
     model_options
         Of the workload model, to make a small one.
 
@@ -187,10 +264,11 @@ def experiment(
     """
     if seeds < 1:
         raise ConfigError(f"{seeds} seeds", field="--seeds", expected="at least 1")
+    if windows < 1:
+        raise ConfigError(f"{windows} windows", field="--windows", expected="at least 1")
     if log is not None and not log.is_file():
         raise ConfigError("no such file", file=str(log), field="--log", expected="a job log with users")
-    made = run_all(
-        cells(parts, seeds, log, model_options), measure, folder, workers=workers, fresh=fresh, progress=progress
-    )
-    left_out = [part for part in parts if part.workload == "log" and log is None]
+    wanted = cells(parts, seeds, log, model_options, data, windows)
+    made = run_all(wanted, measure, folder, workers=workers, fresh=fresh, progress=progress)
+    left_out = [part for part in parts if not any(cell.name.startswith(f"{part}-") for cell in wanted)]
     return Result(seeds, [part for part in parts if part not in left_out], left_out, made)

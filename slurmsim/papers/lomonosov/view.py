@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slurmsim.experiments.claims import Claim, claim_facts, claims_table, list_of_claims
+from slurmsim.experiments.claims import NOTHING, Claim, claim_facts, claims_table, list_of_claims
 from slurmsim.experiments.results import estimate_facts, write_results
 from slurmsim.experiments.verdicts import MISSING
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.metrics.packing import MEASURES
 from slurmsim.papers.lomonosov import goals
-from slurmsim.papers.lomonosov.run import BASE, DEFAULT, LIMITS, Part, Result
+from slurmsim.papers.lomonosov.run import BASE, DEFAULT, LIMITS, PERIODS, SAMPLE_S, Part, Result
 from slurmsim.report import style
 from slurmsim.report.efficiency import TITLES
 from slurmsim.report.shortfall import shortfalls
@@ -55,28 +55,56 @@ _WAITS = (
 
 def waits_table(found: Result, part: Part) -> list[list[str]]:
     """Mean waits in minutes without a limit, and the change in per cent at each limit; the first row is a header."""
-    rows = [["mean wait", "no limit, min", *(f"×{limit.removesuffix('x')}" for limit in LIMITS if limit != BASE)]]
+    rows = [["mean wait", "no limit, min", *(f"×{limit.removesuffix('x')}" for limit in part.limits if limit != BASE)]]
     for key, title in _WAITS:
         base = found.estimate(part, BASE, key)
         if base is None:
             continue
         minutes = _scaled(base, 1 / 60)
-        changes = [found.change(part, limit, key, percent=True) for limit in LIMITS if limit != BASE]
+        changes = [found.change(part, limit, key, percent=True) for limit in part.limits if limit != BASE]
         rows.append([title, minutes.text(1), *("–" if c is None else f"{c.text(1, signed=True)} %" for c in changes)])
     return rows
 
 
 def losses_table(found: Result, part: Part) -> list[list[str]]:
     """Utilization, the five losses and the efficiency at each limit; the first row is a header."""
-    rows = [["mean of the weeks", *("∞" if limit == BASE else f"×{limit.removesuffix('x')}" for limit in LIMITS)]]
+    rows = [["mean of the weeks", *("∞" if limit == BASE else f"×{limit.removesuffix('x')}" for limit in part.limits)]]
     for key, title in (
         ("utilization", "utilization"),
         *((f"loss_{m}", f"loss: {TITLES[m]}") for m in MEASURES),
         ("efficiency", "efficiency (c = 0.2)"),
     ):
-        estimates = [found.estimate(part, limit, key) for limit in LIMITS]
+        estimates = [found.estimate(part, limit, key) for limit in part.limits]
         rows.append([title, *("–" if e is None else e.text(4) for e in estimates)])
     return rows
+
+
+def _of_loads(found: Result) -> dict[str, list[list[str]]]:
+    """Tables over the logs that were brought to other loads, a row a part; none without such parts."""
+    parts = [part for part in found.parts if part.load]
+    if not parts:
+        return {}
+    limits = [limit for limit in PERIODS if limit != BASE]
+    loads = [
+        ["log", "load", "utilization, no limit", "first jobs", "per week", "all jobs", "other jobs", "utilization"]
+    ]
+    periods = [["log", "load", *(f"{title}, ×{limit.removesuffix('x')}" for title in ("first jobs", "other jobs")
+                                 for limit in limits)]]  # fmt: skip
+    users = [
+        ["log", "load", *(f"users {what}, {limit}" for what in ("queued", "running") for limit in ("no limit", "×1"))]
+    ]
+    for part in parts:
+        head = [part.workload, f"{part.load / 100:.2f}"]
+        busy = found.estimate(part, BASE, "utilization")
+        judged = [f"{claim.ours}: {claim.verdict}" for claim in claims(found, part)[:5]]
+        loads.append([*head, NOTHING if busy is None else busy.text(3), *judged])
+        changes = [found.change(part, limit, key, percent=True)
+                   for key in ("first_wait_s", "other_wait_s") for limit in limits]  # fmt: skip
+        periods.append([*head, *(NOTHING if c is None else f"{c.text(1, signed=True)} %" for c in changes)])
+        counts = [found.estimate(part, limit, f"users_{what}")
+                  for what in ("queued", "running") for limit in (BASE, DEFAULT)]  # fmt: skip
+        users.append([*head, *(NOTHING if e is None else e.text(1) for e in counts)])
+    return {"loads": loads, "periods": periods, "users": users}
 
 
 def as_text(found: Result) -> str:
@@ -87,9 +115,12 @@ def as_text(found: Result) -> str:
     for part in found.parts:
         weeks = found.runs[f"{part}-{BASE}-1"]["weeks"]
         jobs = found.runs[f"{part}-{BASE}-1"]["jobs"]
-        blocks.append(f"{part}: {found.seeds} replicates of {jobs:,} jobs in {weeks} weeks; ± is the 95 % interval")
+        blocks.append(
+            f"{part}: {found.count(part)} replicates of {jobs:,} jobs in {weeks} weeks; ± is the 95 % interval"
+        )
         listed = claims_table(claims(found, part), "paper's claim (default limit, ×1)")
         blocks += [table(listed), table(waits_table(found, part)), table(losses_table(found, part))]
+    blocks += [f"{name}:\n\n{table(rows)}" for name, rows in _of_loads(found).items()]
     blocks.append(f"On the history of Lomonosov itself: {MISSING}, since {goals.HISTORY}.")
     blocks += [f"{part}: {MISSING}; name a log with --log or SLURMSIM_DATA." for part in found.left_out]
     all_claims = [claim for part in found.parts for claim in claims(found, part)]
@@ -106,7 +137,7 @@ def as_dict(found: Result) -> dict[str, Any]:
                 "claims": claim_facts(claims(found, part)),
                 "changes_percent": {
                     limit: {key: estimate_facts(found.change(part, limit, key, percent=True)) for key, _ in _WAITS}
-                    for limit in LIMITS
+                    for limit in part.limits
                 },
                 "same_as_base": found.same_as_base(part),
             }
@@ -116,7 +147,8 @@ def as_dict(found: Result) -> dict[str, Any]:
             f"{name} {part}": rows(found, part)
             for part in found.parts
             for name, rows in (("waits", waits_table), ("losses", losses_table))
-        },
+        }
+        | _of_loads(found),
         "not_attempted": [str(part) for part in found.left_out],
         "runs": found.runs,
     }
@@ -125,12 +157,13 @@ def as_dict(found: Result) -> dict[str, Any]:
 @style.styled
 def figure(found: Result) -> Figure:
     """Return the change of mean waits over the limit, a panel a part, with intervals."""
+    parts = [part for part in found.parts if not part.load]
     fig = style.figure(11, 4)
-    panels = fig.subplots(1, max(len(found.parts), 1), squeeze=False)[0]
+    panels = fig.subplots(1, max(len(parts), 1), squeeze=False)[0]
     fig.subplots_adjust(left=0.07, right=0.985, top=0.92, bottom=0.21, wspace=0.2)
     shown = _WAITS[:5]
     limits = LIMITS[::-1]
-    for ax, part in zip(panels, found.parts, strict=False):
+    for ax, part in zip(panels, parts, strict=False):
         for i, ((key, title), color) in enumerate(zip(shown, style.colors([t for _, t in shown]), strict=True)):
             changes = [found.change(part, limit, key, percent=True) for limit in limits]
             known = [(at, c) for at, c in enumerate(changes) if c is not None]
@@ -143,18 +176,45 @@ def figure(found: Result) -> Figure:
         ax.set_xticks(range(len(limits)), ["∞" if v == BASE else f"×{v.removesuffix('x')}" for v in limits])
         ax.set_xlabel("limit, in even shares")
         ax.set_title(str(part))
-    if found.parts:
+    if parts:
         panels[0].set_ylabel("change of the mean wait, %")
         fig.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=len(shown))
+    else:
+        style.note(panels[0], "no part with all limits was run")
+    return fig
+
+
+@style.styled
+def users_figure(found: Result) -> Figure:
+    """Return users with jobs in the queue and with jobs that run, over two weeks of a part's first replicate."""
+    part = next((part for part in reversed(found.parts) if part.load), found.parts[0] if found.parts else None)
+    fig = style.figure(11, 4)
+    panels = fig.subplots(1, 2)
+    fig.subplots_adjust(left=0.06, right=0.985, top=0.9, bottom=0.13, wspace=0.15)
+    for ax, what in zip(panels, ("queued", "running"), strict=True):
+        for limit, color in zip((BASE, DEFAULT), style.colors(["no limit", "×1"]), strict=True) if part else ():
+            values = found.runs[f"{part}-{limit}-1"].get(f"users_{what}_over_time", [])
+            days = np.arange(len(values)) * SAMPLE_S / 86_400
+            ax.step(days, values, color=color, where="post", label="no limit" if limit == BASE else "×1", linewidth=1.2)
+        ax.set(xlabel="days after the first week", ylabel=f"users with jobs {what}", ylim=(0, None))
+    if part is not None:
+        panels[0].set_title(str(part))
+        panels[0].legend()
     else:
         style.note(panels[0], "no part was run")
     return fig
 
 
 def write(found: Result, folder: Path) -> list[Path]:
-    """Write ``results.txt``, ``results.json``, ``results.parquet`` and ``lomonosov.png``. Raises OutputError."""
+    """Write ``results.txt``, ``results.json``, ``results.parquet``, ``lomonosov.png``, ``lomonosov-users.png``.
+
+    Raises
+    ------
+    OutputError
+        A file cannot be written.
+    """
     titles = ("part", "limit", "replicate", "measure", "value")
-    pictures = {"lomonosov.png": figure(found)}
+    pictures = {"lomonosov.png": figure(found), "lomonosov-users.png": users_figure(found)}
     return write_results(folder, as_text(found), as_dict(found), pictures, titles, list(_rows(found)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from slurmsim.papers.titan.allocation import (
     use_per_job,
 )
 from slurmsim.papers.titan.cells import BASE, PROJECTS, QUARTER_H, RULES, SHORTER, VARIANTS, bin_ranges, hours_of
-from slurmsim.papers.titan.claims import FIGURES, claims, project_model
+from slurmsim.papers.titan.claims import FIGURES, claims, claims_by_part, project_model
 from slurmsim.papers.titan.goals import LISTED
 from slurmsim.papers.titan.hypothesis import RANDOM
 from slurmsim.papers.titan.run import Result
@@ -28,20 +29,22 @@ SHORT = ("titan", RULES, BASE)
 TARGETS = np.geomspace(1e2, 1e7, 150)
 
 
-def bins_table(found: Result) -> list[list[str]]:
-    """Mean waits by bin and variant; the first row is a header."""
-    short = {"Titan": "titan", **{name: name for name in (RULES, BASE)}}
-    long = [name for name in VARIANTS if found.estimate(name, "wait_h") is not None]
-    brief = [title for title, name in short.items() if found.estimate(name, "wait_h", "slurm") is not None]
-    rows = [
-        ["bin", "nodes", *(f"wait h, {name}" for name in long), *(f"{name}, a ninth of the jobs" for name in brief)]
-    ]
-    for number, (low, high) in enumerate(bin_ranges(), 1):
-        key = f"bin{number}_wait_h"
-        waits = [found.estimate(name, key) for name in long]
-        waits += [found.estimate(short[title], key, "slurm") for title in brief]
+def bins_table(found: Result, part: str, names: Sequence[str]) -> list[list[str]]:
+    """Mean waits by bin and variant of a part; only a header where that was not run."""
+    known = [name for name in names if found.estimate(name, "wait_h", part) is not None]
+    rows = [["bin", "nodes", *(f"wait h, {name}" for name in known)]]
+    for number, (low, high) in enumerate(bin_ranges(), 1) if known else ():
+        waits = [found.estimate(name, f"bin{number}_wait_h", part) for name in known]
         rows.append([str(number), f"{low:,}-{high:,}", *("–" if e is None else e.text(2) for e in waits)])
     return rows
+
+
+def _tables(found: Result) -> dict[str, list[list[str]]]:
+    """All tables beside that of the claims, by name; the first row of each is a header."""
+    return {
+        "bins": bins_table(found, "queue", list(VARIANTS)), "bins slurm": bins_table(found, "slurm", SHORT),
+        "bases": bases_table(found), "project": project_table(found), "hypothesis": hypothesis_table(found),
+    }  # fmt: skip
 
 
 BASES = {
@@ -118,17 +121,18 @@ def curve(found: Result, number: int, base: tuple[str, str], targets: Any) -> An
 def as_text(found: Result) -> str:
     """All tables for a terminal."""
     blocks = [table(claims_table(claims(found)))]
-    if found.runs:
-        blocks.append(f"synthetic Titan: {found.seeds} seeds of {found.jobs:,} jobs; ± is the 95 % interval")
-        blocks.append(table(bins_table(found)))
-    if found.estimate("titan", "load") is not None:
-        blocks += [f"by the model, in {QUARTER_H:,} h:", table(bases_table(found))]
-    if len(rows := project_table(found)) > 1:
-        blocks += [f"a project like HEP110, node-hours in {hours_of(found.jobs // SHORTER):,} h:", table(rows)]
-    if found.tried is not None:
-        blocks.append(f"hypothesis, in {found.tried.hours:,} h; random: a bin drawn anew for each job; P: shares of "
-                      f"{found.seeds} seeds; formula: fed with their waits")  # fmt: skip
-        blocks.append(table(hypothesis_table(found)))
+    hours = found.tried.hours if found.tried is not None else 0
+    titles = {
+        "bins": f"synthetic Titan: {found.seeds} seeds of {found.jobs:,} jobs; ± is the 95 % interval",
+        "bins slurm": f"under Slurm's rules: {found.jobs // SHORTER:,} jobs",
+        "bases": f"by the model, in {QUARTER_H:,} h:",
+        "project": f"a project like HEP110, node-hours in {hours_of(found.jobs // SHORTER):,} h:",
+        "hypothesis": f"hypothesis, in {hours:,} h; random: a bin drawn anew for each job; P: shares of {found.seeds} "
+        "seeds; formula: fed with their waits",
+    }  # fmt: skip
+    for name, rows in _tables(found).items():
+        if len(rows) > 1:
+            blocks += [titles[name], table(rows)]
     return "\n\n".join([*blocks, table(list_of_claims(LISTED, claims(found)))])
 
 
@@ -146,14 +150,14 @@ def as_dict(found: Result) -> dict[str, Any]:
         "free_p90",
     )
     return {
-        "seeds": found.seeds, "jobs": found.jobs, "claims": claim_facts(claims(found)),
+        "seeds": found.seeds, "jobs": found.jobs,
+        "parts": {part: {"claims": claim_facts(one)} for part, one in claims_by_part(found).items()},
         "model": found.model, "use": found.use,
         "queue": {name: {key: estimate_facts(found.estimate(name, key)) for key in figures} for name in VARIANTS},
         "changes": {name: {key: estimate_facts(found.change(name, key)) for key in figures} for name in VARIANTS},
         "slurm": {name: {key: estimate_facts(found.estimate(name, key, "slurm")) for key in figures} for name in SHORT},
         "bases": _bases_facts(found),
-        "tables": {"bins": bins_table(found), "bases": bases_table(found), "project": project_table(found),
-                   "hypothesis": hypothesis_table(found)},
+        "tables": {name: rows for name, rows in _tables(found).items() if len(rows) > 1},
         "runs": found.runs,
     }  # fmt: skip
 

@@ -10,7 +10,7 @@ import pytest
 from slurmsim.cli import main
 from slurmsim.errors import OutputError
 from slurmsim.experiments.claims import Claim, Goal, Listed, not_attempted
-from slurmsim.experiments.pages import SYSTEMS, kept_of, listed, remade
+from slurmsim.experiments.pages import SYSTEMS, Kept, keep, kept_of, listed, read_kept, remade
 from slurmsim.experiments.summary import IN_PART, SHOWN, Outcome, claims_summary, headline, items_summary, word_of
 from slurmsim.experiments.verdicts import CONSTRUCTED, DIRECTION, MISSING, NOT, REPRODUCED
 
@@ -88,3 +88,17 @@ def test_all_of_them_with_pages(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_bad_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "all", "--systems", "titan", "--with", "parm --seeds 1", "--out", str(tmp_path)]) == 2
     assert "--with" in capsys.readouterr().err
+
+
+def test_parts_that_were_not_run_again_stay(tmp_path: Path) -> None:
+    """One part and then another: both are there. Both at once: only these."""
+    one, other = (Kept({name: ALL[:1]}, {f"table {name}": [["a"], [name]]}, f"bench {name}", 60.0) for name in "xy")
+    keep("titan", one, tmp_path)
+    keep("titan", other, tmp_path)
+    keep("titan", other, tmp_path)
+    both = read_kept("titan", tmp_path)
+    assert both is not None and (set(both.claims), set(both.tables)) == ({"x", "y"}, {"table x", "table y"})
+    assert (both.command, both.cpu_s) == ("bench x; bench y", 180)
+    whole = Kept(both.claims, {}, "bench", 5)
+    keep("titan", whole, tmp_path)
+    assert read_kept("titan", tmp_path) == whole

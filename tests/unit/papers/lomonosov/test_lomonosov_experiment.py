@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from functools import partial
 from pathlib import Path
@@ -129,7 +130,7 @@ def test_first_jobs_of_a_week() -> None:
 
 def test_parts() -> None:
     assert parse_parts("log-easy,regular4-backfill") == (Part("log", "easy"), Part("regular4", "backfill"))
-    assert len(parse_parts("all")) == 6
+    assert len(parse_parts("all")) == 15
     with pytest.raises(ConfigError, match="log-fcfs"):
         parse_parts("log-fcfs")
 
@@ -155,3 +156,47 @@ def test_refused_in_one_line(
     assert main(["bench", "lomonosov", "--out", str(tmp_path / "out"), "--workers", "1", *options]) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
+
+
+def test_users_over_time_by_hand() -> None:
+    """Ann has a job queued in [0, 10) and another in [5, 25), Bob one in [20, 30): one user, then two, then Bob."""
+    keys, since, until = np.array([1, 1, 2]), np.array([0, 5, 20]), np.array([10, 25, 30])
+    assert lomonosov.covering(keys, since, until, np.arange(0, 40, 10)).tolist() == [1, 1, 2, 0]
+    assert lomonosov.covering(keys[:0], since[:0], until[:0], np.arange(3)).tolist() == [0, 0, 0]
+
+
+def log_of_weeks(folder: Path) -> Path:
+    """Six weeks of jobs of 4 users on 8 processors, half of which they use."""
+    rng = np.random.default_rng(3)
+    submit = np.sort(rng.integers(0, 6 * lomonosov.WEEK_S, 1200))
+    rows = [
+        f"{k} {at} -1 6048 2 -1 -1 2 9000 -1 1 {1 + k % 4} 1 -1 1 1 -1 -1" for k, at in enumerate(submit.tolist(), 1)
+    ]
+    file = folder / "KTH-SP2-1996-2.swf.gz"
+    file.write_bytes(gzip.compress(("; MaxProcs: 8\n" + "\n".join(rows) + "\n").encode()))
+    return file
+
+
+def test_windows_of_a_log_at_a_load(tmp_path: Path) -> None:
+    """1,200 jobs of 2 x 6,048 CPU-seconds are half of 8 x 6 weeks; the windows have all jobs, each once."""
+    file = log_of_weeks(tmp_path)
+    found = lomonosov.windows_of(file, 0.9, 3)
+    assert [one["load"] for one in found] == pytest.approx([1.8] * 3, rel=0.01)
+    edges = [tuple(map(int, one["window"].split(","))) for one in found]
+    assert [a for a, _ in edges[1:]] == [b for _, b in edges[:-1]]
+    assert edges[-1][1] - edges[0][0] == pytest.approx(6 * lomonosov.WEEK_S, rel=0.01)
+
+
+def test_a_log_at_a_higher_load(tmp_path: Path) -> None:
+    log_of_weeks(tmp_path)
+    out = tmp_path / "out"
+    options = ["--parts", "kth90-easy", "--windows", "2", "--data", str(tmp_path), "--workers", "1", "--quiet"]
+    assert main(["bench", "lomonosov", "--out", str(out), *options]) == 0
+    data = json.loads((out / "results.json").read_text())
+    assert set(data["parts"]) == {"kth90-easy"} and data["parts"]["kth90-easy"]["same_as_base"]
+    assert {name.split("-")[2] for name in data["runs"]} == {"inf", "7x", "1x", "0.25x", "base"}
+    assert [len(data["tables"][name]) for name in ("loads", "periods", "users")] == [2, 2, 2]
+    for one in data["runs"].values():
+        assert 0 < one["users_running"] <= 4 and 0 <= one["users_queued"] <= 4
+        assert 0.6 < one["utilization"] < 1
+    assert (out / "lomonosov-users.png").stat().st_size > 5_000

@@ -45,8 +45,10 @@ def test_files(folder: Path) -> None:
     assert data["queue"]["titan"]["wait_h"]["mean"] == pytest.approx(np.mean(waits))
     change = [data["runs"][f"queue-no_limit-{k}"]["wait_h"] - waits[k - 1] for k in (1, 2)]
     assert data["changes"]["no limit"]["wait_h"]["mean"] == pytest.approx(np.mean(change))
-    assert data["claims"][-1]["verdict"] == MISSING
-    assert [one["verdict"] for one in data["claims"][:3]] == [REPRODUCED, CONSTRUCTED, CONSTRUCTED]
+    claimed = {part: [one["verdict"] for one in found["claims"]] for part, found in data["parts"].items()}
+    assert claimed["queue"][-1] == MISSING and claimed["model"] == [REPRODUCED, CONSTRUCTED, CONSTRUCTED]
+    assert set(claimed) == {"model", "queue", "slurm", "project"}
+    assert set(data["tables"]) == {"bins", "bins slurm", "bases", "project"}
     assert (folder / "titan.png").stat().st_size > 5_000
     assert "18,688" in (folder / "results.txt").read_text()
 
