@@ -108,7 +108,7 @@ def leaderboard(found: Sweep, of: Set = QUICK) -> Leaderboard:
         f"slurmsim {__version__}, {found.done:,} cells: {of.seeds} seeds of {workloads}, {of.jobs} jobs each, at "
         f"{loads} times their load{f'; {under}' if under else ''}. Baseline: {BASELINE}. Differences are ratios over "
         "all workloads with their 95 % intervals by bootstrap, paired by workload and seed. *p* is corrected by Holm "
-        "over the pairs with the baseline; policies no test tells apart share a place (docs/campaigns.md)."
+        "over the pairs with the baseline"
     )
     missing = _missing(frame)
     frame = _whole(frame)
@@ -118,6 +118,7 @@ def leaderboard(found: Sweep, of: Set = QUICK) -> Leaderboard:
                           expected=f"beside {BASELINE}, one that runs the set")  # fmt: skip
     policies, pairs = len(boards[0].rows), boards[0].rows[0].cells
     note = too_few(pairs, policies)
+    lead += f"{'' if note else '; policies no test tells apart share a place'} (docs/campaigns.md)."
     every = [*rankings(frame, BASELINE), boards[0]]
     losses = [(row.policy, _losses(row, every)) for row in boards[0].rows]
     return Leaderboard(
@@ -172,13 +173,13 @@ def _whole(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _missing(frame: pd.DataFrame) -> list[str]:
-    """Return what no mean shows, policy by policy."""
-    lines = []
+    """Return what no mean shows; policies of which the same is to be said share a line."""
+    lines: dict[str, list[str]] = {}
     for policy, cells in frame.groupby("policy", sort=True):
         counts = {name: int(cells[name].sum()) for name in SHORT_OF if name in cells}
         if said := shortfall(counts):
-            lines.append(f"{policy}: {said}")
-    return lines
+            lines.setdefault(said, []).append(str(policy))
+    return [f"{', '.join(policies)}: {said}" for said, policies in lines.items()]
 
 
 def _heading(board: Ranking) -> str:

@@ -55,9 +55,9 @@ def reading(rankings: Sequence[Ranking]) -> list[str]:
     notes = [
         "Warm-up and cool-down are cut: wait, slowdown, use and classes are of jobs submitted after the first tenth of "
         f"all and before the last tenth. Waits of jobs that never started are those so far. In brackets: {level} % "
-        "interval of the mean difference from the baseline, paired by window and seed." + ("" if few else f" {PLACES}"),
-        "Classes: short asks for at most an hour, narrow for at most 2 % of the CPUs. "
-        f"*: the {level} % interval of the difference from the baseline has no 0; of many stars some are chance.",
+        "interval of the mean difference from the baseline, paired by window and seed; *: one without 0, and of "
+        "many some are chance." + ("" if few else f" {PLACES}"),
+        "Classes: short asks for at most an hour, narrow for at most 2 % of the CPUs.",
         " ".join(_ALSO[name][2] for name in ALSO if name in shown).strip(),
     ]
     notes.append(few)

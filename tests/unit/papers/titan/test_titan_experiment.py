@@ -47,7 +47,7 @@ def test_files(folder: Path) -> None:
     assert data["changes"]["no limit"]["wait_h"]["mean"] == pytest.approx(np.mean(change))
     claimed = {part: [one["verdict"] for one in found["claims"]] for part, found in data["parts"].items()}
     assert claimed["queue"][-1] == MISSING and claimed["model"] == [REPRODUCED, CONSTRUCTED, CONSTRUCTED]
-    assert set(claimed) == {"model", "queue", "slurm", "project"}
+    assert {"model", "queue", "project"} <= set(claimed) <= {"model", "queue", "slurm", "project"}
     assert set(data["tables"]) == {"bins", "bins slurm", "bases", "project"}
     assert (folder / "titan.png").stat().st_size > 5_000
     assert "18,688" in (folder / "results.txt").read_text()
