@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slurmsim.experiments.claims import NOTHING, Claim, claim_facts, claims_table, list_of_claims
+from slurmsim.experiments.claims import Claim, claim_facts, claims_table, list_of_claims
 from slurmsim.experiments.results import estimate_facts, write_results
 from slurmsim.experiments.verdicts import MISSING
 from slurmsim.metrics.estimate import Estimate
@@ -97,13 +97,13 @@ def _of_loads(found: Result) -> dict[str, list[list[str]]]:
         head = [part.workload, f"{part.load / 100:.2f}"]
         busy = found.estimate(part, BASE, "utilization")
         judged = [f"{claim.ours}: {claim.verdict}" for claim in claims(found, part)[:5]]
-        loads.append([*head, NOTHING if busy is None else busy.text(3), *judged])
+        loads.append([*head, "–" if busy is None else busy.text(3), *judged])
         changes = [found.change(part, limit, key, percent=True)
                    for key in ("first_wait_s", "other_wait_s") for limit in limits]  # fmt: skip
-        periods.append([*head, *(NOTHING if c is None else f"{c.text(1, signed=True)} %" for c in changes)])
+        periods.append([*head, *("–" if c is None else f"{c.text(1, signed=True)} %" for c in changes)])
         counts = [found.estimate(part, limit, f"users_{what}")
                   for what in ("queued", "running") for limit in (BASE, DEFAULT)]  # fmt: skip
-        users.append([*head, *(NOTHING if e is None else e.text(1) for e in counts)])
+        users.append([*head, *("–" if e is None else e.text(1) for e in counts)])
     return {"loads": loads, "periods": periods, "users": users}
 
 

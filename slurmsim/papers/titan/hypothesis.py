@@ -1,4 +1,4 @@
-"""The paper's hypothesis in simulation: a project whose jobs are of one bin, beside one that draws a bin for each job.
+"""The paper's hypothesis in simulation: a project with jobs of one bin, beside one that draws a bin for each job.
 
 A *way* of submitting is a bin (or `RANDOM`), what the next job follows, and how many sequences of jobs go side by
 side. The project's jobs are drawn from those of another year of the synthetic Titan; all other users' jobs are the

@@ -2,9 +2,9 @@
 
 *model*: the quantitative model's own figures. *validation*: the second validation, one hundred projects that wait and
 run one hour on average for 5,000 h. Its case A draws waits and lets jobs overlap, as the base model assumes; case B is
-a single node with a closed loop, simulated. *queue*, *slurm*, *project*, *year*: the synthetic Titan (`cells`), paired
-by seed. *hypothesis*: fixed bins beside one drawn anew for each job (`hypothesis`). Plans know run times, as in the
-replays of the paper's simulator.
+a single node with a closed loop, simulated. The parts *queue*, *slurm*, *project* and *year* are a synthetic Titan
+(`cells`), paired by seed. The part *hypothesis* has fixed bins beside one drawn anew for each job (`hypothesis`). Plans
+know run times, as in the replays of the paper's simulator.
 """
 
 from __future__ import annotations
