@@ -165,12 +165,13 @@ def test_users_over_time_by_hand() -> None:
     assert lomonosov.covering(keys[:0], since[:0], until[:0], np.arange(3)).tolist() == [0, 0, 0]
 
 
-def log_of_weeks(folder: Path) -> Path:
-    """Six weeks of jobs of 4 users on 8 processors, half of which they use."""
+def log_of_weeks(folder: Path, run_s: int) -> Path:
+    """Six weeks of 1,200 jobs of 4 users, of 2 processors out of 8 each."""
     rng = np.random.default_rng(3)
     submit = np.sort(rng.integers(0, 6 * lomonosov.WEEK_S, 1200))
     rows = [
-        f"{k} {at} -1 6048 2 -1 -1 2 9000 -1 1 {1 + k % 4} 1 -1 1 1 -1 -1" for k, at in enumerate(submit.tolist(), 1)
+        f"{k} {at} -1 {run_s} 2 -1 -1 2 12000 -1 1 {1 + k % 4} 1 -1 1 1 -1 -1"
+        for k, at in enumerate(submit.tolist(), 1)
     ]
     file = folder / "KTH-SP2-1996-2.swf.gz"
     file.write_bytes(gzip.compress(("; MaxProcs: 8\n" + "\n".join(rows) + "\n").encode()))
@@ -179,7 +180,7 @@ def log_of_weeks(folder: Path) -> Path:
 
 def test_windows_of_a_log_at_a_load(tmp_path: Path) -> None:
     """1,200 jobs of 2 x 6,048 CPU-seconds are half of 8 x 6 weeks; the windows have all jobs, each once."""
-    file = log_of_weeks(tmp_path)
+    file = log_of_weeks(tmp_path, 6048)
     found = lomonosov.windows_of(file, 0.9, 3)
     assert [one["load"] for one in found] == pytest.approx([1.8] * 3, rel=0.01)
     edges = [tuple(map(int, one["window"].split(","))) for one in found]
@@ -188,7 +189,7 @@ def test_windows_of_a_log_at_a_load(tmp_path: Path) -> None:
 
 
 def test_a_log_at_a_higher_load(tmp_path: Path) -> None:
-    log_of_weeks(tmp_path)
+    log_of_weeks(tmp_path, 10_886)  # its own load is 0.9
     out = tmp_path / "out"
     options = ["--parts", "kth90-easy", "--windows", "2", "--data", str(tmp_path), "--workers", "1", "--quiet"]
     assert main(["bench", "lomonosov", "--out", str(out), *options]) == 0
