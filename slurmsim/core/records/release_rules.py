@@ -117,8 +117,8 @@ class ReleaseRules(Value):
     # ``--test-only`` asks for each partition which jobs may be preempted there and what reservations mean to it; it
     # asked that for the first one that the job names (_foreach_job_start_data_part)
     tests_each_partition: bool = _rule("26.05")
+    # the memory a job asks for has that of DefMemPerGPU for its GPUs; it was the whole memory of a node
     default_gpu_memory_asked: bool = _rule("26.05")
-    """The memory a job asks for has that of DefMemPerGPU for its GPUs; it was the whole memory of a node."""
 
 
 def rules_of(release: str) -> ReleaseRules:
