@@ -352,7 +352,7 @@ class Placer:
             else:
                 mem = request.mem_node
         gres: tuple[tuple[int, IntArray], ...] = ()
-        if self.table.gres_kinds:  # it has all that its nodes have, whatever it asks for
+        if request.exclusive and self.table.gres_kinds:  # all that its nodes have, whatever it asks for
             idx = to_indices(chosen)
             gres = all_of(self.table.gres, idx)
             mem = self._memory_of_gpus(request, gres, mem, len(idx)) if request.gres else mem

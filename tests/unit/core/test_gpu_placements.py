@@ -126,3 +126,13 @@ def test_counts_per_job_and_task() -> None:
     world.sbatch("-J one --gpus-per-task=1 -n1 --mem=10", run=1000)
     world.until(60)
     assert _given(world, "one") == {"n1": "1/10/1"}
+
+
+def test_gpus_of_whole_nodes() -> None:
+    """A job that has a node to itself has its GPUs, one that needs all CPUs of it has not."""
+    world = World(CLUSTERS["plain"])
+    world.sbatch("-J alone -w n1 -n1 --mem=10 --exclusive", run=1000)
+    world.sbatch("-J large -w n2 -n8 --mem=10", run=1000)
+    world.until(60)
+    assert _given(world, "alone") == {"n1": "8/10/2"}
+    assert world["large"].alloc is not None and not world["large"].alloc.gres
