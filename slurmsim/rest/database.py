@@ -39,7 +39,7 @@ def jobs(call: Call) -> Found:
         text = _value(call, name)
         if text:
             words += [option, _date(text) if name.endswith("_time") else text]
-    found = _named(found_by(call, words, "op_handler_jobs"))
+    found = found_by(call, words, "op_handler_jobs")
     if (call.query.get("skip_steps") or "").lower() in _YES:
         for job in found.entries["jobs"]:
             job["steps"] = []
@@ -73,14 +73,7 @@ def job(call: Call) -> Found:
     text = call.parts["job_id"]
     if not re.fullmatch(r"[0-9]{1,10}(?:[_+][0-9]{1,10})?", text):
         raise call.rejected_parameters("op_handler_job")
-    return _named(found_by(call, ["sacct", "-a", "-j", text], "op_handler_job"))
-
-
-def _named(found: Found) -> Found:
-    """Return `found` with the associations of its jobs by name: slurmrestd has loaded them, sacct of 26.05 has not."""
-    for job in found.entries["jobs"]:
-        job["association"] |= {"account": job["account"], "user": job["user"]}
-    return found
+    return found_by(call, ["sacct", "-a", "-j", text], "op_handler_job")
 
 
 def _asked(call: Call, flags: tuple[str, ...], others: tuple[str, ...] = (), name: str = "") -> tuple[set[str], Body]:

@@ -10,7 +10,6 @@ from slurmsim.commands.json.frame import number
 from slurmsim.commands.json.versions import chosen
 from slurmsim.commands.sacct.fields import expanded
 from slurmsim.commands.text import array_text
-from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +26,7 @@ _SIGNALS = ("", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL
 def dump_jobs(jobs: list[Record], asked: Asked, argv: list[str], io: Io) -> int:
     """Print them; the exit code."""
     version = chosen("sacct", asked.parser, asked.release, io)
-    new = since(asked.release, "data_parser_v0_0_45")
-    entries = [_job(job, new, version) for job in jobs]
+    entries = [_job(job, version) for job in jobs]
     cluster = jobs[0]["cluster"] if jobs else str(io.client.call("accounting_enabled").get("cluster", ""))
     dump_frame.write(io, asked.dump, asked.release, {"jobs": entries}, ["sacct", *argv], cluster,
                      version=version)  # fmt: skip
@@ -55,7 +53,7 @@ def _limit(minutes: int | None) -> Record:
     return number(minutes if minutes >= 0 else None)
 
 
-def _streams(job: Record, new: bool) -> Record:
+def _streams(job: Record, version: int) -> Record:
     """Files of the three streams, as patterns and as they are."""
     folder = job["work_dir"] or ""
     default = "slurm-%A_%a.out" if job["array_job_id"] else "slurm-%j.out"
@@ -65,7 +63,7 @@ def _streams(job: Record, new: bool) -> Record:
     shown = {"stdin": job["std_in"] or nothing, "stdout": out, "stderr": job["std_err"] or ""}
     full = {key: os.path.join(folder, path) if path else "" for key, path in shown.items()}
     found = {f"{key}_expanded": expanded(path, job) for key, path in full.items()}
-    told = {key: path if new and path == default else full[key] for key, path in shown.items()}
+    told = {key: path if version >= 45 and path == default else full[key] for key, path in shown.items()}
     return {**found, **{key: told[key] for key in ("stdout", "stderr", "stdin")}}
 
 
@@ -81,7 +79,7 @@ def _planned(job: Record) -> Record:
     return number(max(0, until - job["eligible"]))
 
 
-def _job(job: Record, new: bool, version: int) -> Record:
+def _job(job: Record, version: int) -> Record:
     task = job["array_task_id"]
     most = job["array_max_tasks"] if job["array_task_str"] else 0  # a task has none
     found: Record = {
@@ -92,7 +90,7 @@ def _job(job: Record, new: bool, version: int) -> Record:
             "job_id": job["array_job_id"], "limits": {"max": {"running": {"tasks": most}}},
             "task_id": number(task), "task": _mask(job["array_task_str"]),
         },
-        "association": _association(job, new), "block": "", "cluster": job["cluster"],
+        "association": _association(job, version), "block": "", "cluster": job["cluster"],
         "constraints": job["constraints"] or "", "container": job["container"] or "",
     }  # fmt: skip
     if version >= 45:
@@ -125,7 +123,7 @@ def _job(job: Record, new: bool, version: int) -> Record:
         found["segment_size"] = 0
     if version >= 45:
         found["original_sluid"] = job["original_sluid"]
-    return found | _streams(job, new) | {
+    return found | _streams(job, version) | {
         "state": {"current": _states(job["state"]), "reason": job["reason"]},
         "steps": [_step(job, step, version) for step in job["steps"]], "submit_line": job["submit_line"] or "",
         "tres": {
@@ -137,10 +135,10 @@ def _job(job: Record, new: bool, version: int) -> Record:
     }  # fmt: skip
 
 
-def _association(job: Record, new: bool) -> Record:
+def _association(job: Record, version: int) -> Record:
     return {
-        "account": "" if new else job["account"], "cluster": job["cluster"], "partition": "",
-        "user": "" if new else job["user"], "id": job["assoc_id"],
+        "account": "" if version >= 45 else job["account"], "cluster": job["cluster"], "partition": "",
+        "user": "" if version >= 45 else job["user"], "id": job["assoc_id"],
     }  # fmt: skip
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 _RAN = (JobState.RUNNING, JobState.SUSPENDED)
 _ASKED = ("account", "partition", "qos", "wckey")
 _DEFAULTS = {name: f"USING_DEFAULT_{name.upper()}" for name in _ASKED}
-ANSWERED_S = 4
-"""After this many seconds slurmdbd knows a job: of 45 recorded ones of 5 s and more none had the flag."""
 _NAMES = {
     "KILL_INV_DEP": "KILL_INVALID_DEPENDENCY", "NO_KILL_INV_DEP": "NO_KILL_INVALID_DEPENDENCY",
     "GRES_DISABLE_BIND": "GRES_BINDING_DISABLED", "GRES_ENFORCE_BIND": "GRES_BINDING_ENFORCED",
@@ -65,11 +63,11 @@ def job_flags(row: Row, cluster: LiveCluster, scheduler: str, told: list[str]) -
 def _counted(core: Job, cluster: LiveCluster) -> bool:
     """Return True if slurmctld wrote down the TRES of a job for good with its last step.
 
-    It ended by itself; where there is a database within some seconds, before slurmdbd told the number of its record.
+    It ended by itself; where there is a database not in the second it began.
     """
     if core.state not in (JobState.COMPLETED, JobState.FAILED) or core.start_time is None or core.end_time is None:
         return False
-    return not cluster.database.exists or 0 < core.end_time - core.start_time <= ANSWERED_S
+    return not cluster.database.exists or core.end_time > core.start_time
 
 
 def resources(row: Row, cluster: LiveCluster) -> list[list[Any]] | None:

@@ -90,23 +90,6 @@ def test_defaults_of_gpus_are_in_the_text_of_a_partition_alone(tmp_path: Path, r
 
 
 @pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
-@pytest.mark.parametrize(("storage", "length", "flagged"), [("", 30, True), ("db", 30, False), ("db", 1, True)])
-def test_tres_are_written_down_before_slurmdbd_knows_the_job(
-    tmp_path: Path, release: str, storage: str, length: int, flagged: bool
-) -> None:
-    conf = CONF.replace("associations,limits,qos", "none")
-    conf = conf if storage else conf.replace("accounting_storage/slurmdbd", "accounting_storage/none")
-    cluster = Cluster(tmp_path, conf, release=release)
-    assert cluster.run(f"sbatch --wrap 'sleep {length}'", "alice")[0] == 0
-    for _ in range(length + 5):
-        cluster.now += 1
-        cluster.engine.network.advance(cluster.now)
-    (job,) = json.loads(cluster.text("squeue -t all --json"))["jobs"]
-    assert ("TRES_STR_CALC" if release == "22.05" else "SKIP_TRES_STRING_ACCOUNTING") in job["flags"] or not flagged
-    assert len([flag for flag in job["flags"] if "TRES_STR" in flag]) == flagged
-
-
-@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
 def test_a_requeued_job_is_billable_for_its_last_run(tmp_path: Path, release: str) -> None:
     cluster = Cluster(tmp_path, CONF.replace("associations,limits,qos", "none"), release=release)
     assert cluster.run("sbatch -n3 --wrap 'sleep 600'", "alice")[0] == 0
