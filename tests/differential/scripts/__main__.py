@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,12 @@ from slurmsim.releases import RELEASES
 def _add(found: dict[str, Any], more: dict[str, Any]) -> None:
     for name, answer in more["answers"].items():
         found["answers"].setdefault(name, {}).update(answer)
+
+
+def _is_over(submission: dict[str, Any]) -> bool:
+    """True if the job did not run on: an engine in this process cannot know that."""
+    shown = submission.get("free_shown", [0, "", ""])[1]
+    return bool(shown) and not re.search(r"JobState=(PENDING|RUNNING|CONFIGURING)", shown)
 
 
 def main() -> int:
@@ -52,6 +59,9 @@ def main() -> int:
         if not args.runs:
             _add(found, engine.ask_engine(jobs, args.release))
         if not args.submissions:
+            over = [name for name, found in recorded["answers"].items() if _is_over(found["submit"])]
+            _add(found, both.ask_ours({"scripts": [one for one in jobs["scripts"] if one["name"] in over], "asked": []},
+                                      args.release))  # fmt: skip
             jobs["scripts"] = [one for one in jobs["scripts"] if one["name"] in jobs["asked"]]
             _add(found, both.ask_ours(jobs | {"runs": True}, args.release))
         ours.write_text(json.dumps(found), "utf-8")

@@ -25,7 +25,7 @@ LINKED = (
     "printenv printf pwd readlink realpath rm rmdir sed seq sh sort split tail tee test touch tr true uniq wc xargs "
     "sbatch squeue scontrol scancel srun sacct sinfo salloc sacctmgr sattach sprio sstat "
 )
-STARTED_S, SURE_S, ENDED_S, COMMAND_S = 8.0, 1.0, 20.0, 40.0
+STARTED_S, SURE_S, ENDED_S, COMMAND_S = 8.0, 4.0, 20.0, 40.0
 MOST_CPUS, MOST_TASKS, MOST_ARRAY, MOST_BYTES = 800, 24, 4, 400_000
 LEFT = ("PATH", "TZ", "LANG", "SLURM_CONF", "LD_PRELOAD", "ORACLE_CLOCK", "PYTHONPATH")
 STANDIN = r"""#!/bin/bash
@@ -49,7 +49,7 @@ def tell(folder: Path, *words: str) -> list[Any]:
     """A command's exit code, output and errors."""
     try:
         done = subprocess.run(
-            [str(TOOLS / words[0]), *words[1:]],
+            list(words),
             cwd=folder,
             env=environment(),
             timeout=COMMAND_S,
@@ -145,7 +145,7 @@ def submit(script: dict[str, Any]) -> dict[str, Any]:
     since = time.time()
 
     def started() -> bool:
-        """Whether it runs, or has a reason that no later pass takes away."""
+        """Whether it runs, or has a reason, and a pass has come since (batch_sched_delay)."""
         answer[:] = shown(job)
         waits = "PENDING" in states(answer[1])
         return not waits or ("Reason=None" not in answer[1] and time.time() - since > SURE_S)

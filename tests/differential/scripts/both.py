@@ -37,6 +37,8 @@ cp "$work"/site/* /etc/slurm
 mount --bind "$work/home" /home
 mount --bind "$work/passwd" /etc/passwd
 mount --bind "$work/group" /etc/group
+printf '127.0.0.1 localhost head\n' > "$work/hosts"
+mount --bind "$work/hosts" /etc/hosts
 exec setpriv --reuid 1999 --regid 1999 --clear-groups bash -ec "$1"
 """
 OURS = """

@@ -23,11 +23,14 @@ TRIVIA = {
     "SLURM_JOB_END_TIME": "time",
     "RunTime": "time",
     "SLUID": "time",
+    "SLURM_JOB_SLUID": "time",
+    "SLURM_PRIO_PROCESS": "how nice the one who asked was",
     "SLURM_CONF": "path of the cluster",
 }
 _NAMED = re.compile(rf"(?<![\w:])({'|'.join(map(re.escape, TRIVIA))})=\S*")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
-_OURS = re.compile(r"^(\[\S+ \S+\] )?SLURMSIM_\w+=.*\n", re.MULTILINE)
+_OURS = re.compile(r"^(\d+: )?(\[\S+ \S+\] )?SLURMSIM_\w+=.*\n", re.MULTILINE)
+_SPOOL = re.compile(r"/[^\s:']*/(\w+/job\d+/slurm_script)")  # under SlurmdSpoolDir, and in our cluster's folder
 _PID = re.compile(r"(slurm_script: line \d+: +)\d+")
 
 
@@ -55,7 +58,7 @@ def _short(lines: list[str]) -> list[str]:
 
 def normal(text: str, job: str | None) -> str:
     """`text` without trivia; job ids are told by how far they are from the first one."""
-    text = _NAMED.sub(r"\1=*", _OURS.sub("", text))
+    text = _SPOOL.sub(r"\1", _NAMED.sub(r"\1=*", _OURS.sub("", text)))
     text = _PID.sub(r"\1*", _TIME.sub("TIME", text))
     if job is not None:
         first = int(job)
