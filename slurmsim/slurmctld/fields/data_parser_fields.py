@@ -151,7 +151,7 @@ def _tasks(row: Row, cluster: LiveCluster) -> int:
 def _told(row: Row, cluster: LiveCluster, which: str) -> str:
     """Return a file as its job tells it: with its pattern since 26.05, and the default without a folder."""
     if not since(cluster.release, "error_file_as_asked"):
-        return shown_file(row, which) or ""
+        return shown_file(row, which, cluster) or ""
     path = row.job.asked.get(which)
     if path is not None:
         return os.path.join(str(row.job.asked.get("work_dir") or "/"), str(path))
@@ -165,7 +165,7 @@ def _told_in(row: Row, cluster: LiveCluster) -> str:
     asked = row.job.asked
     if since(cluster.release, "error_file_as_asked") and not (asked.get("std_in") or asked.get("submit_line")):
         return ""
-    return shown_file(row, "std_in") or ""
+    return shown_file(row, "std_in", cluster) or ""
 
 
 FIELDS: dict[str, Callable[[Row, LiveCluster], Any]] = {

@@ -239,7 +239,7 @@ def _licenses_given(row: Row, cluster: LiveCluster) -> str | None:
 def _error_file(row: Row, cluster: LiveCluster) -> str | None:
     if since(cluster.release, "error_file_as_asked") and row.job.asked.get("std_err") is None:
         return ""
-    return shown_file(row, "std_err")
+    return shown_file(row, "std_err", cluster)
 
 
 def _per_task(row: Row, cluster: LiveCluster) -> str | None:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from slurmsim.path_patterns import filled
+from slurmsim.releases import row as of_release
 from slurmsim.slurmctld.base.live_job import LiveJob, Row
 
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.base.live_cluster import LiveCluster
+
 NO_TASK = 4_294_967_294
+_SHOWN = {"22.05": frozenset("Aajux"), "24.11": frozenset("Aabjux"), "26.05": frozenset("AabjuxJNnst")}
+"""By release: the patterns slurmctld fills in where it shows a file; 22.05 knows no widths and no ``%%``."""
+_PLAIN = re.compile(r"%([A-Za-z])")
 
 
 def values_of(live: LiveJob, host: str | None = None) -> dict[str, str]:
@@ -24,6 +34,10 @@ def values_of(live: LiveJob, host: str | None = None) -> dict[str, str]:
 
 def file_name(live: LiveJob, which: str, host: str | None = None) -> str | None:
     """Return the path of a batch job's ``std_out``, ``std_err`` or ``std_in``; None for jobs without a script."""
+    return _path(live, which, lambda text: filled(text, values_of(live, host)))
+
+
+def _path(live: LiveJob, which: str, fill: Callable[[str], str]) -> str | None:
     if not live.asked.get("script"):
         return None
     text = live.asked.get(which)
@@ -35,13 +49,17 @@ def file_name(live: LiveJob, which: str, host: str | None = None) -> str | None:
         text = "slurm-%A_%a.out" if live.array is not None else "slurm-%j.out"
     if text == "none":
         return "/dev/null"
-    return os.path.join(str(live.asked.get("work_dir") or "/"), filled(str(text), values_of(live, host)))
+    return os.path.join(str(live.asked.get("work_dir") or "/"), fill(str(text)))
 
 
-def shown_file(row: Row, which: str) -> str | None:
+def shown_file(row: Row, which: str, cluster: LiveCluster) -> str | None:
     """Return a file of the job; of an array's own record with the number that stands for no task."""
-    name = file_name(row.job, which)
-    if not row.tasks or name is None:
-        return name
-    unset = replace(row.job, task=None)
-    return file_name(unset, which)
+    live = replace(row.job, task=None) if row.tasks else row.job
+    known, alloc = of_release(_SHOWN, cluster.release), row.core.alloc
+    host = cluster.controller.state.table.names[int(alloc.indices()[0])] if alloc is not None else "(null)"
+    values = values_of(live, host)
+    values["b"] = str(int(values["a"]) % 10)
+    values = {letter: value for letter, value in values.items() if letter in known}
+    if "b" in known:
+        return _path(live, which, lambda text: filled(text, values))
+    return _path(live, which, lambda text: _PLAIN.sub(lambda found: values.get(found[1], found[0]), text))
