@@ -55,6 +55,11 @@ def test_a_task_finds_programs_in_its_own_path_alone(live: tuple[slurmsim.Cluste
     assert "TMPDIR=/tmp\n" in told
 
 
+def test_tasks_find_how_loud_their_srun_is(live: tuple[slurmsim.Cluster, str], tmp_path: Path) -> None:
+    words = " ".join(f"srun {option} -n1 sh -c 'echo $SRUN_DEBUG' 2>/dev/null;" for option in ("", "-v", "-vv", "-Q"))
+    assert ran(live[0], tmp_path, f"{words} srun -Q -n1 true") == "3\n4\n5\n2\n"
+
+
 PROLOG = """\
 #!/bin/bash
 echo "export PV=1"

@@ -104,6 +104,14 @@ def gpu_cpus(wanted: Sequence[Demand], nodes: int | None) -> int:
     return found
 
 
+def beside_tasks(wanted: Sequence[Demand], given: list[int], most: list[int], tasks_per_node: int) -> list[int]:
+    """CPUs `given` for the tasks of each node, with those its GPUs bring beside, `most` at the highest."""
+    if not (wanted and tasks_per_node):
+        return given
+    least = gpu_cpus([demand for demand in wanted if demand.scope == "node"], None)
+    return [min(max(own, least), at_most) for own, at_most in zip(given, most, strict=True)]
+
+
 def demands(request: ResourceRequest, table: NodeTable, each: PerGpu, *, by_node: bool) -> tuple[Demand, ...] | None:
     """Return the demands of `request`; None if no node has such a GRES. Raises SubmitError as Slurm refuses it.
 
@@ -184,7 +192,7 @@ def usable(wanted: Sequence[Demand], free_gres: IntArray, idx: IntArray, per_gpu
 
 def offer(
     wanted: Sequence[Demand], have: IntArray, cpus: IntArray, cpus_per_task: int, most_tasks: int | None,
-    grain: IntArray | int = 1, whole: bool = False, others: int | None = None,
+    grain: IntArray | int = 1, whole: bool = False, others: int | None = None, sure_tasks: int = 0,
 ) -> tuple[IntArray, IntArray]:  # fmt: skip
     """CPUs each node can offer a job with GRES, and what it has of each then.
 
@@ -199,6 +207,8 @@ def offer(
         CPUs of the smallest share of a node.
     others
         Nodes the job needs at least beside one, if GPUs that bring CPUs leave a node no others (24.11).
+    sure_tasks
+        Tasks every node gets for sure (``--ntasks-per-node``); it gives the CPUs they need (min_tasks_this_node).
     """
     tasks = cpus // cpus_per_task
     if most_tasks is not None:
@@ -225,8 +235,8 @@ def offer(
             bring = True
             gpus = usable if demand.scope == "job" else demand.count * (tasks if demand.scope == "task" else 1)
             need = gpus * demand.cpus
-            if others is None or whole:
-                need = np.maximum(tasks * cpus_per_task, need)
+            needed = tasks if others is None or whole else sure_tasks
+            need = np.maximum(needed * cpus_per_task, need)
             need = -(-need // grain) * grain
             enough &= (need <= cpus) & (tasks > 0)
             cpus = np.minimum(cpus, need)

@@ -25,6 +25,7 @@ from slurmsim.core.placement.free_state import FreeState, Supposed
 from slurmsim.core.placement.gres import (
     NEAR,
     all_of,
+    beside_tasks,
     cpus_of_tasks,
     gpu_cpus,
     grant,
@@ -253,8 +254,9 @@ class Placer:
         grain = self.table.grain[idx]
         others = request.min_nodes - 1 if self.rules.gpu_cpus_by_node else None
         return offer(
-            request.gres, have, cpus, request.cpus_per_task, request.most_tasks, grain, request.exclusive, others
-        )
+            request.gres, have, cpus, request.cpus_per_task, request.most_tasks, grain, request.exclusive, others,
+            request.tasks_per_node,
+        )  # fmt: skip
 
     def _indices(self, mask: Bitmap) -> IntArray:
         """`to_indices`, remembered: backfill asks about the same few node sets again and again."""
@@ -542,6 +544,7 @@ class Placer:
             request.min_cpus, request.least_given, each, request.cpus_per_task, per_node, grain, dealt, brought,
             one_each=share_cpus(request.asked, self.rules),
         )  # fmt: skip
+        given = beside_tasks(request.gres, given, each, per_node)
         if brought and self.rules.gpu_cpus_by_node and any(d.cpus and d.scope != "node" for d in request.gres):
             given = list(offered)
         if request.all_cores:

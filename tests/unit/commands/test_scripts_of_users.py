@@ -215,3 +215,59 @@ def test_scripts_find_components_under_their_old_names_too(cluster: Scripts, tmp
     per_task = "cpu=2" if cluster.release != "22.05" else None
     assert found.get("SLURM_TRES_PER_TASK_PACK_GROUP_1") == per_task
     assert (found["SLURM_PACK_SIZE"], found.get("SLURM_NTASKS_PER_NODE")) == ("2", None)
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ("-H -o %A.%a.%j.%u.%x", ["ID.4294967294.ID.alice.wrap"] * 3),
+        ("-H -o %b.%5j.%%", ["%b.%5j.%%", "4.00ID.%", "4.00ID.%"]),
+        ("-H -o %J.%N.%n.%s.%t", ["%J.%N.%n.%s.%t", "%J.%N.%n.%s.%t", "ID.(null).0.batch.0"]),
+        ("-w n09 -o %J.%N.%n", ["%J.%N.%n", "%J.%N.%n", "ID.n09.0"]),
+        ("-H -a 3,5 -o %a.%b.%N", ["4294967294.%b.%N", "4294967294.4.%N", "4294967294.4.(null)"]),
+    ],
+)
+def test_patterns_of_files_are_filled_in_by_release(cluster: Scripts, options: str, shown: list[str]) -> None:
+    job_id = cluster.sbatch(options)
+    cluster.now += 6
+    found = cluster.shown(job_id)["StdOut"].rpartition("/")[2]
+    assert found == shown[RELEASES.index(cluster.release)].replace("00ID", f"{job_id:05}").replace("ID", str(job_id))
+    cluster.text(f"scancel {job_id}")
+
+
+PER_GPU = """\
+ClusterName=oracle
+SlurmctldHost=head
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+DefMemPerCPU=2000
+GresTypes=gpu
+NodeName=g[01-06] Sockets=2 CoresPerSocket=24 ThreadsPerCore=2 RealMemory=512000 Gres=gpu:a100:4
+NodeName=v[01-02] Sockets=2 CoresPerSocket=20 RealMemory=384000 Gres=gpu:v100:8
+PartitionName=gpu Nodes=ALL Default=YES DefCpuPerGPU=4 DefMemPerGPU=16000
+"""
+
+
+@pytest.fixture(scope="module", params=RELEASES)
+def per_gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scripts]:
+    yield Scripts(tmp_path_factory.mktemp("gpus"), request.param, PER_GPU)
+
+
+@pytest.mark.parametrize(
+    ("options", "cpus"),
+    [
+        ("-N2 --ntasks-per-node=4 --gpus-per-node=4", "32"),
+        ("-N1 --ntasks-per-node=4 --gres=gpu:2", "8"),
+        ("-N2 --ntasks-per-node=1 --gres=gpu:2", "16"),
+        ("-N2 --ntasks-per-node=4 --gres=gpu:4 --cpus-per-gpu=6", "48"),
+        ("-N2 --ntasks-per-node=8 --gres=gpu:1", "16"),
+        ("-N1 -n2 --gres=gpu:1", "4"),
+    ],
+)
+def test_gpus_bring_cpus_beside_tasks_of_nodes(per_gpu: Scripts, options: str, cpus: str) -> None:
+    job_id = per_gpu.sbatch(options)
+    per_gpu.now += 5
+    shown = per_gpu.shown(job_id)
+    assert (shown["JobState"], shown["NumCPUs"]) == ("RUNNING", cpus)
+    per_gpu.text(f"scancel {job_id}")
+    per_gpu.now += 60

@@ -77,6 +77,7 @@ SLURM_THREADS_PER_CORE threads_per_core
 SLURM_OVERCOMMIT overcommit
 SLURM_LABELIO label
 SLURMD_DEBUG =2 24.11
+SRUN_DEBUG loudness
 SLURM_JOB_ID job_id
 SLURM_JOBID job_id
 SLURM_JOB_NAME step_job_name
@@ -211,6 +212,7 @@ def step_environment(
         "step_n_nodes": len(step["nodes"]), "step_n_tasks": sum(step["tasks"]), "step_tasks": run_length(step["tasks"]),
         "n_nodes": len(facts["nodes"]), "cpus_per_node": run_length(facts["cpus"]), "distribution": distribution,
         "port": 32768 + os.getpid() % 28000, "label": 1 if chosen.get("label") else None, "step_job_name": name,
+        "loudness": 3 + int(chosen.get("verbose", 0)) - int(chosen.get("quiet", 0)),
         "umask": f"{umask:04o}", "restart_count": facts.get("restarts") or None,
     }  # fmt: skip
     if chosen.get("preserve_env"):
