@@ -28,6 +28,7 @@ from slurmsim_policies.cp.problem import Instance
 
 ORDERED, DISJUNCTIVE, DOMINANCE, TIME, POSITIONS = "ordered", "disjunctive", "dominance", "time", "positions"
 CUTS = (TIME, POSITIONS, ORDERED, DISJUNCTIVE, DOMINANCE)
+Piece = tuple[int, int, int, int]  # start, end, first position, how many
 """What is added to the boxes. All are implied but `dominance`, of the authors' code, which can remove the optimum."""
 
 
@@ -113,32 +114,46 @@ class BoxModel(ScheduleModel):
         self.cp.add(y <= high * node + (high - size))
 
     def _fix_loads(self) -> None:
-        """Make boxes of running units where they lie; those side by side of one time are one box, over nodes too."""
-        loads = self.instance.loads
+        """Make boxes of running units where they lie."""
         for r, (high, grain) in enumerate(zip(self._height, self._grain, strict=True)):
-            pieces = sorted(
+            self._add_pieces(r, [
                 (load.start, load.end, high * load.node + lies[r] // grain, load.amounts[r] // grain)
-                for load, lies in zip(loads, self._loads, strict=True) if load.amounts[r] >= grain
-            )  # fmt: skip
-            merged: list[tuple[int, int, int, int]] = []
-            for start, end, low, size in pieces:
-                if merged and merged[-1][:2] == (start, end) and sum(merged[-1][2:]) == low:
-                    low, size = merged[-1][2], merged.pop()[3] + size
-                merged.append((start, end, low, size))
-            for n, (start, end, low, size) in enumerate(merged):
-                across = self.cp.new_fixed_size_interval_var(low, size, f"across_load{n}_{r}")
-                self._lines[r].append((self.fixed(start, end, f"load{n}_{r}"), across, end - start))
+                for load, lies in zip(self.instance.loads, self._loads, strict=True) if load.amounts[r] >= grain
+            ])  # fmt: skip
 
     def _make_loads(self) -> None:
-        """Make boxes of running units on the node they run on, anywhere in it."""
+        """Make boxes of running units on the node they run on, anywhere in it; what fills a node has one place there.
+
+        On a large machine most units fill their nodes. As boxes of their own thousands of them take CP-SAT minutes
+        before it searches, which counts as no deterministic time.
+        """
+        whole: list[list[Piece]] = [[] for _ in self.instance.resources]
         for n, load in enumerate(self.instance.loads):
-            span = self.fixed(load.start, load.end, f"load{n}")
+            span: Interval | None = None
             self._fixed.append({})
             for r, amount in enumerate(load.amounts):
-                if size := amount // self._grain[r]:
-                    y = self.cp.new_int_var_from_domain(self._positions(r, size, [load.node]), f"y_load{n}_{r}")
-                    self._fixed[n][r] = y
-                    self._add_box(r, span, y, size, load.end - load.start)
+                if not (size := amount // self._grain[r]):
+                    continue
+                if size == self._capacity[load.node, r]:
+                    whole[r].append((load.start, load.end, self._height[r] * load.node, size))
+                    continue
+                span = span or self.fixed(load.start, load.end, f"load{n}")
+                y = self.cp.new_int_var_from_domain(self._positions(r, size, [load.node]), f"y_load{n}_{r}")
+                self._fixed[n][r] = y
+                self._add_box(r, span, y, size, load.end - load.start)
+        for r, pieces in enumerate(whole):
+            self._add_pieces(r, pieces)
+
+    def _add_pieces(self, r: int, pieces: Sequence[Piece]) -> None:
+        """Add boxes of a known place; those side by side of one time are one box, over nodes too."""
+        merged: list[Piece] = []
+        for start, end, low, size in sorted(pieces):
+            if merged and merged[-1][:2] == (start, end) and sum(merged[-1][2:]) == low:
+                low, size = merged[-1][2], merged.pop()[3] + size
+            merged.append((start, end, low, size))
+        for n, (start, end, low, size) in enumerate(merged):
+            across = self.cp.new_fixed_size_interval_var(low, size, f"across_load{n}_{r}")
+            self._lines[r].append((self.fixed(start, end, f"load{n}_{r}"), across, end - start))
 
     def _add_box(self, r: int, span: Interval, y: Var, size: int, duration: int) -> None:
         across = self.cp.new_fixed_size_interval_var(y, size, f"across_{y.name}")
@@ -212,7 +227,9 @@ class BoxModel(ScheduleModel):
                 places = sorted(self._position(r, node, offsets) for node, offsets in boxes)
                 for y, place in zip(ys, places, strict=True):
                     self.cp.add_hint(y, place)
-        for n, load in enumerate(self.instance.loads if self._fixed else ()):
+        for n, load in enumerate(self.instance.loads):
+            if not self._fixed or not self._fixed[n]:
+                continue
             offsets = self._load_offsets(plan, n)
             for r, y in self._fixed[n].items():
                 self.cp.add_hint(y, self._position(r, load.node, offsets))

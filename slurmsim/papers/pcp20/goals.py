@@ -37,6 +37,10 @@ LESS_CPU = tuple(
 """With the columns of an instance that are compared: ours, and the quickest of theirs."""
 
 
+BELOW = Goal("eurora: dispatches of PCP'20 that take less than 252 ms", "Tables 1 and 2", Target(95, 100),
+             said="252 ms in the mean", unit="%", digits=1)  # fmt: skip
+
+
 def of_ratio(system: str, letter: str, name: str) -> Goal | None:
     """Return the goal of the time of a dispatch over HCP'19's; None where the paper has no number."""
     paper = TABLES_1_2.get((system, letter), {})
@@ -59,6 +63,6 @@ LISTED = (
     Listed("Figures 4 and 5, quality of service", shown="tables of the parts on quality; the paper has no numbers"),
     Listed("Figure 6, variables", (VARIABLES.what, ALL_BELOW.what)),
     Listed("Figure 7, times and objectives", ("PCP'20 less CPU", "… CP-SAT", "… paper's", BETWEEN.what, EQUAL.what)),
-    Listed("a dispatch takes 252 ms", shown="absolute times are of another machine and solver", attempted=False),
+    Listed("a dispatch takes 252 ms", (BELOW.what,), "absolute times are of another machine and solver"),
     Listed("prediction by the last two jobs", shown="predictor last_two, rows with .L2"),
 )

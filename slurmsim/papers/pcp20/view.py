@@ -21,6 +21,7 @@ from slurmsim.papers.pcp20.tables import (
     quality_table,
     system_claims,
     system_table,
+    times_table,
 )
 from slurmsim.report.text import table
 
@@ -44,7 +45,7 @@ def as_text(found: Result) -> str:
                 blocks.append(table(instance_table(each)))
         elif kind == "systems":
             claims = system_claims(found, part)
-            blocks.append(table(system_table(found, part)))
+            blocks += [table(system_table(found, part)), table(times_table(found, part))]
         else:
             blocks[-1] += f"; {found.sizes.seeds} replicates; ± is the 95 % interval"
             blocks += [table(quality_table(found, part)), gain_sentence(found, part)]
@@ -74,7 +75,22 @@ def as_dict(found: Result) -> dict[str, Any]:
                 for name in schedulers(part)
             }
             parts[part]["gain"] = gain_sentence(found, part)
-    return {"sizes": asdict(found.sizes), "parts": parts, "not_attempted": found.left_out, "cells": found.cells}
+    return {"sizes": asdict(found.sizes), "parts": parts, "not_attempted": found.left_out, "cells": found.cells,
+            "tables": tables(found)}  # fmt: skip
+
+
+def tables(found: Result) -> dict[str, list[list[str]]]:
+    """Return the tables for the page, but for claims."""
+    made: dict[str, list[list[str]]] = {}
+    for part in found.parts:
+        kind = part.split("-")[0]
+        if kind == "instances" and found.instances(part):
+            made[part] = instance_table(found.instances(part))
+        elif kind == "systems":
+            made |= {part: system_table(found, part), f"times {part}": times_table(found, part)}
+        elif kind == "quality":
+            made[part] = quality_table(found, part)
+    return made
 
 
 def write(found: Result, folder: Path) -> list[Path]:

@@ -22,7 +22,13 @@ from slurmsim.papers.pcp20 import cells as pcp20_cells
 from slurmsim.papers.pcp20.cells import InstanceCell, RunCell
 from slurmsim.papers.pcp20.data import KIT_FILE, LOGS, eurora, kit, mapped
 from slurmsim.papers.pcp20.run import PARTS, SCHEDULERS, Result, Sizes, experiment, parse_parts, schedulers
-from slurmsim.papers.pcp20.tables import gain_sentence, instance_claims, system_claims, system_table
+from slurmsim.papers.pcp20.tables import (
+    gain_sentence,
+    instance_claims,
+    system_claims,
+    system_table,
+    times_table,
+)
 from slurmsim.policy import PolicyOption, load_policy
 from slurmsim.trace.schema import JOBS
 from slurmsim_policies.cp.checker import problems
@@ -151,7 +157,7 @@ def test_it_goes_on_where_it_stopped(out: Path, data: Path, monkeypatch: pytest.
     assert main(["bench", "pcp20", "--data", str(data), "--out", str(out), "--quiet", *SMALL]) == 0
     assert made == ["quality-kth-pcp20-1"]
     after = json.loads(lost.read_text())["figures"]
-    timed = {"cpu_s", "dispatch_s", "solver_s"}
+    timed = {"cpu_s", "dispatch_s", "solver_s", "times_ms"}
     assert {k: v for k, v in after.items() if k not in timed} == {k: v for k, v in before.items() if k not in timed}
 
 
@@ -235,7 +241,8 @@ def test_instances_that_need_no_solver_are_not_compared() -> None:
 
 
 def cells(system: str, letter: str, **times: float) -> dict[str, dict[str, Any]]:
-    common = {"activations": 10, "solves": 5, "mean_wait_s": 1.0, "bounded_slowdown": 1.0}
+    ms = {"mean": 20.0, "50": 1.0, "90": 2.0, "95": 3.0, "99": 150.0, "100": 300.0, "below": 99.5}
+    common = {"activations": 10, "solves": 5, "mean_wait_s": 1.0, "bounded_slowdown": 1.0, "times_ms": ms}
     return {f"systems-{system}-{name}{letter}": {"dispatch_s": time, **common} for name, time in times.items()}
 
 
@@ -245,7 +252,10 @@ def test_verdicts_on_systems() -> None:
     assert [row[-1] for row in system_table(found, "systems-eurora")[1:]] == [
         "", REPRODUCED, REPRODUCED, "no number in the paper",
     ]  # fmt: skip
-    assert [claim.verdict for claim in system_claims(found, "systems-eurora")] == [REPRODUCED] * 2
+    assert [claim.verdict for claim in system_claims(found, "systems-eurora")] == [REPRODUCED] * 3
+    header, *rows = times_table(found, "systems-eurora")
+    pcp20 = dict(zip(header, rows[2], strict=True))
+    assert (pcp20["99 %, ms"], pcp20["below 252 ms"], pcp20["paper's mean, ms"]) == ("150.0", "99.5 %", "364")
     found = Result(Sizes(), ["systems-kit"], [], cells("kit", "", hcp19=2.0, pcp19=1.0, pcp20=1.0, cp_classes=1.0))
     assert [claim.verdict for claim in system_claims(found, "systems-kit")] == [NOT]
 
