@@ -62,6 +62,9 @@ def agree(asked: Counts, *, client: str = "") -> None:
         _tasks_per_gpu(asked)
     if asked.mem_per_gpu and not any(name == "gpu" for name, *_ in asked.gres):
         raise Disagreement(f"Requested mem_per_tres=gres:gpu:{asked.mem_per_gpu} but did not request any GPU.")
+    judged = client and since(client, "cpus_per_gpu_need_gpus")
+    if judged and asked.cpus_per_gpu and not any(name == "gpu" for name, *_ in asked.gres):
+        raise Disagreement(f"Requested cpus_per_tres=gres/gpu:{asked.cpus_per_gpu} but did not request any GPU.")
     kinds = _by_kind(asked.gres)
     for (name, kind), counts in kinds.items():
         _one(asked, name, counts, client, 0 if kind or name != "gpu" else asked.cpus_per_gpu)

@@ -77,6 +77,9 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "`--cpus-per-gpu` beside `--cpus-per-task` is refused before GRES are looked at, and what is written beats"
         " a variable of the other.",
     ),
+    "cpus_per_gpu_need_gpus": Change(
+        "24.11", _SUBMITTING, "`--cpus-per-gpu` of a request without GPUs is refused by name."
+    ),
     "tres_per_task_in_refusals": Change(
         "24.11", _SUBMITTING, "What refuses GPUs of tasks without a number of tasks names `--tres-per-task`, too."
     ),

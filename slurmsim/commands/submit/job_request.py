@@ -43,6 +43,7 @@ _GPU_SCOPES = (
     ("tres_per_task", "gpus_per_task"),
 )
 _SCOPES = (("tres_per_job", "job"), ("tres_per_node", "node"), ("tres_per_socket", "socket"), ("tres_per_task", "task"))
+_OF_GPUS = ("mem_per_gpu", "cpus_per_gpu", "ntasks_per_tres")
 _COUNTS = ("num_tasks", "min_nodes", "max_nodes", "ntasks_per_node", "sockets_per_node", "cpus_per_task")
 """What counts of GRES have to agree with, in the order of `Counts`."""
 _BASE = ("block", "cyclic", "arbitrary", "plane")
@@ -371,7 +372,7 @@ class Builder:
     def _gres_counts(self, job: dict[str, Any]) -> None:
         """Refuse GRES that contradict the rest; what follows from them is asked for, too."""
         gres = [item for field, scope in _SCOPES for item in gres_items(job.get(field) or "", scope)]
-        if not self._checks or not (gres or "mem_per_gpu" in job or "ntasks_per_tres" in job):
+        if not self._checks or not (gres or any(name in job for name in _OF_GPUS)):
             return
         counts = Counts(
             job.get("num_tasks"), job.get("min_nodes"), job.get("max_nodes"), job.get("ntasks_per_node"),

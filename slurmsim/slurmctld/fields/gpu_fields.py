@@ -56,6 +56,8 @@ def pn_min_cpus(row: Row, cluster: LiveCluster) -> int:
     if settled is not None:
         return int(settled)
     brought = int(request.cpus_per_task) if request.per_gpu.reserved else 0
+    if brought > request.memory.cpus_per_task:
+        brought *= max(request.tasks_per_node, 1)
     return max(int(row.job.asked.get("pn_min_cpus") or 0), int(request.memory.least_cpus), brought)
 
 
