@@ -93,6 +93,10 @@ def _qos_flags(flags: list[str]) -> list[str]:
     return [_FLAGS[flag.lower()] for flag in flags if flag.lower() in _FLAGS]
 
 
+def _modes(mode: str | None) -> list[str]:
+    return [str(mode or "disabled").upper()]
+
+
 def _short(account: str, cluster: str, partition: str | None, user: str | None, number: int) -> Record:
     return _own_name({"account": account, "cluster": cluster, "partition": partition, "user": user, "id": number})
 
@@ -104,7 +108,7 @@ def _same(value: Any) -> Any:
 _KINDS: dict[str, Callable[..., Any]] = {
     "text": text, "name": text, **dict.fromkeys(("told", "names", "shares", "flag"), _same), "seconds": count,
     **dict.fromkeys(("limit", "exempt"), limit), "minutes": _minutes, "tres": _tres, "factor": _factor,
-    "priority": at_least_zero, "flags": _qos_flags, "modes": lambda mode: [str(mode or "disabled").upper()],
+    "priority": at_least_zero, "flags": _qos_flags, "modes": _modes,
 }  # fmt: skip
 _F = versions.field
 _QOS = placed(records.QOS, _KINDS, {})

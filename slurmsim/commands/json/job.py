@@ -39,12 +39,20 @@ def _flags_before_45(flags: list[str]) -> list[str]:
     return [flag for flag in flags if flag != "JOB_IMPLICIT_MAX_NODES"]
 
 
+def _states(base: str, flags: list[str]) -> list[str]:
+    return [base, *flags]
+
+
 def _minutes(value: int | None) -> Number:
     return limit(value) if value is None or value >= 0 else number(None)
 
 
 def _hold(priority: int) -> bool:
     return priority == 0
+
+
+def _memory_a_cpu(mib: int | None, per_cpu: bool | None) -> Number:
+    return number(mib if per_cpu else None)
 
 
 def _memory(mib: int | None, per_cpu: bool | None) -> Number:
@@ -57,6 +65,10 @@ def _billing(value: int | None) -> Number:
 
 def _mail(mask: int | None) -> list[str]:
     return [word for word, bit in _MAIL if int(mask or 0) & bit]
+
+
+def _mail_user(told: str | None, user: str) -> str:
+    return told or user
 
 
 def _profile(value: str | None) -> list[str]:
@@ -175,10 +187,10 @@ _OWN = (
     F("job_id", count),
     F("job_resources", _allocated, "resources", "nodes", last=40),
     F("job_resources", _resources_as_core, *_HELD, first=41, last=44), F("job_resources", _resources, *_HELD, first=45),
-    F("job_size_str", always([])), F("job_state", lambda base, flags: [base, *flags], "job_state", "state_flags"),
+    F("job_size_str", always([])), F("job_state", _states, "job_state", "state_flags"),
     F("last_sched_evaluation", at_least_zero, "last_sched_eval"), F("licenses", text),
     F("licenses_allocated", text, "licenses_alloc", first=43), F("mail_type", _mail),
-    F("mail_user", lambda told, user: told or user, "mail_user", "user_name"), F("max_cpus", at_least_zero),
+    F("mail_user", _mail_user, "mail_user", "user_name"), F("max_cpus", at_least_zero),
     F("max_nodes", _most_nodes, "resources", "max_nodes_asked"),
     F("memory_per_tres", text, "mem_per_tres"),
     F("memory_update_delay", always(0), first=45), F("memory_update_margin", always(0), first=45), F("name", text),
@@ -187,7 +199,7 @@ _OWN = (
     F("tasks_per_node", at_least_zero, "ntasks_per_node"), F("tasks_per_socket", limit, "ntasks_per_socket"),
     F("tasks_per_board", always({"set": True, "infinite": False, "number": 0})), F("cpus", number, "num_cpus"),
     F("node_count", number, "num_nodes"), F("tasks", number, "shown_tasks"), F("partition", text),
-    F("memory_per_cpu", lambda mib, per_cpu: number(mib if per_cpu else None), "pn_min_memory", "mem_per_cpu"),
+    F("memory_per_cpu", _memory_a_cpu, "pn_min_memory", "mem_per_cpu"),
     F("memory_per_node", _memory, "pn_min_memory", "mem_per_cpu"),
     F("minimum_cpus_per_node", at_least_zero, "pn_min_cpus"),
     F("minimum_tmp_disk_per_node", at_least_zero, "pn_min_tmp_disk"), F("power", always({"flags": []}), last=44),

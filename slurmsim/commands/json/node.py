@@ -30,6 +30,14 @@ def _energy(watts: int | None) -> Record:
     }  # fmt: skip
 
 
+def _idle(cpus: int, used: int) -> int:
+    return cpus - used
+
+
+def _na(value: str | None) -> str:
+    return value or "N/A"
+
+
 def _user(reason: str | None, user: str | None) -> str:
     return user or "" if reason else ""
 
@@ -46,13 +54,13 @@ _COMPOSED = {
     "energy": (F("energy", _energy, "current_watts"), F("external_sensors", always({}), last=44)),
     "features": (F("power", always({}), last=44),),
     "gres": (F("cert_flags", always([]), first=43), F("gpu_spec", always(""), first=41)),
-    "gres_used": (F("gres_drained", lambda value: value or "N/A", "gres_drain"),),
+    "gres_used": (F("gres_drained", _na, "gres_drain"),),
     "instance_id": (F("instance_id", always("")),), "instance_type": (F("instance_type", always("")),),
     "next_state_after_reboot": (F("next_state_after_reboot", _next, "next_state"),),
     "state": (F("state", states, "state", "state_flags"),),
     "comment": (F("res_cores_per_gpu", always(0), first=41),),
     "reason_set_by_user": (F("reason_set_by_user", _user, "reason", "reason_user"),),
-    "suspend_time": (F("alloc_idle_cpus", lambda cpus, used: cpus - used, "cpus_efctv", "alloc_cpus"),),
+    "suspend_time": (F("alloc_idle_cpus", _idle, "cpus_efctv", "alloc_cpus"),),
     "slurmd_start_time": (F("tres_weighted", float, "alloc_cpus", last=44),),
     "topology": (F("topology", always(""), first=43),),
 }  # fmt: skip

@@ -96,6 +96,10 @@ def _memory(mib: int | None, per_cpu: bool | None) -> int | None:
     return mib if mib and not per_cpu else None
 
 
+def _memory_a_cpu(mib: int | None, per_cpu: bool | None) -> int | None:
+    return mib if per_cpu else None
+
+
 def _limit(minutes: int | None) -> int | None:
     return 0xFFFFFFFE if minutes is not None and minutes < 0 else minutes
 
@@ -114,6 +118,10 @@ def _resources(rows: list[list[Any]] | None, nodes: str, cpus: int) -> Any:
         return LEFT_OUT
     found, _ = nodes_with_cores(rows)
     return {"nodes": nodes, "allocated_cores": cpus, "allocated_hosts": len(rows), "allocated_nodes": found}
+
+
+def _cpus_a_task(cpus: int | None, frequency: int | None) -> int | None:
+    return None if frequency is None else cpus
 
 
 def _counted(count: int | None, tasks: int | None) -> int | None:
@@ -141,6 +149,14 @@ def _show_flags(_: object) -> list[str]:
     return ["SHOW_ALL", "SHOW_DETAIL", "SHOW_LOCAL"]
 
 
+def _seen_minimum(frequency: int | None) -> Any:
+    return None if frequency is None else LEFT_OUT
+
+
+def _misspelt_minimum(frequency: int | None) -> Any:
+    return LEFT_OUT if frequency is None else frequency
+
+
 R = field
 ROWS = (
     R("account", text), R("accrue_time", count), R("admin_comment", text), R("array_job_id", count),
@@ -150,9 +166,9 @@ ROWS = (
     R("cluster_features", text), R("command", text), R("comment", text), R("container", text),
     R("contiguous", truth), R("core_spec", same, "thread_spec"), R("thread_spec", same, "core_spec"),
     R("cores_per_socket", same), R("billable_tres", _billable, "billable"),
-    R("cpus_per_task", lambda cpus, frequency: None if frequency is None else cpus, "cpus_per_task", "cpu_freq_min"),
-    R("cpu_frequency_minimum", lambda frequency: None if frequency is None else LEFT_OUT, "cpu_freq_min"),
-    R("cpu_frequency_minumum", lambda frequency: LEFT_OUT if frequency is None else frequency, "cpu_freq_min"),
+    R("cpus_per_task", _cpus_a_task, "cpus_per_task", "cpu_freq_min"),
+    R("cpu_frequency_minimum", _seen_minimum, "cpu_freq_min"),
+    R("cpu_frequency_minumum", _misspelt_minimum, "cpu_freq_min"),
     R("cpu_frequency_maximum", same, "cpu_freq_max"), R("cpu_frequency_governor", same, "cpu_freq_gov"),
     R("cpus_per_tres", text), R("deadline", count), R("delay_boot", count), R("dependency", text),
     R("derived_exit_code", count, "derived_ec"), R("eligible_time", count), R("end_time", count),
@@ -168,7 +184,7 @@ ROWS = (
     R("cpus", _counted, "num_cpus", "num_tasks"), R("node_count", count, "num_nodes"), R("tasks", same, "num_tasks"),
     R("het_job_id", count), R("het_job_id_set", text), R("het_job_offset", count), R("partition", text),
     R("prefer", text), R("memory_per_node", _memory, "pn_min_memory", "mem_per_cpu"),
-    R("memory_per_cpu", lambda mib, per_cpu: mib if per_cpu else None, "pn_min_memory", "mem_per_cpu"),
+    R("memory_per_cpu", _memory_a_cpu, "pn_min_memory", "mem_per_cpu"),
     R("minimum_cpus_per_node", count, "pn_min_cpus"), R("minimum_tmp_disk_per_node", count, "pn_min_tmp_disk"),
     R("preempt_time", count), R("pre_sus_time", count), R("priority", same), R("profile", _profile), R("qos", text),
     R("reboot", truth), R("required_nodes", text, "req_nodes"), R("requeue", truth), R("resize_time", count),

@@ -35,6 +35,10 @@ def _flags(state: str | None, flags: Sequence[str] | None) -> list[str]:
     return listed_flags(flags or ()) if state in BASES else []
 
 
+def _no_flags(_: object) -> list[str]:
+    return []
+
+
 def _na(value: str | None) -> str:
     return value or "N/A"
 
@@ -60,7 +64,7 @@ ROWS = (
     R("gres_drained", _na, "gres_drain"), R("gres_used", text), R("mcs_label", text), R("name", text),
     R("next_state_after_reboot", _base, "next_state"), R("address", text, "node_addr"),
     R("hostname", text, "node_hostname"), R("state", _base), R("state_flags", _flags, "state", "state_flags"),
-    R("next_state_after_reboot_flags", lambda _: [], "name"), R("operating_system", text, "os"), R("owner", same),
+    R("next_state_after_reboot_flags", _no_flags, "name"), R("operating_system", text, "os"), R("owner", same),
     R("partitions", words), R("port", count), R("real_memory", count), R("reason", text),
     R("reason_changed_at", count, "reason_time"), R("reason_set_by_user", _nothing, "reason_user"),
     R("slurmd_start_time", count), R("sockets", count), R("threads", count), R("temporary_disk", count, "tmp_disk"),

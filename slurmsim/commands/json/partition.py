@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from slurmsim.records import Field as Row
 
 
+def _minutes(value: int | None) -> Number:
+    return limit(value) if value is None or value >= 0 else number(None)
+
+
 def _memory(per_cpu: int | None, per_node: int | None) -> int:
     return per_cpu or per_node or 0
 
@@ -34,12 +38,24 @@ def _jobs_since_45(kind: str, most: int) -> int:
     return 0 if kind == "NO" else _jobs(kind, most)
 
 
+def _forced(kind: str) -> list[str]:
+    return ["force"] if kind == "FORCE" else []
+
+
 def _states(state: str) -> list[str]:
     return [state]
 
 
+def _node_sets(names: str) -> str:
+    return names
+
+
 def _exclusive(kind: str, user: bool) -> str:
     return "NODE" if kind == "EXCLUSIVE" else "USER" if user else "NO"
+
+
+def _oversubscribe(kind: str) -> str:
+    return "NO" if kind == "EXCLUSIVE" else kind
 
 
 def _modes(mode: str, given: bool) -> list[str]:
@@ -61,7 +77,7 @@ _MAKERS = {
     **dict.fromkeys(("text", "names", "node list"), text),
     **dict.fromkeys(("told", "count", "small count", "node count"), count),
     **dict.fromkeys(("limit", "node limit"), limit), **dict.fromkeys(("minutes over", "seconds", "memory"), number),
-    "minutes": lambda value: limit(value) if value is None or value >= 0 else number(None), "flag": truth,
+    "minutes": _minutes, "flag": truth,
 }  # fmt: skip
 _COMPOSED = {
     "defaults.partition_memory_per_cpu": (
@@ -77,7 +93,7 @@ _COMPOSED = {
         F("flags", _flags, "default", "hidden", "disable_root_jobs", "root_only", "req_resv", "lln", "exclusive_user",
           first=45),
         F("partition.exclusive", _exclusive, "over_subscribe", "exclusive_user", first=45),
-        F("partition.oversubscribe", lambda kind: "NO" if kind == "EXCLUSIVE" else kind, "over_subscribe", first=45),
+        F("partition.oversubscribe", _oversubscribe, "over_subscribe", first=45),
         F("partition.state", _states, "state_up", first=45),
     ),
     "maximums.partition_memory_per_cpu": (
@@ -89,10 +105,10 @@ _COMPOSED = {
         F("maximums.shares", _jobs, *_SHARE, last=44), F("maximums.shares", _jobs_since_45, *_SHARE, first=45),
         F("maximums.oversubscribe.jobs", _jobs, *_SHARE, last=44),
         F("maximums.oversubscribe.jobs", _jobs_since_45, *_SHARE, first=45),
-        F("maximums.oversubscribe.flags", lambda kind: ["force"] if kind == "FORCE" else [], "over_subscribe"),
+        F("maximums.oversubscribe.flags", _forced, "over_subscribe"),
     ),
     "priority.job_factor": (
-        F("node_sets", lambda names: names, "node_sets"),
+        F("node_sets", _node_sets, "node_sets"),
         F("preempt_mode", _modes, "preempt_mode", "preempt_mode_given", first=45),
     ),
     "suspend_time": (F("topology", always(""), first=43), F("partition.state", _states, "state_up", last=44)),

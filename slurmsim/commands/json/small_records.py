@@ -8,6 +8,8 @@ from slurmsim.records import reservation as records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from slurmsim.commands.json.versions import Record
 
 F = field
@@ -15,6 +17,10 @@ F = field
 
 def _specializations(rows: list[list[str]] | None) -> list[Record]:
     return [{"node": name, "core": cores} for name, cores in rows or ()]
+
+
+def _resv_flags(told: str | None) -> list[str]:
+    return [word.partition("=")[0] for word in words(told)]
 
 
 def _purge(told: str | None) -> Record:
@@ -33,7 +39,7 @@ _KINDS = {
 _COMPOSED = {
     "burst_buffer": (F("burst_buffer", always("")),),
     "core_specializations": (F("core_specializations", _specializations, "core_spec"),),
-    "flags": (F("flags", lambda told: [word.partition("=")[0] for word in words(told)], "flag_text"),),
+    "flags": (F("flags", _resv_flags, "flag_text"),),
     "purge_completed": (F("purge_completed", _purge, "flag_text"),),
     "watts": (F("watts", always({}), last=44),),
 }  # fmt: skip
@@ -84,6 +90,10 @@ def _id(job: int, step: int) -> str:
     return f"{job}.{STEP_NAMES.get(step, step)}"
 
 
+def _state(state: Any) -> list[str]:
+    return [str(state)]
+
+
 def _task(distribution: str | None) -> Record:
     return {"distribution": distribution or "Unknown"}
 
@@ -97,7 +107,7 @@ STEP = (
     F("name", text), F("network", text), F("nodes", text), F("number_cpus", count, "num_cpus"),
     F("number_tasks", count, "num_tasks"), F("partition", text), F("reserved_ports", text, "resv_ports"),
     F("time", _time, "run_time", "start_time", "time_limit"), F("srun", _srun, "srun_host", "srun_pid"),
-    F("state", lambda state: [str(state)]), F("sluid", text, first=45), F("id", _id, "job_id", "step_id"),
+    F("state", _state), F("sluid", text, first=45), F("id", _id, "job_id", "step_id"),
     *(F(key, always(""), first=43) for key in ("stderr", "stdin", "stdout", "stdin_expanded", "stdout_expanded",
                                                "stderr_expanded")),
     F("submit_line", text), F("task", _task, "task_dist"), F("user", text, "user_name"),

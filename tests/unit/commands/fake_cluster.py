@@ -116,7 +116,10 @@ def job_record(entry: Record, release: str) -> Record:
     record = {key: None if value == "" else value for key, value in record.items()}
     newer = {old: new for new, old in FLAGS.items()}
     record["job_flags"] = [newer.get(flag, flag) for flag in entry["flags"]]
-    record["resources"] = _resources(entry.get("job_resources"))
+    told = entry.get("job_resources") or {}
+    record["resources"] = _resources(told)
+    record["held_cpus"] = told.get("allocated_cores", told.get("cpus"))
+    record["billable"] = plain(entry["billable_tres"])
     per_cpu, per_node = plain(entry["memory_per_cpu"]), plain(entry["memory_per_node"])
     record["pn_min_memory"], record["mem_per_cpu"] = per_cpu or per_node or 0, per_cpu is not None
     states = entry["job_state"] if isinstance(entry["job_state"], list) else [entry["job_state"]]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plan_checker import problems
 
 from slurmsim.campaign.tasks import Done, Spent, Task
 from slurmsim.cli import main
@@ -31,7 +32,6 @@ from slurmsim.papers.pcp20.tables import (
 )
 from slurmsim.policy import PolicyOption, load_policy
 from slurmsim.trace.schema import JOBS
-from slurmsim_policies.cp.checker import problems
 from slurmsim_policies.cp.options import OPTIONS
 from slurmsim_policies.cp.plain import instance_from
 from slurmsim_policies.cp.plan import Plan
