@@ -23,37 +23,18 @@ NOTHING = "–"
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One claim of a paper, before a run.
+    """One claim of a paper, before a run."""
 
-    Attributes
-    ----------
-    what
-        The claim in words.
-    where
-        The table, figure, section or page that has it; empty for a claim of ours.
-    target
-        Which of our values would mean the same.
-    value
-        The number that is printed in the paper; None where it is said in words.
-    said
-        What is printed, if that is more than `value`.
-    corrected
-        The value we take instead, where what is printed is wrong.
-    unit, digits
-        How values are shown.
-    constructed
-        True if our value is fitted or forced.
-    """
-
-    what: str
-    where: str
-    target: Target
-    value: float | None = None
-    said: str = ""
-    corrected: float | None = None
+    what: str  # the claim in words
+    where: str  # the table, figure, section or page that has it; empty for a claim of ours
+    target: Target  # which of our values would mean the same
+    value: float | None = None  # the number that is printed in the paper; None where it is said in words
+    said: str = ""  # what is printed, if that is more than `value`
+    corrected: float | None = None  # the value we take instead, where what is printed is wrong
+    # unit, digits: how values are shown
     unit: str = ""
     digits: int = 2
-    constructed: bool = False
+    constructed: bool = False  # True if our value is fitted or forced
 
     @classmethod
     def near(cls, what: str, where: str, value: float, share: float, *, no_effect: float | None = None,
@@ -97,27 +78,18 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A row of a table of claims, in words.
-
-    Attributes
-    ----------
-    paper, corrected
-        What is printed in the paper, and what we put in its place where that is wrong.
-    counts
-        The values that count as the same.
-    seeds
-        Of an undetermined claim, how many replicates would decide it, as far as that is known.
-    """
+    """A row of a table of claims, in words."""
 
     what: str
     where: str
+    # paper, corrected: what is printed in the paper, and what we put in its place where that is wrong
     paper: str
     corrected: str
-    counts: str
+    counts: str  # the values that count as the same
     ours: str
     ratio: str
     verdict: str
-    seeds: int | None = None
+    seeds: int | None = None  # of an undetermined claim, how many replicates would decide it, as far as that is known
 
     @property
     def outcome(self) -> str:
@@ -147,24 +119,12 @@ def claims_table(claims: Iterable[Claim], title: str = CLAIM_TITLES[0]) -> list[
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One table, figure, equation or claim of a paper.
+    """One table, figure, equation or claim of a paper."""
 
-    Attributes
-    ----------
-    what
-        What it is, in words.
-    claims
-        What the claims on it begin with, if the experiment has some.
-    shown
-        Where else it is shown or checked; or why it was not attempted.
-    attempted
-        False if `shown` is such a reason.
-    """
-
-    what: str
-    claims: Sequence[str] = ()
-    shown: str = ""
-    attempted: bool = True
+    what: str  # what it is, in words
+    claims: Sequence[str] = ()  # what the claims on it begin with, if the experiment has some
+    shown: str = ""  # where else it is shown or checked; or why it was not attempted
+    attempted: bool = True  # False if `shown` is such a reason
 
     def of(self, claims: Iterable[Claim]) -> list[Claim]:
         """Return those of `claims` that are about it."""

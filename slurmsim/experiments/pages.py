@@ -35,24 +35,12 @@ Rows = list[list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a run leaves for the page of its system.
+    """What a run leaves for the page of its system."""
 
-    Attributes
-    ----------
-    claims
-        By part of the experiment; experiments without parts have one, the empty name.
-    tables
-        Other tables for the page, by name; the first row of each is a header.
-    command
-        What was run; commands for several parts are separated by semicolons.
-    cpu_s
-        CPU seconds of all processes, with those of runs that were there already.
-    """
-
-    claims: dict[str, list[Claim]]
-    tables: dict[str, Rows]
-    command: str
-    cpu_s: float
+    claims: dict[str, list[Claim]]  # by part of the experiment; experiments without parts have one, the empty name
+    tables: dict[str, Rows]  # other tables for the page, by name; the first row of each is a header
+    command: str  # what was run; commands for several parts are separated by semicolons
+    cpu_s: float  # CPU seconds of all processes, with those of runs that were there already
 
     @property
     def all_claims(self) -> list[Claim]:

@@ -37,40 +37,25 @@ LACKS = (
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One run of an experiment and what it depends on.
+    """One run of an experiment and what it depends on."""
 
-    Attributes
-    ----------
-    name
-        File name of its result, without suffix.
-    model, options, seed
-        The workload: a generator's name, its options and its seed.
-    log
-        Or the path of a job log; with a seed other than 0 its submit times are jittered by up to `jitter_s`.
-    window, load
-        Which part of the log, and so many times its load; empty and 0 for the log as it is.
-    nodes, cpus_per_node
-        The cluster; None takes it from the log's header.
-    conf
-        Or the path of its slurm.conf.
-    policy
-        As ``--policy`` takes it; empty where a slurm.conf says it.
-    files
-        Texts of files of the run, by their option (``conf``, ``accounting``, ``streams``); the latter two are TOML.
-    """
-
-    name: str
-    policy: str
+    name: str  # file name of its result, without suffix
+    policy: str  # as ``--policy`` takes it; empty where a slurm.conf says it
+    # model, options, seed: the workload: a generator's name, its options and its seed
     seed: int
     model: str = ""
     options: tuple[tuple[str, str], ...] = ()
+    # or the path of a job log; with a seed other than 0 its submit times are jittered by up to `jitter_s`
     log: str = ""
     jitter_s: int = 60
+    # window, load: which part of the log, and so many times its load; empty and 0 for the log as it is
     window: str = ""
     load: float = 0.0
+    # nodes, cpus_per_node: the cluster; None takes it from the log's header
     nodes: int | None = None
     cpus_per_node: int | None = None
-    conf: str = ""
+    conf: str = ""  # or the path of its slurm.conf
+    # texts of files of the run, by their option (``conf``, ``accounting``, ``streams``); the latter two are TOML
     files: tuple[tuple[str, str], ...] = ()
 
 

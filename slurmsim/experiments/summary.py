@@ -16,18 +16,11 @@ ITEM_WORDS = (REPRODUCED, IN_PART, DIRECTION, UNDETERMINED, NOT, CONSTRUCTED, SH
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an experiment says of its paper.
+    """What an experiment says of its paper."""
 
-    Attributes
-    ----------
-    claims
-        All that were measured; those with a place in the paper are the paper's, the others are checks of ours.
-    listed
-        All tables, figures and claims of the paper.
-    """
-
+    # all that were measured; those with a place in the paper are the paper's, the others are checks of ours
     claims: Sequence[Claim]
-    listed: Sequence[Listed]
+    listed: Sequence[Listed]  # all tables, figures and claims of the paper
 
     def of_paper(self) -> list[Claim]:
         """Return the claims that stand in the paper."""

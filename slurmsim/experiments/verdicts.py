@@ -46,18 +46,12 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The values of ours that would mean what the paper says.
+    """The values of ours that would mean what the paper says."""
 
-    Attributes
-    ----------
-    low, high
-        Its two ends. They count, but for an end that is `no_effect`.
-    no_effect
-        The value at which the paper's claim is empty; None for a figure without a direction.
-    """
-
+    # low, high: its two ends. They count, but for an end that is `no_effect`.
     low: float = -math.inf
     high: float = math.inf
+    # the value at which the paper's claim is empty; None for a figure without a direction
     no_effect: float | None = None
 
     @classmethod

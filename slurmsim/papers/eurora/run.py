@@ -71,23 +71,15 @@ class Batch:
 
 @dataclass(frozen=True)
 class Row:
-    """A batch under one dispatcher.
-
-    Attributes
-    ----------
-    starts, ends
-        Of the batch's jobs (s), in their order.
-    notes
-        What was asked of a solver (`solve_notes`), in order of time.
-    cpu_s
-        CPU time of the whole run; None for PBS.
-    """
+    """A batch under one dispatcher."""
 
     batch: Batch
+    # starts, ends: of the batch's jobs (s), in their order
     starts: IntArray
     ends: IntArray
+    # what was asked of a solver (`solve_notes`), in order of time
     notes: list[dict[str, Any]] = field(default_factory=list)
-    cpu_s: float | None = None
+    cpu_s: float | None = None  # CPU time of the whole run; None for PBS
 
     @cached_property
     def samples(self) -> IntArray:

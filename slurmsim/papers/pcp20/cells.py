@@ -40,30 +40,18 @@ LIMITS = {"pcp19": 0.1, "hcp19": 2.0, "pcp20": 2.0, "cp_classes": 2.0}
 
 @dataclass(frozen=True, slots=True)
 class RunCell:
-    """A run of a policy on a system or on a window of a log.
-
-    Attributes
-    ----------
-    system
-        ``eurora``, ``kit``, a name of `LOGS`, or ``mix``.
-    file
-        Where its jobs are read from; those of ``mix`` are made up.
-    jobs, first
-        The window, by number of job.
-    seed
-        0: as it is; else submit times are jittered by up to a minute. Of ``mix`` the generator's seed is one more.
-    save
-        Folder for contested instances, "" for none; at most `most` of them.
-    """
+    """A run of a policy on a system or on a window of a log."""
 
     name: str
-    system: str
+    system: str  # ``eurora``, ``kit``, a name of `LOGS`, or ``mix``
     policy: str
-    file: str
+    file: str  # where its jobs are read from; those of ``mix`` are made up
+    # jobs, first: the window, by number of job
     jobs: int = 0
     first: int = 0
+    # 0: as it is; else submit times are jittered by up to a minute. Of ``mix`` the generator's seed is one more.
     seed: int = 0
-    save: str = ""
+    save: str = ""  # folder for contested instances, "" for none; at most `most` of them
     most: int = 0
 
 

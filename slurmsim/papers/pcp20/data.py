@@ -39,22 +39,12 @@ MIX = {"load": "1.5", "mem_share": "0", "exclusive": "0", "cancels": "0", "array
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A cluster as a configuration, and its jobs.
+    """A cluster as a configuration, and its jobs."""
 
-    Attributes
-    ----------
-    conf
-        Text of slurm.conf.
-    gres
-        Text of gres.conf, "" for none.
-    about
-        What the workload is, in words of the write-up.
-    """
-
-    conf: str
-    gres: str
+    conf: str  # text of slurm.conf
+    gres: str  # text of gres.conf, "" for none
     workload: Workload
-    about: str
+    about: str  # what the workload is, in words of the write-up
 
 
 def _conf(nodes: str, more: str = "") -> str:

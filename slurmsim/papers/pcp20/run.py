@@ -50,20 +50,12 @@ def parse_parts(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much is run.
+    """How much is run."""
 
-    Attributes
-    ----------
-    instances
-        At most so many a system.
-    jobs
-        Of a system's run; the window begins with its first job.
-    window, first, seeds
-        Jobs of a window of a log, where it begins, and its replicates: the window itself and jittered ones.
-    """
-
-    instances: int = 16
-    jobs: int = 400
+    instances: int = 16  # at most so many a system
+    jobs: int = 400  # of a system's run; the window begins with its first job
+    # window, first, seeds: jobs of a window of a log, where it begins, and its replicates: the window itself and
+    # jittered ones
     window: int = 150
     first: int = 1000
     seeds: int = 3

@@ -99,22 +99,13 @@ def _moments(values: Any) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What became of an allocation in one way of submitting, (seeds,) or a number each.
-
-    Attributes
-    ----------
-    target
-        Node-hours.
-    best
-        The bin that used most.
-    chances, formula
-        Of more than `target`, by bin; under 0 those of `RANDOM`: shares of the seeds, and by the model.
-    """
+    """What became of an allocation in one way of submitting, (seeds,) or a number each."""
 
     follows: str
     streams: int
-    target: float
-    best: int
+    target: float  # node-hours
+    best: int  # the bin that used most
+    # chances, formula: of more than `target`, by bin; under 0 those of `RANDOM`: shares of the seeds, and by the model
     chances: dict[int, float]
     formula: dict[int, float]
 
@@ -126,21 +117,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Tried:
-    """Uses of all runs, by way and seed.
+    """Uses of all runs, by way and seed."""
 
-    Attributes
-    ----------
-    use
-        (follows, streams) -> (seeds, 1 + bins), node-hours; column 0 is `RANDOM`.
-    fed
-        The same to what the formula is fed with: between starts, and per job, means over the seeds.
-    hours
-        Of the period.
-    """
-
-    use: dict[tuple[str, int], Any]
+    use: dict[tuple[str, int], Any]  # (follows, streams) -> (seeds, 1 + bins), node-hours; column 0 is `RANDOM`
+    # the same to what the formula is fed with: between starts, and per job, means over the seeds
     fed: dict[tuple[str, int], list[tuple[Pair, Pair]]]
-    hours: int
+    hours: int  # of the period
 
     @classmethod
     def of(cls, runs: dict[str, dict[str, Any]], seeds: int, jobs: int) -> Tried | None:

@@ -28,21 +28,11 @@ LOG = "ALCF-Theta-2022.swf.gz"
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine that its budget bears at full power; overprovisioned it has as many nodes as at 30 W.
+    """A machine that its budget bears at full power; overprovisioned it has as many nodes as at 30 W."""
 
-    Attributes
-    ----------
-    nodes
-        At full power.
-    gammas
-        Factors on arrival times, from slow to fast.
-    jobs
-        Successive jobs of a window unless said otherwise.
-    """
-
-    nodes: int
-    gammas: tuple[float, ...]
-    jobs: int
+    nodes: int  # at full power
+    gammas: tuple[float, ...]  # factors on arrival times, from slow to fast
+    jobs: int  # Successive jobs of a window unless said otherwise
 
     @property
     def budget_w(self) -> int:

@@ -86,21 +86,11 @@ class ParmCell:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """What the paper leaves open of its jobs.
+    """What the paper leaves open of its jobs."""
 
-    Attributes
-    ----------
-    ratio
-        Most nodes by fewest nodes.
-    parallelism
-        A by the most nodes; None draws it log-uniform from 1 to 4.
-    sigma
-        None draws it uniform from 0 to 1.
-    """
-
-    ratio: float = 3.0
-    parallelism: float | None = None
-    sigma: float | None = None
+    ratio: float = 3.0  # most nodes by fewest nodes
+    parallelism: float | None = None  # a by the most nodes; None draws it log-uniform from 1 to 4
+    sigma: float | None = None  # None draws it uniform from 0 to 1
 
 
 OURS = Open()

@@ -21,35 +21,21 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """Jobs that are taken for alike.
+    """Jobs that are taken for alike."""
 
-    Attributes
-    ----------
-    name
-        As ``5-16 nodes, 2-6 h``.
-    rows
-        Their places in the history.
-    weeks
-        (n_weeks, 10): of the jobs of each week, how many, and sums of wait, run, use, wait², run², use², run x use,
-        wait x run, wait x use.
-    """
-
-    name: str
-    rows: IntArray
+    name: str  # as ``5-16 nodes, 2-6 h``
+    rows: IntArray  # their places in the history
+    # (n_weeks, 10): of the jobs of each week, how many, and sums of wait, run, use, wait², run², use², run x use, wait
+    # x run, wait x use
     weeks: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """Moments of a category; each a number, or (n_resamples,) of them.
-
-    Attributes
-    ----------
-    wait, run, use
-        Means, hours and node-hours.
-    """
+    """Moments of a category; each a number, or (n_resamples,) of them."""
 
     n: FloatArray
+    # wait, run, use: means, hours and node-hours
     wait: FloatArray
     run: FloatArray
     use: FloatArray

@@ -25,25 +25,14 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A candidate in simulation.
+    """A candidate in simulation."""
 
-    Attributes
-    ----------
-    before, after
-        The candidate by the log's waits, and by those of the simulation.
-    use
-        Node-hours of the jobs that started within the period, each to its end.
-    starts
-        How many.
-    wait_h
-        Their mean wait.
-    """
-
+    # before, after: the candidate by the log's waits, and by those of the simulation
     before: Candidate
     after: Candidate
-    use: float
-    starts: int
-    wait_h: float | None
+    use: float  # node-hours of the jobs that started within the period, each to its end
+    starts: int  # how many
+    wait_h: float | None  # their mean wait
     disagrees: bool
 
 

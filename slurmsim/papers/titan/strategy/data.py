@@ -38,35 +38,19 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Jobs that ran, one row each; all columns (n_jobs,).
+    """Jobs that ran, one row each; all columns (n_jobs,)."""
 
-    Attributes
-    ----------
-    submit, limit
-        Seconds; the requested time, or the run time where none is known.
-    nodes
-        Nodes each took.
-    wait, run
-        Hours.
-    cpus_per_node
-        What a node counts for in core-hours.
-    n_nodes
-        Nodes of the machine; 0 where the data do not say.
-    file
-        For messages.
-    applied
-        Which jobs are of an application the log knows.
-    """
-
+    # submit, limit: seconds; the requested time, or the run time where none is known
     submit: IntArray
     limit: IntArray
-    nodes: IntArray
+    nodes: IntArray  # nodes each took
+    # wait, run: hours
     wait: FloatArray
     run: FloatArray
-    cpus_per_node: int
-    n_nodes: int
-    file: str
-    applied: tuple[Applied, ...] = ()
+    cpus_per_node: int  # what a node counts for in core-hours
+    n_nodes: int  # nodes of the machine; 0 where the data do not say
+    file: str  # for messages
+    applied: tuple[Applied, ...] = ()  # which jobs are of an application the log knows
 
     @property
     def use(self) -> FloatArray:

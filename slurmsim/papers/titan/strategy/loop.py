@@ -48,14 +48,9 @@ class SampledStream:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What became of the project's jobs that started within the period.
+    """What became of the project's jobs that started within the period."""
 
-    Attributes
-    ----------
-    waits_h, runs_h, nodes
-        One row a job, (n_jobs,); a job counts to its end.
-    """
-
+    # waits_h, runs_h, nodes: one row a job, (n_jobs,); a job counts to its end
     waits_h: FloatArray
     runs_h: FloatArray
     nodes: FloatArray

@@ -29,34 +29,22 @@ BOOTSTRAPS = 200
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A way of submitting jobs.
-
-    Attributes
-    ----------
-    probability
-        P(U > U0) by the formula; `low` and `high`: 5 % and 95 % of bootstraps over weeks (None: fewer than two weeks),
-        by the spread of a long period.
-    renewal
-        The same with the renewal spread, in which use and Q are correlated.
-    expected, sd
-        Of the use within the period, node-hours.
-    flags
-        What is to be heeded, one phrase each.
-    seen
-        Its waits are those of a simulation, no more the log's.
-    """
+    """A way of submitting jobs."""
 
     scheme: str
     category: Category
     streams: int
+    # P(U > U0) by the formula; `low` and `high`: 5 % and 95 % of bootstraps over weeks (None: fewer than two weeks), by
+    # the spread of a long period
     probability: float
-    renewal: float
+    renewal: float  # the same with the renewal spread, in which use and Q are correlated
+    # expected, sd: of the use within the period, node-hours
     expected: float
     sd: float
     low: float | None = None
     high: float | None = None
-    flags: tuple[str, ...] = ()
-    seen: bool = False
+    flags: tuple[str, ...] = ()  # what is to be heeded, one phrase each
+    seen: bool = False  # its waits are those of a simulation, no more the log's
 
     @property
     def feasible(self) -> bool:

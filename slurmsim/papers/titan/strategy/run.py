@@ -19,22 +19,14 @@ MONTH_H = 730.0
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is asked, as the command line says it.
-
-    Attributes
-    ----------
-    by
-        ``bins`` or ``shapes``.
-    checks
-        How many of the best are simulated.
-    """
+    """What is asked, as the command line says it."""
 
     log: str
     allocation: str
     months: float = 3.0
-    by: str = "bins"
+    by: str = "bins"  # ``bins`` or ``shapes``
     streams: tuple[int, ...] = (1,)
-    checks: int = 3
+    checks: int = 3  # how many of the best are simulated
     seed: int = 0
     conf: str | None = None
     nodes: int | None = None
@@ -45,27 +37,17 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was found.
-
-    Attributes
-    ----------
-    few
-        Categories with too few jobs to be judged.
-    ranked
-        All candidates, best first.
-    drawn
-        The same ways of submitting with a category drawn anew for each job, best first.
-    """
+    """What was found."""
 
     wanted: Wanted
     goal: Goal
     history: History
     categories: list[Category]
-    few: int
-    ranked: list[Candidate]
+    few: int  # categories with too few jobs to be judged
+    ranked: list[Candidate]  # all candidates, best first
     checks: list[Check]
     policy: str
-    drawn: list[Candidate]
+    drawn: list[Candidate]  # the same ways of submitting with a category drawn anew for each job, best first
 
 
 def search(wanted: Wanted, progress: Progress | None = None) -> Answer:
