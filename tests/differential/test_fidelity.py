@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from kept_figures import printed
 from unseen import kept
 
 from slurmsim.cli import main
@@ -343,22 +343,15 @@ def test_command_compares_repeats(capsys: pytest.CaptureFixture[str]) -> None:
     assert row["real"]["nodes_least"] == row["real"]["nodes_most"]  # one pair
 
 
-def table_in_the_document(name: str) -> str:
-    text = (ROOT / "docs/fidelity-figures.md").read_text(encoding="utf-8")
-    table = re.search(rf"<!-- table: {name} -->\n(.*?)\n<!-- end -->", text, re.S)
-    assert table is not None
-    return table[1]
-
-
 def test_table_of_repeats_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     files = [str(path) for name in REPEATED for path in recordings_of(name)]
     assert main(["fidelity", "--repeats", "--markdown", *files]) == 0
-    assert capsys.readouterr().out.strip() == table_in_the_document("repeats")
+    assert capsys.readouterr().out.strip() == printed("repeats", "bundled")
 
 
 @pytest.mark.slow  # every recording once more
-def test_table_in_the_document_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    table = table_in_the_document("bundled")
+def test_kept_figures_are_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    table = printed("recordings", "bundled")
     names = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
     assert set(names) >= {*DEMANDED, *MORE}
     assert main(["fidelity", "--markdown", *(str(BUNDLED / f"{name}.json") for name in names)]) == 0

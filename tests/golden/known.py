@@ -1,7 +1,7 @@
 """Recorded commands that differ here, each with its reason: ``tests/conformance/commands/known.toml``.
 
-``python tests/golden/known.py`` prints the table of docs/fidelity-figures.md; with ``--write`` it puts it there.
-What is listed is held against reality by ``replay.py --check``.
+``python tests/golden/known.py`` prints the tables of docs/fidelity-figures.md; with ``--write`` it puts them there.
+What is listed is held against reality by ``replay.py --check``. Differences that no recording shows are beside them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import gzip
 import json
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ TOP = Path(__file__).resolve().parents[2]
 SESSIONS = TOP / "tests" / "conformance" / "commands"
 LIST, PAGE = SESSIONS / "known.toml", TOP / "docs" / "fidelity-figures.md"
 BEGIN, END = "<!-- known differences: made by tests/golden/known.py -->\n", "<!-- end of known differences -->\n"
-_WIDTH = 64
+_WIDTH = 44
+_RELEASE = {"rules": "22.05"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,10 @@ class Known:
 
     reasons: Mapping[str, str]
     steps: Mapping[str, Mapping[int, str]]
+    since: Mapping[str, str] = field(default_factory=dict)
+    """Version of slurmsim that listed a command first, by ``session#step``; "" has that of the others."""
+    open: Sequence[Mapping[str, str]] = ()
+    """Differences without a recording: `id`, `releases`, `since` and `what` of each."""
 
     def of(self, session: str) -> Mapping[int, str]:
         """Step -> name of the reason, of a session called ``22.05/sinfo``."""
@@ -59,7 +64,8 @@ def known() -> Known:
                 if number in mine:
                     raise ValueError(f"{LIST}: {session}: step {number} is listed twice")
                 mine[number] = reason
-    return Known(reasons, steps)
+    since = {"": found["since"], **{name: version for version, names in found["later"].items() for name in names}}
+    return Known(reasons, steps, since, found["open"])
 
 
 def compare(session: str, differing: Iterable[int]) -> tuple[list[int], list[int]]:
@@ -80,15 +86,20 @@ def _short(command: str) -> str:
 
 
 def table() -> str:
-    """All of it as Markdown: what the reasons are, then a row a command."""
+    """All of it as Markdown: what the reasons are, then a row a command, then what no recording shows."""
     listed = known()
     count = {name: sum(list(steps.values()).count(name) for steps in listed.steps.values()) for name in listed.reasons}
     lines = ["| reason | commands | |", "|---|---|---|"]
     lines += [f"| {name} | {count[name]} | {text} |" for name, text in listed.reasons.items()]
-    lines += ["", "| session | step | command | reason |", "|---|---|---|---|"]
+    lines += ["", "| id | release | command | since | reason |", "|---|---|---|---|---|"]
     for session, steps in sorted(listed.steps.items()):
-        commands = _commands(session)
-        lines += [f"| {session} | {n} | `{_short(commands[n])}` | {steps[n]} |" for n in sorted(steps)]
+        commands, top = _commands(session), session.partition("/")[0]
+        for n in sorted(steps):
+            name, since = f"{session}#{n}", listed.since.get(f"{session}#{n}", listed.since[""])
+            release = _RELEASE.get(top, top)
+            lines.append(f"| {name} | {release} | `{_short(commands[n])}` | {since} | {steps[n]} |")
+    lines += ["", "| id | release | what differs | since |", "|---|---|---|---|"]
+    lines += [f"| {one['id']} | {one['releases']} | {one['what']} | {one['since']} |" for one in listed.open]
     return "\n".join(lines) + "\n"
 
 

@@ -41,6 +41,10 @@ def test_commands_print_what_real_slurm_printed(name: str) -> None:
 def test_what_may_differ_is_a_command_of_a_session() -> None:
     assert set(known.known().steps) <= {known.session_of(path) for path in known.SESSIONS.glob("*/*.json.gz")}
     assert {session.partition("/")[0] for session in known.known().steps} <= {"22.05", "rules"}
+    names = {f"{session}#{n}" for session, steps in known.known().steps.items() for n in steps}
+    assert set(known.known().since) - {""} <= names
+    ids = [one["id"] for one in known.known().open]
+    assert len(set(ids)) == len(ids) > 20
     text = known.table()  # looks every step up
     assert text.count("\n") > len(known.known().reasons)
     assert all(reason in {r for steps in known.known().steps.values() for r in steps.values()}
