@@ -10,8 +10,6 @@
 Source: OLCF's published queue policies of Titan and of Eos (its batch queue of 700 nodes, which had no boosts).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise

@@ -6,8 +6,6 @@ counts.) The estimates are not made here, but they tell slurmctld how many CPUs 
 Source: Slurm src/plugins/sched/builtin, 22.05.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from slurmsim.policy import Decisions, Policy, SlurmView, Tested

@@ -1,7 +1,5 @@
 """Readers of options: one of some words, a whole number from a least one on, a number within bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import inf
 from typing import Any

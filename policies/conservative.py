@@ -9,8 +9,6 @@ anew, in queue order, instead of compressing: then it is none either, as who mov
 Source: Mu'alem and Feitelson 2001, section 2.2; Feitelson and Weil 1998.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

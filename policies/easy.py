@@ -15,8 +15,6 @@ Source: Lifka 1995; Mu'alem and Feitelson 2001, section 2.2 (EASY is aggressive 
 Feitelson 2007 (EASY++).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

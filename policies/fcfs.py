@@ -4,8 +4,6 @@ Decides nothing about the future, so jobs without a limit are no different. No o
 (priority, submit time, job id); with equal priorities that is arrival order.
 """
 
-from __future__ import annotations
-
 from slurmsim.policy import Decisions, Policy, PoolsView, Start
 
 

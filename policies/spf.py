@@ -7,8 +7,6 @@ Option: ``predictor``. For EASY in which short jobs are tried first see ``easy:o
 Source: shortest job first, as the dispatcher "SJF" of AccaSim (Galleguillos et al. 2017), which blocks likewise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

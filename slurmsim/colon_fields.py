@@ -1,7 +1,5 @@
 """Texts with colons between their parts: the lines of a ``sacctmgr dump`` file."""
 
-from __future__ import annotations
-
 
 def parts_of(text: str) -> tuple[list[str], str]:
     """Return the parts between colons that stand in no quotes, quotes kept, and the quote that is not closed.

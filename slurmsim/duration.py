@@ -4,8 +4,6 @@ Formats (22.05): ``M``, ``M:S``, ``H:M:S``, ``D-H``, ``D-H:M``, ``D-H:M:S``, and
 ``UNLIMITED``. Fields may exceed their usual range (``90:00`` is ninety minutes).
 """
 
-from __future__ import annotations
-
 from slurmsim.errors import InputError
 from slurmsim.numerals import is_number
 

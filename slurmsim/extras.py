@@ -1,7 +1,5 @@
 """What to type for a package that is missing: our extras are installed from a checkout, since no index has slurmsim."""
 
-from __future__ import annotations
-
 
 def how_to_install(extra: str) -> str:
     """Return the command that installs `extra`, one of those in pyproject.toml, and where to type it."""

@@ -3,8 +3,6 @@
 Mirrors tres_bind_verify_cmdline and tres_freq_verify_cmdline (common/tres_bind.c, tres_frequency.c; 22.05 to 26.05).
 """
 
-from __future__ import annotations
-
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 

@@ -1,7 +1,5 @@
 """GRES of a request as its job tells of them: ``gres:gpu:2`` of old, ``gres/gpu:2`` and ``gres/gpu=2`` since."""
 
-from __future__ import annotations
-
 from slurmsim.gres_counts import bare, gres_items
 from slurmsim.release_changes import since
 

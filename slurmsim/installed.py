@@ -1,7 +1,5 @@
 """What installed packages offer: entry points, looked up once for all runs of a process."""
 
-from __future__ import annotations
-
 import os
 import sys
 from functools import lru_cache

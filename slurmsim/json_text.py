@@ -1,7 +1,5 @@
 """JSON from files, with one kind of error for whatever is wrong with it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

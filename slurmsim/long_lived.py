@@ -1,7 +1,5 @@
 """What a process that makes many runs keeps: modules and caches, which the search for dead cycles leaves out."""
 
-from __future__ import annotations
-
 import gc
 
 _freezing = False

@@ -5,8 +5,6 @@ scheduler in `slurmsim.core.records.release_rules`. Here is what is left: places
 and another from it on. They ask `since`, never for the release itself.
 """
 
-from __future__ import annotations
-
 
 def Change(since: str, command: str, text: str) -> tuple[str, str, str]:
     """Return one difference, as a plain tuple: all commands load this table, and a class takes long to make.

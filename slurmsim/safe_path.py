@@ -5,8 +5,6 @@ library, where a file ``json.py`` would run with the user's rights. Our programs
 imports slurmsim keeps its path, and so does a folder that PYTHONPATH names.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

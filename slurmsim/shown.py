@@ -4,8 +4,6 @@ A job's name may hold an escape sequence that rewrites the screen, or a sign tha
 those of JSON, so a document stays the same document. Slurm's commands print what Slurm prints, and do not use this.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """SLUIDs: ids of runs that are never used again, as 14 letters (since 24.11)."""
 
-from __future__ import annotations
-
 _LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _DIGITS = 13
 _CLUSTER_BIT, _TIME_BIT = 52, 10

@@ -1,7 +1,5 @@
 """What slurmstepd writes into the output of a job or step: how it was ended, and what could not be started."""
 
-from __future__ import annotations
-
 import time
 
 from slurmsim.releases import row

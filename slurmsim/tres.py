@@ -4,8 +4,6 @@ Mirrors the forms slurm.conf, sacct and scontrol use (22.05): ``cpu=4,mem=1000M,
 ``16G``, ``gpu:a100:2(S:0-1)``. Memory is in MiB throughout.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

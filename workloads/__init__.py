@@ -4,8 +4,6 @@
 package adds a format the same way these are added.
 """
 
-from __future__ import annotations
-
 from slurmsim_workloads.quality import format_quality
 from slurmsim_workloads.registry import formats, read_workload, write_workload
 

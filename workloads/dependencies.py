@@ -1,7 +1,5 @@
 """Dependencies among the jobs of one log: loops, and references to jobs the log does not have."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path

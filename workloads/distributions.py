@@ -5,8 +5,6 @@
 {dist = "poisson", mu = 8, least = 1}      cut off below and above by least and most
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The workload models by name: what ``slurmsim generate`` offers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any

@@ -1,7 +1,5 @@
 """Options of workload formats (``--option name=value``): one table per format, checked before anything is read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -22,8 +22,6 @@ Job k of stream s is drawn from a counter-based generator keyed (seed, s, k), ea
 distribution: it is the same job under every policy, whatever came before it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

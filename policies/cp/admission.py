@@ -1,7 +1,5 @@
 """Who enters a model: only jobs that could start now, and of those no more than fit a solve (PCP'20's code, 3.4)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

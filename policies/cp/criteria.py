@@ -4,8 +4,6 @@ Each is counted in integers, so that two plans can be compared exactly; `scale` 
 unit. Sources: EURORA 2014, equations 1-3; PCP'20, section 3 (its integer form is the authors' code's).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import lcm

@@ -1,7 +1,5 @@
 """What an instance is made of: nodes, jobs and reservations as plain values, and what follows from them directly."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 

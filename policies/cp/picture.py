@@ -4,8 +4,6 @@ Nodes that are up, those of no partition left out; what runs, as it holds its no
 queue. A job no node can hold while others are down waits outside. Jobs that units cannot describe are named.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """What a dispatcher answers: a plan, how good it is, and how it was found."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any

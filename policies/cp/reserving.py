@@ -7,8 +7,6 @@ planned around that as around any reservation, and may use these nodes until the
 Ours, not the papers' (docs/systems/eurora.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Container
 from dataclasses import dataclass, replace
 

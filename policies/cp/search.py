@@ -4,8 +4,6 @@ One worker, a fixed seed, a limit in deterministic time (work done, not seconds)
 seconds is only for the unforeseen: an answer it cut short says that it is not repeatable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil

@@ -5,8 +5,6 @@ A request is a table with ``dispatcher`` (a name of `options.OPTIONS`), ``option
 `Answer.as_plain`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

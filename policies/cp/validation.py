@@ -1,7 +1,5 @@
 """What makes an instance impossible, each as one line that names the place: ``jobs[3].rn: ...``."""
 
-from __future__ import annotations
-
 from typing import NoReturn
 
 import numpy as np

@@ -4,8 +4,6 @@ An option with a loss larger than the gap between the bound and a known choice i
 two split jobs few options are left, whatever their number was.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What PARM decides about at one instant: sizes, caps and worth of every job (equations 1 to 8)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -14,8 +14,6 @@ Options: ``version`` (nomm, nose, wse), ``alpha``, ``levels``, ``budget_w``, ``s
 Source: "Maximizing Throughput of Overprovisioned HPC Data Centers Under a Strict Power Budget" (SC 2014).
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from math import isfinite
 from typing import Any, ClassVar

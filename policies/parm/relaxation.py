@@ -4,8 +4,6 @@ A multiple-choice knapsack in two dimensions. At its optimum at most two jobs ar
 little where jobs are many.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

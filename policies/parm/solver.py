@@ -1,7 +1,5 @@
 """What `Parm` asks for: a decision as plain data, and its answer as plain data."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

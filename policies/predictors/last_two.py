@@ -6,8 +6,6 @@ Source: Tsafrir, Etsion and Feitelson, IEEE TPDS 18(6), 2007; the "-L2" dispatch
 published code keeps the prediction where the paper keeps the run time; here it is the run time.)
 """
 
-from __future__ import annotations
-
 from slurmsim.policy import JobView, Predictor
 
 

@@ -4,8 +4,6 @@ In a live cluster run times are unknown, and this predictor is refused. Results 
 Source: the "-R" dispatchers of the PCP'20 paper (docs/systems/eurora.md); the "perfect estimates" of the literature.
 """
 
-from __future__ import annotations
-
 from slurmsim.policy import Predictor
 
 

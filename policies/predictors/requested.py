@@ -1,7 +1,5 @@
 """What users asked for: every job is expected to use up its limit. The default, and the same as no predictor."""
 
-from __future__ import annotations
-
 from slurmsim.policy import Predictor
 
 

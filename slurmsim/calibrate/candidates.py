@@ -5,8 +5,6 @@ already, or a weight has nothing to weigh. Some changes have their value from th
 or the nodes that none of its jobs ever had.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 

@@ -9,8 +9,6 @@ jittered submit times, the same jitter in both. A change explains the share of t
 takes away in these replays, with the 95 % interval of its mean. The replays that chose it do not count.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """What a log lacks for a replay, and what of it cannot be modelled."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One thing a doctor has to say."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

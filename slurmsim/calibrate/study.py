@@ -1,7 +1,5 @@
 """A site's own data looked through: what is missing, what cannot be modelled, the grade, and what would explain it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A cell of a campaign: one run, where it stands in the grid, and the command that makes it alone."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from slurmsim.replaying.options import RunOptions

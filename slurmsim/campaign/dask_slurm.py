@@ -4,8 +4,6 @@ What a site wants of such jobs (partition, account, time limit, memory) is said 
 ``jobqueue.slurm``. A job that ends while there is work is followed by another. All that workers say goes through TLS.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

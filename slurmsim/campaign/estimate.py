@@ -1,7 +1,5 @@
 """What a sweep will take: from cells of the same kind that have been run, else from the number of jobs."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ Every axis is a list, and each combination of one of each is a cell. What else `
 former, keys of ``set`` and ``option`` one by one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields

@@ -1,7 +1,5 @@
 """How much memory there is, and how much a process had at most; Linux tells, elsewhere it is not known."""
 
-from __future__ import annotations
-
 import os
 import resource
 from pathlib import Path

@@ -9,8 +9,6 @@
     lock                      marks the folder, and keeps two sweeps out of one
 """
 
-from __future__ import annotations
-
 import fcntl
 import shutil
 from collections.abc import Iterator

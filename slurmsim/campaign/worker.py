@@ -4,8 +4,6 @@ It is a program of its own and not a fork, so that it works wherever it is start
 a main guard), and what a policy prints goes to the log of its cell.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle

@@ -1,7 +1,5 @@
 """The ``slurmsim`` command: one module a subcommand, errors as one line."""
 
-from __future__ import annotations
-
 import argparse
 import atexit
 import contextlib

@@ -1,7 +1,5 @@
 """``slurmsim calibrate``: a doctor for a site's own slurm.conf, accounting data and job log."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``slurmsim fidelity``: how close a replay comes to recordings of a real slurmctld, or to a site's own log."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Sequence

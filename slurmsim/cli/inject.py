@@ -1,7 +1,5 @@
 """``slurmsim inject``: faults on request in the live cluster, from the command line."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from datetime import datetime

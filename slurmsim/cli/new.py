@@ -1,7 +1,5 @@
 """``slurmsim new``: the first files of a policy, a reader of job logs or a command of Slurm."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``slurmsim predictors``: who may predict run times to a policy."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """A problem in a file of its own: TOML, or JSON in a file that ends in .json."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``-- COMMAND`` behind a subcommand's own words, and options that stand right before it."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 

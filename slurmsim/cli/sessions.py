@@ -1,7 +1,5 @@
 """``slurmsim record | replay``: a session of commands in a file, and asked again of a fresh cluster."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import shlex

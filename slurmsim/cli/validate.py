@@ -1,7 +1,5 @@
 """``slurmsim validate DIR``: judge a finished run from its trace alone."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``slurmsim whatif``: what a change of configuration would do to waits, and how far to trust the answer."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -5,8 +5,6 @@ that submit (`submit`) and one for the `small` ones; what they share is in `text
 in `io`.
 """
 
-from __future__ import annotations
-
 _ROOMS = {
     "submit": ("salloc", "sbatch", "srun"),
     "squeue": ("squeue",),

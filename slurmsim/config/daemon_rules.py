@@ -3,8 +3,6 @@
 What one key takes by itself stands in `daemon_values`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

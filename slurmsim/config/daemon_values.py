@@ -7,8 +7,6 @@ A word is written ``word``, ``word@24.05-`` (since that release), ``word@-23.11`
 ``word@24.11-24.11``. Words and plug-ins are those of the eight releases 22.05 to 26.05.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 ``python -m slurmsim.config.document docs/configuration.md`` rewrites the part between the markers; a test compares it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The sources of a configuration's texts: files, files with remembered texts, or texts remembered before."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What reading a configuration found worth saying, and the collector the readers report to."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from slurmsim.config.option import OLDEST, Option

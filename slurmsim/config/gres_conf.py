@@ -5,8 +5,6 @@ are ignored; types slurm.conf does not give come from here. Devices have numbers
 are detected. Flags and AutoDetect say which variables have the numbers of a job's GPUs. Cores and Links change nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 

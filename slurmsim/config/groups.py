@@ -1,7 +1,5 @@
 """Who is in which group: the output of ``getent group`` and ``getent passwd``, for AllowGroups of partitions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from slurmsim.config.findings import Place, Report

@@ -3,8 +3,6 @@
 `load_cluster` and `parse_cluster` raise on the first error; `examine` collects everything for ``slurmsim check``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace

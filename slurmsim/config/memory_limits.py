@@ -1,7 +1,5 @@
 """Limits on memory that keep out every job that asks for none: its default, or a whole node, is above them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

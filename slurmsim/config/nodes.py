@@ -4,8 +4,6 @@ Mirrors the node part of Slurm's read_config (22.05): how missing Sockets and CP
 when CPUs are reset to the full product, and the natural name order of the node table.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace

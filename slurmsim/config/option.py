@@ -1,7 +1,5 @@
 """One row of the option tables: what a key is called, how its value is read, what slurmsim does with it."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Checks of the power saving keys that need to know the nodes and partitions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

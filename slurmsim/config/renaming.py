@@ -5,8 +5,6 @@ partitions, accounts, QOS, features, GRES types, licenses and switches are repla
 comments, hosts, addresses, paths, reasons, users, and every key that has no effect here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Mirrors the checks slurmctld makes when it validates its configuration (22.05).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """topology.conf beside slurm.conf: which switch joins which nodes and switches (topology/tree, 22.05 to 26.05)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from graphlib import CycleError, TopologicalSorter
 

@@ -1,7 +1,5 @@
 """Parameters of an application from samples of real runs, each with half of its 95 % confidence interval."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Power and frequency of a processor, and what the frequency does to run time: PASS, equations 12-19."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

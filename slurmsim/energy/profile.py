@@ -5,8 +5,6 @@ No seconds: those are the driver's, who knows real run times. A workload says it
 ``points``, if its size may change at scheduling points alone.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields
 
 from slurmsim.energy.application import Application, Power

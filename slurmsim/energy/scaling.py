@@ -4,8 +4,6 @@ The three lines are re-derived so that they are continuous and t(1) = T1. For si
 2A - 1 wide, for as long 1, else A.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -1,7 +1,5 @@
 """The applications of PARM's Table IV, by name; c is given as 13 to 14 W for all of them."""
 
-from __future__ import annotations
-
 from slurmsim.energy.application import Power
 
 TABLE: dict[str, Power] = {

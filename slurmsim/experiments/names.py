@@ -1,7 +1,5 @@
 """Lists of names on the command lines of experiments."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from slurmsim.errors import ConfigError

@@ -1,7 +1,5 @@
 """Many runs of one experiment: in parallel, each kept in a file of its own, so that an interrupted one goes on."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -4,8 +4,6 @@
 `Recorder` of its rows; `execute` also runs it and writes its trace. A `Listener` is told what happens to each `Job`.
 """
 
-from __future__ import annotations
-
 from slurmsim.config.load import make_cluster
 from slurmsim.core.records.job import Job
 from slurmsim.replaying.instances import InstanceSaver

@@ -1,7 +1,5 @@
 """What became of everything that several papers say: counts of verdicts, over claims and over listed items."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

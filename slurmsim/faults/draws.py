@@ -1,7 +1,5 @@
 """Seeded chance: the k-th draw of a rule is the same in every run, however many other rules there are."""
 
-from __future__ import annotations
-
 from hashlib import blake2b
 
 _BITS = 53

@@ -1,7 +1,5 @@
 """One injected rule: what goes wrong, for which commands, jobs or nodes, and when."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, fields

@@ -14,8 +14,6 @@ Real Slurm does not repeat itself: how far its own runs of one workload are apar
 `repeats`. What is measured and why is in docs/fidelity.md.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 By way of pickle, as `copy.deepcopy` leaves methods of compiled objects bound to the original.
 """
 
-from __future__ import annotations
-
 import io
 import pickle
 from types import BuiltinMethodType, MethodType

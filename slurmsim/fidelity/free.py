@@ -11,8 +11,6 @@ at the next turn of its loop, so that the time which counts is 40.6 s *rounded u
 together, equally long, one would otherwise end a second before the other, in another pass.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import ceil
 

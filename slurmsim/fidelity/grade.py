@@ -1,7 +1,5 @@
 """How well a replay fits the log it replays: what an answer may be worth."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -9,8 +9,6 @@ the controller itself wants one. Three questions:
 - a look of the recorder at a pending job: does it show the reason we show?
 """
 
-from __future__ import annotations
-
 import copy
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What is measured on a schedule beside its recording: order, nodes, and where the time between them comes from."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

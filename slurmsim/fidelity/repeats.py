@@ -5,8 +5,6 @@ be expected to be closer to a recording than another recording of the same thing
 each other one, and the free replay of each with each *other* recording: same measures, same number of pairs.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass

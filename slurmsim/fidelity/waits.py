@@ -1,7 +1,5 @@
 """Waits of a log's jobs: those it recorded, and those of a replay, on one order of jobs."""
 
-from __future__ import annotations
-
 import tempfile
 from dataclasses import replace
 

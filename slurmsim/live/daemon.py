@@ -1,7 +1,5 @@
 """The daemon of a cluster as seen from outside: start it, ask it, stop it; and how commands are led to it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The environment of this process while clusters are entered: its commands talk to the cluster entered last."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path

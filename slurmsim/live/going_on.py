@@ -1,7 +1,5 @@
 """What ``slurmsim up`` is told about a cluster that exists already: the same as it is, or refused by name."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Collection, Mapping

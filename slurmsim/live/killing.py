@@ -1,7 +1,5 @@
 """End a daemon that does not answer: the process that holds its folder, and no other."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

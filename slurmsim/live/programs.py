@@ -4,8 +4,6 @@ A command finds its cluster by the environment, else by the folder it lies in. C
 have are there too, and say so, because a real Slurm's must not be reached by accident.
 """
 
-from __future__ import annotations
-
 import sys
 from contextlib import suppress
 from importlib.util import find_spec

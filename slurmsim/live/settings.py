@@ -1,7 +1,5 @@
 """What a new cluster is to be like, and the folder that holds it."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Mapping

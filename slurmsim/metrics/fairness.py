@@ -6,8 +6,6 @@ R. Jain, D.-M. Chiu, W. Hawe: A Quantitative Measure of Fairness and Discriminat
 Computer Systems, DEC-TR-301, 1984, equation 1.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from slurmsim.metrics.columns import JobColumns

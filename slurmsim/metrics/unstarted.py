@@ -1,7 +1,5 @@
 """Jobs without a start, by what became of them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

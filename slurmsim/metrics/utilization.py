@@ -10,8 +10,6 @@ E. Frachtenberg, D. G. Feitelson: Pitfalls in Parallel Job Scheduling Evaluation
 (why warm-up and drain are cut).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the time and the energy of a machine went into: work that is done, and work that is lost."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from slurmsim.metrics.columns import JobColumns

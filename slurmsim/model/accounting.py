@@ -4,8 +4,6 @@ Names and meanings are those of sacctmgr's table (22.05). Times are seconds, mem
 minutes, because Slurm compares them as integers. What is None or absent is not limited.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """A whole configured cluster: nodes in table order, partitions, typed options."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

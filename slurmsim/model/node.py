@@ -1,7 +1,5 @@
 """A node as slurm.conf describes it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 

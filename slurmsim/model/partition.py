@@ -1,7 +1,5 @@
 """A partition as slurm.conf describes it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """What is known of the watts of a cluster: of its nodes, its budget, and what it costs a job to change its size."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a job asks for: the placement side of a submission, interned so that equal requests are one object."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

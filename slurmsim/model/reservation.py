@@ -1,7 +1,5 @@
 """An advance reservation as ``scontrol create reservation`` describes it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 # Flags by Slurm's names (22.05). Those of the second set the core refuses by name.

@@ -1,7 +1,5 @@
 """A network switch as topology.conf describes it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

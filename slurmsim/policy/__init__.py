@@ -21,8 +21,6 @@ A `Discipline` is a policy's own: it says who is let into the queue that the pol
 `PORT_VERSION` counts changes a policy made for the version before may notice; docs/adr/0014 says how it is kept.
 """
 
-from __future__ import annotations
-
 from slurmsim.policy.base import NamedCodeError, Policy, PolicyOption
 from slurmsim.policy.cluster import ClusterView, JobView, PartitionView, RecordView
 from slurmsim.policy.decisions import (

@@ -1,7 +1,5 @@
 """What a policy may decide: the messages its `schedule` yields."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ the policy. The core keeps the buffers and the places (`core/queue/buffers.py`):
 remembers nothing.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

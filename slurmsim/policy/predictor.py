@@ -1,7 +1,5 @@
 """Predictors: who says how long a job will run, to a policy that plans (docs/predictors.md)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Where policies and predictors register: the entry points of all installed packages."""
 
-from __future__ import annotations
-
 import importlib.util
 from contextlib import nullcontext
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Units: what a job is made of where a policy says which node gets how many of them (docs/writing-a-policy.md)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from slurmsim.bitmap import Bitmap

@@ -5,8 +5,6 @@ later than that was passed by to its harm. A policy decides by what has happened
 those that came no later is the run itself; a run of them for each job asked about gives the time.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

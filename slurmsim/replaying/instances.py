@@ -4,8 +4,6 @@ They are what such a policy could not decide by itself: contested instances. Of 
 spread over the run and always the same ones: every first, then every second, every fourth and so on.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a run knows of watts: its options, and whether there is anything to know."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

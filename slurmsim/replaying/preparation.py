@@ -3,8 +3,6 @@
 Nothing is written here, and nothing simulated: see `slurmsim.replaying.replay`.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace

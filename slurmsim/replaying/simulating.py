@@ -1,7 +1,5 @@
 """The simulation of a prepared run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """``--until``: a moment of the simulation, in the ways people say it."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 from slurmsim.duration import parse_duration

@@ -1,7 +1,5 @@
 """Tables behind the report: measures by class of jobs, and the jobs that waited longest."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """How waits, overtaking and slowdowns are distributed: what the pictures of the page and those for papers show."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

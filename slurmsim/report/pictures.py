@@ -1,7 +1,5 @@
 """The pictures of a run's page, also files beside it: how waits, overtaking and slowdowns are distributed."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

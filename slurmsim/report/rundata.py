@@ -1,7 +1,5 @@
 """What pictures and pages need of a trace, read once, as NumPy columns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ YAML is read as Slurm's serializer does: no aliases, keys are texts, 64 levels (
 are what YAML 1.1 says of null, booleans and numbers; dates, minutes of an hour and everything else are texts.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

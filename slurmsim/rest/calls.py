@@ -1,7 +1,5 @@
 """What a handler is given: one request, its person's connection to the daemon, and how to refuse it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext

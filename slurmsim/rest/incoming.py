@@ -1,7 +1,5 @@
 """Bodies of requests while they arrive: each is bounded in bytes and time, and all together in bytes."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 

@@ -1,7 +1,5 @@
 """Requests and answers as `service` sees them, and what both releases say where no handler is asked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -3,8 +3,6 @@
 What Slurm has and is not modelled has a row as well, and is refused by its name.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

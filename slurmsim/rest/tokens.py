@@ -1,7 +1,5 @@
 """JSON Web Tokens of a cluster: one algorithm, HS256, and one key, in a file that its owner alone can read."""
 
-from __future__ import annotations
-
 import jwt
 
 from slurmsim.errors import ConfigError

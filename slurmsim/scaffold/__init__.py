@@ -4,8 +4,6 @@ A folder a kind, with files as they will be. In their names and texts ``$name`` 
 the class's and ``$dist`` the distribution's. The ending ``.txt`` is left out of the names.
 """
 
-from __future__ import annotations
-
 import keyword
 from dataclasses import dataclass
 from importlib import resources

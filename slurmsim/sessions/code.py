@@ -6,8 +6,6 @@ run a program on this machine, and batch scripts run where the cluster's jobs do
 such as ``LD_PRELOAD`` load code into the commands themselves.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 

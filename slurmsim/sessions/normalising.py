@@ -1,7 +1,5 @@
 """Output of commands compared: without what differs each time, and line by line."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Sequence

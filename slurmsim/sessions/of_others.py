@@ -4,8 +4,6 @@ A replay runs commands as the user who replays. What another user wrote into the
 input) must not run a program or write a file then. So a command of another is asked only where it is one of these.
 """
 
-from __future__ import annotations
-
 import os
 
 from slurmsim.sessions.session_file import Command

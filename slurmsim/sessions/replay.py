@@ -5,8 +5,6 @@ answers are compared as if they had run in the recorded ones. One that waits lon
 on beside it. Nothing of the caller's is written to but what scripts name by absolute paths elsewhere.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

@@ -4,8 +4,6 @@ One JSON object a line; the first is the head. A last line that was cut off is l
 without a recorded end.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

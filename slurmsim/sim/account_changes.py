@@ -1,7 +1,5 @@
 """Associations and QOS that change during a run: sacctmgr commands at given times, worked out before it begins."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass

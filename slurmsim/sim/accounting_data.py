@@ -1,7 +1,5 @@
 """Accounting data as one run uses them: read, made to go with the cluster and the log, and told to the manifest."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass

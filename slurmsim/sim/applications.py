@@ -1,7 +1,5 @@
 """Applications of a workload's jobs, from its columns ``app``, ``min_nodes``, ``max_nodes`` and ``malleable``."""
 
-from __future__ import annotations
-
 from math import ceil
 
 import numpy as np

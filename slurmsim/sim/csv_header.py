@@ -1,7 +1,5 @@
 """The first line of a CSV file, for messages about it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

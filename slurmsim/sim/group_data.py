@@ -1,7 +1,5 @@
 """Groups of users as one run uses them: read, checked against the partitions, and the log's strangers counted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

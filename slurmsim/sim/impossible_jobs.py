@@ -3,8 +3,6 @@
 A log of some years names partitions that are gone; a made-up or shrunk cluster is too small for some jobs of its log.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The workload's ``options`` column: sbatch's rarer options as they stand on a command line."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Usage and fair share of every association as rows of the trace (columns: `slurmsim.trace.schema.SHARES`)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

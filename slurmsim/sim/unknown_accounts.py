@@ -1,7 +1,5 @@
 """Users, accounts and QOS a log names and the accounting data do not know: people leave, and logs are anonymized."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 

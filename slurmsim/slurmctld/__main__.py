@@ -4,8 +4,6 @@ HEADER is JSON, null to go on with what is there. LOCK and PIPE are descriptors 
 folder's lock, and a pipe for the progress of the start.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import os

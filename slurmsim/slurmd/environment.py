@@ -1,7 +1,5 @@
 """The SLURM_* environment of a batch script, as slurmd gives it on the first node: a table with releases."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

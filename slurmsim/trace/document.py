@@ -4,8 +4,6 @@
 compares them.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """JSON as slurmsim writes it, same object, same bytes, and nothing a strict parser refuses; and read back."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Rows of cells into columns, by the kernel where it is an extension; else the writer goes column by column."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

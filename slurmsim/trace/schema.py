@@ -6,8 +6,6 @@ The writer takes names, order and types from here, the reader what it may fill i
 and the core for events and usage.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple, TypeGuard
 

@@ -1,7 +1,5 @@
 """Whether jobs ran only in partitions that take their account and QOS."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from slurmsim.validate.columns import Table

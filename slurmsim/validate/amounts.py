@@ -1,7 +1,5 @@
 """Per-node amounts of allocations: run-length texts into segments, and segments laid over node runs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the manifest says of the cluster, read strictly: the ground the validator judges on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The summary against the jobs and usage tables, with arithmetic of its own (equations: ``docs/metrics.md``)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """What EASY and conservative backfilling promise, checked on a finished schedule from scratch."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, insort
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Checks on the events table: legal orders, requeues, agreement with the jobs table; and the runs it tells of."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

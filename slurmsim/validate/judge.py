@@ -1,7 +1,5 @@
 """Put all checks together: a run's folder, or a schedule that was never written."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

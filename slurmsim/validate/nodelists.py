@@ -5,8 +5,6 @@ are never built: the ranges of all expressions are read as numbers, in bulk, and
 does not have the plain form ``n[1-3,7]`` goes through `slurmsim.hostlist.expand`, name by name.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Only runs with power in their manifest are judged: what nodes draw, and what the budget is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard

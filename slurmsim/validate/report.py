@@ -1,7 +1,5 @@
 """What the validator found: one `Check` a rule, all of them in a `ValidationReport`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice

@@ -1,7 +1,5 @@
 """Reservations and licenses: no other job on reserved nodes, no license given out twice."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

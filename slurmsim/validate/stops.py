@@ -4,8 +4,6 @@ A suspended job uses no CPU and keeps memory and GRES. When an administrator res
 CPUs are free, so from then on its CPUs are not judged.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

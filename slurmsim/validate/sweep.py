@@ -4,8 +4,6 @@ The runs on one node are sorted by start. Where each begins after the one before
 handed out whole) nothing can be over-booked by sharing, so amounts are added up only on nodes where runs overlap.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

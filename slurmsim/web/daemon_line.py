@@ -1,7 +1,5 @@
 """A connection to the daemon for a program that does other things meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

@@ -4,8 +4,6 @@ The token is exchanged for a cookie that no script reads and no other site's req
 Host (a name that was bound to this machine, for one) or a foreign Origin is turned away before anything else.
 """
 
-from __future__ import annotations
-
 import hmac
 import secrets
 from urllib.parse import parse_qs

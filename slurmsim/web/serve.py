@@ -1,7 +1,5 @@
 """The page as a process: a port of this machine's own, an address to open, an end."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

@@ -1,7 +1,5 @@
 """What a change does to waits: overall and by class of jobs, with a band from replicates."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

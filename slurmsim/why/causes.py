@@ -1,7 +1,5 @@
 """What stood behind a job's reasons besides the line: victims' grace, reservations, licenses, limits, booting nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

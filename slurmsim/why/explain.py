@@ -1,7 +1,5 @@
 """One job's wait, put together from the trace: the reasons it showed, who was first in line, who started meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The jobs of a trace as an explanation sees them: their columns, a job beside another, a time with one reason."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

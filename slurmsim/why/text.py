@@ -1,7 +1,5 @@
 """An explanation as sentences for a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 

@@ -6,8 +6,6 @@ CPUs to many whole nodes, memory, GPUs, exclusive nodes, job arrays with throttl
 ``docs/generators.md``.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Parameters of the simple mix: what it can be asked for, and what is refused."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from slurmsim.errors import ConfigError

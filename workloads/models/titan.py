@@ -10,8 +10,6 @@ References
 and longest wall times are OLCF's published policy. The mixture and its numbers are ours: ``docs/generators.md``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ sacct prints times in the zone of the user that runs it, without its name, unles
 times do not depend on the zone, so End - Start - Elapsed shows each change of clocks that a job ran through.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

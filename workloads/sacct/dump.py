@@ -1,7 +1,5 @@
 """A dump of ``sacct`` in either form: lines of ``-P`` or ``--json``, told by the first byte."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from slurmsim_workloads.files import read_head

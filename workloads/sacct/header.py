@@ -4,8 +4,6 @@ sacct takes any text as ``--delimiter``. The names of fields are letters and dig
 names is the delimiter; no list of usual delimiters is needed.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

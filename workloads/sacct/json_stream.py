@@ -1,7 +1,5 @@
 """The elements of one list inside a large JSON document, one at a time: memory holds one element, not the file."""
 
-from __future__ import annotations
-
 import codecs
 import json
 from collections.abc import Iterator

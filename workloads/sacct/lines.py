@@ -1,7 +1,5 @@
 """The lines of a ``sacct -P`` dump: those of the header's width as they are, the others made whole or put aside."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise

@@ -11,8 +11,6 @@ belong to. It does so only where one way is left:
 A record with no way or several is left to the caller, which refuses or drops it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ found here refines a record, what is missing means nothing. Options that other f
 names) are passed over; so is ``--hold``, because the record shows when the hold ended, as its eligible time.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ To make the log again: ``slurmsim generate mix --seed 1 -o KEY=VALUE … --out s
 a test compares every column.
 """
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Header comments of an SWF file: ``; Key: value`` lines, machine size, names of queues and partitions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -7,8 +7,6 @@ Source: Chapin et al., "Benchmarks and standards for the evaluation of parallel 
 section 2 (the format), as kept by the Parallel Workloads Archive (version 2.2).
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from dataclasses import dataclass, field

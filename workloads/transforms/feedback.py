@@ -14,8 +14,6 @@ scheduling", MASCOTS 2014, with their 20 minutes for sessions. Sessions begin at
 daily cycle; by which hours delayed ones are put off is not in what is public of the paper, and left out.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from slurmsim.errors import WorkloadError

@@ -1,7 +1,5 @@
 """Replicates of a log by jitter: the same jobs, submitted a little earlier or later."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from slurmsim.workload import Workload

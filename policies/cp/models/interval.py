@@ -3,8 +3,6 @@
 Source: EURORA 2014, section 3, equations 6-8; corrected as docs/systems/eurora.md says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 

@@ -3,8 +3,6 @@
 Source: the scheduling part of PCP'20, section 3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from slurmsim_policies.cp.models.base import ScheduleModel

@@ -4,8 +4,6 @@ Mirrors _get_print_field of sacctmgr's common.c (22.05; later rows from 24.11 an
 name is ``Whole:N``, which may be shortened to N characters.
 """
 
-from __future__ import annotations
-
 from slurmsim.commands.text.dashed_table import DATE, NUMBER, TEXT
 from slurmsim.fast_imports import NamedTuple, remembered
 from slurmsim.releases import has

@@ -3,8 +3,6 @@
 One line a row: name, value in 22.05, in 24.11, in 26.05; ``=`` as before, ``-`` not listed there.
 """
 
-from __future__ import annotations
-
 MAIN = """\
 AccountingStorageBackupHost | (null) | = | =
 AccountingStorageEnforce | none | = | =

@@ -1,7 +1,5 @@
 """The two small scripts scontrol leaves behind a resize: they bring a shell inside the job up to date."""
 
-from __future__ import annotations
-
 import os
 
 from slurmsim.commands.io import FAILED_CALLS

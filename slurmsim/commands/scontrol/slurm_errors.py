@@ -3,8 +3,6 @@
 One line a row: number, text in 22.05, and where they differ in 24.11 and 26.05; ``=`` as before, ``-`` unknown there.
 """
 
-from __future__ import annotations
-
 import os
 
 _COLUMNS = ("22.05", "24.11", "26.05")

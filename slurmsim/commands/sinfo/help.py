@@ -1,7 +1,5 @@
 """The long help of sinfo, in our own words, and the lists of what its formats may ask for."""
 
-from __future__ import annotations
-
 from slurmsim.commands.sinfo import columns
 from slurmsim.commands.text import help_text
 from slurmsim.commands.text.option_reader import Rows

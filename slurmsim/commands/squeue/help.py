@@ -1,7 +1,5 @@
 """The long help of squeue, in our own words, and the lists of what its formats may ask for."""
 
-from __future__ import annotations
-
 from slurmsim.commands.squeue import columns, step_columns
 from slurmsim.commands.text import help_text
 from slurmsim.commands.text.option_reader import Rows

@@ -1,7 +1,5 @@
 """What squeue -v adds: the options as they were understood (22.05's layout)."""
 
-from __future__ import annotations
-
 from slurmsim.commands.squeue.options import Asked
 from slurmsim.commands.text.verbose_text import RULE, block, joined
 from slurmsim.release_changes import since

@@ -1,7 +1,5 @@
 """Accounting data while they are read: associations and QOS that may still be edited, each setting with its place."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 

@@ -10,8 +10,6 @@
 a dump begins with the QOS.
 """
 
-from __future__ import annotations
-
 import re
 
 from slurmsim.colon_fields import parts_of

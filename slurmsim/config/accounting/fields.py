@@ -1,7 +1,5 @@
 """The fields of associations and QOS: sacctmgr's names and column titles, what each sets, how its value is read."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping

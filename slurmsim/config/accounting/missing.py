@@ -1,7 +1,5 @@
 """What a slurm.conf says of accounts and QOS, when there are no accounting data to go with it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from slurmsim.config.findings import Report

@@ -1,7 +1,5 @@
 """Accounting data as the tables ``sacctmgr show qos -P`` and ``show assoc -P`` print; they can be read again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What each key that decides something does, in one sentence, and the page of its rules (docs/rules, '' for none)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 LIMITS, FAIR, NODES, PREEMPTION, LICENSES, PLACEMENT = (

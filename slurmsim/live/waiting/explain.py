@@ -1,7 +1,5 @@
 """Why one job of a live cluster waits, as plain data."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

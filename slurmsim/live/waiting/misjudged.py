@@ -5,8 +5,6 @@ past makes them independent of each other, and their sum far too certain. So wha
 such factor, drawn as well, and the copies are as far apart as forecasts of this kind have been wrong here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from slurmsim.live.waiting.past import Known

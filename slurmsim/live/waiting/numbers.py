@@ -4,8 +4,6 @@ Each fact is a plain dictionary with a `kind`; `text` has the sentence for each.
 state, limits by the rules it decides by.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

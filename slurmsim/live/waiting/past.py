@@ -1,7 +1,5 @@
 """What came to a cluster and how long it ran: the newest jobs, from its daemon or, where none runs, from its files."""
 
-from __future__ import annotations
-
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ after its beginning; what came earlier comes at its beginning; run times are PBS
 running at the beginning are dispatched anew. Table 6 counts the paper's jobs; the public trace has most of them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

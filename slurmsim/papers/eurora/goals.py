@@ -6,8 +6,6 @@ the mean wait of the jobs there are is 30 % below the paper's. So waits may diff
 use is read from the trace: 2 %. "No effect" is what PBS did with the same jobs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from slurmsim.experiments.claims import Goal, Listed

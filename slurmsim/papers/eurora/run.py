@@ -4,8 +4,6 @@ The batches are prepared in `eurora_data`, as they are in the public trace and c
 on until every job has started; the paper's stopped after the last arrival and counted planned starts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -5,8 +5,6 @@ may differ from the paper's by one point, utilization by half a point. The paper
 92.3 %); on a log with room to spare utilization cannot change: it is said to be so by construction.
 """
 
-from __future__ import annotations
-
 from slurmsim.experiments.claims import Goal, Listed
 from slurmsim.experiments.verdicts import Target
 

@@ -6,8 +6,6 @@ of a log are the log itself and the log with jittered submit times. The paper's 
 also brought to loads of 0.85 to 0.95, and their replicates are ten windows each. Differences are paired by replicate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -4,8 +4,6 @@ Tolerances. A number of the paper may differ by a fifth of it: its applications 
 it says in words is a difference above zero. Tables V and VI are missing from the copies we know.
 """
 
-from __future__ import annotations
-
 from slurmsim.experiments.claims import Goal, Listed
 from slurmsim.experiments.verdicts import Target
 

@@ -1,7 +1,5 @@
 """The parts of the experiment on PARM together: what `slurmsim bench parm` prints and writes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

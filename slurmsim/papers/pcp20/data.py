@@ -6,8 +6,6 @@ No job of either, nor of the logs, has a name; predictions from data are tried o
 Theta's have no users either.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import gcd
 from pathlib import Path

@@ -5,8 +5,6 @@ Tolerances. A ratio of times may differ by a quarter of the paper's: machine and
 is nothing in it: that is "no effect".
 """
 
-from __future__ import annotations
-
 from slurmsim.experiments.claims import Goal, Listed
 from slurmsim.experiments.verdicts import Target
 

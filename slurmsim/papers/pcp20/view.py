@@ -1,7 +1,5 @@
 """The PCP'20 experiment as text, for programs, and as files."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The claims on Titan's allocations, beside what was measured."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ on Titan's own log is tried on synthetic jobs with the log's published moments; 
 means, spreads and free nodes may differ by 35 %.
 """
 
-from __future__ import annotations
-
 from slurmsim.experiments.claims import Goal, Listed
 from slurmsim.experiments.verdicts import Target
 from slurmsim.papers.titan.allocation import Moments

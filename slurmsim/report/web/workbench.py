@@ -1,7 +1,5 @@
 """The part of a run's page one can work in."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

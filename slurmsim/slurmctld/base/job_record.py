@@ -1,7 +1,5 @@
 """What slurmdbd keeps of a run of a job: the whole row, and what was noted when it first heard of the run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

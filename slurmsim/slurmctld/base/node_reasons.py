@@ -1,7 +1,5 @@
 """Why nodes are down or drained, as scontrol said or as slurmctld says when they reboot."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from slurmsim.core.controller.controller import Controller

@@ -1,7 +1,5 @@
 """Rows that slurmdbd keeps of the cluster itself: reservations, and nodes that were out of service."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -4,8 +4,6 @@ A simulated user gets a uid when the cluster first hears the name: one that no o
 The uid is part of the cluster's state (`new` is written to the journal, the rest is in snapshots), so it stays.
 """
 
-from __future__ import annotations
-
 import grp
 import pwd
 import zlib

@@ -1,7 +1,5 @@
 """One job step: what it was given and how it ended. The records `squeue -s`, `scontrol show step` and `sacct` read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

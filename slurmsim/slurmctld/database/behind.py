@@ -1,7 +1,5 @@
 """Accounting as it was a while ago: what a database that lags behind slurmctld tells of a job."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from slurmsim.slurmctld.base.job_record import JobRecord

@@ -6,8 +6,6 @@ there, and no query meets them. A file with damaged pages is left as it is under
 be read from it go into a new one.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import zlib
 from contextlib import suppress

@@ -4,8 +4,6 @@ Column names are those of slurmdbd's job table. Of the request only the texts th
 script is a row of its own, as many jobs have the same.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields

@@ -4,8 +4,6 @@ An answer about ten thousand jobs takes tens of milliseconds to find and none to
 the cluster's time and until the next event or request that may change something, whatever that does.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from slurmsim import wire_json

@@ -1,7 +1,5 @@
 """How many nodes a job is shown with when it comes, if it asks for a range of them, or for GPUs of several nodes."""
 
-from __future__ import annotations
-
 from slurmsim.core.controller.controller import Controller
 from slurmsim.core.queue.likely_nodes import FORGOTTEN, expected
 from slurmsim.core.records.job import Job

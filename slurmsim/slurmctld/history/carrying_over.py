@@ -5,8 +5,6 @@ configuration and given the state of the old one, as after a restart of slurmctl
 then updated as `scontrol update` would. What an engine cannot go on under is refused by name, and nothing has changed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any

@@ -9,8 +9,6 @@ as well, so a cluster that is only ever killed keeps a short journal. A child th
 before the journal has twice that size.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

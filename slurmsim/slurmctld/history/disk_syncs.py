@@ -5,8 +5,6 @@ The system tells each descriptor once that a write has failed. So each sync has 
 them was told can then not be missing where another is asked.
 """
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Callable, Iterator

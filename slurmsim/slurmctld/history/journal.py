@@ -12,8 +12,6 @@ last line the file holds zeros, which reading takes for its end. The small file 
 number was acknowledged last; it is never ahead of the disk, so a journal that ends before it was cut.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import secrets

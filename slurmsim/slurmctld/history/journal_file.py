@@ -5,8 +5,6 @@ came twice, is missing, stands at another's place or is damaged, and a header th
 changes nothing.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import zlib

@@ -1,7 +1,5 @@
 """Keep a file beside the one that takes its place."""
 
-from __future__ import annotations
-
 import os
 from itertools import count
 from pathlib import Path

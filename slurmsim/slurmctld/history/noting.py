@@ -1,7 +1,5 @@
 """Write down what was decided, and which uids simulated users have."""
 
-from __future__ import annotations
-
 from slurmsim.slurmctld.base.decisions import DECIDED, Decision
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history.journal import OVERHEAD, Journal

@@ -4,8 +4,6 @@ What was decided under a configuration stays decided under it. `carrying_over` s
 on under.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace

@@ -5,8 +5,6 @@ upgrade other rules may hold, and yet what has happened has happened: nothing is
 requeue and end is made as it was, and one that cannot be stops the start. Where the entries end the rules are in force.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress

@@ -4,8 +4,6 @@ What follows the first line that cannot be read is not used, even where it can: 
 ids are taken from it, so that none is given twice. The damaged file stays beside the new one.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from slurmsim.errors import OutputError

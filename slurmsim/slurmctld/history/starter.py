@@ -4,8 +4,6 @@ Lines: ``DONE TOTAL`` while the journal is carried out again, ``ready`` at the e
 it closes the pipe or dies. If that happens before the daemon is ready, the daemon ends, too.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Signals to the processes of jobs, real ones and those that only seem to run."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Sequence
 

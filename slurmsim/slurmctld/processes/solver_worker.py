@@ -5,8 +5,6 @@ own and not a fork: solvers bring threads, and load slowly. It ends as soon as i
 middle of a solve too: the daemon that would have read the answer is gone.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

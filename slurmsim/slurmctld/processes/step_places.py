@@ -4,8 +4,6 @@ Mirrors _pick_step_nodes and the task layout of slurmctld (step_mgr.c, slurm_ste
 step come first, whole nodes are taken unless the step wants exact CPUs, and a step waits where others are in the way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

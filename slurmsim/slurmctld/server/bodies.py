@@ -4,8 +4,6 @@ Memory is charged for bytes that came, not for those that were announced. When a
 the client that has sent nothing for longest, which is never a client that goes on sending.
 """
 
-from __future__ import annotations
-
 import asyncio
 
 BUDGET = 128 << 20  # bytes of unfinished big messages in all: eight of the longest

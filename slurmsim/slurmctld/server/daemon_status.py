@@ -1,7 +1,5 @@
 """What ``slurmsim status`` shows: the daemon itself, its clock, its journal, and how much there is of everything."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from pathlib import Path

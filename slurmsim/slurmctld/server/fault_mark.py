@@ -3,8 +3,6 @@
 It says nothing that the engine does not know, so it is made anew whenever a daemon starts.
 """
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 

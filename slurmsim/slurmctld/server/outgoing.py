@@ -5,8 +5,6 @@ order, so no client is answered, and no script is started, before all that came 
 clients without an answer are told that.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ kill is left out when the file is read, so what is there is always good. A mark 
 and tells commands to say more of themselves; a daemon that finds it goes on recording.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

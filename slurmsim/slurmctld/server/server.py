@@ -6,8 +6,6 @@ network runs on by itself when the clock says so. A request that waits for somet
 step of the clock) is asked again turn after turn.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import signal

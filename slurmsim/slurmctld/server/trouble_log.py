@@ -1,7 +1,5 @@
 """What goes wrong with requests: written to the daemon's log, its standard error, and never sent to the client."""
 
-from __future__ import annotations
-
 import sys
 import time
 import traceback

@@ -3,8 +3,6 @@
 All other attributes follow from the configuration, lead to other parts, or remember what can be worked out again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -11,8 +11,6 @@ Plain are None, booleans, numbers and texts. Everything else is a list that begi
 Kinds have names of their own: a class may be renamed, and its module moved, without any snapshot noticing.
 """
 
-from __future__ import annotations
-
 import base64
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

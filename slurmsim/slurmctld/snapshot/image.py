@@ -1,7 +1,5 @@
 """An engine written down, and taken up again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

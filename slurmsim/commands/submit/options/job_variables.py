@@ -5,8 +5,6 @@ The commands are their second letters: b is sbatch, r srun and a salloc. Their v
 SALLOC_, but for those that are written out behind a ``=``.
 """
 
-from __future__ import annotations
-
 from slurmsim.releases import has
 
 _PREFIXES = {"b": "SBATCH_", "r": "SLURM_", "a": "SALLOC_"}

@@ -1,7 +1,5 @@
 """What ``sbatch --usage`` prints: a synopsis of options, as each release words it; and ``--help``, in our words."""
 
-from __future__ import annotations
-
 _22_05 = """\
 Usage: sbatch [-N nnodes] [-n ntasks]
               [-c ncpus] [-r n] [-p partition] [--hold] [--parsable] [-t minutes]

@@ -1,7 +1,5 @@
 """Where a task's input and output go: srun's ``-o``, ``-e``, ``-i`` and their patterns (fname.c, 22.05)."""
 
-from __future__ import annotations
-
 from slurmsim.fast_imports import NamedTuple
 from slurmsim.numerals import is_number
 from slurmsim.path_patterns import PATTERN

@@ -1,7 +1,5 @@
 """srun --multi-prog: a file that says which tasks run which program (multi_prog.c, 22.05)."""
 
-from __future__ import annotations
-
 import os
 import shlex
 

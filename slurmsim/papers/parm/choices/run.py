@@ -4,8 +4,6 @@ How many times the fewest nodes the most nodes are decides whether noMM complete
 parallelism and its variation decide what fewer nodes cost. The grid is fixed here (docs/systems/parm.md).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ The paper's figures 6 and 7 as far as they can be had: its four values of alpha,
 fixed here; differences are paired by window and seed (docs/systems/parm.md).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from slurmsim.experiments.runs import Progress, work_all

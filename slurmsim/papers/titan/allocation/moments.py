@@ -1,7 +1,5 @@
 """Means and standard deviations the model is fed with: time between starts, use per job."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A project starts jobs one after the other; Q hours pass between starts, a job us
 hours is a renewal count, approximated by normal sums (equations 5-8); so is what they use (9, 10).
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from typing import Any

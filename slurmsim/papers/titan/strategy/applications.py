@@ -4,8 +4,6 @@ Where a log says which application its jobs are of (`slurmsim.energy`), its jobs
 model says, at full power. Their waits are unknown, so they are drawn from the log's jobs of such a size.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Categories of jobs: bins of size and requested time, or exact shapes; and their moments, week by week."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ So the waits that are seen include what the project does to the queue, which the
 with them again, and its new best candidates are tried, until all of the best have been tried (the paper's refinement).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

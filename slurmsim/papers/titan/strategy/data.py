@@ -1,7 +1,5 @@
 """What a log tells of jobs that ran: waits, run times, nodes, requested times, in columns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

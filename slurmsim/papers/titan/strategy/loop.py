@@ -1,7 +1,5 @@
 """A project that submits jobs in a closed loop beside other jobs, simulated."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The whole search: a log read on a site's configuration, categories, ranking, checks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Holding and releasing a job: ``scontrol hold``, ``release``, and updates of the priority to 0 or to infinity."""
 
-from __future__ import annotations
-
 from slurmsim.core.records.messages import Hold, RankAnew, Release
 from slurmsim.protocol import DENIED, Refusal
 from slurmsim.release_changes import since

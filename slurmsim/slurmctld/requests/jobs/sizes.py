@@ -1,7 +1,5 @@
 """What an update of a job makes of numbers of nodes, CPUs and tasks (see `jobs.update`)."""
 
-from __future__ import annotations
-
 from slurmsim.core.queue.likely_nodes import FORGOTTEN
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since

@@ -3,8 +3,6 @@
 Fields the controller keeps without looking at them may be any plain value: the commands of a release have some more.
 """
 
-from __future__ import annotations
-
 from slurmsim.records.job import CARRIED
 from slurmsim.records.request import REQUEST
 from slurmsim.slurmctld.requests.shapes.values import (
