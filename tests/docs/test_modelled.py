@@ -1,4 +1,4 @@
-"""The README's table of what is modelled says what the option tables say, of which docs/configuration.md is made."""
+"""The table of docs/modelled.md says what the option tables say, of which docs/configuration.md is made."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from slurmsim.config.option import Status
 from slurmsim.config.options import SCALARS
 from slurmsim.config.scheduler_options import SUB_OPTIONS
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "modelled.md"
 VERDICTS = {**PARTITION_KEYS, **SUB_OPTIONS, **SCALARS}
 
 
 def columns() -> dict[str, list[str]]:
     """Column of the table -> the names of keys in it."""
-    section = README.read_text("utf-8").split("## What is modelled, and what is refused")[1].split("\n## ")[0]
-    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("|")]
+    rows = [line.strip("|").split("|") for line in PAGE.read_text("utf-8").splitlines() if line.startswith("|")]
     head = [cell.strip() for cell in rows[0]]
     found: dict[str, list[str]] = {name: [] for name in head}
     for row in rows[2:]:
@@ -35,6 +34,6 @@ def test_the_table_names_keys() -> None:
 
 
 @pytest.mark.parametrize("column", ["in this version", "not yet", "not planned"])
-def test_readme_and_option_tables_agree(column: str) -> None:
+def test_page_and_option_tables_agree(column: str) -> None:
     good = Status.HONOURED if column == "in this version" else Status.NOT_MODELLED
     assert {name: VERDICTS[name.lower()].status for name in columns()[column]} == dict.fromkeys(columns()[column], good)

@@ -1,0 +1,21 @@
+"""The README's table of commands is that of the parser, and the README is short."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from command_tables import GROUPS, PAGE, PAGES, helps, page
+
+
+def test_the_page_has_the_commands_of_the_parser() -> None:
+    assert PAGE.read_text("utf-8") == page(), "python tests/docs/command_tables.py writes it anew"
+
+
+def test_every_command_is_in_one_group() -> None:
+    named = Counter(name for names in GROUPS.values() for name in names)
+    assert named == dict.fromkeys(helps(), 1)
+    assert set(PAGES) <= set(named)
+
+
+def test_the_readme_is_short() -> None:
+    assert len(PAGE.read_text("utf-8").splitlines()) <= 120
