@@ -17,6 +17,9 @@ VERSIONS: dict[str, str] = {"22.05": "22.05.8", "24.11": "24.11.5", "26.05": "26
 
 RELEASES: tuple[str, ...] = tuple(VERSIONS)  # short names; they compare as text
 
+FLAVOURS: dict[str, str] = {"upstream": "slurm", "debian": "slurm-wlm"}
+"""Who built Slurm -> its name in ``--version``. The recordings are of Debian's packages."""
+
 VERSION_VARIABLE = "SLURMSIM_SLURM_VERSION"
 
 
@@ -30,9 +33,9 @@ def short(version: str) -> str:
     return known[-1] if known else RELEASES[0]
 
 
-def version_line(release: str) -> str:
-    """Return what ``--version`` prints (the recorded builds are Debian's)."""
-    return f"slurm-wlm {VERSIONS[release]}"
+def version_line(release: str, flavour: str) -> str:
+    """Return what ``--version`` prints."""
+    return f"{FLAVOURS[flavour]} {VERSIONS[release]}"
 
 
 def row(table: Mapping[str, Any], release: str) -> Any:

@@ -22,7 +22,7 @@ from slurmsim.live.going_on import check_going_on, put_back, replace_conf
 from slurmsim.live.settings import NEW_DATABASE, Settings, seconds_of
 from slurmsim.model.power import OPTIONS
 from slurmsim.protocol import cluster_folder
-from slurmsim.releases import RELEASES
+from slurmsim.releases import FLAVOURS, RELEASES
 from slurmsim.slurmctld.history.header import JOURNAL
 from slurmsim.slurmctld.history.salvage import salvage
 
@@ -83,6 +83,9 @@ def _add_up(subparsers: Any) -> None:
     )
     made_of.add_argument("--streams", metavar="FILE", help="streams of jobs in TOML: users who submit by themselves")
     made_of.add_argument("--slurm-version", metavar="V", help="release to imitate (22.05)")
+    made_of.add_argument(
+        "--flavour", choices=tuple(FLAVOURS), help="the build that --version names (upstream: a site's own)"
+    )
     power = up.add_argument_group("power of simulated jobs, in watts, as slurmsim run has it")
     power.add_argument("--power-budget", metavar="W|FILE", help="what all nodes may draw: watts, or CSV time,watts")
     power.add_argument("--power-cap", metavar="W", help="cap of every processor; all jobs need an application")
@@ -167,7 +170,8 @@ def run_up(args: argparse.Namespace) -> int:
 def _given(args: argparse.Namespace) -> list[str]:
     """Return the options of `up` that say what the cluster is."""
     names = ("conf", "nodes", "cpus_per_node", "gpus_per_node", "accounting", "no_accounting", "user", "operator",
-             "streams", "slurm_version", "clock", "rate", "frozen", "fast", "start", "jobs", *OPTIONS)  # fmt: skip
+             "streams", "slurm_version", "flavour", "clock", "rate", "frozen", "fast", "start", "jobs",
+             *OPTIONS)  # fmt: skip
     return [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) not in (None, False, [])]
 
 
@@ -203,7 +207,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         rate=1.0 if args.rate is None else args.rate, start=args.start, jobs=args.jobs, users=users,
         release=args.slurm_version or RELEASES[0], storage=not args.no_accounting,
         operators=tuple(name for item in args.operator for name in item.split(",")), streams=args.streams,
-        power=power,
+        power=power, flavour=args.flavour or "upstream",
     )  # fmt: skip
 
 

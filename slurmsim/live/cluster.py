@@ -398,6 +398,7 @@ def cluster(
     accounting: Sequence[str | os.PathLike[str]] = (), frozen: bool = False, fast: bool = False,
     rate: float | None = None, start: int | str | None = None, jobs: str | None = None,
     users: Mapping[str, int | str] | None = None, operators: Sequence[str] = (), slurm_version: str = RELEASES[0],
+    flavour: str = "upstream",
     streams: str | os.PathLike[str] | None = None, power: Mapping[str, str | float] | None = None,
     folder: str | os.PathLike[str] | None = None,
 ) -> Cluster:  # fmt: skip
@@ -425,6 +426,8 @@ def cluster(
         Names of users who may cancel, hold, requeue and update the jobs of all users, and make reservations.
     slurm_version
         The release to be like.
+    flavour
+        The build of it: ``upstream`` or ``debian``, which differ in what ``--version`` says.
     streams
         Path of streams of jobs in TOML: simulated users who submit by themselves.
     power
@@ -442,7 +445,7 @@ def cluster(
         nodes=nodes, cpus_per_node=cpus_per_node, gpus_per_node=gpus_per_node,
         conf=None if conf is None else os.fspath(conf), accounting=tuple(os.fspath(path) for path in accounting),
         mode=mode, rate=1.0 if rate is None else rate, start=start, jobs=jobs,
-        users={name: str(text) for name, text in (users or {}).items()}, release=slurm_version,
+        users={name: str(text) for name, text in (users or {}).items()}, release=slurm_version, flavour=flavour,
         operators=tuple(operators), streams=None if streams is None else os.fspath(streams),
         power={name: str(value) for name, value in (power or {}).items()},
     )  # fmt: skip

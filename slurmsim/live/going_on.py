@@ -36,6 +36,7 @@ _OPTIONS: Mapping[str, _Option] = {
     "--operator": _Option("operators", ("operators",)),
     "--streams": _Option("streams", ("streams",), (STREAMS,)),
     "--slurm-version": _Option("release", ("release",)),
+    "--flavour": _Option("flavour", ("flavour",)),
     "--power": _Option("power", ("power",), (BUDGET,)),
     "--clock": _Option("mode", ("mode",)),
     "--frozen": _Option("mode", ("mode",)),
@@ -44,6 +45,8 @@ _OPTIONS: Mapping[str, _Option] = {
     "--start": _Option("start", ("start",)),
     "--jobs": _Option("jobs", ("jobs",)),
 }
+
+_BEFORE = {"flavour": "debian"}  # what headers meant that say nothing
 
 
 def check_going_on(folder: Path, settings: Settings, given: Collection[str]) -> None:
@@ -67,6 +70,8 @@ def check_going_on(folder: Path, settings: Settings, given: Collection[str]) -> 
         return
     if "--slurm-version" not in given:
         settings = replace(settings, release=header["release"])
+    if "--flavour" not in given:
+        settings = replace(settings, flavour=header.get("flavour", _BEFORE["flavour"]))
     if "--accounting" not in given and header.get("accounting"):  # the conf has a line more then
         settings = replace(settings, accounting=(NEW_DATABASE,))
     if "--no-accounting" not in given:
@@ -82,7 +87,7 @@ def check_going_on(folder: Path, settings: Settings, given: Collection[str]) -> 
                 files = tuple(asked["accounting"])
             elif files == CONF_FILES:
                 files = (*files, *sorted(included))
-            alike = all(_holds(header.get(key), asked[key]) for key in says.keys)
+            alike = all(_holds(header.get(key, _BEFORE.get(key)), asked[key]) for key in says.keys)
             if not (alike and all(_text(folder / name) == _text(Path(scratch) / name) for name in files)):
                 way = ", or --reconfigure, which takes the new files" if option == "--conf" else ""
                 raise ConfigError(

@@ -12,7 +12,7 @@ from slurmsim.errors import ConfigError, OutputError
 from slurmsim.input_file import read_bytes, read_text
 from slurmsim.model.power import OPTIONS, is_watts
 from slurmsim.release_changes import since
-from slurmsim.releases import RELEASES
+from slurmsim.releases import FLAVOURS, RELEASES
 from slurmsim.slurmctld.history.header import BUDGET, CONF, JOURNAL, STREAMS, new_header
 
 MODES = ("real", "running", "frozen", "fast")
@@ -63,6 +63,8 @@ class Settings:
         Options of power by name, as `slurmsim run` has them: ``power_budget``, ``power_cap``, ``base_w`` …; watts.
     release
         The Slurm release to be like.
+    flavour
+        The build of it: ``upstream``, a site's own, or ``debian``, which has another name in ``--version``.
 
     Raises
     ------
@@ -81,6 +83,7 @@ class Settings:
     jobs: str | None = None
     users: Mapping[str, str] = field(default_factory=dict)
     release: str = RELEASES[0]
+    flavour: str = "upstream"
     storage: bool = True
     operators: tuple[str, ...] = ()
     streams: str | None = None
@@ -101,6 +104,8 @@ class Settings:
             raise ConfigError(f"{self.jobs!r}", field="--jobs", expected="run or simulate")
         if self.release not in RELEASES:
             raise ConfigError(f"no release {self.release!r}", field="--slurm-version", expected=", ".join(RELEASES))
+        if self.flavour not in FLAVOURS:
+            raise ConfigError(f"no flavour {self.flavour!r}", field="--flavour", expected=", ".join(FLAVOURS))
         for name, text in self.users.items():
             if not name or not re.fullmatch(r"\d+(:[^:]*(:\d*(:[^:]*)?)?)?", text, re.ASCII):
                 raise ConfigError(f"{name}={text}", field="--user", expected="NAME=UID[:GROUP:GID:HOME]")
@@ -185,7 +190,7 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
         start=start, mode=mode, rate=settings.rate, conf=CONF, users=settings.users,
         release=settings.release, jobs=jobs, accounting=accounting, storage="" if settings.storage else "none",
         operators=settings.operators, streams=STREAMS if settings.streams is not None else "",
-        power=power,
+        power=power, flavour=settings.flavour,
     )  # fmt: skip
 
 

@@ -61,7 +61,7 @@ def test_the_action_starts_a_cluster_for_later_steps(env: dict[str, str], tmp_pa
     try:
         assert shell(
             "sbatch --version; sbatch --wrap 'true'; squeue -h -o '%i %P'; sinfo -h -o %D", step, tmp_path
-        ) == ("slurm-wlm 24.11.5\nSubmitted batch job 1\n1 p\n3\n")
+        ) == ("slurm 24.11.5\nSubmitted batch job 1\n1 p\n3\n")
     finally:
         subprocess.run([BIN / "slurmsim", "down"], env=step, capture_output=True, check=False)
 

@@ -19,6 +19,7 @@ from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.job_state_text import parse_state
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.commands.text.release import version_of
 from slurmsim.commands.text.values import leading_number
 from slurmsim.commands.text.widths import width_of
 from slurmsim.duration import DurationError, parse_time_limit
@@ -439,7 +440,7 @@ def _more(reader: Reader) -> None:
 
 
 def _version(reader: Reader) -> None:
-    reader.io.out(releases.version_line(reader.release) + "\n")
+    reader.io.out(version_of(reader.io))
     raise Stop(0)
 
 

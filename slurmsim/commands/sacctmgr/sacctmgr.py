@@ -6,14 +6,13 @@ Mirrors sacctmgr 22.05 (later rows from 24.11 and 26.05). `show` prints, `add`, 
 
 from __future__ import annotations
 
-from slurmsim import releases
 from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.sacctmgr.words import Session
 from slurmsim.commands.text.dashed_table import ENDING, NO_ENDING, Style
 from slurmsim.commands.text.database_away import database_away
 from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.option_reader import DOCUMENTS, NO, Parser, options
-from slurmsim.commands.text.release import release_of
+from slurmsim.commands.text.release import release_of, version_of
 from slurmsim.protocol import Unreachable
 from slurmsim.release_changes import since
 
@@ -66,7 +65,7 @@ def _options(session: Session, argv: list[str]) -> list[str]:
     parsable, header = 0, True
     for key, value in parser.parse_for("sacctmgr", argv, io):
         if key in ("h", "V"):
-            io.out(_HELP if key == "h" else releases.version_line(session.release) + "\n")
+            io.out(_HELP if key == "h" else version_of(io))
             raise Stop(0)
         session.immediate |= key == "i"
         session.with_assoc |= key == "s"
@@ -159,7 +158,7 @@ def process(session: Session, words: list[str]) -> None:
         _no_more(session, words)
     elif matches(verb, "version:4"):
         _no_more(session, words, "too many arguments for {} keyword")
-        session.io.out(releases.version_line(session.release) + "\n")
+        session.io.out(version_of(session.io))
     elif matches(verb, "clear:3") and rest and matches(rest[0], "stats:1"):
         from slurmsim.commands.sacctmgr.show import clear_stats
 

@@ -14,7 +14,7 @@ from slurmsim.commands.text.cluster_facts import named_cluster
 from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.option_reader import NO, REQUIRED, Parser, options
 from slurmsim.commands.text.plugin_lines import plugin_lines
-from slurmsim.commands.text.release import release_of
+from slurmsim.commands.text.release import release_of, version_of
 from slurmsim.commands.text.typed_hosts import typed_hosts
 from slurmsim.fast_imports import dataclass, field, pattern
 from slurmsim.hostlist import MAX_RANGE, HostlistError, expand
@@ -170,7 +170,7 @@ def _apply(asked: Asked, key: str, value: str, io: Io) -> None:
         case "v":
             asked.verbose += 1
         case "V":
-            io.out(releases.version_line(release_of(io)) + "\n")
+            io.out(version_of(io))
             raise Stop(0)
         case "usage" | "help":
             io.out(_USAGE.format(ctld=releases.row(_CTLD, release_of(io))))

@@ -10,7 +10,7 @@ from slurmsim import releases
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser
-from slurmsim.commands.text.release import release_of
+from slurmsim.commands.text.release import release_of, version_of
 from slurmsim.numerals import is_number
 from slurmsim.releases import has
 
@@ -212,7 +212,7 @@ def _plain(action: Callable[[Session], None], most: int = 1, form: str = "keywor
 
 def version(session: Session) -> None:
     """Print the release; with -v its number."""
-    session.io.out(releases.version_line(session.release) + "\n")
+    session.io.out(version_of(session.io))
     if session.quiet == -1:
         major, minor, micro = map(int, releases.VERSIONS[session.release].split("."))
         number = (major << 16) + (minor << 8) + micro

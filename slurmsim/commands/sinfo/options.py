@@ -10,6 +10,7 @@ from slurmsim.commands.text.messages import Stop, exclusive
 from slurmsim.commands.text.node_state_text import accepted, parse_filter
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser
 from slurmsim.commands.text.print_fields import leading_number
+from slurmsim.commands.text.release import version_of
 from slurmsim.releases import has
 
 TYPE_CHECKING = False
@@ -183,14 +184,12 @@ def _take(asked: Asked, io: Io, key: str, text: str) -> None:
     elif key in ("json", "yaml"):
         asked.dump, asked.parser = key, text
     else:
-        io.out(_told(key, asked.release))
+        io.out(version_of(io) if key == "V" else _told(key, asked.release))
         raise Stop(0)
 
 
 def _told(key: str, release: str) -> str:
     """Return the text of an option that only prints one."""
-    if key == "V":
-        return releases.version_line(release) + "\n"
     if key == "usage":
         return _USAGE
     if key == "helpstate":

@@ -5,12 +5,11 @@ Mirrors src/sattach of Slurm 22.05.
 
 from __future__ import annotations
 
-from slurmsim import releases
 from slurmsim.commands.io import text_of
 from slurmsim.commands.squeue.step_columns import SPECIAL_STEPS
 from slurmsim.commands.text.messages import stoppable
 from slurmsim.commands.text.option_reader import NO, REQUIRED, Parser, options
-from slurmsim.commands.text.release import release_of
+from slurmsim.commands.text.release import version_of
 from slurmsim.fast_imports import pattern
 from slurmsim.protocol import Refusal, Unreachable
 
@@ -37,7 +36,7 @@ def run(argv: list[str], io: Io) -> int:
     for key, _ in parser.parse_for("sattach", argv, io):
         given.add(key)
         if key in ("V", "h", "u"):
-            io.out(releases.version_line(release_of(io)) + "\n" if key == "V" else _USAGE)
+            io.out(version_of(io) if key == "V" else _USAGE)
             return 0
     if len(parser.rest) != 1:
         io.error("sattach: error: too many parameters")

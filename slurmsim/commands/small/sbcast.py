@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 
-from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.text.messages import stoppable
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, Parser, options
-from slurmsim.commands.text.release import release_of
+from slurmsim.commands.text.release import release_of, version_of
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -34,7 +33,7 @@ def run(argv: list[str], io: Io) -> int:
     job = io.environ.get("SLURM_JOB_ID")
     for key, value in parser.parse_for("sbcast", argv, io):
         if key == "V":
-            io.out(releases.version_line(release_of(io)) + "\n")
+            io.out(version_of(io))
             return 0
         if key in ("help", "usage"):
             io.out("Usage: sbcast [OPTIONS] SOURCE DEST\n")

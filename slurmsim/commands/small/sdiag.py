@@ -5,13 +5,12 @@ Mirrors sdiag 22.05 (later lines from 24.11 and 26.05). Counters that are not ke
 
 from __future__ import annotations
 
-from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.text.clock_text import date_line
 from slurmsim.commands.text.cluster_facts import reach
 from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.option_reader import DOCUMENTS, NO, REQUIRED, Parser, options
-from slurmsim.commands.text.release import release_of
+from slurmsim.commands.text.release import release_of, version_of
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -78,7 +77,7 @@ def _read(argv: list[str], io: Io, release: str) -> tuple[set[str], str, str]:
     for key, value in parser.parse_for("sdiag", argv, io):
         on.add(key)
         if key == "V":
-            io.out(releases.version_line(release) + "\n")
+            io.out(version_of(io))
             raise Stop(0)
         if key in ("h", "usage"):
             io.out(_HELP if key == "h" else _USAGE)

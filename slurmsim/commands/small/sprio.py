@@ -11,7 +11,7 @@ from slurmsim.commands.text.cluster_facts import reach
 from slurmsim.commands.text.messages import Stop, exclusive, stoppable
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, Parser, options
 from slurmsim.commands.text.print_fields import fit, parse_letters
-from slurmsim.commands.text.release import release_of
+from slurmsim.commands.text.release import release_of, version_of
 from slurmsim.fast_imports import NamedTuple
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
@@ -218,7 +218,7 @@ class _Call:
         io = self.io
         self.verbose += key == "v"
         if key == "V":
-            io.out(releases.version_line(self.release) + "\n")
+            io.out(version_of(io))
             raise Stop(0)
         if key in ("help", "usage", "helpformat"):
             if key == "helpformat":

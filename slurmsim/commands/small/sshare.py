@@ -5,7 +5,6 @@ Mirrors sshare 22.05 (later rows from 24.11 and 26.05).
 
 from __future__ import annotations
 
-from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.text.cluster_facts import named_cluster
 from slurmsim.commands.text.dashed_table import (
@@ -21,7 +20,7 @@ from slurmsim.commands.text.dashed_table import (
 )
 from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.option_reader import DOCUMENTS, NO, REQUIRED, Parser, options
-from slurmsim.commands.text.release import release_of
+from slurmsim.commands.text.release import release_of, version_of
 from slurmsim.commands.text.values import leading_number
 from slurmsim.commands.text.widths import width_of
 from slurmsim.numerals import is_number
@@ -141,7 +140,7 @@ class _Call:
         elif key in ("json", "yaml"):
             self.dump, self.parser = key, text
         elif key == "V":
-            self.io.out(releases.version_line(self.release) + "\n")
+            self.io.out(version_of(self.io))
             raise Stop(0)
         elif key == "e":
             names = [f"{head.name:<17}" for head in _FIELDS]

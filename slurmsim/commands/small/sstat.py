@@ -9,7 +9,7 @@ from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS
 from slurmsim.commands.squeue.step_columns import SPECIAL_STEPS
 from slurmsim.commands.text.option_reader import NO, REQUIRED, OptionError, Parser, options
-from slurmsim.commands.text.release import release_of
+from slurmsim.commands.text.release import release_of, version_of
 from slurmsim.commands.text.widths import width_of
 from slurmsim.fast_imports import pattern
 
@@ -117,9 +117,9 @@ def run(argv: list[str], io: Io) -> int:
     except OptionError as error:
         io.error(f"sstat: {error}")
         return 1
-    for keys, text in (("V",), releases.version_line(release) + "\n"), (("h", "usage"), _USAGE):
+    for keys, text in (("V",), version_of), (("h", "usage"), lambda _: _USAGE):
         if any(key in given for key in keys):
-            io.out(text)
+            io.out(text(io))
             return 0
     if "e" in given:
         io.out(_columns_of(list(known)))

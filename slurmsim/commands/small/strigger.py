@@ -12,7 +12,7 @@ from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser, options
-from slurmsim.commands.text.release import release_of
+from slurmsim.commands.text.release import release_of, version_of
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -62,7 +62,7 @@ def run(argv: list[str], io: Io) -> int:
     parser = Parser([*_events(release), *_OTHERS], permute=True)
     for key, value in parser.parse_for("strigger", argv, io):
         if key in ("V", "help", "usage"):
-            io.out(releases.version_line(release) + "\n" if key == "V" else _HELP)
+            io.out(version_of(io) if key == "V" else _HELP)
             return 0
         given[key] = value or ""
         _check_value(key, value or "", io)

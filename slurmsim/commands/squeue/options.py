@@ -12,6 +12,7 @@ from slurmsim.commands.text.job_state_text import accepted, parse_state
 from slurmsim.commands.text.messages import Stop, exclusive
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser
 from slurmsim.commands.text.print_fields import leading_number
+from slurmsim.commands.text.release import version_of
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
@@ -209,7 +210,7 @@ def _take(asked: Asked, io: Io, key: str, value: str | None) -> None:
     elif key == "p":
         asked.partitions, asked.all = _list(text), True
     elif key in ("V", "usage", "help", "helpstate"):
-        io.out(_about(key, asked.release))
+        io.out(version_of(io) if key == "V" else _about(key, asked.release))
         raise Stop(0)
     elif key in ("json", "yaml"):
         asked.dump, asked.parser = key, text
@@ -217,8 +218,6 @@ def _take(asked: Asked, io: Io, key: str, value: str | None) -> None:
 
 def _about(key: str, release: str) -> str:
     """Return what the command tells of itself."""
-    if key == "V":
-        return releases.version_line(release) + "\n"
     if key == "usage":
         return usage(release)
     if key == "helpstate":

@@ -5,14 +5,13 @@ Mirrors sreport 22.05; later words from 24.11 and 26.05. There is one cluster, a
 
 from __future__ import annotations
 
-from slurmsim import releases
 from slurmsim.commands.sreport import clusters, jobs, reservations
 from slurmsim.commands.sreport.report import Report
 from slurmsim.commands.text.dashed_table import ENDING, NO_ENDING, PADDED
 from slurmsim.commands.text.database_away import database_away
 from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.option_reader import NO, REQUIRED, Parser, options
-from slurmsim.commands.text.release import release_of
+from slurmsim.commands.text.release import release_of, version_of
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.release_changes import since
 
@@ -124,7 +123,7 @@ def _read(argv: list[str], report: Report) -> list[str]:
 
 
 def _version(report: Report) -> None:
-    report.io.out(releases.version_line(report.release) + "\n")
+    report.io.out(version_of(report.io))
 
 
 def _session(report: Report) -> None:

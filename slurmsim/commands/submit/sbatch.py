@@ -26,8 +26,9 @@ from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.cluster_facts import Cluster
 from slurmsim.commands.text.messages import Messages, Stop, stoppable
 from slurmsim.commands.text.plugin_lines import plugin_lines
+from slurmsim.commands.text.release import version_of
 from slurmsim.commands.text.values import Context
-from slurmsim.releases import row, version_line
+from slurmsim.releases import row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class _Call:
     def _told(self, name: str) -> None:
         """Act on an option that ends the call."""
         if name == "version":
-            self.io.out(version_line(self.release) + "\n")
+            self.io.out(version_of(self.io))
         elif name == "usage":
             self.io.out(row(sbatch_usage.USAGE, self.release))
         elif name == "help":

@@ -6,10 +6,12 @@ import os
 
 from slurmsim import wire_json
 from slurmsim.commands.io import FAILED_CALLS
-from slurmsim.releases import RELEASES, VERSION_VARIABLE, short
+from slurmsim.releases import RELEASES, VERSION_VARIABLE, short, version_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from slurmsim.commands.io import Io
 
 _JOURNAL = "journal"
@@ -21,20 +23,29 @@ def release_of(io: Io) -> str:
 
     A command must print its usage, and what is wrong, without a daemon too.
     """
-    named = io.environ.get(VERSION_VARIABLE)
-    if not named:
-        try:
-            named = io.client.call("hello").get("slurm_version")
-        except FAILED_CALLS:
-            named = _kept(io.client.folder)
+    named = io.environ.get(VERSION_VARIABLE) or _told(io, "slurm_version", "release")
     return short(named) if named else RELEASES[0]
 
 
-def _kept(folder: str) -> str | None:
-    """Return what the first line of the cluster's journal says; None where it cannot be read."""
+def version_of(io: Io) -> str:
+    """Return the line of ``--version``: the release, under the name of the cluster's flavour."""
+    return version_line(release_of(io), _told(io, "flavour", "flavour") or "upstream") + "\n"
+
+
+def _told(io: Io, name: str, key: str) -> str | None:
+    """Return what the daemon says, else the header of its journal; None where neither does."""
+    try:
+        found = io.client.call("hello").get(name)
+    except FAILED_CALLS:
+        found = _kept(io.client.folder).get(key)
+    return None if found is None else str(found)
+
+
+def _kept(folder: str) -> dict[str, Any]:
+    """Return what the first line of the cluster's journal says; empty where it cannot be read."""
     try:
         with open(os.path.join(folder, _JOURNAL), "rb") as file:
             line = file.readline(_MOST)
-        return str(wire_json.loads(line[line.index(b"{") :].decode())["release"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return dict(wire_json.loads(line[line.index(b"{") :].decode()))
+    except (OSError, ValueError, TypeError):
+        return {}

@@ -159,6 +159,7 @@ class LiveCluster:
         self.job_table = JobTable(cluster, jobs)
         self.node_reasons = NodeReasons(network.controller)
         self.run_time, self.runs_jobs = run_time, runs_jobs
+        self.flavour = "debian"  # the build of Slurm it is like (`slurmsim.releases.FLAVOURS`)
         self.dies_slowly = True  # jobs keep their nodes until their processes are gone
         # called with a job when its clients may be waiting for news of it
         self.changed: Callable[[LiveJob], None] = _ignore

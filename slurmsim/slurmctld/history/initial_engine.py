@@ -38,6 +38,7 @@ def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configur
         cluster, policy, int(header["start"]), People(header["users"]), int(header["owner"]), database=database,
         run_time=behaviour, release=str(header["release"]), runs_jobs=header["jobs"] == "run",
     )  # fmt: skip
+    engine.flavour = str(header.get("flavour") or "debian")  # all were before there was a choice
     engine.dies_slowly = bool(header.get("completing"))
     database.operators = frozenset(map(str, header.get("operators", ())))
     engine.conf, engine.host = conf.facts, conf.host

@@ -121,4 +121,4 @@ def test_heterogeneous_commands() -> None:
 
 
 def test_version() -> None:
-    assert read("salloc -V --bogus") == (None, "slurm-wlm 22.05.8\n", "", 0)
+    assert read("salloc -V --bogus") == (None, "slurm 22.05.8\n", "", 0)

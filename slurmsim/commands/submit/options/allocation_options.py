@@ -15,8 +15,9 @@ from slurmsim.commands.submit.options import sbatch_usage
 from slurmsim.commands.submit.options.chosen_options import Chosen, error_code, said
 from slurmsim.commands.submit.options.display import show_options
 from slurmsim.commands.text.messages import Stop
+from slurmsim.commands.text.release import version_of
 from slurmsim.commands.text.values import Context
-from slurmsim.releases import row, version_line
+from slurmsim.releases import row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,9 +111,9 @@ def _options(
     """Set the options; the words after them."""
 
     def told(option: str) -> None:
-        name, release = chosen.context.command, chosen.context.release
+        name = chosen.context.command
         if option == "version":
-            say.io.out(version_line(release) + "\n")
+            say.io.out(version_of(say.io))
         elif option in ("help", "usage"):
             rows = [(row.short, row.name, row.argument) for row in chosen.listed()]
             say.io.out(sbatch_usage.help_text(name, rows, "command [arguments...]"))

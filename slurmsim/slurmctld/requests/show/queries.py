@@ -116,6 +116,7 @@ class _Queries:
             "slurm_version": self.cluster.release, "version": self.cluster.version, "host": self.cluster.conf.host,
             "operator": self.cluster.database.is_operator(person),
             "administrator": self.cluster.database.is_administrator(person), "accounting": self.cluster.database.exists,
+            "flavour": self.cluster.flavour,
         }  # fmt: skip
 
     def _table(
