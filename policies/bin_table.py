@@ -71,8 +71,6 @@ class Binned(Discipline):
 
     Parameters
     ----------
-    table
-        The bins.
     limit
         A user's jobs in the queue; None for any number.
     boosts

@@ -87,10 +87,6 @@ class Budgets:
 
     Parameters
     ----------
-    limits
-        Who may hold how much.
-    view
-        The cluster.
     records
         The queue: each user in it gets an even share.
     now

@@ -17,8 +17,6 @@ class PlannedLicenses:
 
     Parameters
     ----------
-    view
-        Cluster view; tells what running jobs and reservations hold.
     begin, resolution
         The node space's begin and bf_resolution, seconds.
     """

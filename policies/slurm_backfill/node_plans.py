@@ -13,8 +13,6 @@ class NodePlans:
 
     Parameters
     ----------
-    search
-        The search, with what is the same for all records of a cycle.
     begin, end
         What the node space covers, seconds.
     space_size

@@ -48,8 +48,6 @@ class Search:
 
     Parameters
     ----------
-    view
-        The cluster.
     now
         Seconds.
     resolution, window

@@ -39,10 +39,6 @@ class FaultyClient(Client):
 
     Parameters
     ----------
-    client
-        The connection there is.
-    command
-        Which command calls.
     told
         Names of the faults it met go here.
     """

@@ -26,8 +26,6 @@ class Io:
 
     Parameters
     ----------
-    client
-        The daemon.
     stdin, stdout, stderr, environ, cwd
         As a process has them; the real ones by default.
     now

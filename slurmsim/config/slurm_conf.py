@@ -55,8 +55,6 @@ def read_conf(path: Path, files: Files = DISK) -> list[ConfLine]:
     ----------
     path
         The file; an Include in it that is no absolute path is sought beside it.
-    files
-        Where its text comes from.
 
     Raises
     ------

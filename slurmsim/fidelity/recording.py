@@ -127,8 +127,6 @@ def read_recording(path: Path, workload: Path | None = None, accounting: Path | 
 
     Parameters
     ----------
-    workload
-        Its workload file; default: the one it names, in the same folder.
     accounting
         Accounting data in any form `load_accounting` reads; default: the sacctmgr commands the kit ran, if
         they are where it keeps them (``oracle/conf/replay-KIND/sacctmgr.txt`` for ``golden/replay/NAME.KIND.json``) or

@@ -83,13 +83,7 @@ class Labels:
 
 
 class RunData:
-    """Columns of one trace, loaded when first used.
-
-    Parameters
-    ----------
-    trace
-        A trace; see `slurmsim.trace.reader.read_trace`.
-    """
+    """Columns of one trace, loaded when first used."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace

@@ -40,12 +40,8 @@ class Service:
 
     Parameters
     ----------
-    folder
-        The cluster's.
     release
         The Slurm release it is like.
-    cluster
-        Its name.
     user
         The user that requests over the Unix socket act as; None: the user who runs this.
     accounting

@@ -19,8 +19,6 @@ class Player:
 
     Parameters
     ----------
-    folder
-        The cluster's.
     real
         Whether its scripts really run.
     alone

@@ -23,8 +23,6 @@ class Quiet:
 
     Parameters
     ----------
-    folder
-        The cluster's.
     proc
         Where the system shows its processes.
     """

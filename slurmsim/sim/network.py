@@ -83,8 +83,6 @@ class Network:
 
     Parameters
     ----------
-    cluster, policy, accounting, enforce_limits
-        What the `Controller` is made of.
     start_time
         When slurmctld starts, whole seconds.
     durations

@@ -44,10 +44,6 @@ class Simulation(Network):
 
     Parameters
     ----------
-    cluster, workload, policy
-        What to simulate.
-    accounting
-        Associations and QOS, if there are accounting data.
     timed
         Facts at given times (node events and edits), ascending.
     endless
@@ -60,8 +56,6 @@ class Simulation(Network):
         False replays recorded run times even beyond the limit.
     durations
         How long nodes and processes take for what is theirs.
-    listener
-        Told what happens.
 
     Notes
     -----

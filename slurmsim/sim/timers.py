@@ -32,13 +32,7 @@ class Timer:
 
 
 class Timers:
-    """The timers of one SimPy environment, and its clock.
-
-    Parameters
-    ----------
-    env
-        The environment with the queue of events that timers go into.
-    """
+    """The timers of one SimPy environment, and its clock."""
 
     def __init__(self, env: Any) -> None:
         self.env = env

@@ -29,8 +29,6 @@ class Watch:
 
     Parameters
     ----------
-    folder
-        The cluster's.
     may_change
         Whether pages may change anything, which they are told.
     """

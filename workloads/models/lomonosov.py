@@ -78,13 +78,6 @@ def generate(params: LomonosovParams, seed: int) -> Workload:
     share `failures` ends at `failed_at` of the run time with exit code 1. The constant c makes nodes x time occupied
     over all jobs the share `load` of what the nodes give in that time.
 
-    Parameters
-    ----------
-    params
-        Parameters.
-    seed
-        Seed of the one generator used; equal parameters and seed give equal jobs.
-
     Returns
     -------
     Workload

@@ -251,13 +251,6 @@ def operational_arrivals(rng: np.random.Generator, n: int, kind: JobKind) -> Flo
 def generate(params: LublinParams, seed: int) -> Workload:
     """Return a workload of the Lublin–Feitelson model.
 
-    Parameters
-    ----------
-    params
-        The model's and our parameters.
-    seed
-        Seed of the one generator used; equal parameters and seed give equal jobs.
-
     Returns
     -------
     Workload

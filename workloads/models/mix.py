@@ -198,13 +198,6 @@ def _draw_submits(
 def generate(params: MixParams, seed: int) -> Workload:
     """Return a workload of the mix.
 
-    Parameters
-    ----------
-    params
-        Parameters.
-    seed
-        Seed of the one generator used; equal parameters and seed give equal jobs.
-
     Returns
     -------
     Workload

@@ -104,13 +104,6 @@ def generate(params: TitanParams, seed: int) -> Workload:
 
     Arrivals are Poisson, faster by day than by night, at `jobs_per_hour` on average over a day.
 
-    Parameters
-    ----------
-    params
-        Parameters.
-    seed
-        Seed of the one generator used; equal parameters and seed give equal jobs.
-
     Returns
     -------
     Workload

@@ -34,8 +34,6 @@ class Lines:
 
     Parameters
     ----------
-    body
-        Their bytes; line ends are ``\\n``.
     delimiter
         One byte.
     """

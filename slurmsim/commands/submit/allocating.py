@@ -65,13 +65,7 @@ def interruptible(names: Sequence[str] = SIGNALS) -> Iterator[None]:
 
 
 class AllocatingCall:
-    """One call of a command that allocates: its options are read, and its allocation can be asked for.
-
-    Parameters
-    ----------
-    name
-        The command.
-    """
+    """One call of a command that allocates: its options are read, and its allocation can be asked for."""
 
     def __init__(self, name: str, argv: list[str], io: Io, say: Messages) -> None:
         self.io, self.say = io, say

@@ -44,10 +44,6 @@ class Accounts:
 
     Parameters
     ----------
-    tree
-        Associations and QOS.
-    enforce
-        What is enforced.
     partitions
         Those of the cluster; each is given its QOS. Raises ConfigError for a QOS that does not exist.
     """

@@ -21,13 +21,7 @@ Path = list[tuple[Branch, Used]]  # an association and the accounts above it, wi
 
 
 class LimitCompiler:
-    """Makes claims.
-
-    Parameters
-    ----------
-    rules
-        How a single limit is tested.
-    """
+    """Makes claims."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules

@@ -46,8 +46,6 @@ class LimitCounters:
 
     Parameters
     ----------
-    tree, billing
-        Associations and QOS; what counts TRES.
     safe
         AccountingStorageEnforce=safe.
     """

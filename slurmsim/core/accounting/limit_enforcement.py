@@ -25,8 +25,6 @@ class LimitEnforcement:
 
     Parameters
     ----------
-    state, runs, counters
-        The state with the jobs; what ends them; what they count in.
     waiting
         Jobs held by limits outside the queue.
     """

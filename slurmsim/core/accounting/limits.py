@@ -108,13 +108,7 @@ class Standing:
 
 
 class Limits(Observer):
-    """The tests, and what follows from them.
-
-    Parameters
-    ----------
-    state, queue_way, runs
-        The jobs and their association tree; their way into the queue; what ends jobs that have used up a limit.
-    """
+    """The tests, and what follows from them."""
 
     def __init__(self, state: ControllerState, queue_way: QueueWay, runs: RunWay) -> None:
         self.state, self._queue_way = state, queue_way

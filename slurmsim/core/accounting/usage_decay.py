@@ -68,10 +68,6 @@ class UsageBook(UsageRows):
 
     Parameters
     ----------
-    tree
-        The tree with the branches and QOS.
-    billing
-        Counts and bills TRES.
     half_life_s
         PriorityDecayHalfLife, 0 for none.
     reset

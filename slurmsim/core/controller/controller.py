@@ -104,10 +104,6 @@ class Controller:
 
     Parameters
     ----------
-    cluster
-        Validated configuration.
-    policy
-        The scheduler plugin.
     start_time
         When slurmctld starts; the phase of every periodic work.
     accounting

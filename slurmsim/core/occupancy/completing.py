@@ -33,8 +33,6 @@ class Completing:
 
     Parameters
     ----------
-    state
-        The state with the nodes.
     epilog_s
         Seconds the epilog takes on every node.
     term_s

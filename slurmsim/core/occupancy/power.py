@@ -42,13 +42,7 @@ def make_power(state: ControllerState, runs: RunWay, node_states: NodeStates) ->
 
 
 class PowerSaving:
-    """Which nodes are off, on their way there, or on their way back.
-
-    Parameters
-    ----------
-    state, runs, node_states
-        The state with the nodes, what starts and ends jobs, and the nodes' other states.
-    """
+    """Which nodes are off, on their way there, or on their way back."""
 
     def __init__(self, state: ControllerState, runs: RunWay, node_states: NodeStates) -> None:
         self.state, self._runs, self._node_states = state, runs, node_states

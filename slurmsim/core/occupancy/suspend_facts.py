@@ -21,8 +21,6 @@ class SuspendFacts:
 
     Parameters
     ----------
-    state, suspension, gang, plugin
-        The state with the jobs; what stops them; the gang scheduler or None; what gives a resumed job its priority.
     count_no_more
         Told of every job that is suspended: counting does not tell any more what its pool can do.
     """

@@ -41,13 +41,7 @@ def lay_out(
     usable: Bitmap,
     placer: Placer,
 ) -> Allocation | None:
-    """Return what the nodes of `layout`, which is well formed, give the job out of `free`; None if they do not hold it.
-
-    Parameters
-    ----------
-    usable
-        Nodes it may have now.
-    """
+    """Return what the nodes of `layout` (well formed) give the job out of `free`; None if they do not hold it."""
     table = placer.table
     nodes = sorted(layout)
     idx = np.array(nodes, np.int64)

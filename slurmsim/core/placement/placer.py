@@ -63,10 +63,6 @@ class Placer:
 
     Parameters
     ----------
-    table
-        The nodes.
-    rules
-        How the release places jobs.
     memory_consumable
         Whether SelectTypeParameters makes memory a resource (``*_Memory``).
     busy_first

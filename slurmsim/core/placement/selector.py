@@ -69,8 +69,6 @@ class Selector(Placer):
 
     Parameters
     ----------
-    table, rules, memory_consumable, busy_first, serial_last
-        As `Placer` has them.
     window_linear
         bf_window_linear: seconds the future test's window grows by, 0 to double it; or `ONE_BY_ONE`.
     """

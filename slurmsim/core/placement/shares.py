@@ -36,13 +36,7 @@ class Selecting(Protocol):
 
 
 class Shares:
-    """The nodes as the kernel has them.
-
-    Parameters
-    ----------
-    table
-        The nodes.
-    """
+    """The nodes as the kernel has them."""
 
     def __init__(self, table: NodeTable) -> None:
         self.table = table

@@ -33,10 +33,6 @@ class QueueColumns(Watcher):
 
     Parameters
     ----------
-    plugin
-        The factors.
-    queue
-        The queue with the records.
     n_branches
         Associations; the place after the last stands for none.
     """

@@ -31,8 +31,6 @@ class Eligibility:
 
     Parameters
     ----------
-    state, ways
-        The state with the jobs; their way into the queue, and the one to their end.
     min_job_age
         Seconds an ended job is remembered (MinJobAge; 0 for ever), then up to a minute until it is purged.
     kill_invalid

@@ -56,14 +56,6 @@ class Multifactor:
 
     Parameters
     ----------
-    cluster
-        Validated configuration.
-    partitions
-        For their factors and their TRES.
-    total_cpus
-        Of the whole cluster.
-    billing
-        Counts TRES.
     always
         Priorities are recalculated without slurmdbd as well (24.11).
     """

@@ -34,10 +34,6 @@ class SharedCores:
 
     Parameters
     ----------
-    table
-        The nodes.
-    partitions
-        All partitions, by index.
     by_tier
         Jobs of higher tiers keep their cores from those of lower ones, and those of partitions with PreemptMode=OFF
         from all (preempt/partition_prio).

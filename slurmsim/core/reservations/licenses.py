@@ -28,13 +28,7 @@ INVALID = "Invalid license specification"
 
 
 class Licenses(Observer):
-    """The cluster's licenses.
-
-    Parameters
-    ----------
-    state, queue_way
-        The state with jobs and reservations; the jobs' way back into the queue.
-    """
+    """The cluster's licenses."""
 
     def __init__(self, state: ControllerState, queue_way: QueueWay) -> None:
         self.state, self._queue_way = state, queue_way

@@ -52,16 +52,10 @@ class WalkParts:
 
     Parameters
     ----------
-    state, test, runs
-        The state with the queue, the test of a start, and the interface that starts jobs.
-    pending_reasons
-        What names the reason where no nodes are found.
     dequeue
         Takes a job out of the queue that can never start.
     in_order
         The order in which the policy wants the queue walked.
-    arrays
-        The job arrays there are.
     """
 
     def __init__(
@@ -85,8 +79,6 @@ class MainPass:
 
     Parameters
     ----------
-    parts
-        What a walk asks and tells.
     full
         To the end of the queue; else default_queue_depth + 1 candidates.
     """

@@ -33,10 +33,6 @@ class ControllerState:
 
     Parameters
     ----------
-    spec
-        Validated configuration.
-    policy
-        The scheduler plugin.
     start_time
         When slurmctld starts; the phase of every periodic work.
     tree

@@ -21,15 +21,7 @@ Offer = dict[str, Any]
 
 
 class Offers:
-    """Tries changes of one pending job.
-
-    Parameters
-    ----------
-    onlooker
-        The cluster as it is.
-    live
-        The job, of the onlooker's engine.
-    """
+    """Tries changes of one pending job."""
 
     def __init__(self, onlooker: Onlooker, live: LiveJob) -> None:
         self._onlooker, self._live = onlooker, live

@@ -117,8 +117,6 @@ class LiveCluster:
 
     Parameters
     ----------
-    cluster, people, database
-        What it is made of.
     owner
         The uid that may do everything.
     network, jobs

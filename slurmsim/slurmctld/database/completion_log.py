@@ -25,15 +25,7 @@ _NO_CODE = (JobState.CANCELLED, JobState.PREEMPTED, JobState.TIMEOUT, JobState.N
 
 
 class CompletionLog:
-    """The file, made when the first line is written.
-
-    Parameters
-    ----------
-    cluster
-        The cluster; its name and TRES are shown.
-    path
-        The file.
-    """
+    """The file, made when the first line is written."""
 
     def __init__(self, cluster: LiveCluster, path: Path) -> None:
         self._cluster, self._path = cluster, path

@@ -58,8 +58,6 @@ class Engine(LiveCluster):
 
     Parameters
     ----------
-    cluster, policy, accounting
-        What it is made of.
     start_time
         First instant, seconds since the epoch.
     people

@@ -20,15 +20,7 @@ _NOT_RESPONDING = "Not responding"
 
 
 class NodeTroubles:
-    """What the rules of nodes do; their instants lie in the cluster's network.
-
-    Parameters
-    ----------
-    cluster
-        The cluster of the nodes.
-    rules
-        The rules there are, by id.
-    """
+    """What the rules of nodes do; their instants lie in the cluster's network."""
 
     def __init__(self, cluster: LiveCluster, rules: Mapping[int, FaultRule]) -> None:
         self._cluster, self._rules = cluster, rules

@@ -55,13 +55,7 @@ def _bytes(text: str) -> int:
 
 
 class Compaction:
-    """Of one cluster.
-
-    Parameters
-    ----------
-    history
-        The journal's.
-    """
+    """Of one cluster."""
 
     def __init__(self, history: History) -> None:
         self._history = history

@@ -22,8 +22,6 @@ class Holders:
 
     Parameters
     ----------
-    cluster
-        The cluster of the allocations.
     missed
         Called with the shown id of a job if its client went while the job was pending.
     """

@@ -52,8 +52,6 @@ class RealJobs:
 
     Parameters
     ----------
-    cluster, executor
-        Which belong together.
     reserve
         Takes room in its journal, or raises OutputError.
     """

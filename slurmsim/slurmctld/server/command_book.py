@@ -19,8 +19,6 @@ class CommandBook:
 
     Parameters
     ----------
-    folder, clock, history
-        The cluster's.
     last_id
         Tells the id that was given to a job last.
     """

@@ -11,13 +11,7 @@ from slurmsim.slurmctld.history.state_folder import StateFolder
 
 
 class FaultMark:
-    """The file of one cluster.
-
-    Parameters
-    ----------
-    folder
-        The cluster's.
-    """
+    """The file of one cluster."""
 
     def __init__(self, folder: StateFolder) -> None:
         self._folder = folder

@@ -22,13 +22,7 @@ _NOT_OF_IT = ("texts", "after", "snapshot")
 
 
 class Recorder:
-    """What is recorded of one cluster, if anything.
-
-    Parameters
-    ----------
-    folder
-        The cluster's.
-    """
+    """What is recorded of one cluster, if anything."""
 
     def __init__(self, folder: StateFolder) -> None:
         self._folder = folder

@@ -89,10 +89,6 @@ class Server:
         The cluster's, with socket and journal in it; the caller holds its lock, and for longer.
     engine, clock
         Restored already.
-    history
-        What they were restored from, where all that changes is written.
-    compaction
-        Keeps the history short.
     """
 
     def __init__(

@@ -213,8 +213,6 @@ class Decoder:
 
     Parameters
     ----------
-    kinds, specials
-        As for writing.
     parts
         What is there anyway, by name, newly made.
     """

@@ -43,11 +43,6 @@ _PER_NODE_IGNORED = {
 def read_allocation(name: str, argv: list[str], io: Io, say: Messages, cluster: Cluster) -> list[Part]:
     """Return what the command line of srun or salloc asks for: one part, or those of a heterogeneous job.
 
-    Parameters
-    ----------
-    name
-        ``srun`` or ``salloc``.
-
     Raises
     ------
     Stop

@@ -35,13 +35,7 @@ _BOUND_GPUS = "gres/gpu:"
 
 
 class Chosen:
-    """The options of one job so far.
-
-    Parameters
-    ----------
-    context
-        Which command in which release, and what the readers of values need.
-    """
+    """The options of one job so far."""
 
     def __init__(self, context: Context) -> None:
         self.context = context

@@ -53,12 +53,8 @@ def batch_environment(builder: Builder, component: int | None, host: str) -> dic
 
     Parameters
     ----------
-    builder
-        The verified job.
     component
         Place in a heterogeneous job; None when it is an ordinary one.
-    host
-        Name of this machine.
 
     Raises
     ------

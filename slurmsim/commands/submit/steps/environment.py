@@ -142,17 +142,7 @@ def _from_options(part: Part) -> dict[str, Any]:
 
 
 def allocation_environment(facts: Mapping[str, Any], part: Part, release: str) -> dict[str, str]:
-    """Return what salloc adds to the environment of its command.
-
-    Parameters
-    ----------
-    facts
-        What the daemon told of the allocation.
-    part
-        What was asked for.
-    release
-        The release to be like.
-    """
+    """Return what salloc adds to the environment of its command."""
     sizes, cpus = part.builder.sizes, facts["cpus"]
     options = _from_options(part)
     count = len(facts["nodes"])
@@ -189,20 +179,8 @@ def step_environment(
 
     Parameters
     ----------
-    base
-        srun's own.
-    facts, step
-        What the daemon told of the allocation and of the step.
-    part
-        What was asked for.
-    release
-        The release to be like.
-    own
-        Whether srun made the allocation itself.
     distribution
         As it is shown, None for not at all.
-    umask
-        srun's.
     """
     chosen = part.chosen
     found = {**base, **launcher_variables(base, release)}

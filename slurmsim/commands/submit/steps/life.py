@@ -43,14 +43,8 @@ class StepLife:
 
     Parameters
     ----------
-    part
-        Options and command.
-    facts, step
-        What the daemon told of the allocation and of the step.
     distribution
         What SLURM_DISTRIBUTION says; None where srun leaves it to the controller.
-    own
-        Whether srun made the allocation itself.
     """
 
     runner: Runner

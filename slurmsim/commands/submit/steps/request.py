@@ -23,17 +23,7 @@ _NAMES = {"block": "Block", "cyclic": "Cyclic", "plane": "Plane", "arbitrary": "
 
 
 class StepRequest:
-    """The step that is asked for.
-
-    Parameters
-    ----------
-    part
-        Options and command.
-    facts
-        What the daemon told of the allocation.
-    own
-        Whether srun made it itself.
-    """
+    """The step that is asked for."""
 
     def __init__(self, part: Part, facts: Mapping[str, Any], say: Messages, code: int, *, own: bool) -> None:
         self.part, self.facts, self.say, self.code, self.own = part, facts, say, code, own

@@ -31,8 +31,6 @@ def read_programs(path: str, tasks: int, arguments: list[str], fixed: bool) -> d
     ----------
     path
         The file: lines ``RANKS PROGRAM [ARGUMENT…]``; ``%t`` is the task, ``%o`` its place in the range.
-    tasks
-        How many there are.
     arguments
         Words after the file's name, added to every command.
     fixed

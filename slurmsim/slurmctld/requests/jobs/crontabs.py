@@ -35,10 +35,6 @@ class Crontabs:
 
     Parameters
     ----------
-    cluster
-        The cluster with the tables of its users, `cluster.crontabs`.
-    submissions
-        What makes jobs.
     forget
         Told of jobs that were never to be seen.
     """

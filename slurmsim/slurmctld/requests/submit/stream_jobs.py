@@ -22,15 +22,7 @@ if TYPE_CHECKING:
 
 
 class StreamJobs:
-    """The streams of one cluster; their seconds count from its first instant.
-
-    Parameters
-    ----------
-    cluster, submissions
-        Where they submit.
-    streams
-        Who submits what.
-    """
+    """The streams of one cluster; their seconds count from its first instant."""
 
     def __init__(self, cluster: LiveCluster, submissions: Submissions, streams: Streams) -> None:
         self._cluster, self._submissions = cluster, submissions

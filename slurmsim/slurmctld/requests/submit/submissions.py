@@ -38,10 +38,6 @@ class Submissions:
 
     Parameters
     ----------
-    cluster
-        Where they go.
-    storage, statistics, forgetting
-        Told of each.
     same
         Equal parts of requests are kept once.
     submitted
