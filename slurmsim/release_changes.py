@@ -53,6 +53,24 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "With both `-n` and `--ntasks-per-node` SLURM_NTASKS and SLURM_TASKS_PER_NODE count the tasks of `-n`; they"
         " counted as many on every node as it may have.",
     ),
+    "cpu_bind_read_once": Change(
+        "24.11",
+        "srun",
+        "SLURM_CPU_BIND_LIST of `--cpu-bind=cores` is empty; it had the whole option. Nothing is said where TaskPlugin"
+        " binds nothing, and `rank` is ignored.",
+    ),
+    "controller_counts_tasks": Change(
+        "24.11",
+        "srun",
+        "The tasks of a step that only has CPUs per task are counted by slurmctld, so their distribution is `block`.",
+    ),
+    "job_cpus_compared": Change(
+        "24.11", "srun", "A `--cpus-per-task` of a step that is more than that of its job is told."
+    ),
+    "missing_gres_not_named": Change(
+        "24.11", "srun", "Of GRES that a step wants and its job does not have the name is not told; it was."
+    ),
+    "gpus_per_socket_of_jobs": Change("24.11", "srun", "`--gpus-per-socket` of a step in a job is warned about."),
     "frequency_by_userspace": Change(
         "24.11", _SUBMITTING, "`--cpu-freq` with one frequency has the governor UserSpace; a range needs one named."
     ),

@@ -135,7 +135,8 @@ def _become(spec: dict[str, Any], failed: int) -> None:
     os.closerange(KEPT + 1, 4096)
     for name, value in spec["rlimits"].items():
         with contextlib.suppress(ValueError, OSError, AttributeError):
-            resource.setrlimit(getattr(resource, name), (value, value))
+            number = getattr(resource, name)
+            resource.setrlimit(number, (value, resource.getrlimit(number)[1]))
     for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
     script = spec["script"]

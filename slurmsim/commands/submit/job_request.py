@@ -371,13 +371,16 @@ class Builder:
 
     def _gres_counts(self, job: dict[str, Any]) -> None:
         """Refuse GRES that contradict the rest; what follows from them is asked for, too."""
-        gres = [item for field, scope in _SCOPES for item in gres_items(job.get(field) or "", scope)]
-        if not self._checks or not (gres or any(name in job for name in _OF_GPUS)):
+        in_job = self.chosen.get("job_id") is not None  # GPUs by socket, and what GPUs bring, are of the job
+        scopes = [(field, scope) for field, scope in _SCOPES if not (in_job and scope == "socket")]
+        gres = [item for field, scope in scopes for item in gres_items(job.get(field) or "", scope)]
+        if not self._checks or not (gres or (not in_job and any(name in job for name in _OF_GPUS))):
             return
         counts = Counts(
             job.get("num_tasks"), job.get("min_nodes"), job.get("max_nodes"), job.get("ntasks_per_node"),
-            job.get("sockets_per_node"), job.get("cpus_per_task"), job.get("cpus_per_gpu") or 0,
-            job.get("mem_per_gpu") or 0, job.get("ntasks_per_tres") or 0, gres,
+            job.get("sockets_per_node"), job.get("cpus_per_task"),
+            0 if in_job else job.get("cpus_per_gpu") or 0, 0 if in_job else job.get("mem_per_gpu") or 0,
+            job.get("ntasks_per_tres") or 0, gres,
         )  # fmt: skip
         try:
             agree(counts, client=self.chosen.context.release)

@@ -15,6 +15,7 @@ from functools import partial
 from slurmsim.commands.io import text_of
 from slurmsim.commands.submit.allocating import NO_STATUS, AllocatingCall, Interrupted, NotReady, interruptible
 from slurmsim.commands.submit.steps.components import shares
+from slurmsim.commands.submit.steps.cpu_binding import cpu_binding
 from slurmsim.commands.submit.steps.launch import Launch
 from slurmsim.commands.submit.steps.life import StepLife
 from slurmsim.commands.submit.steps.request import StepRequest
@@ -23,6 +24,7 @@ from slurmsim.commands.submit.tasks.multi_prog import BadFile, find_file
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.messages import Messages, Stop, stoppable
 from slurmsim.protocol import Refusal, Unreachable
+from slurmsim.release_changes import since
 from slurmsim.releases import row
 
 TYPE_CHECKING = False
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     from slurmsim.commands.io import Io
     from slurmsim.commands.submit.component import Part
+    from slurmsim.commands.submit.options.chosen_options import Chosen
 
 
 _NAME = "srun"
@@ -52,6 +55,8 @@ class _Call(AllocatingCall):
 
     def run(self) -> int:
         for part in self.parts:
+            self._compare_cpus(part.chosen)
+            part.chosen.values["binding"] = cpu_binding(part.chosen, self.say, part.builder.configured)
             if part.chosen.get("multi_prog"):
                 self._find_programs(part)
         if self.chosen.get("test_only"):
@@ -74,6 +79,18 @@ class _Call(AllocatingCall):
             if own:
                 _insist(partial(self.io.client.call, "complete_job", job_id=facts["job_id"], status=status))
         return os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+
+    def _compare_cpus(self, chosen: Chosen) -> None:
+        """Tell if the step's tasks have more CPUs than those of the job, which a variable tells since 23.11."""
+        job = self.io.environ.get("SLURM_CPUS_PER_TASK", "")
+        asked = int(chosen.get("cpus_per_task") or 0)
+        if not (
+            chosen.written("cpus-per-task") and job.isdecimal() and since(self.cluster.release, "job_cpus_compared")
+        ):
+            return
+        if asked > int(job):
+            what = f"Job step's --cpus-per-task value exceeds that of job ({asked} > {job})"
+            self.say.info(f"{what}. Job step may never run.")
 
     def _life(self, part: Part, facts: dict[str, Any], before: list[StepLife], own: bool) -> StepLife:
         """Make a step in one component; in those after the first it has the same number. Raises Stop."""
@@ -161,7 +178,9 @@ class _Call(AllocatingCall):
         except Unreachable as away:
             text = away.text
         except Refusal as refusal:
-            text = refusal.text
+            *notes, text = refusal.text.split("\n")
+            for note in notes:
+                self.say.error(note)
         if text not in _LATER or immediate:
             self.say.error(f"Unable to create step for job {job_id}: {text}")
             raise Stop(self.error_code)

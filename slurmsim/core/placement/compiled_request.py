@@ -583,6 +583,11 @@ class CompiledRequest:
         return self.by_count and not (self.elastic or self.gres or self.memory_asked or self.mem_all)
 
     @property
+    def sure_tasks(self) -> int:
+        """Tasks that every node of a job with GRES has for sure (job_test.c, min_tasks_this_node)."""
+        return self.tasks_per_node or (self.n_tasks if self.strict_one else 0) or 1
+
+    @property
     def most_tasks(self) -> int | None:
         """Tasks a job with GRES puts on one node at most, None when CPUs alone say (job_test.c _select_cores)."""
         if self.tasks_per_node:

@@ -208,7 +208,7 @@ def offer(
     others
         Nodes the job needs at least beside one, if GPUs that bring CPUs leave a node no others (24.11).
     sure_tasks
-        Tasks every node gets for sure (``--ntasks-per-node``); it gives the CPUs they need (min_tasks_this_node).
+        Tasks every node of the job gets for sure; it gives the CPUs they need (min_tasks_this_node).
     """
     tasks = cpus // cpus_per_task
     if most_tasks is not None:
@@ -276,9 +276,10 @@ def grant(
 ) -> tuple[tuple[int, IntArray], ...]:  # fmt: skip
     """Per kind how many each node of the allocation gives; the first kind with enough first, spilling into the next.
 
-    A total is filled node after node, each node giving at least one, and as many as its CPUs are reserved for; what is
-    missing then comes from any node that has some. Tasks bring their own. `most_gpus`: the GPUs that the memory of each
-    node suffices for. 22.05 reads that only when it chooses nodes, and so may promise more than there is.
+    A total is filled node after node: each leaves one for every node behind it, and gives as many as its CPUs are
+    reserved for; what is missing then comes from any node that has some. Tasks bring their own. `most_gpus`: the GPUs
+    that the memory of each node suffices for. 22.05 reads that only when it chooses nodes, and so may promise more than
+    there is.
     """
     given: dict[int, IntArray] = {}
     for demand in wanted:
@@ -333,6 +334,6 @@ def _fill(have: IntArray, most: Sequence[int], total: int, least: int = 1) -> In
     left = total
     for k in range(len(have)):
         after = len(have) - k - 1
-        dealt[k] = max(0, min(int(have[k]), max(int(most[k]), least), max(left - after, 1), left))
+        dealt[k] = max(0, min(int(have[k]), max(int(most[k]), least), max(left - after, least)))
         left -= int(dealt[k])
     return dealt

@@ -251,7 +251,7 @@ class Placer:
         others = request.min_nodes - 1 if self.rules.gpu_cpus_by_node else None
         return offer(
             request.gres, have, cpus, request.cpus_per_task, request.most_tasks, grain, request.exclusive, others,
-            request.tasks_per_node,
+            request.sure_tasks,
         )  # fmt: skip
 
     def _indices(self, mask: Bitmap) -> IntArray:

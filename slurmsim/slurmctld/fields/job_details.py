@@ -206,10 +206,11 @@ def _placed(row: Row, cluster: LiveCluster) -> list[list[Any]]:
     if core.alloc is None or core.state not in _RAN:
         return []
     table = cluster.controller.state.table
-    mem = core.alloc.mem
+    mem, no_gres = core.alloc.mem, "(null)" if core.alloc.gres else ""
     groups: list[tuple[list[str], tuple[str, int, str]]] = []
     for k, i in enumerate(core.alloc.indices().tolist()):
-        key = (cpu_ids(core, i, cluster), mem if isinstance(mem, int) else int(mem[k]), gres_of(core, i, cluster))
+        own = mem if isinstance(mem, int) else int(mem[k])
+        key = (cpu_ids(core, i, cluster), own, gres_of(core, i, cluster) or no_gres)
         if groups and groups[-1][1] == key:
             groups[-1][0].append(table.names[i])
         else:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.gres_counts import gres_items
+from slurmsim.gres_counts import BAD_GRES, gres_items
+from slurmsim.protocol import Refusal
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.fields.gres_ids import gpu_devices
 
 if TYPE_CHECKING:
@@ -18,6 +20,24 @@ if TYPE_CHECKING:
     from slurmsim.core.records.node_table import NodeTable
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
     from slurmsim.slurmctld.base.live_job import LiveJob
+
+_ASKED = ("gpus", "tres_per_node", "tres_per_task", "tres_per_socket", "cpus_per_tres", "mem_per_tres")
+
+
+def check_gres(core: Job, table: NodeTable, asked: Mapping[str, Any], release: str) -> None:
+    """Refuse a step that wants GRES its job has none of; CPUs or memory of each GPU want one, too. Raises Refusal."""
+    alloc = core.alloc
+    given = [table.gres_kinds[kind] for kind, _ in alloc.gres] if alloc is not None else []
+    wanted = [(name, kind) for key in _ASKED for name, kind, *_ in gres_items(str(asked.get(key) or ""), "step")
+              if name not in ("cpu", "none")]  # fmt: skip
+    why = ""
+    if not given:
+        why = "Step requested GRES but job doesn't have GRES" if wanted else ""
+    for name, kind in wanted if given else ():
+        if not any(name == own and kind in ("", of) for own, of in given):
+            why = f"Step requested GRES ({name}{kind and ':'}{kind}) not found in the job"
+    if why:
+        raise Refusal(BAD_GRES if since(release, "missing_gres_not_named") else f"{why}\n{BAD_GRES}", 2072)
 
 
 def gpus_of_step(

@@ -19,10 +19,14 @@ BAD_MEMORY = "Memory required by task is not available"
 
 @dataclass(slots=True)
 class Room:
-    """What one node of an allocation has: `cpus` and `memory` in all, `used` and `memory_used` by `steps` steps."""
+    """What one node of an allocation has: `cpus` and `memory` in all, `used` and `memory_used` by `steps` steps.
+
+    Steps share it by `grain` CPUs, the threads of a core.
+    """
 
     cpus: int
     memory: int
+    grain: int = 1
     used: int = 0
     memory_used: int = 0
     steps: int = 0
@@ -46,7 +50,7 @@ def place_step(asked: Mapping[str, Any], rooms: Sequence[Room]) -> Place:
     asked
         ``num_tasks cpu_count min_nodes max_nodes``, as wanted ``nodes`` and ``excluded`` (places in the allocation),
         ``relative``, ``exact``, ``overlap``, ``overcommit``, ``mem_per_cpu``, ``mem_per_node`` (MiB),
-        ``ntasks_per_node``, ``plane_size``, ``arbitrary`` (places, one a task).
+        ``ntasks_per_node``, ``threads_per_core``, ``plane_size``, ``arbitrary`` (places, one a task).
     rooms
         The nodes of the allocation, in order.
 
@@ -62,8 +66,16 @@ def place_step(asked: Mapping[str, Any], rooms: Sequence[Room]) -> Place:
     if asked.get("overcommit"):
         per_task = int(asked.get("cpus_per_task") or 1)
     exact = bool(asked.get("exact"))
-    cpus = [n * per_task if exact else rooms[i].cpus for i, n in zip(nodes, tasks, strict=True)]
+    cpus = [
+        _exactly(n * per_task, asked, rooms[i]) if exact else rooms[i].cpus for i, n in zip(nodes, tasks, strict=True)
+    ]
     return Place(nodes, tasks, cpus, [_memory(asked, rooms[i], n) for i, n in zip(nodes, cpus, strict=True)])
+
+
+def _exactly(cpus: int, asked: Mapping[str, Any], room: Room) -> int:
+    """CPUs of the cores that give a step so many."""
+    threads = min(int(asked.get("threads_per_core") or room.grain), room.grain)
+    return min(-(-cpus // threads) * room.grain, room.cpus)
 
 
 def _memory(asked: Mapping[str, Any], room: Room, cpus: int) -> int:

@@ -20,7 +20,7 @@ from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.base.step import BATCH, EXTERN, NO_STATUS, Step
 from slurmsim.slurmctld.base.submit_request import MOST_NAMES
 from slurmsim.slurmctld.processes import job_termination
-from slurmsim.slurmctld.processes.step_gpus import devices_of_step, gpus_of_step
+from slurmsim.slurmctld.processes.step_gpus import check_gres, devices_of_step, gpus_of_step
 from slurmsim.slurmctld.processes.step_places import BUSY, Room, place_step, task_ids
 from slurmsim.states import JobState
 from slurmsim.tres import format_tres
@@ -71,8 +71,9 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
     if int(asked["num_tasks"]) > len(members) * int(cluster.spec.options.get("MaxTasksPerNode") or MAX_TASKS_PER_NODE):
         raise Refusal("Task count specification invalid", 2025)
     number = _number(cluster, live, asked)
+    check_gres(core, cluster.controller.state.table, asked, cluster.release)
     try:
-        place = place_step(wanted, rooms(live))
+        place = place_step(wanted, rooms(live, cluster.controller.state.table.grain.tolist()))
     except Refusal as refusal:
         if refusal.text == BUSY and wait:
             return {"wait": [core.id], "until": None}
@@ -140,15 +141,16 @@ def _names(text: str) -> list[str]:
         raise Refusal("Invalid node name specified") from None
 
 
-def rooms(live: LiveJob) -> list[Room]:
-    """Return what the nodes of a running job have, and what its steps use of it."""
+def rooms(live: LiveJob, grain: Sequence[int]) -> list[Room]:
+    """Return what the nodes of a running job have, and what its steps use of it; `grain` is of all nodes."""
     alloc = live.core.alloc
     assert alloc is not None
     count = alloc.n_nodes
     cpus = [alloc.cpus] * count if isinstance(alloc.cpus, int) else [int(n) for n in alloc.cpus]
     memory = [alloc.mem] * count if isinstance(alloc.mem, int) else [int(n) for n in alloc.mem]
-    found = [Room(c, m) for c, m in zip(cpus, memory, strict=True)]
-    place = {int(i): k for k, i in enumerate(alloc.indices())}
+    nodes = [int(i) for i in alloc.indices()]
+    found = [Room(c, m, grain[i]) for c, m, i in zip(cpus, memory, nodes, strict=True)]
+    place = {i: k for k, i in enumerate(nodes)}
     for step in live.running_steps:
         if not step.asked:
             continue

@@ -34,7 +34,8 @@ name=${0##*/}
 case $name in
 module|ml|conda|spack|sleep) echo "[$name] $*"; [ "$name" != sleep ] || @SLEEP@ 0.5; exit 0;;
 esac
-text=$(echo "[$name] $*"; env | grep '^[A-Za-z_0-9]*=' | sort | sed "s/^/[$name ${SLURM_PROCID:--}] /")
+text=$(echo "[$name] $*"
+  env | grep '^[A-Za-z_0-9]*=' | grep -v ^SLURMSIM_ | sort | sed "s/^/[$name ${SLURM_PROCID:--}] /")
 printf '%s\n' "$text"
 """
 

@@ -28,10 +28,13 @@ TRIVIA = {
     "SLURM_CONF": "path of the cluster",
 }
 _NAMED = re.compile(rf"(?<![\w:])({'|'.join(map(re.escape, TRIVIA))})=\S*")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
-_OURS = re.compile(r"^(\d+: )?(\[\S+ \S+\] )?SLURMSIM_\w+=.*\n", re.MULTILINE)
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?")
+# what our tasks know of their cluster: a line of its own, a word of a line where a script has unquoted output
+_OURS = re.compile(r"^(\d+: )?(\[\S+ \S+\] )?SLURMSIM_\w+=.*\n| (\[\S+ \S+\] )?SLURMSIM_\w+=\S*", re.MULTILINE)
+_TRACED = re.compile(r"\$'((?:[^'\\]|\\.)*)'")
+_TRACE = re.compile(r"^\++ .*\$'.*$", re.MULTILINE)  # of ``set -x``: bash quotes new lines in another way from 5.3 on
 _SPOOL = re.compile(r"/[^\s:']*/(\w+/job\d+/slurm_script)")  # under SlurmdSpoolDir, and in our cluster's folder
-_PID = re.compile(r"(slurm_script: line \d+: +)\d+")
+_PID = re.compile(r"(slurm_script: line \d+: (?:kill: \(| *))\d+")
 
 
 @dataclass
@@ -58,6 +61,7 @@ def _short(lines: list[str]) -> list[str]:
 
 def normal(text: str, job: str | None) -> str:
     """`text` without trivia; job ids are told by how far they are from the first one."""
+    text = _TRACE.sub(lambda line: _TRACED.sub(_as_before, line[0]), text)
     text = _SPOOL.sub(r"\1", _NAMED.sub(r"\1=*", _OURS.sub("", text)))
     text = _PID.sub(r"\1*", _TIME.sub("TIME", text))
     if job is not None:
@@ -65,6 +69,10 @@ def normal(text: str, job: str | None) -> str:
         text = re.sub(r"(?<!\d)(?<!Priority=)1\d{5}(?!\d)", lambda n: f"J+{int(n[0]) - first}"
                       if -9 < int(n[0]) - first < 900 else n[0], text)  # fmt: skip
     return text
+
+
+def _as_before(quoted: re.Match[str]) -> str:
+    return f"'{quoted[1]}'".replace("\\n", "\n").replace("\\t", "\t").replace("\\'", "'\\''")
 
 
 def _job(answer: list[Any] | None) -> str | None:

@@ -58,3 +58,9 @@ def test_more_than_there_is() -> None:
 )
 def test_numbers_of_tasks(distribution: str, ids: list[list[int]]) -> None:
     assert task_ids([3, 1], distribution, 2) == ids
+
+
+def test_exact_steps_share_a_node_by_cores() -> None:
+    assert place([Room(8, 0, grain=2)], num_tasks=3, cpu_count=3, exact=True).cpus == [4]
+    assert place([Room(8, 0, grain=2)], num_tasks=3, cpu_count=3, exact=True, threads_per_core=1).cpus == [6]
+    assert refused([Room(4, 0, grain=2, used=4, steps=2)], num_tasks=1, cpu_count=1, exact=True) == BUSY

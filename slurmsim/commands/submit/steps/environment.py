@@ -195,7 +195,7 @@ def step_environment(
     }  # fmt: skip
     if chosen.get("preserve_env"):
         known = {**known, "step_tasks": found.get("SLURM_TASKS_PER_NODE", known["step_tasks"])}
-    added = shown(_STEP, known, release)
+    added = {**shown(_STEP, known, release), **chosen.get("binding").variables()}
     if "SLURM_UMASK" in found:
         added.pop("SLURM_UMASK", None)
     found.update(added)

@@ -132,6 +132,8 @@ class Launch:
     def _commands(self, life: StepLife) -> dict[int, list[str]]:
         count, words = sum(life.step["tasks"]), life.part.command
         if not life.chosen.get("multi_prog"):
+            if words[0].startswith("."):
+                words = [os.path.join(life.chosen.get("work_dir") or self.io.cwd, words[0]), *words[1:]]
             return dict.fromkeys(range(count), words)
         try:
             return read_programs(words[0], count, words[1:], fixed=True)

@@ -5,10 +5,13 @@ Mirrors job_step_create_allocation (srun_job.c) and _create_job_step_create_requ
 
 from __future__ import annotations
 
+import math
 import os
 
 from slurmsim.commands.text.messages import Stop
+from slurmsim.gres_counts import BAD_GRES, gres_items
 from slurmsim.hostlist import HostlistError, compress, expand
+from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
     from slurmsim.commands.text.messages import Messages
 
 
+_PER_SOCKET = (
+    "warning: Ignoring --gpus-per-socket because it can only be specified at job allocation time, not during step "
+    "allocation."
+)
 _NAMES = {"block": "Block", "cyclic": "Cyclic", "plane": "Plane", "arbitrary": "Arbitrary"}
 
 
@@ -28,6 +35,7 @@ class StepRequest:
     def __init__(self, part: Part, facts: Mapping[str, Any], say: Messages, code: int, *, own: bool) -> None:
         self.part, self.facts, self.say, self.code, self.own = part, facts, say, code, own
         self.chosen, self.sizes = part.chosen, part.builder.sizes
+        self.told_tasks: bool = self.sizes.tasks_set
         self.nodes: list[str] = list(facts["nodes"])
         # what SLURM_DISTRIBUTION says; None where srun leaves it to the controller
         self.distribution: str | None = None
@@ -59,7 +67,8 @@ class StepRequest:
             "min_nodes": min(least, count), "max_nodes": max(most, min(least, count)), "exact": exact,
             "overlap": chosen.is_set("overlap"), "overcommit": bool(chosen.get("overcommit")),
             "cpus_per_task": chosen.get("cpus_per_task"), "relative": chosen.get("relative"),
-            "ntasks_per_node": chosen.get("ntasks_per_node"), "plane_size": chosen.get("plane_size"),
+            "ntasks_per_node": chosen.get("ntasks_per_node"), "threads_per_core": chosen.get("threads_per_core"),
+            "plane_size": chosen.get("plane_size"),
             "name": self._name(), "srun_pid": os.getpid(), "srun_host": os.uname().nodename,
             "submit_line": self.part.request.get("submit_line"), "network": chosen.get("network"),
         }  # fmt: skip
@@ -149,7 +158,8 @@ class StepRequest:
         if asked:
             self.distribution = str(asked)
         elif any(found.get(field) for field in ("mem_per_cpu", "mem_per_node")) or not self._no_memory(found):
-            base = "cyclic" if tasks <= least else "block"
+            counted = tasks if self._counts_tasks() else math.inf
+            base = "cyclic" if counted <= least else "block"
             self.distribution = base
         if base == "arbitrary":
             if len(wanted) != tasks:
@@ -159,12 +169,19 @@ class StepRequest:
         found["distribution"] = base or "block"
         found["task_dist"] = _NAMES.get(base, "Block")
 
+    def _counts_tasks(self) -> bool:
+        """Return True if srun knows how many tasks there are; the controller counts those that CPUs per task make."""
+        given = self.told_tasks or self.chosen.get("ntasks_per_node") is not None
+        by_controller = since(self.chosen.context.release, "controller_counts_tasks")
+        return given or not (by_controller and self.chosen.get("cpus_per_task") is not None)
+
     def _no_memory(self, found: Mapping[str, Any]) -> bool:
         """Return True if no memory at all is asked for, so that the controller has to choose."""
         alone = self.own and "het_job_id" not in self.facts
         return alone or 0 in (found.get("mem_per_cpu"), found.get("mem_per_node"))
 
     def _tres(self, found: dict[str, Any]) -> None:
+        release = self.chosen.context.release
         found["tres_per_step"] = f"cpu:{found['cpu_count']}"
         for field, source in (("tres_per_node", "gpus_per_node"), ("tres_per_task", "gpus_per_task"),
                               ("tres_per_socket", "gpus_per_socket")):  # fmt: skip
@@ -173,7 +190,15 @@ class StepRequest:
         found["gpus"] = (
             ",".join(f"gpu:{item}" for item in str(self.chosen.get("gpus") or "").split(",") if item) or None
         )
+        for field, source in (("cpus_per_tres", "cpus_per_gpu"), ("mem_per_tres", "mem_per_gpu")):
+            if self.chosen.get(source) is not None:
+                found[field] = f"gres:gpu:{self.chosen.get(source)}"
         gres = self.chosen.get("gres")
+        known = (self.part.builder.configured("GresTypes") or "").split(",")
+        if any(name not in known and name != "none" for name, *_ in gres_items(str(gres or ""), "node")):
+            self._fail(BAD_GRES)
+        if self.chosen.get("gpus_per_socket") and not self.own and since(release, "gpus_per_socket_of_jobs"):
+            self.say.info(_PER_SOCKET)
         found["no_gres"] = True if str(gres or "").lower() == "none" else None
         if gres and str(gres).lower() != "none":
             found["tres_per_node"] = f"{found['tres_per_node']},{gres}" if "tres_per_node" in found else gres

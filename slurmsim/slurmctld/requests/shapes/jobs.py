@@ -47,12 +47,12 @@ STEP = Fields(
     {
         "job_id": NUMBER, "num_tasks": PRODUCT, "cpu_count": PRODUCT, "min_nodes": NUMBER, "max_nodes": NUMBER,
         "cpus_per_task": NUMBER, "relative": NUMBER, "ntasks_per_node": NUMBER, "plane_size": NUMBER,
-        "mem_per_cpu": MEMORY, "mem_per_node": MEMORY, "time_limit": PRODUCT, "srun_pid": NUMBER, "step_id": NUMBER,
-        "het_comp": NUMBER,
+        "threads_per_core": NUMBER, "mem_per_cpu": MEMORY, "mem_per_node": MEMORY, "time_limit": PRODUCT,
+        "srun_pid": NUMBER, "step_id": NUMBER, "het_comp": NUMBER,
         "exact": FLAG, "overlap": FLAG, "overcommit": FLAG, "no_gres": FLAG, "submit_line": Text(4 << 20),
         **dict.fromkeys(("node_list", "exc_nodes", "task_nodes"), LIST),
         **dict.fromkeys(("name", "srun_host", "network", "distribution", "task_dist", "tres_per_step", "tres_per_node",
-                         "tres_per_task", "tres_per_socket", "gpus"), Text(LINE)),
+                         "tres_per_task", "tres_per_socket", "gpus", "cpus_per_tres", "mem_per_tres"), Text(LINE)),
     },
     frozenset({"job_id", "num_tasks", "cpu_count"}),
 )  # fmt: skip
