@@ -8,7 +8,7 @@ SAMPLE := workloads/samples/sample
 
 FAST := .venv-fast
 
-.PHONY: help demo live test clients fast test-compiled wheels nightly bench decisions changelog unseen clean
+.PHONY: help site demo live test clients fast test-compiled wheels nightly bench decisions changelog unseen clean
 
 help: ## say what there is (default)
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -24,6 +24,10 @@ live: ## start a live cluster, submit a job to it, watch it, account for it, sto
 test: ## lint, types and the whole test suite
 	@.ci/setup dev clients,browser
 	@.ci/checks
+
+site: ## the pages of docs/ as a site in site/, without a network once installed
+	@.ci/setup site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clients: ## programs other people wrote for Slurm, against a live cluster
 	@.ci/setup dev,clients
@@ -53,6 +57,7 @@ nightly: test-compiled ## test-compiled; kernels under sanitizers; fuzzers and p
 	@SLURMSIM_WAITS=1000 $(BIN)/python -m pytest -s tests/live/test_why_live.py -k same_session
 	@$(BIN)/python -m pytest -n 2 -m slow
 	@.ci/beside-load
+	@$(MAKE) --no-print-directory site
 
 bench: ## the benchmarks, one file a claim of the README (logs: SLURMSIM_DATA=folder)
 	@.ci/setup dev
