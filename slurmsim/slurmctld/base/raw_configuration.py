@@ -15,6 +15,7 @@ from slurmsim.config.slurm_conf import ConfLine, read_conf
 from slurmsim.hostlist import expand
 
 SLURMD_PORT = 6818
+_RANGES = frozenset("0123456789,-")
 
 
 @dataclass(slots=True)
@@ -85,11 +86,13 @@ def add_nodes(facts: ConfFacts, names: str, values: Mapping[str, str]) -> None:
 def spread(text: str, count: int) -> list[str]:
     """Return a value for each of `count` nodes: one for all, or as many as there are nodes.
 
-    >>> spread("[17001-17003]", 3), spread("head", 2)
-    (['17001', '17002', '17003'], ['head', 'head'])
+    Ports may go without brackets.
+
+    >>> spread("[17001-17003]", 3), spread("17001-17002", 2), spread("head", 2)
+    (['17001', '17002', '17003'], ['17001', '17002'], ['head', 'head'])
     """
     try:
-        found = expand(text)
+        found = expand(f"[{text}]" if set(text) <= _RANGES and "-" in text else text)
     except ValueError:
         found = [text]
     return found if len(found) == count else [found[0] if len(found) == 1 else text] * count
