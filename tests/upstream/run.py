@@ -131,7 +131,7 @@ def main() -> int:
         "tests.upstream.run", "--inside", "-o", str(args.output), "--prefix", str(args.prefix), *names,
     ]  # fmt: skip
     environment = {**os.environ, **installation.environment, "UPSTREAM_PATH": installation.path, SUITE: suite}
-    return subprocess.run(command, env=environment).returncode
+    os.execvpe(command[0], command, environment)  # in its place: to end this process ends all within
 
 
 if __name__ == "__main__":
