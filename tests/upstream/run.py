@@ -34,12 +34,12 @@ def modules_of(suite: Path, wanted: list[str]) -> list[str]:
     return found
 
 
-def inside(installation: Installation, names: list[str], results: Path) -> None:
+def inside(installation: Installation, names: list[str], results: Path, limit_s: int) -> None:
     """Run the modules, in the namespaces of `enter.sh`."""
     found: dict[str, Any] = json.loads(results.read_text("utf-8")) if results.exists() else {}
     for name in names:
         begin = time.monotonic()
-        found[name] = run_module(installation, name)
+        found[name] = run_module(installation, name, limit_s)
         seconds = round(time.monotonic() - begin, 1)
         counts: dict[str, int] = {}
         for test in found[name]:
@@ -48,7 +48,7 @@ def inside(installation: Installation, names: list[str], results: Path) -> None:
         results.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", "utf-8")
 
 
-def run_module(installation: Installation, name: str) -> list[dict[str, Any]]:
+def run_module(installation: Installation, name: str, limit_s: int) -> list[dict[str, Any]]:
     """Return the tests of one module with outcome, seconds and why."""
     from tests.upstream.standins.asking import ask
 
@@ -67,7 +67,7 @@ def run_module(installation: Installation, name: str) -> list[dict[str, Any]]:
             env=installation.environment, start_new_session=True,
         )  # fmt: skip
         try:
-            process.wait(LIMIT_S)
+            process.wait(limit_s)
         except subprocess.TimeoutExpired:
             late = True
             process.terminate()
@@ -80,7 +80,7 @@ def run_module(installation: Installation, name: str) -> list[dict[str, Any]]:
     restore(prefix)
     tests = read_report(report) if report.exists() else []
     if late:
-        tests.append({"test": "module", "outcome": "error", "why": f"not finished after {LIMIT_S} s"})
+        tests.append({"test": "module", "outcome": "error", "why": f"not finished after {limit_s} s"})
     elif not tests:
         tail = log.read_text("utf-8", "replace").strip().splitlines()[-1:]
         tests.append({"test": "module", "outcome": "error", "why": f"no report: {' '.join(tail)[:_REASON]}"})
@@ -114,6 +114,7 @@ def main() -> int:
     parser.add_argument("modules", nargs="*")
     parser.add_argument("-o", "--output", type=Path, default=Path("upstream.json"))
     parser.add_argument("--prefix", type=Path, default=Path("/tmp/upstream"))
+    parser.add_argument("--limit", type=int, default=LIMIT_S, help="seconds for each module")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     suite = os.environ.get(SUITE)
@@ -123,12 +124,13 @@ def main() -> int:
     installation = Installation(args.prefix, Path(suite).resolve())
     names = modules_of(installation.suite, args.modules)
     if args.inside:
-        inside(installation, names, args.output.absolute())
+        inside(installation, names, args.output.absolute(), args.limit)
         return 0
     installation.make()
     command = [
         str(HERE / "standins" / "enter.sh"), str(args.prefix), sys.executable, sys.executable, "-m",
-        "tests.upstream.run", "--inside", "-o", str(args.output), "--prefix", str(args.prefix), *names,
+        "tests.upstream.run", "--inside", "-o", str(args.output), "--prefix", str(args.prefix), "--limit", str(args.limit),
+        *names,
     ]  # fmt: skip
     environment = {**os.environ, **installation.environment, "UPSTREAM_PATH": installation.path, SUITE: suite}
     os.execvpe(command[0], command, environment)  # in its place: to end this process ends all within

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 
-from slurmsim import releases
+from slurmsim import releases, sluid
 from slurmsim.commands.io import FAILED_CALLS
 from slurmsim.commands.sacct import completions
 from slurmsim.commands.sacct.fields import BRIEF, DEFAULT, LONG, fields_of
@@ -180,9 +180,10 @@ class Reader:
 
     def step(self, word: str) -> Step:
         """``12``, ``12_3``, ``12.batch``, ``12_3.0``."""
-        if not is_number(word[:1]):
-            self.fatal(f"Bad job/step specified: {word}")
         name, dot, step_text = word.partition(".")
+        known = sluid.number_of(name)
+        if known is None and not is_number(word[:1]):
+            self.fatal(f"Bad job/step specified: {word}{': SLUID is invalid' if word[:1] == 's' else ''}")
         step: int | None = None
         if dot:
             if step_text in STEPS:
@@ -193,6 +194,8 @@ class Reader:
                 self.fatal(f"Bad step specified: {name}")
         base, under, task_text = name.partition("_")
         task: int | None = None
+        if known is not None:
+            return known, task, step
         if under:
             if not is_number(task_text[:1]):
                 self.fatal(f"Bad job array element specified: {base}")

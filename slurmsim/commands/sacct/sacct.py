@@ -161,7 +161,8 @@ def _choose_steps(job: dict[str, Any], asked: Asked) -> None:
     wanted: set[int] = set()
     job["show_full"] = True
     for number, task, step in () if asked.no_steps else asked.steps:
-        if number not in (job["job_id"], job["array_job_id"]) or task not in (None, job["array_task_id"]):
+        named = number in (job["job_id"], job["array_job_id"], job["db_index"])
+        if not named or task not in (None, job["array_task_id"]):
             continue
         if step is None:
             job["show_full"] = True

@@ -7,7 +7,7 @@ and an id that means none of them is an error.
 
 from __future__ import annotations
 
-from slurmsim import releases
+from slurmsim import releases, sluid
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.text import array_text
 from slurmsim.commands.text.cluster_facts import named_cluster
@@ -113,6 +113,11 @@ def _read(argv: Sequence[str], io: Io) -> Asked:
         _apply(asked, key, value or "", io)
     asked.ids = [word for words in parser.rest for word in _split(words)]
     for word in asked.ids:
+        if word.startswith("s"):
+            if sluid.number_of(word.partition(".")[0]) is None:
+                io.error(f"scancel: error: Invalid SLUID {word}")
+                raise Stop(1)
+            continue
         match = _ID.fullmatch(word)
         if match is None or not int(match[1]) or not _may_be_tasks(match[2] or "", io):
             io.error(f"scancel: error: Invalid job id {word}")

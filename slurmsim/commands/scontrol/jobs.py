@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 
+from slurmsim import sluid
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.session import NO_ERROR, Session
 from slurmsim.commands.text.typed_hosts import typed_hosts
@@ -36,6 +37,10 @@ def job_ids(text: str, complain: Callable[[str], None] = print) -> list[str] | N
     >>> job_ids("5_[1-3,8],7"), job_ids("[3-4]"), job_ids("abc"), job_ids("5_3")
     (['5_1-3,8', '7'], ['3', '4'], None, ['5_3'])
     """
+    if sluids := [word for word in text.split(",") if sluid.number_of(word) is not None]:
+        others = ",".join(word for word in text.split(",") if word not in sluids)
+        numbers = job_ids(others, complain) if others else []
+        return None if numbers is None else [*numbers, *sluids]
     parts, begin = [], 0
     plus = under = False
     depth = 0

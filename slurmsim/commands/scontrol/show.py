@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from slurmsim import sluid
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.hosts import host_list, host_names
 from slurmsim.commands.scontrol.session import Session
@@ -63,11 +64,13 @@ def _jobs(session: Session, value: str | None, words: Words) -> None:
 
     job = task = component = None
     if value is not None:
-        if any(sign not in "0123456789_+" for sign in value):
+        named = sluid.number_of(value) is not None
+        if not named and any(sign not in "0123456789_+" for sign in value):
             session.complain("scontrol_print_job error", "Invalid job id specified", loud=session.quiet != 1)
             return
-        job, task, component = _job_id(value)
-    asked = {} if job is None else {"job_id": str(job)}
+        if not named:
+            job, task, component = _job_id(value)
+    asked = {} if value is None else {"job_id": value if job is None else str(job)}
     rows = _load(session, "jobs", list(FIELDS), "slurm_load_jobs error", **asked)
     if rows is None:
         return

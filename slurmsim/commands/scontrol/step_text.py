@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from slurmsim import sluid
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.values import leading_number
@@ -25,7 +26,7 @@ FIELDS: tuple[str, ...] = (
 class StepId(NamedTuple):
     """``JOB[_TASK][.STEP]``; `name` is how a message calls the step."""
 
-    job: int | None
+    job: int | str | None  # text: a SLUID
     task: int | None
     step: int | None
     name: str
@@ -39,6 +40,9 @@ def parse_step(text: str | None) -> StepId:
     """
     if text is None:
         return StepId(None, None, None, "TBD")
+    word, dot, name = text.partition(".")
+    if sluid.number_of(word) is not None:
+        return parse_step(f"1{dot}{name}")._replace(job=word)
     job, rest = leading_number(text)
     if rest == text:
         job = 0

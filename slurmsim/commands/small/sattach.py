@@ -10,6 +10,7 @@ from slurmsim.commands.squeue.step_columns import SPECIAL_STEPS
 from slurmsim.commands.text.messages import stoppable
 from slurmsim.commands.text.option_reader import NO, REQUIRED, Parser, options
 from slurmsim.commands.text.release import version_of
+from slurmsim.commands.text.shown_id import shown_id
 from slurmsim.fast_imports import pattern
 from slurmsim.protocol import Refusal, Unreachable
 
@@ -42,7 +43,8 @@ def run(argv: list[str], io: Io) -> int:
         io.error("sattach: error: too many parameters")
         io.out(_USAGE)
         return 1
-    match = _STEP.fullmatch(parser.rest[0])
+    name, dot, step_name = parser.rest[0].partition(".")
+    match = _STEP.fullmatch(shown_id(io, name) + dot + step_name)
     if match is None:
         io.error("sattach: error: Failed to parse stepid from command line options")
         io.out(_USAGE)

@@ -12,6 +12,7 @@ from slurmsim.commands.text.messages import Stop, exclusive, stoppable
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, Parser, options
 from slurmsim.commands.text.print_fields import fit, parse_letters
 from slurmsim.commands.text.release import release_of, version_of
+from slurmsim.commands.text.shown_id import shown_id
 from slurmsim.fast_imports import NamedTuple
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
@@ -248,6 +249,7 @@ class _Call:
             if alone and "," in text:
                 self.error(f"Invalid job id: {word}")
                 raise Stop(1)
+            word = shown_id(self.io, word)
             base, _, task = word.partition("_")
             if not is_number(base) or not int(base) or (task and not is_number(task)):
                 self.error(f"Invalid job id: {word}")

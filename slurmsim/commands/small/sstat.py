@@ -5,7 +5,7 @@ Mirrors src/sstat of Slurm 22.05; columns 24.11 and 26.05 have more of are rows.
 
 from __future__ import annotations
 
-from slurmsim import releases
+from slurmsim import releases, sluid
 from slurmsim.commands.io import FAILED_CALLS
 from slurmsim.commands.squeue.step_columns import SPECIAL_STEPS
 from slurmsim.commands.text.option_reader import NO, REQUIRED, OptionError, Parser, options
@@ -99,7 +99,7 @@ _UNMEASURED = {
 """What sstat shows where nothing was gathered; the time is the largest its counter holds."""
 _USAGE = "Usage: sstat [options] -j <job(.stepid)>\n\tUse --help for help\n"
 _WIDTH = pattern(r"-?\d+")
-_ID = pattern(r"(?a)(\d+(?:_\d+)?)(?:\.(\w+))?")
+_ID = pattern(r"(?a)(\d+(?:_\d+)?|s\w{13})(?:\.(\w+))?")
 
 
 def run(argv: list[str], io: Io) -> int:
@@ -156,9 +156,9 @@ def _asked(given: dict[str, list[str]], rest: list[str]) -> list[str]:
     asked = [word for words in [*given.get("j", []), *rest[:1]] for word in words.split(",") if word]
     if not asked:
         raise _Wrong("error: You didn't give me any jobs to stat.")
-    wrong = next((word for word in asked if not "0" <= word[0] <= "9"), None)
-    if wrong is not None:
-        raise _Wrong(f"fatal: Bad job/step specified: {wrong}")
+    for word in asked:
+        if not "0" <= word[0] <= "9" and sluid.number_of(word.partition(".")[0]) is None:
+            raise _Wrong(f"fatal: Bad job/step specified: {word}{': SLUID is invalid' if word[0] == 's' else ''}")
     for word in asked:
         base, underscore, task = word.partition("_")
         if underscore and not "0" <= task[:1] <= "9":
@@ -209,7 +209,8 @@ class _Table:
     def _steps(self, word: str) -> None:
         match = _ID.fullmatch(word)
         job = match[1] if match else word
-        named: str = releases.row(_JOB, self.release).format(job)
+        known = sluid.number_of(job) is not None
+        named: str = f"SLUID={job}" if known else releases.row(_JOB, self.release).format(job)
         try:
             found = self.io.client.call("steps", job_id=job, fields=["job_id", "step_id", "nodes", "tres_alloc_str"])
         except FAILED_CALLS:

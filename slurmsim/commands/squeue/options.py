@@ -13,6 +13,7 @@ from slurmsim.commands.text.messages import Stop, exclusive
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser
 from slurmsim.commands.text.print_fields import leading_number
 from slurmsim.commands.text.release import version_of
+from slurmsim.commands.text.shown_id import shown_id
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
@@ -326,7 +327,7 @@ def _leading_number(text: str) -> tuple[int, str]:
 def _job_ids(text: str, io: Io, release: str) -> tuple[JobId, ...]:
     found = []
     for word in _list(text):
-        job, rest = _leading_number(word)
+        job, rest = _leading_number(shown_id(io, word))
         task = None
         if rest.startswith("_"):
             task, rest = _leading_number(rest[1:])

@@ -7,6 +7,7 @@ a sign are fine, what fits no 32-bit integer wraps. Each reader takes the text, 
 
 from __future__ import annotations
 
+from slurmsim import sluid
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.releases import row
 
@@ -132,6 +133,11 @@ def integer(text: str | None, option: str, context: Context, least: int) -> int:
 def positive(text: str, option: str, context: Context) -> int:
     """Return a number of at least 1."""
     return integer(text, option, context, 1)
+
+
+def job(text: str, option: str, context: Context) -> int | str:
+    """Return the number of a job, or its SLUID as it is."""
+    return text if sluid.number_of(text) is not None else positive(text, option, context)
 
 
 def natural(text: str, option: str, context: Context) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 
+from slurmsim import sluid
 from slurmsim.errors import SubmitError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.slurmctld.base import het_jobs
@@ -26,6 +27,8 @@ class JobTable:
         self.last_id = self._first_id - 1  # the last id that was given
         self._order = 0
         self._spec = spec
+        # the number by which SLUIDs know a job's run; set by the engine
+        self.index_of: Callable[[LiveJob], int] = lambda live: 0
 
     @property
     def place(self) -> int:
@@ -74,8 +77,17 @@ class JobTable:
         """Return the job that is shown with this id of its own."""
         return self._shown.get(number)
 
+    def plain(self, text: str) -> str:
+        """Return an id with a job's number in place of its SLUID, 0 for one that no job has."""
+        number = sluid.number_of(text)
+        if number is None:
+            return text
+        found = next((live for live in self.jobs.values() if self.index_of(live) == number), None)
+        return "0" if found is None else str(found.id)
+
     def find(self, text: str) -> list[LiveJob]:
         """Return the jobs an id names: ``N`` (a job, or all tasks of an array), ``N_T``, ``N_[list]``, ``N+K``."""
+        text = self.plain(text)
         if "+" in text:
             live = het_jobs.component(self, text)
             return [live] if live is not None else []

@@ -155,7 +155,7 @@ class LiveCluster:
         self.controller: Controller = network.controller
         self.jobs: dict[int, LiveJob] = jobs
         self.job_table = JobTable(cluster, jobs)
-        self.node_reasons = NodeReasons(network.controller)
+        self.node_reasons: NodeReasons = NodeReasons(network.controller)
         self.run_time, self.runs_jobs = run_time, runs_jobs
         self.flavour = "debian"  # the build of Slurm it is like (`slurmsim.releases.FLAVOURS`)
         self.dies_slowly = True  # jobs keep their nodes until their processes are gone

@@ -22,7 +22,7 @@ from slurmsim.slurmctld.base.step import NAMES, Step
 from slurmsim.slurmctld.database.accounting_records import exit_code, record_of, step_row
 from slurmsim.slurmctld.database.behind import as_of
 from slurmsim.slurmctld.database.cluster_history import ClusterHistory
-from slurmsim.slurmctld.database.record_query import Sql, chosen_ids, conditions, nodes_of, sql, words
+from slurmsim.slurmctld.database.record_query import Sql, chosen_ids, conditions, has_sluids, nodes_of, sql, words
 from slurmsim.slurmctld.database.record_store import RecordStore
 from slurmsim.slurmctld.fields.every_job import shown_of
 from slurmsim.states import REQUEUED, RESIZING
@@ -218,7 +218,8 @@ class Storage:
         if cond.get("jobs"):
             whole, tasks = chosen_ids(cond["jobs"])
             ids = whole | {array for array, _ in tasks}
-        rows = self.cluster.job_table.rows() if ids is None or 0 in ids else self.cluster.job_table.rows_of(ids)
+        every = ids is None or 0 in ids or has_sluids(ids)
+        rows = self.cluster.job_table.rows() if every else self.cluster.job_table.rows_of(ids or ())
         for row in sorted((row for row in rows if row.job.id > after), key=lambda row: row.job.id):
             yield from sorted(self.runs(row), key=_newest_first)
 

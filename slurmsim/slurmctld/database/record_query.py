@@ -21,6 +21,7 @@ _TEXTS = (("accounts", "account", "account"), ("names", "name", "job_name"), ("p
           ("qos", "qos", "qos"))  # fmt: skip
 _NUMBERS = (("uids", "uid", "id_user"), ("gids", "gid", "id_group"), ("associations", "assoc_id", "id_assoc"))
 _MOST = (1 << 63) - 1
+_LARGEST_ID = (1 << 52) - 1  # SLUIDs are larger: they have the cluster's number above
 
 
 def words(value: Any) -> set[str]:
@@ -83,9 +84,14 @@ def _chosen(jobs: Iterable[Any]) -> Test:
     """Jobs by id (of an array: all its tasks), tasks by array and index."""
     whole, tasks = chosen_ids(jobs)
     return lambda r: (
-        r.job_id in whole or r.array_job_id in whole
+        r.job_id in whole or r.db_index in whole or r.array_job_id in whole
         or (r.array_task_id is not None and (r.array_job_id, r.array_task_id) in tasks)
     )  # fmt: skip
+
+
+def has_sluids(jobs: Iterable[int]) -> bool:
+    """Return True if any number is a SLUID's, larger than any job's."""
+    return any(number > _LARGEST_ID for number in jobs)
 
 
 def chosen_ids(jobs: Iterable[Any]) -> tuple[set[int], set[tuple[int, int]]]:
@@ -186,7 +192,7 @@ def sql(cond: Mapping[str, Any]) -> Sql:
     if cond.get("jobs"):
         whole, tasks = chosen_ids(cond["jobs"])
         arrays = _numbers(whole | {array for array, _ in tasks})
-        if 0 not in whole:  # the array of jobs that are in none
+        if 0 not in whole and not has_sluids(whole):  # the array of jobs that are in none
             found.add(f"id_job IN ({_numbers(whole)}) OR (id_array_job <> 0 AND id_array_job IN ({arrays}))")
     _add_window(found, cond)
     return found

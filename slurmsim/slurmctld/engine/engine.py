@@ -101,6 +101,7 @@ class Engine(LiveCluster):
         self.same: Same = Same()
         self.real: RealJobs | None = None
         self.storage: Storage = Storage(self)
+        self.job_table.index_of = lambda live: self.storage.first(live).db_index
         self.statistics: Statistics = Statistics(self)
         self.timers: JobTimers = JobTimers(self)
         self.faults: Faults = Faults(self)

@@ -271,7 +271,7 @@ _OPTIONS: tuple[Option, ...] = (
     Option("immediate", "I", OPTIONAL, RUN_ALLOC, _immediate, "immediate", SUPPORTED),
     Option("input", "i", REQUIRED, BATCH_RUN, v.output_file, "std_in", SUPPORTED),
     Option("interactive", None, NO, RUN, v.switch, "interactive", SUPPORTED),
-    Option("jobid", None, REQUIRED, RUN, v.positive, "job_id", SUPPORTED),
+    Option("jobid", None, REQUIRED, RUN, v.job, "job_id", SUPPORTED),
     Option("job-name", "J", REQUIRED, ALL, v.string, "name", SUPPORTED),
     Option("kill-command", "K", OPTIONAL, ALLOC, _kill_command, "kill_command", ACCEPTED),
     Option("kill-on-bad-exit", "K", OPTIONAL, RUN, _kill_on_bad_exit, "kill_on_bad_exit", SUPPORTED),

@@ -54,6 +54,7 @@ def records_of(cluster: LiveCluster, text: str, *, split: bool) -> Named:
 
     With `split` tasks that are named apart from others leave the array's record; without, that record is meant.
     """
+    text = cluster.job_table.plain(text)
     if "+" in text:
         live = het_jobs.component(cluster.job_table, text)
         if live is None:
