@@ -34,6 +34,10 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "text_after_brackets": Change(
         "24.11", "scontrol, squeue, sinfo", "A host list may go on behind the last bracket of a name: `n[1-2]-ib`."
     ),
+    # -- accounting -------------------------------------------------------------------------------------------------
+    "relative_tres": Change(
+        "26.05", "sacctmgr", "`MaxTRES=cpu+=2,mem-=500` changes a limit of TRES by that much (Slurm has it from 25.11)."
+    ),
     # -- submission and what jobs are told --------------------------------------------------------------------------
     "exclusive_or_oversubscribe": Change(
         "24.11", _SUBMITTING, "`--exclusive` and `--oversubscribe` together are refused."

@@ -129,8 +129,8 @@ def main() -> int:
     installation.make()
     command = [
         str(HERE / "standins" / "enter.sh"), str(args.prefix), sys.executable, sys.executable, "-m",
-        "tests.upstream.run", "--inside", "-o", str(args.output), "--prefix", str(args.prefix), "--limit", str(args.limit),
-        *names,
+        "tests.upstream.run", "--inside", "-o", str(args.output), "--prefix", str(args.prefix),
+        "--limit", str(args.limit), *names,
     ]  # fmt: skip
     environment = {**os.environ, **installation.environment, "UPSTREAM_PATH": installation.path, SUITE: suite}
     os.execvpe(command[0], command, environment)  # in its place: to end this process ends all within

@@ -97,7 +97,7 @@ def _job(job: Record, version: int) -> Record:
         found["sluid"] = job["sluid"]
     found |= {"derived_exit_code": exit_code(job["derived_ec"]), "time": _job_times(job)}
     if version >= 45:
-        found["exclusive"] = "NODE" if job["shared"] in (0, "0", "exclusive") else "NO"
+        found["exclusive"] = job["exclusive"]
     found |= {
         "exit_code": exit_code(job["exit_code"]), "extra": job["extra"] or "", "failed_node": "",
         "flags": openapi_sacct.flags(job), "group": job["group"],
@@ -105,7 +105,7 @@ def _job(job: Record, version: int) -> Record:
         "licenses": job["licenses"] or "", "mcs": {"label": ""}, "nodes": job["nodes"],
     }  # fmt: skip
     if version >= 45:
-        found["oversubscribe"] = "YES" if job["shared"] in (1, "1", "yes", True) else "NO"
+        found["oversubscribe"] = job["oversubscribe"]
     found |= {
         "partition": job["partition"], "hold": job["priority"] == 0, "priority": number(job["priority"]),
         "qos": job["qos"], "qosreq": job["qos_req"] or "",

@@ -132,28 +132,31 @@ def _time(session: Session, row: Field, word: Word, value: str) -> Read:
 def _tres(session: Session, row: Field, word: Word, value: str) -> Read:
     from slurmsim.tres import TresError, parse_tres  # takes long to load
 
-    parts: dict[str, int] = {}
-    gone = []
+    found, shown, gone = list[str](), list[str](), list[str]()
+    signs = ("+", "-") if since(session.release, "relative_tres") else ()
     known = {"/".join(filter(None, (r["type"], r["name"]))) for r in session.list("tres")}
     for item in filter(None, value.split(",")):
         name, equals, amount = item.partition("=")
         if not equals:
             session.wrong("sacctmgr: error: slurmdb_format_tres_str: no value given as TRES type/id.")
             return None
+        sign = name[-1:] if name[-1:] in signs else ""
+        name = name.removesuffix(sign)
         if name.lower() not in known:
             session.wrong(f"sacctmgr: error: slurmdb_format_tres_str: no TRES known by type {name}")
             return None
         if amount.strip() == "-1":
-            gone.append(name.lower())
+            found.append(f"{name.lower()}=-1")
+            gone.append(f"{name.lower()}=NONE")
             continue
         try:
-            parts |= parse_tres(item)
+            part = parse_tres(f"{name}={amount}")
         except TresError:
             session.wrong(f"sacctmgr: error: slurmdb_format_tres_str: no TRES known by type {name}")
             return None
-    text = ",".join([*(f"{name}={count}" for name, count in parts.items()), *(f"{name}=-1" for name in gone)])
-    shown = ",".join(filter(None, [tres_text(parts), *(f"{name}=NONE" for name in gone)]))
-    return text, shown
+        found += [f"{word}{sign}={count}" for word, count in part.items()]
+        shown.append(tres_text(part).replace("=", f"{sign}=", 1))
+    return ",".join(found), ",".join([*sorted(shown), *gone])
 
 
 def _qos(session: Session, row: Field, word: Word, value: str) -> Read:

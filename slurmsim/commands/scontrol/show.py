@@ -291,6 +291,7 @@ def ping(session: Session, words: Words) -> None:
 
 def _ping(session: Session) -> None:
     try:
+        session.io.client.patience_s = 0  # this command tries once
         session._hello = session.io.client.call("ping")
         session.code = 0
         host, state = session.hello.get("host") or "localhost", "UP"

@@ -34,10 +34,14 @@ def version_of(io: Io) -> str:
 
 def _told(io: Io, name: str, key: str) -> str | None:
     """Return what the daemon says, else the header of its journal; None where neither does."""
+    client = io.client
+    patience, client.patience_s = client.patience_s, 0  # what is asked for next waits for a daemon
     try:
-        found = io.client.call("hello").get(name)
+        found = client.call("hello").get(name)
     except FAILED_CALLS:
-        found = _kept(io.client.folder).get(key)
+        found = _kept(client.folder).get(key)
+    finally:
+        client.patience_s = patience
     return None if found is None else str(found)
 
 

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 from slurmsim.config.accounting.fields import ASSOCIATION_FIELDS, QOS_FIELDS, Field, Fields, parse_value
 from slurmsim.config.findings import Place, Report
 from slurmsim.errors import ConfigError
+from slurmsim.tres import MOST
 
 Key = tuple[str, str, str]  # account, user ("" for the account itself), partition
 ROOT: Key = ("root", "", "")
@@ -105,7 +106,10 @@ def _assign(item: Item, row: Field, value: Any, operator: str) -> None:
             item_name = row.kind.partition(":")[2]
             kept = {k: v for k, v in kept.items() if k != item_name} if item_name else {}
         for name, amount in (value or {}).items():
-            kept.pop(name, None)
+            old = kept.pop(name, 0)
+            if isinstance(amount, tuple):
+                sign, change = amount
+                amount = min(old + change, MOST) if sign == "+" else max(old - change, 0)
             if amount is not None:
                 kept[name] = amount
         values[target] = kept

@@ -127,7 +127,8 @@ QOS_FIELDS = Fields(_QOS)
 def parse_value(field: Field, text: str) -> Any:
     """Return the typed value of `text`; None takes the setting away (an empty value or -1).
 
-    A TRES list is a mapping; its None values take single items away. Names are tuples as written, with signs.
+    A TRES list is a mapping; its None values take single items away, and pairs of a sign and a count change what is
+    there. Names are tuples as written, with signs.
 
     Raises
     ------
@@ -151,13 +152,14 @@ def parse_names(text: str) -> tuple[str, ...]:
     return () if names == ("-1",) else names
 
 
-def _tres(text: str) -> dict[str, int | None] | None:
+def _tres(text: str) -> dict[str, int | tuple[str, int] | None] | None:
     if text in ("", "-1"):
         return None
-    found: dict[str, int | None] = {}
+    found: dict[str, int | tuple[str, int] | None] = {}
     for item in text.split(","):
         name, _, value = (part.strip() for part in item.partition("="))
-        name = name.lower()
+        sign = name[-1:] if name[-1:] in ("+", "-") else ""
+        name = name.lower().removesuffix(sign)
         if name not in TRES_NAMES and not name.startswith(_TRES_KINDS):
             raise ValueError(f"{name!r} is no TRES{nearest(name, TRES_NAMES)}",
                              f"{', '.join(TRES_NAMES[:5])}, gres/NAME or license/NAME")  # fmt: skip
@@ -167,7 +169,8 @@ def _tres(text: str) -> dict[str, int | None] | None:
             found[name] = None
             continue
         try:
-            found[name] = parse_tres(f"{name}={value}")[name]
+            count = parse_tres(f"{name}={value}")[name]
+            found[name] = (sign, count) if sign else count
         except ValueError as error:
             raise ValueError(f"{item.strip()!r} is not a TRES", "NAME=COUNT") from error
     return found

@@ -24,6 +24,7 @@ from slurmsim.slurmctld.database.behind import as_of
 from slurmsim.slurmctld.database.cluster_history import ClusterHistory
 from slurmsim.slurmctld.database.record_query import Sql, chosen_ids, conditions, has_sluids, nodes_of, sql, words
 from slurmsim.slurmctld.database.record_store import RecordStore
+from slurmsim.slurmctld.fields import sharing
 from slurmsim.slurmctld.fields.every_job import shown_of
 from slurmsim.states import REQUEUED, RESIZING
 
@@ -40,7 +41,7 @@ FEW = 20_000  # rows that are rather sorted than found by walking over all
 _INDEX_PERIOD_S = 5  # slurmctld asks for the database's ids of new jobs that often
 _SENT = tuple(f.name for f in fields(JobRecord) if f.name not in ("asked", "steps", "first_cpus", "first_mem"))
 _FROM_REQUEST = ("work_dir", "submit_line", "container", "wckey", "std_in", "std_out", "std_err", "licenses", "extra",
-                 "script", "shared")  # fmt: skip
+                 "script")  # fmt: skip
 
 
 class Storage:
@@ -243,6 +244,9 @@ class Storage:
         for name in _FROM_REQUEST:
             columns[name] = [r.asked.get(name) for r in found]
         columns["qos_id"] = [cluster.database.qos_id(r.qos) for r in found]
+        specs = {p.name: p.spec for p in cluster.controller.state.partitions}
+        for name, word in (("oversubscribe", sharing.oversubscribe), ("exclusive", sharing.exclusive)):
+            columns[name] = [word(r.asked.get("shared"), specs.get(r.partition)) for r in found]
         columns["qos_req"] = [r.asked.get("qos") for r in found]
         columns["killed_by_name"] = [_name(cluster, r.killed_by) for r in found]
         columns["batch"] = [bool(r.asked.get("script")) and not (r.het and r.het[1]) for r in found]

@@ -13,6 +13,7 @@ from slurmsim.core.queue.partition_limits import over_max_time
 from slurmsim.gres_words import told_per_task
 from slurmsim.hostlist import compress
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.fields import sharing
 from slurmsim.slurmctld.fields.core_ids import cpu_ids
 from slurmsim.slurmctld.fields.gres_ids import gres_of, gres_totals
 from slurmsim.slurmctld.fields.last_sched_eval import looks
@@ -219,14 +220,9 @@ def _placed(row: Row, cluster: LiveCluster) -> list[list[Any]]:
 
 
 def _exclusive(row: Row, cluster: LiveCluster) -> str:
-    shared, spec = row.job.asked.get("shared"), row.core.partition.spec
-    if row.core.forced or shared == "ok":
-        return "NO"
-    if shared == "user" or spec.exclusive_user:
-        return "USER"
-    if shared in ("mcs", "topo"):
-        return str(shared).upper()
-    return "NODE" if shared == "exclusive" or spec.oversubscribe == "EXCLUSIVE" or row.core.request.whole else "NO"
+    core = row.core
+    asked, spec = row.job.asked.get("shared"), core.partition.spec
+    return sharing.exclusive(asked, spec, forced=core.forced, whole=core.request.whole)
 
 
 def _licenses_given(row: Row, cluster: LiveCluster) -> str | None:

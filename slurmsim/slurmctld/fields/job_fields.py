@@ -24,6 +24,7 @@ from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.live_job import Array, LiveJob, Row, task_list
 from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.base.step import ENDED, derived_code
+from slurmsim.slurmctld.fields import sharing
 from slurmsim.slurmctld.fields.data_parser_fields import FIELDS as DATA_PARSER_FIELDS
 from slurmsim.slurmctld.fields.data_parser_fields import job_flags
 from slurmsim.slurmctld.fields.dependencies import dependency_text
@@ -525,16 +526,9 @@ def _shared(row: Row, cluster: LiveCluster) -> str:
 
 
 def _oversubscribe(row: Row, cluster: LiveCluster) -> str:
-    """Whether it shares, as 26.05 tells it apart from whether it is alone: OK where its partition lets it.
-
-    Mirrors get_job_oversubscribe_value (slurm_protocol_defs.c, 26.05).
-    """
     core = row.core
-    shared, spec = row.job.asked.get("shared"), core.partition.spec
-    if core.forced or (shared == "ok" and spec.oversubscribe != "EXCLUSIVE"):
-        return "YES"
-    may = spec.oversubscribe == "FORCE" or (spec.oversubscribe == "YES" and spec.oversubscribe_max > 1)
-    return "OK" if may and shared not in ("exclusive", "none") and not core.request.exclusive else "NO"
+    asked, spec = row.job.asked.get("shared"), core.partition.spec
+    return sharing.oversubscribe(asked, spec, forced=core.forced, alone=core.request.exclusive)
 
 
 def _scheduler(row: Row, cluster: LiveCluster) -> str:

@@ -106,6 +106,8 @@ class Cluster:
 
 
 class _Client:
+    patience_s = 0.0
+
     def __init__(self, cluster: Cluster, person: Person) -> None:
         self.cluster, self.person = cluster, person
 
@@ -117,6 +119,7 @@ class _Client:
                 "user": self.person.name,
                 "cluster": "tux",
                 "slurm_version": self.cluster.release,
+                "flavour": self.cluster.engine.flavour,
                 "operator": self.cluster.engine.database.is_operator(self.person),
                 "administrator": self.cluster.engine.database.is_administrator(self.person),
             }

@@ -21,6 +21,8 @@ Record = dict[str, Any]
 class FakeClient:
     """Serves records column by column as the daemon does; what a record does not say is None."""
 
+    patience_s = 0.0
+
     def __init__(self, now: int = 0, **tables: list[Record]) -> None:
         self.now, self.tables = now, tables
         self.users: dict[str, int] = {}

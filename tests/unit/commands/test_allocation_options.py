@@ -16,6 +16,8 @@ from slurmsim.protocol import Refusal
 
 
 class Daemon:
+    patience_s = 0.0
+
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
         if name == "hello":
             return {"slurm_version": "22.05", "cluster": "lab", "now": 1767600000, "uid": 2001, "user": "alice"}

@@ -19,6 +19,8 @@ Answer = Callable[[dict[str, Any]], dict[str, Any]]
 class Daemon:
     """Answers what it was told to; remembers what it was asked."""
 
+    patience_s = 0.0
+
     def __init__(self, submit: Answer, release: str = "22.05", **answers: Any) -> None:
         self.submit, self.release, self.answers = submit, release, answers
         self.asked: list[dict[str, Any]] = []

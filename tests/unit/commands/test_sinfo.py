@@ -179,7 +179,7 @@ def printed(words: str, *nodes: Record, **more: Any) -> list[str]:
 
 def test_no_daemon() -> None:
     class Away:
-        folder = "/nowhere"
+        folder, patience_s = "/nowhere", 0.0
 
         def call(self, name: str, **_: Any) -> Any:
             raise Unreachable("no socket")

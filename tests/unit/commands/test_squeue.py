@@ -150,7 +150,7 @@ def test_one_job_and_one_user_are_asked_for_by_number() -> None:
 
 def test_no_daemon() -> None:
     class Away:
-        folder = "/nowhere"
+        folder, patience_s = "/nowhere", 0.0
 
         def call(self, name: str, **_: Any) -> Any:
             raise Unreachable("no socket")

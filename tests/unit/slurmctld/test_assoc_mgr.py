@@ -134,6 +134,8 @@ def test_the_text_of_scontrol() -> None:
     from slurmsim.commands.scontrol.assoc_text import show_assoc_mgr
 
     class Client:
+        patience_s = 0.0
+
         def call(self, name: str, **asked: Any) -> dict[str, Any]:
             assert (name, asked) == ("assoc_mgr", {"flags": ["users"], "users": ["alice"]})
             user = {"user": "alice", "uid": 1, "default_account": "a", "default_wckey": None, "admin_level": "None"}
