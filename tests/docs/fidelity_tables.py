@@ -21,6 +21,8 @@ SHOWN = {
     "median start difference": "free: median start",
 }  # fmt: skip
 """Column of recordings.csv -> its heading on the page."""
+LATEST = 4
+"""Sets of unseen questions that the page shows of a release, beside the first."""
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -61,6 +63,10 @@ def _sessions() -> str:
 
 
 def _unseen() -> str:
+    sets: dict[str, list[int]] = {}
+    for row in rows("unseen"):
+        sets.setdefault(row["release"], []).append(int(row["set"]))
+    newest = {release: {numbers[0], *numbers[-LATEST:]} for release, numbers in sets.items()}
     heads = [
         "release",
         "set",
@@ -74,7 +80,7 @@ def _unseen() -> str:
     lines = [
         [row["release"], row["set"], row["sessions"], row["asked"], _rate(row["equal"], row["asked"]),
          _rate(row["third equal"], row["third asked"]), row["starts"], row["locked"] and f"{row['locked']} %"]
-        for row in rows("unseen")
+        for row in rows("unseen") if int(row["set"]) in newest[row["release"]]
     ]  # fmt: skip
     return _markdown(heads, lines)
 

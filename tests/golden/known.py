@@ -20,7 +20,7 @@ TOP = Path(__file__).resolve().parents[2]
 SESSIONS = TOP / "tests" / "conformance" / "commands"
 LIST, PAGE = SESSIONS / "known.toml", TOP / "docs" / "fidelity-figures.md"
 BEGIN, END = "<!-- known differences: made by tests/golden/known.py -->\n", "<!-- end of known differences -->\n"
-_WIDTH = 44
+_WIDTH = 36
 _RELEASE = {"rules": "22.05"}
 
 
@@ -86,7 +86,7 @@ def _short(command: str) -> str:
 
 
 def table() -> str:
-    """All of it as Markdown: what the reasons are, then a row a command, then what no recording shows."""
+    """All of it as Markdown: the reasons, then commands by session and reason, then what no recording shows."""
     listed = known()
     count = {name: sum(list(steps.values()).count(name) for steps in listed.steps.values()) for name in listed.reasons}
     lines = ["| reason | commands | |", "|---|---|---|"]
@@ -94,10 +94,14 @@ def table() -> str:
     lines += ["", "| id | release | command | since | reason |", "|---|---|---|---|---|"]
     for session, steps in sorted(listed.steps.items()):
         commands, top = _commands(session), session.partition("/")[0]
+        rows: dict[tuple[str, str], list[int]] = {}
         for n in sorted(steps):
-            name, since = f"{session}#{n}", listed.since.get(f"{session}#{n}", listed.since[""])
-            release = _RELEASE.get(top, top)
-            lines.append(f"| {name} | {release} | `{_short(commands[n])}` | {since} | {steps[n]} |")
+            since = listed.since.get(f"{session}#{n}", listed.since[""])
+            rows.setdefault((steps[n], since), []).append(n)
+        for (reason, since), numbers in rows.items():
+            shown = ", ".join(dict.fromkeys(f"`{_short(commands[n])}`" for n in numbers))
+            name = f"{session}#{','.join(map(str, numbers))}"
+            lines.append(f"| {name} | {_RELEASE.get(top, top)} | {shown} | {since} | {reason} |")
     lines += ["", "| id | release | what differs | since |", "|---|---|---|---|"]
     lines += [f"| {one['id']} | {one['releases']} | {one['what']} | {one['since']} |" for one in listed.open]
     return "\n".join(lines) + "\n"
