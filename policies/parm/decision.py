@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import ceil, floor, lcm
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ FloatArray = NDArray[np.float64]
 FINEST = 10**6
 MOST_W = 1e300  # far from where floats end
 ROOM = 1 << 62  # below what all numbers of a solver's sum have to stay
+IDLE = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +33,40 @@ class Option:
     least_w: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
+class Options:
+    """Options side by side, (n_options,) each: the fields of `Option`."""
+
+    nodes: IntArray
+    watts: FloatArray
+    value: FloatArray
+    least_w: FloatArray
+
+    @classmethod
+    def of(cls, found: Iterable[Option]) -> Options:
+        """Return these options."""
+        rows = [(one.nodes, one.watts, one.value, one.least_w) for one in found]
+        nodes, *others = zip(*rows, strict=True) if rows else ((), (), (), ())
+        return cls(np.array(nodes, np.int64), *(np.array(column, np.float64) for column in others))
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __getitem__(self, k: int) -> Option:
+        return Option(int(self.nodes[k]), float(self.watts[k]), float(self.value[k]), float(self.least_w[k]))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class JobOptions:
     """A job and what it may be given."""
 
     id: str  # unique in the decision
-    options: tuple[Option, ...]  # of which it gets one (equation 3) or at most one (equation 2)
+    options: Options  # of which it gets one (equation 3) or at most one (equation 2)
     # nodes and cap it has now; None while it waits. What runs goes on, equation 3.
     running: tuple[int, float] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Decision:
     """The problem: maximise the sum of values, with so many nodes (equation 4) and watts (equation 5)."""
 
@@ -57,47 +82,62 @@ class Decision:
         At most a million, and never so many that sums of them would not fit into 62 bits. If they are too coarse, draws
         are rounded up and the budget down.
         """
-        powers = {self.budget_w, self.base_w, *(one.watts for job in self.jobs for one in job.options)}
+        powers = {self.budget_w, self.base_w, *self._all.levels.tolist()}
         fine = min(lcm(*(_exact(power).denominator for power in powers)), FINEST)
-        draws = [watts for job in self.jobs for one in job.options if (watts := self._watts_up(one)) is not None]
+        draws = self._all.most_w[self._all.bearable]
+        total = float(draws.sum())
+        drawn = int(total) if total < 1 << 53 else sum(map(int, draws.tolist()))
         # resizes count before watts, one more than the whole budget each: that sum is the largest there is
-        most = (1 + len(draws)) * (min(ceil(_exact(self.budget_w)), sum(draws)) + 1) + sum(draws)
+        most = (1 + len(draws)) * (min(ceil(_exact(self.budget_w)), drawn) + 1) + drawn
         return min(Fraction(fine), Fraction(ROOM, 2 * most))
 
     @cached_property
     def budget(self) -> int:
         """The budget in these parts; no more than all options together would draw."""
-        every = sum(self.draw(one) for job in self.jobs for one in job.options if self._watts_up(one) is not None)
-        return min(floor(_exact(self.budget_w) * self.scale), every)
+        return min(floor(_exact(self.budget_w) * self.scale), int(self._draws.sum()))
 
     def draw(self, option: Option) -> int:
         """Return what all nodes of an option draw, in these parts, rounded up."""
-        each = self._each.get(option.watts)
-        if each is None:
-            each = self._each[option.watts] = ceil((_exact(option.watts) + _exact(self.base_w)) * self.scale)
-        least = ceil(_exact(option.least_w) * self.scale) if option.least_w else 0
-        return max(option.nodes * each, least)
+        return max(option.nodes * self._each(option.watts), self._parts(option.least_w))
 
-    def fits(self, option: Option) -> bool:
-        """Return True if an option is within nodes and budget when nothing else runs."""
-        return option.nodes <= self.nodes and self.draw(option) <= self.budget
+    def _each(self, watts: float) -> int:
+        """Return what a node draws at a cap."""
+        return ceil((_exact(watts) + _exact(self.base_w)) * self.scale)
+
+    def _parts(self, watts: float) -> int:
+        return ceil(_exact(watts) * self.scale)
 
     @cached_property
-    def _each(self) -> dict[float, int]:
-        """What a node draws at a cap, in parts of a watt."""
-        return {}
+    def _all(self) -> _All:
+        return _All.of(self)
 
-    def _watts_up(self, option: Option) -> int | None:
-        """Return what an option draws in whole watts, rounded up; None for more than there is."""
-        watts = max(option.nodes * (option.watts + self.base_w), option.least_w)
-        if option.nodes > self.nodes or not watts <= min(2 * self.budget_w, MOST_W):
-            return None
-        return ceil(watts) + 1
+    @cached_property
+    def _draws(self) -> IntArray:
+        """What each option draws; 0 for those that are beyond nodes and watts by far."""
+        rows = self._all
+        used = np.unique(rows.level[rows.bearable])  # others may be too large for a number of 64 bits
+        each = np.zeros(len(rows.levels), np.int64)
+        each[used] = [self._each(watts) for watts in rows.levels[used].tolist()]
+        drawn = np.where(rows.bearable, rows.nodes, 0) * each[rows.level]
+        for k in np.flatnonzero(rows.least_w * rows.bearable):
+            drawn[k] = max(int(drawn[k]), self._parts(float(rows.least_w[k])))
+        return drawn
 
     @cached_property
     def columns(self) -> Columns:
-        """All options that can be the best, as arrays."""
+        """All options that fit when nothing else runs, as arrays."""
         return Columns.of(self)
+
+    @property
+    def most_worth(self) -> float:
+        """Return what all jobs would be worth if each had the most valuable option of all."""
+        with np.errstate(over="ignore"):
+            return float(self._all.value.max(initial=0.0)) * len(self.jobs)
+
+    @property
+    def drawn(self) -> IntArray:
+        """Return what the options of all jobs draw, job by job; 0 for those that are far too large."""
+        return self._draws
 
 
 @lru_cache(maxsize=4096)
@@ -106,12 +146,39 @@ def _exact(power: float) -> Fraction:
     return Fraction(repr(power))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class _All:
+    """The options of all jobs, job by job, (n_options,) each but `levels`."""
+
+    nodes: IntArray
+    value: FloatArray
+    least_w: FloatArray
+    levels: FloatArray  # all caps, ascending
+    level: IntArray  # of each option
+    most_w: FloatArray  # what it draws in whole watts, rounded up
+    bearable: NDArray[np.bool_]  # not beyond the nodes, nor beyond twice the budget
+
+    @classmethod
+    def of(cls, decision: Decision) -> _All:
+        tables = [job.options for job in decision.jobs] or [Options.of(())]
+        nodes, watts, value, least_w = (
+            np.concatenate([getattr(table, name) for table in tables])
+            for name in ("nodes", "watts", "value", "least_w")
+        )
+        levels, level = np.unique(watts, return_inverse=True)
+        with np.errstate(over="ignore"):
+            drawn = np.maximum(nodes * (watts + decision.base_w), least_w)
+        bearable = (nodes <= decision.nodes) & (drawn <= min(2 * decision.budget_w, MOST_W))
+        return cls(nodes, value, least_w, levels, level, np.ceil(drawn) + 1, bearable)
+
+
+@dataclass(frozen=True, eq=False)
 class Columns:
-    """Options side by side, those that are dominated left out; (n_options,) each, by job.
+    """Options side by side that fit when nothing else runs; (n_options,) each, by job.
 
     `job` is its index in `Decision.jobs`, `option` the index in its options, `draw` in parts of a watt; `resize` is 1
-    where a running job would change its number of nodes.
+    where a running job would change its number of nodes. A waiting job has one more, the first: to go on waiting, with
+    `IDLE` as option.
     """
 
     job: IntArray
@@ -124,63 +191,29 @@ class Columns:
 
     @classmethod
     def of(cls, decision: Decision) -> Columns:
-        """Return the options of `decision` that no other one of the same job dominates."""
-        rows: list[Row] = []
-        jobs: list[int] = []
-        first = [0]
-        for index, job in enumerate(decision.jobs):
-            now = None if job.running is None else job.running[0]
-            mine = [
-                (one.nodes, decision.draw(one), one.value, int(now is not None and one.nodes != now), k)
-                for k, one in enumerate(job.options)
-            ]
-            best = _undominated([row for row in mine if decision.fits(job.options[row[4]])])
-            rows += best
-            jobs += [index] * len(best)
-            first.append(len(rows))
-        nodes, draw, value, resize, option = zip(*rows, strict=True) if rows else ((), (), (), (), ())
-        whole = [np.array(one, np.int64) for one in (jobs, option, nodes, draw, resize, first)]
-        return cls(whole[0], whole[1], whole[2], whole[3], np.array(value, np.float64), whole[4], whole[5])
+        """Return the options of `decision`."""
+        rows, draws = decision._all, decision.drawn
+        counts = np.array([len(job.options) for job in decision.jobs], np.int64)
+        begins = np.cumsum(counts) - counts
+        held = np.array([IDLE if job.running is None else job.running[0] for job in decision.jobs], np.int64)
+        waits = np.flatnonzero(held == IDLE)
+        job = np.repeat(np.arange(len(counts)), counts)
+        fit = rows.bearable & (draws <= decision.budget)
+        kept = np.flatnonzero(fit)
+        # those that wait come before the options of their job
+        at = np.concatenate([begins[waits], kept])
+        order = np.argsort(2 * at + np.repeat([0, 1], [len(waits), len(kept)]), kind="stable")
+        both = np.concatenate([waits, job[kept]])[order]
 
+        def column(values: Any, idle: int = 0) -> Any:
+            return np.concatenate([np.full(len(waits), idle, values.dtype), values[kept]])[order]
 
-Row = tuple[int, int, float, int, int]
-
-
-def _undominated(rows: list[Row]) -> list[Row]:
-    """(nodes, draw, value, resize, index): those no other is at least as good as in everything; of equals the first.
-
-    By ascending nodes; what is left to compare are draw and value, for which stairs are kept: O(n log n).
-    """
-    stairs = _Stairs(), _Stairs()  # of rows without and with a resize
-    kept: list[Row] = []
-    for row in sorted(rows, key=lambda one: (one[0], one[1], -one[2], one[3], one[4])):
-        _, draw, value, resize, _ = row
-        if any(stair.best(draw) >= value for stair in stairs[: resize + 1]):
-            continue
-        kept.append(row)
-        stairs[resize].add(draw, value)
-    return sorted(kept, key=lambda one: one[4])
-
-
-class _Stairs:
-    """The highest value for up to a draw: steps of ascending draw and ascending value."""
-
-    def __init__(self) -> None:
-        self._draws: list[int] = []
-        self._values: list[float] = []
-
-    def best(self, draw: int) -> float:
-        """Return the highest value of all that draw no more."""
-        at = bisect_right(self._draws, draw)
-        return self._values[at - 1] if at else -np.inf
-
-    def add(self, draw: int, value: float) -> None:
-        """Add a step, higher than those up to it; remove later ones that are no higher."""
-        at = bisect_right(self._draws, draw)
-        end = bisect_right(self._values, value, at)
-        if at and self._draws[at - 1] == draw:
-            at -= 1
-        self._draws[at:end], self._values[at:end] = [draw], [value]
+        resize = ((held[job] != IDLE) & (rows.nodes != held[job])).astype(np.int64)
+        first = np.searchsorted(both, np.arange(len(counts) + 1))
+        return cls(
+            both, column(np.arange(len(job)) - begins[job], IDLE), column(rows.nodes), column(draws),
+            column(rows.value), column(resize), first,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -190,4 +223,6 @@ class Choice:
     chosen: dict[int, int]  # index of the option of each job that has one, by index of the job
     objective: float
     bound: float  # no choice is worth more
-    status: str  # ``optimal`` (proven), ``feasible`` (the best found), or ``infeasible``: what runs has no room
+    # ``optimal`` (proven), ``feasible`` (the best found), ``unknown`` (none was found), or ``infeasible``: what runs
+    # has no room
+    status: str

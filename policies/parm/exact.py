@@ -1,152 +1,162 @@
-"""The best choice and its proof: options the relaxation rules out are left out, the rest goes to CP-SAT.
+"""The best choice and its proof: all choices that lose little at the relaxation's prices, job by job.
 
-An option with a loss larger than the gap between the bound and a known choice is in no better choice. With the gap of
-two split jobs few options are left, whatever their number was.
+What a choice is worth less than the bound is the sum of what its options lose, and what unused nodes and watts would
+cost. So a choice that loses at most as much as is tried for has options that do, together. Those are few, and partial
+choices with the same nodes and watts differ in their worth alone. Until one is found, twice as much is tried.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from slurmsim.errors import InvariantError
-from slurmsim_policies.parm.decision import Choice, Columns, Decision
-from slurmsim_policies.parm.relaxation import Relaxation, relax, rounded
+from slurmsim_policies.parm.decision import IDLE, Choice, Columns, Decision, FloatArray, IntArray
+from slurmsim_policies.parm.relaxation import Relaxation, relax
 
 DIGITS = 10**12  # of the objective, as integers
-LIMIT = 4.0  # deterministic seconds of CP-SAT
-MANY = 500  # beyond as many jobs the choice by rounding is taken where its gap is small
-GAP = 0.01
+ROOM = 1 << 62
+STATES = 100_000  # partial choices that are kept at most; with less than all nothing is proven
+FEW = 64  # as many are kept as they are
+BEYOND = 20  # columns tried at first, beside one a job
+NEAR = 1e-9  # rounding errors rule no choice out
 
 
-@dataclass(frozen=True)
-class Effort:
-    """How long to try: deterministic seconds, and the gap that is good enough for many jobs."""
-
-    limit: float = LIMIT
-    many: int = MANY
-    gap: float = GAP
-
-
-def choose(decision: Decision, effort: Effort | None = None) -> Choice:
-    """Return the best choice; ties go to the fewest resizes and then to the fewest watts.
-
-    Raises
-    ------
-    ImportError
-        OR-Tools is not installed.
-    """
-    effort = effort or Effort()
+def choose(decision: Decision, states: int = STATES) -> Choice:
+    """Return the best choice; ties go to the fewest resizes and then to the fewest watts."""
     columns = decision.columns
-    must = [index for index, job in enumerate(decision.jobs) if job.running is not None]
-    if any(columns.first[index] == columns.first[index + 1] for index in must):
+    if (np.diff(columns.first) == 0).any():
         return Choice({}, 0.0, 0.0, "infeasible")
     if not len(columns.value):
         return Choice({}, 0.0, 0.0, "optimal")
     relaxed = relax(decision, columns)
-    if relaxed is None:
+    near = NEAR * max(abs(relaxed.bound), 1.0)
+    if relaxed.bound < -near:
         return Choice({}, 0.0, 0.0, "infeasible")
-    known = rounded(decision, columns, relaxed)
-    worth = -np.inf if known is None else float(columns.value[list(known.values())].sum())
-    if known is not None and len(decision.jobs) > effort.many and worth >= (1 - effort.gap) * relaxed.bound:
-        return _answer(columns, known, relaxed.bound, "feasible")
-    return _core(decision, columns, relaxed, known, worth, effort)
+    at = min(len(relaxed.loss) - 1, len(decision.jobs) + BEYOND)
+    most = float(np.maximum.reduceat(relaxed.loss, columns.first[:-1]).sum()) + relaxed.price_n + relaxed.price_w
+    tried = max(float(np.partition(relaxed.loss, at)[at]), near)
+    while True:
+        search = _Search(decision, columns, relaxed, tried + near, states)
+        found = search.best()
+        if not search.complete:
+            return _answer(columns, found, relaxed.bound, "feasible" if found else "unknown")
+        if found and found.loss <= tried + near:
+            return _answer(columns, found, relaxed.bound, "optimal")
+        if tried > most:
+            return Choice({}, 0.0, 0.0, "infeasible")
+        tried = 2 * tried if found is None else min(2 * tried, found.loss + near)
 
 
-def _answer(columns: Columns, chosen: dict[int, int], bound: float, status: str) -> Choice:
-    taken = sorted(chosen.items())
-    objective = float(sum(columns.value[k] for _, k in taken))
+class _Found(NamedTuple):
+    columns: IntArray  # the column of each job, (n_jobs,)
+    loss: float  # how much less it is worth than the bound
+
+
+def _answer(columns: Columns, found: _Found | None, bound: float, status: str) -> Choice:
+    taken = () if found is None else found.columns
+    objective = float(sum(columns.value[k] for k in taken))
     bound = objective if status == "optimal" else max(bound, objective)
-    return Choice({index: int(columns.option[k]) for index, k in taken}, objective, bound, status)
+    chosen = {int(columns.job[k]): int(columns.option[k]) for k in taken if columns.option[k] != IDLE}
+    return Choice(chosen, objective, bound, status)
 
 
-def _core(
-    decision: Decision,
-    columns: Columns,
-    relaxed: Relaxation,
-    known: dict[int, int] | None,
-    worth: float,
-    effort: Effort,
-) -> Choice:
-    """CP-SAT over the options that can be in a choice as good as the known one."""
-    from ortools.sat.python import cp_model
+@dataclass(slots=True)
+class _States:
+    """Partial choices side by side, (n_states,) each: what their columns have together."""
 
-    # the small part keeps rounding errors from ruling out the known choice itself
-    gap = np.inf if known is None else relaxed.bound - worth + 1e-9 * max(abs(relaxed.bound), 1.0)
-    open_ = np.flatnonzero(relaxed.loss <= gap)
-    model = cp_model.CpModel()
-    x = {int(k): model.new_bool_var("") for k in open_}
-    for index, job in enumerate(decision.jobs):
-        mine = [x[k] for k in range(columns.first[index], columns.first[index + 1]) if k in x]
-        # to leave such a job out loses more than the gap, so each better choice has an option of it
-        if job.running is not None or (mine and relaxed.idle_loss[index] > gap):
-            model.add_exactly_one(mine)
-        elif len(mine) > 1:
-            model.add_at_most_one(mine)
-    draws = [int(columns.draw[k]) for k in x]
-    values = _integers(columns.value[list(x)])
-    model.add(sum(int(columns.nodes[k]) * one for k, one in x.items()) <= decision.nodes)
-    model.add(sum(draw * one for draw, one in zip(draws, x.values(), strict=True)) <= decision.budget)
-    worth_of = sum(value * one for value, one in zip(values, x.values(), strict=True))
-    model.maximize(worth_of)
-    for k, one in x.items():
-        model.add_hint(one, known is not None and known.get(int(columns.job[k])) == k)
-    solver, status = _solved(model, effort)
-    if status == cp_model.INFEASIBLE:
-        return Choice({}, 0.0, 0.0, "infeasible")
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        if known is None:
-            return Choice({}, 0.0, relaxed.bound, "unknown")
-        return _answer(columns, known, relaxed.bound, "feasible")
-    chosen = {int(columns.job[k]): k for k, one in x.items() if solver.boolean_value(one)}
-    if status == cp_model.FEASIBLE:
-        return _answer(columns, chosen, relaxed.bound, "feasible")
-    calmest = _calmest(model, worth_of, columns, x, draws, decision.budget, solver, effort)
-    return _answer(columns, calmest or chosen, relaxed.bound, "optimal")
+    nodes: IntArray
+    draw: IntArray
+    worth: IntArray  # value, then how few resizes
+    loss: FloatArray
+
+    def of(self, kept: IntArray) -> _States:
+        return _States(self.nodes[kept], self.draw[kept], self.worth[kept], self.loss[kept])
 
 
-def _calmest(
-    model: Any,
-    worth_of: Any,
-    columns: Columns,
-    x: dict[int, Any],
-    draws: list[int],
-    budget: int,
-    solver: Any,
-    effort: Effort,
-) -> dict[int, int] | None:
-    """Of the best choices the one with the fewest resizes, then with the fewest watts; None if that was not found."""
-    from ortools.sat.python import cp_model
+class _Search:
+    """All choices of columns that lose at most `tried` together, without those that another is at least as good as."""
 
-    model.add(worth_of >= round(solver.objective_value))
-    model.clear_hints()
-    for one in x.values():
-        model.add_hint(one, solver.boolean_value(one))
-    resize = 1 + budget  # more than what any choice draws
-    model.minimize(sum(
-        (resize * int(columns.resize[k]) + draw) * one for (k, one), draw in zip(x.items(), draws, strict=True)
-    ))  # fmt: skip
-    second, status = _solved(model, effort)
-    if status != cp_model.OPTIMAL:
-        return None
-    return {int(columns.job[k]): k for k, one in x.items() if second.boolean_value(one)}
+    def __init__(self, decision: Decision, columns: Columns, relaxed: Relaxation, tried: float, states: int) -> None:
+        self._decision, self._columns, self._relaxed, self._tried, self._most = (
+            decision,
+            columns,
+            relaxed,
+            tried,
+            states,
+        )
+        self.complete = True  # nothing was left out for lack of room
+        jobs = len(decision.jobs)
+        scale = min(DIGITS, ROOM // (2 * (jobs + 1) ** 2)) / (float(np.abs(columns.value).max()) or 1.0)
+        self._worth = np.rint(columns.value * scale).astype(np.int64) * (jobs + 1) - columns.resize
+
+    def best(self) -> _Found | None:
+        """Return the best of them; None if there is none."""
+        columns, relaxed = self._columns, self._relaxed
+        open_ = np.flatnonzero(relaxed.loss <= self._tried)
+        counts = np.bincount(columns.job[open_], minlength=len(columns.first) - 1)
+        edges = np.cumsum(counts) - counts
+        least_n = np.minimum.reduceat(columns.nodes[open_], edges)
+        least_w = np.minimum.reduceat(columns.draw[open_], edges)
+        taken = open_[edges]  # right for jobs that have one column left
+        alone = taken[counts == 1]
+        several = np.flatnonzero(counts > 1)
+        several = several[np.argsort(counts[several], kind="stable")]
+        states = _States(*(
+            np.array([values[alone].sum()]) for values in (columns.nodes, columns.draw, self._worth, relaxed.loss)
+        ))  # fmt: skip
+        room_n = self._decision.nodes - int(least_n[several].sum())
+        room_w = self._decision.budget - int(least_w[several].sum())
+        back: list[tuple[int, IntArray, IntArray]] = []
+        for job in several.tolist():
+            room_n, room_w = room_n + int(least_n[job]), room_w + int(least_w[job])
+            mine = open_[edges[job] : edges[job] + counts[job]]
+            grown = self._with(states, mine, room_n, room_w)
+            if grown is None:
+                return None
+            states, before, which = grown
+            back.append((job, before, which))
+        if not (fit := (states.nodes <= self._decision.nodes) & (states.draw <= self._decision.budget)).any():
+            return None
+        at = int(np.lexsort((states.draw, -states.worth, ~fit))[0])
+        loss = (
+            float(states.loss[at])
+            + relaxed.price_n * (1 - int(states.nodes[at]) / self._decision.nodes)
+            + relaxed.price_w * (1 - int(states.draw[at]) / max(self._decision.budget, 1))
+        )
+        for job, before, which in reversed(back):
+            taken[job], at = which[at], int(before[at])
+        return _Found(taken, loss)
+
+    def _with(
+        self, states: _States, mine: IntArray, room_n: int, room_w: int
+    ) -> tuple[_States, IntArray, IntArray] | None:
+        """Return the states with each of the columns `mine` added, of which state each is one, and which column."""
+        columns, loss = self._columns, self._relaxed.loss
+        nodes, draw = states.nodes[:, None] + columns.nodes[mine], states.draw[:, None] + columns.draw[mine]
+        lost = states.loss[:, None] + loss[mine]
+        good = np.flatnonzero((lost <= self._tried) & (nodes <= room_n) & (draw <= room_w))
+        if not len(good):
+            return None
+        before, which = good // len(mine), mine[good % len(mine)]
+        worth = states.worth[before] + self._worth[which]
+        grown = _States(nodes.ravel()[good], draw.ravel()[good], worth, lost.ravel()[good])
+        kept = _undominated(grown)
+        if len(kept) > self._most:
+            self.complete = False
+            kept = kept[np.argsort(grown.loss[kept], kind="stable")[: self._most]]
+        return grown.of(kept), before[kept], which[kept]
 
 
-def _solved(model: Any, effort: Effort) -> tuple[Any, Any]:
-    from ortools.sat.python import cp_model
-
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.random_seed = 1
-    solver.parameters.max_deterministic_time = effort.limit
-    solver.parameters.linearization_level = 2
-    status = solver.solve(model)
-    if status == cp_model.MODEL_INVALID:
-        raise InvariantError(f"a model CP-SAT does not take: {model.validate()}")
-    return solver, status
-
-
-def _integers(values: NDArray[np.float64]) -> list[int]:
-    most = float(np.abs(values).max()) or 1.0
-    return [round(float(value) / most * DIGITS) for value in values]
+def _undominated(states: _States) -> IntArray:
+    """Return the states that none with as many nodes and no more watts is at least as good as; of equals the first."""
+    if len(states.nodes) < FEW:
+        return np.arange(len(states.nodes))
+    order = np.lexsort((-states.worth, states.draw, states.nodes))
+    nodes, worth = states.nodes[order], states.worth[order]
+    _, rank = np.unique(worth, return_inverse=True)
+    # ranks that begin anew with each number of nodes, so that one running maximum does for all
+    rank = rank + len(order) * np.cumsum(np.diff(nodes, prepend=nodes[0]) != 0)
+    higher = np.diff(np.maximum.accumulate(rank), prepend=-1) > 0
+    return order[higher]

@@ -1,12 +1,12 @@
 """What PARM decides about at one instant: sizes, caps and worth of every job (equations 1 to 8)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from slurmsim.energy import Profile
+from slurmsim.energy import TABLE, Application, Profile
 from slurmsim.errors import PolicyError
 from slurmsim.policy import JobView, PowerFacts, PowerView, ShapeView
 
@@ -30,13 +30,21 @@ class Rules:
         least, most = profile.min_nodes, profile.max_nodes
         if self.version == NOMM:
             return [least]
-        if self.sizes == MOST:
-            return [most]
-        return sorted({int(n) for n in np.linspace(least, most, int(self.sizes)).round()})
+        return [most] if self.sizes == MOST else _spaced(least, most, int(self.sizes))
 
     def levels_of(self, profile: Profile) -> list[float]:
         """Return the caps it may have: none that its model does not know."""
-        return [level for level in self.levels if round(level * 1000) >= profile.lowest_mw]
+        return _from(self.levels, profile.lowest_mw)
+
+
+@lru_cache(maxsize=4096)
+def _from(levels: tuple[float, ...], lowest_mw: int) -> list[float]:
+    return [level for level in levels if round(level * 1000) >= lowest_mw]
+
+
+@lru_cache(maxsize=65536)
+def _spaced(least: int, most: int, count: int) -> list[int]:
+    return sorted({int(n) for n in np.linspace(least, most, count).round()})
 
 
 def decision_of(view: PowerView, now: int, rules: Rules, policy: str) -> dict[str, Any]:
@@ -60,7 +68,10 @@ def decision_of(view: PowerView, now: int, rules: Rules, policy: str) -> dict[st
     if budget is None:
         budget = 2 * nodes * (power.base_w + power.full_w)  # never short: nodes alone decide
     idle = power.idle_w * power.n_nodes
-    return {"nodes": nodes, "budget_w": max(0.0, budget - idle), "base_w": power.base_w - power.idle_w, "jobs": jobs}
+    return {
+        "nodes": nodes, "budget_w": max(0.0, budget - idle), "base_w": power.base_w - power.idle_w,
+        "levels_w": rules.levels, "jobs": jobs,
+    }  # fmt: skip
 
 
 def _job(view: PowerView, job: JobView, now: int, rules: Rules, policy: str, power: PowerFacts) -> dict[str, Any]:
@@ -71,23 +82,31 @@ def _job(view: PowerView, job: JobView, now: int, rules: Rules, policy: str, pow
     if not levels:
         low = profile.lowest_mw / 1000
         raise PolicyError(policy, f"has no level for job {job.id} (expected one of {low:g} W or more in levels)")
-    sizes = rules.sizes_of(profile)
+    sizes, lowest = rules.sizes_of(profile), round(levels[0] * 1000)
     shape = None if job.start_time is None else view.shape(job)
-    slow = np.array([[profile.slowdown(n, round(w * 1000)) for w in levels] for n in sizes])
-    worst = slow[0, 0]
+    worst = profile.slowdown(sizes[0], lowest)
     done = 0.0 if shape is None else shape.done_s
     left = max(0.0, view.predicted_s(job) - done) * worst
     weight = max(1.0, left + (now - job.submit_time)) ** rules.alpha
-    mine = sizes if shape is None else _sizes_now(job, profile, shape, now, rules, sizes)
-    options = []
-    for n in mine:
-        for watts in levels:
-            value = weight * worst / profile.slowdown(n, round(watts * 1000))
-            options.append([n, watts, value, _least(shape, n, now, power)])
-    found: dict[str, Any] = {"id": str(job.id), "options": options}
+    found: dict[str, Any] = {"id": str(job.id), **_described(profile.application), "sizes": sizes, "weight": weight}
     if shape is not None:
         found["running"] = [shape.nodes, shape.cap_w]
+        mine = found["sizes"] = _sizes_now(job, profile, shape, now, rules, sizes)
+        if mine[0] != sizes[0]:  # worth is over the fewest nodes it may ever have
+            found["weight"] = weight * worst / profile.slowdown(mine[0], lowest)
+        if now < shape.moving_until:  # and until then it draws what it did
+            found["least_w"] = max(0.0, shape.charged_w - power.idle_w * shape.nodes)
     return found
+
+
+@lru_cache(maxsize=65536)
+def _described(application: Application) -> dict[str, Any]:
+    """Return an application as the file has it: with a row's name where its power is that of a row."""
+    numbers = asdict(application)
+    for name, row in TABLE.items():
+        if row == application.power:
+            return {"app": name, **{key: numbers[key] for key in ("t1_s", "parallelism", "sigma")}}
+    return numbers
 
 
 def _rigid(view: PowerView, job: JobView, now: int, rules: Rules, power: PowerFacts) -> dict[str, Any]:
@@ -100,18 +119,9 @@ def _rigid(view: PowerView, job: JobView, now: int, rules: Rules, power: PowerFa
     return found
 
 
-def _sizes_now(
-    job: JobView, profile: Profile, shape: ShapeView, now: int, rules: Rules, sizes: Sequence[int]
-) -> list[int]:
+def _sizes_now(job: JobView, profile: Profile, shape: ShapeView, now: int, rules: Rules, sizes: list[int]) -> list[int]:
     """Return the sizes a running job may have now (equation 6 for jobs that keep theirs)."""
     rests = shape.resized_at is not None and now < shape.resized_at + rules.f_se
     if rules.version != WSE or not profile.malleable or rests or now < max(shape.moving_until, shape.point):
         return [shape.nodes]
     return sorted({*sizes, shape.nodes})
-
-
-def _least(shape: ShapeView | None, nodes: int, now: int, power: PowerFacts) -> float:
-    """Return what an option draws at least: while a job's data move, what it draws until they have moved."""
-    if shape is None or now >= shape.moving_until:
-        return 0.0
-    return max(0.0, shape.charged_w - power.idle_w * nodes)

@@ -38,7 +38,7 @@ SOLVER = "slurmsim_policies.parm.solver:solve"
 
 
 def _levels(text: str) -> tuple[float, ...]:
-    return tuple(sorted({positive(one) for one in text.split("/")}))
+    return tuple(sorted({round(positive(one), 3) for one in text.split("/")}))
 
 
 def _sizes(text: str) -> int | str:
@@ -100,8 +100,7 @@ class Parm(Policy):
         if view.solving or not (view.pending or view.running) or _seen(view, now) == self._settled:
             return
         decision = decision_of(view, now, self._rules, self.name)
-        request = {"instance": decision, "effort": {"limit": 4.0, "many": 500, "gap": 0.01}}
-        yield Solve(request, SOLVER)
+        yield Solve({"instance": decision}, SOLVER)
 
     def solved(self, view: PowerView, now: int, request: Any, answer: Any) -> Decisions:
         """Carry it out as far as the cluster is still like that."""

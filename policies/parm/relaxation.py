@@ -1,9 +1,11 @@
-"""The linear relaxation of a decision: a bound, prices of nodes and watts, and a good choice by rounding.
+"""The linear relaxation of a decision: prices of nodes and watts, a bound, and what each option loses at these prices.
 
-A multiple-choice knapsack in two dimensions. At its optimum at most two jobs are split among options, so rounding loses
-little where jobs are many.
+A multiple-choice knapsack in two dimensions has two prices, and for any two the best option of each job is seen at once
+(Lagrange). The bound is convex in both. So its least value is found by cutting planes: the best price of nodes for a
+price of watts, and around that the best price of watts; each next price is where two tangents meet.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,91 +14,92 @@ from numpy.typing import NDArray
 from slurmsim_policies.parm.decision import Columns, Decision
 
 FloatArray = NDArray[np.float64]
+TIGHT = 1e-9
+STEPS = 200  # of a search; it takes five to ten
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Relaxation:
-    """What the linear program tells."""
+    """What prices tell; `price_n` of all nodes and `price_w` of all watts."""
 
-    bound: float  # its value: no choice is worth more
-    loss: FloatArray  # what a choice with this option is worth less than `bound`, at least; (n_options,)
-    idle_loss: FloatArray  # the same of a choice in which the job has no option; (n_jobs,)
-    share: FloatArray  # of each option in the relaxed optimum; (n_options,)
-
-
-def relax(decision: Decision, columns: Columns) -> Relaxation | None:
-    """Solve the relaxation; None where even it has no solution."""
-    from ortools.linear_solver import pywraplp
-
-    solver = pywraplp.Solver.CreateSolver("GLOP")
-    count = len(columns.value)
-    shares = [solver.NumVar(0, 1, "") for _ in range(count)]
-    solver.Maximize(solver.Sum([float(v) * x for v, x in zip(columns.value, shares, strict=True)]))
-    nodes = solver.Constraint(-solver.infinity(), 1)  # scaled: both resources are 1
-    watts = solver.Constraint(-solver.infinity(), 1)
-    for x, n, w in zip(shares, columns.nodes / decision.nodes, columns.draw / decision.budget, strict=True):
-        nodes.SetCoefficient(x, float(n))
-        watts.SetCoefficient(x, float(w))
-    for index, job in enumerate(decision.jobs):
-        one = solver.Constraint(1 if job.running is not None else -solver.infinity(), 1)
-        for k in range(columns.first[index], columns.first[index + 1]):
-            one.SetCoefficient(shares[k], 1)
-    if solver.Solve() != pywraplp.Solver.OPTIMAL:
-        return None
-    price_n, price_w = max(nodes.dual_value(), 0.0), max(watts.dual_value(), 0.0)
-    return priced(decision, columns, price_n, price_w, np.array([x.solution_value() for x in shares]))
+    bound: float  # no choice is worth more; below 0 there is no choice
+    loss: FloatArray  # what a choice with this column is worth less than `bound`, at least; (n_columns,)
+    price_n: float
+    price_w: float
 
 
-def priced(decision: Decision, columns: Columns, price_n: float, price_w: float, share: FloatArray) -> Relaxation:
-    """Bound and losses at prices of all nodes and of all watts, whatever the prices are (Lagrange)."""
-    left = columns.value - price_n * columns.nodes / decision.nodes - price_w * columns.draw / decision.budget
-    best = np.full(len(decision.jobs), -np.inf)
-    np.maximum.at(best, columns.job, left)
-    must = np.array([job.running is not None for job in decision.jobs], bool)
-    best = np.where(must, best, np.maximum(best, 0.0))
-    idle = np.where(must, np.inf, best)
-    bound = float(best.sum() + price_n + price_w)
-    return Relaxation(bound, best[columns.job] - left, idle, share)
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """The bound at a price, and how it grows with that price; `across` is how it grows with the other one."""
+
+    price: float
+    bound: float
+    slope: float
+    across: float = 0.0
+    other: float = 0.0  # the other price, where that was searched, too
 
 
-def rounded(decision: Decision, columns: Columns, found: Relaxation) -> dict[int, int] | None:
-    """Return a choice near the relaxed one, as column by job; None if running jobs found no room that way.
+def relax(decision: Decision, columns: Columns) -> Relaxation:
+    """Return the relaxation at the best prices."""
+    job_best, nodes, draw = columns.first[:-1], columns.nodes, columns.draw
+    all_n, all_w = decision.nodes, max(decision.budget, 1)
+    share_n, share_w = nodes / all_n, draw / all_w
+    counts = np.diff(columns.first)
+    last = guess = float(np.maximum.reduceat(columns.value, job_best).sum()) / 2 or 1.0
 
-    A job with a whole option keeps it. Of the others, running jobs get their smallest one, as they must have one, and
-    waiting jobs none. Then options are raised one by one where that brings most by the prices, until nothing fits.
-    """
-    first, nodes, draw = columns.first, columns.nodes, columns.draw
-    chosen: dict[int, int] = {}
-    for index, job in enumerate(decision.jobs):
-        mine = np.arange(first[index], first[index + 1])
-        if not len(mine):
+    def at(price_n: float, price_w: float) -> _Point:
+        left = columns.value - price_n * share_n - price_w * share_w
+        best = np.maximum.reduceat(left, job_best)
+        hits = np.flatnonzero(left == np.repeat(best, counts))
+        taken = hits[np.searchsorted(hits, job_best)]
+        return _Point(
+            price_n, float(best.sum()) + price_n + price_w, (all_n - int(nodes[taken].sum())) / all_n,
+            (decision.budget - int(draw[taken].sum())) / all_w,
+        )  # fmt: skip
+
+    def at_watts(price_w: float) -> _Point:
+        """Return the best price of nodes at a price of watts; what the last one was is where the search begins."""
+        nonlocal last
+        found = _least(lambda price_n: at(price_n, price_w), last)
+        last = found.price or last
+        return _Point(price_w, found.bound, found.across, other=found.price)
+
+    found = _least(at_watts, guess)
+    return priced(decision, columns, found.other, found.price)
+
+
+def _least(at: Callable[[float], _Point], guess: float) -> _Point:
+    """Return the point of a convex bound where it is least, or one below 0."""
+    low = at(0.0)
+    if low.slope >= 0 or low.bound < 0:
+        return low
+    high: _Point | None = None
+    price, line = guess, -np.inf
+    best = low
+    for _ in range(STEPS):
+        point = at(price)
+        best = min(best, point, key=lambda one: one.bound)
+        if high is not None and point.bound <= line + TIGHT * abs(point.bound):
+            share = high.slope / (high.slope - low.slope)
+            across = share * low.across + (1 - share) * high.across
+            return _Point(point.price, point.bound, 0.0, across, point.other)
+        if point.bound < 0 or point.slope == 0:
+            return point
+        if point.slope < 0:
+            low = point
+        else:
+            high = point
+        if high is None:
+            price *= 4
             continue
-        whole = mine[found.share[mine] > 1 - 1e-9]
-        if len(whole):
-            chosen[index] = int(whole[0])
-        elif job.running is not None:
-            split = mine[found.share[mine] > 1e-9]
-            among = split if len(split) else mine
-            chosen[index] = int(among[np.argmin(draw[among])])
-    free_n = decision.nodes - int(sum(nodes[k] for k in chosen.values()))
-    free_w = decision.budget - int(sum(draw[k] for k in chosen.values()))
-    if free_n < 0 or free_w < 0:
-        return None
-    order = np.argsort(found.loss, kind="stable")
-    changed = True
-    while changed:
-        changed = False
-        for k in order:
-            index = int(columns.job[k])
-            before = chosen.get(index)
-            gain = columns.value[k] - (0.0 if before is None else columns.value[before])
-            if gain <= 0:
-                continue
-            more_n = int(nodes[k]) - (0 if before is None else int(nodes[before]))
-            more_w = int(draw[k]) - (0 if before is None else int(draw[before]))
-            if more_n <= free_n and more_w <= free_w:
-                chosen[index] = int(k)
-                free_n -= more_n
-                free_w -= more_w
-                changed = True
-    return chosen
+        price = (low.bound - low.slope * low.price - high.bound + high.slope * high.price) / (high.slope - low.slope)
+        line = low.bound + low.slope * (price - low.price)
+    return best
+
+
+def priced(decision: Decision, columns: Columns, price_n: float, price_w: float) -> Relaxation:
+    """Bound and losses at prices of all nodes and of all watts, whatever the prices are."""
+    left = columns.value - price_n * columns.nodes / decision.nodes - price_w * columns.draw / max(decision.budget, 1)
+    best = np.maximum.reduceat(left, columns.first[:-1])
+    bound = float(best.sum()) + price_n + price_w
+    return Relaxation(bound, best[columns.job] - left, price_n, price_w)

@@ -3,15 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from slurmsim_policies.parm.exact import Effort, choose
+from slurmsim_policies.parm.exact import choose
 from slurmsim_policies.parm.plain import decision_from, plain_from
 
 
 def solve(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the best choice: the answer of ``slurmsim parm`` to ``request["instance"]``.
 
-    Limits are deterministic work of the solver (`Effort`) and never time, so that equal requests have equal answers.
+    Its search is limited by numbers and never by time, so that equal requests have equal answers.
     """
-    effort = Effort(**request["effort"])
     decision = decision_from(request["instance"])
-    return plain_from(decision, choose(decision, effort))
+    return plain_from(decision, choose(decision))

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.cli.problem_file import read_problem
-from slurmsim.errors import ConfigError, InputError
-from slurmsim.extras import how_to_install
+from slurmsim.errors import InputError
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -35,12 +34,7 @@ def run(args: argparse.Namespace) -> int:
         decision = decision_from(data)
     except InputError as error:
         raise InputError(error.message, file=str(args.file), field=error.field, expected=error.expected) from None
-    try:
-        answer = plain_from(decision, choose(decision))
-    except ImportError as error:
-        if (error.name or "").split(".")[0] != "ortools":
-            raise
-        raise ConfigError("OR-Tools is not installed", expected=how_to_install("cp")) from error
+    answer = plain_from(decision, choose(decision))
     if args.json:
         print(json.dumps(answer, indent=2))
     else:

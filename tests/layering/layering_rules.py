@@ -222,7 +222,7 @@ LAYERS: dict[str, Layer] = {
     "power policies": Layer(
         ("slurmsim_policies.parm",),
         _set("vocabulary bitmap capacity model policy policies energy"),
-        _set("numpy ortools"),
+        _set("numpy"),
         sealed=True,
     ),
     "workloads": Layer(

@@ -120,7 +120,7 @@ class _Replay:
             jobs = [{"id": name, "options": [[self._cores(name), self.watts[name] / self._cores(name),
                                               self._value(name, now)]]} for name in candidates]  # fmt: skip
             instance = {"nodes": cores, "budget_w": left_w, "base_w": 0, "jobs": jobs}
-            wanted = solve({"instance": instance, "effort": {}})["chosen"]
+            wanted = solve({"instance": instance})["chosen"]
             if not wanted:
                 break
             started |= self._asked(CHOICES["list"], now, [name for name in candidates if name in wanted], started)
