@@ -13,15 +13,16 @@ each counted from the first prediction.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.observer import Observer
 from slurmsim.errors import PolicyError, SlurmSimError
-from slurmsim.policy import JobView, Predictor
+from slurmsim.policy import Predictor
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
+    from slurmsim.core.scheduling.read_only import Guard
     from slurmsim.core.state.controller_state import ControllerState
 
 UNKNOWN_S = 1 << 40  # of a job nothing is known of: as long as its limit
@@ -31,8 +32,8 @@ _TELLS_NOTHING = frozenset({JobState.NODE_FAIL, JobState.PREEMPTED})
 class Predictions(Observer):
     """Asks the policy's predictor, and tells it of ends."""
 
-    def __init__(self, state: ControllerState, predictor: Predictor) -> None:
-        self.state, self.predictor = state, predictor
+    def __init__(self, state: ControllerState, predictor: Predictor, guard: Guard | None = None) -> None:
+        self.state, self.predictor, self._guard = state, predictor, guard
         # seconds the job of an id will run, -1 where that is open: what a simulation knows and hands to an oracle
         self.run_time_of: Callable[[int], int] | None = None
 
@@ -51,7 +52,7 @@ class Predictions(Observer):
     def _asked(self, job: Job) -> int | None:
         try:
             ask: Any = self.predictor  # a stranger's may answer anything
-            found = ask.predict(job, self.state.now)
+            found = ask.predict(self._shown(job), self.state.now)
         except Exception as error:
             raise self._broken(error) from error
         if found is None:
@@ -66,9 +67,15 @@ class Predictions(Observer):
             return
         now = self.state.now
         try:
-            self.predictor.ended(cast("JobView", job), now, max(0, now - job.start_time - job.suspended_s))
+            self.predictor.ended(self._shown(job), now, max(0, now - job.start_time - job.suspended_s))
         except Exception as error:
             raise self._broken(error) from error
+        if self._guard is not None:
+            self._guard.forget()
+
+    def _shown(self, job: Job) -> Any:
+        """Return `job` as the predictor may see it: one from outside cannot change it."""
+        return job if self._guard is None else self._guard.shown(job)
 
     def correct(self, now: int) -> None:
         """Predictions that have proved too short by `now` become longer; plans are made anew then."""

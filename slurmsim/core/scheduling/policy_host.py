@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from slurmsim.bitmap import runs
 from slurmsim.core.placement.layout import malformed
@@ -13,11 +13,13 @@ from slurmsim.core.records.job_queue import Record
 from slurmsim.core.scheduling.alone import any_could_start_alone
 from slurmsim.core.scheduling.malleable_decisions import MalleableDecisions
 from slurmsim.core.scheduling.may_start import BACKFILL, BAR, DEADLINE, LIMITS, LOOK, MAY, POLICY, StartTest, mute
+from slurmsim.core.scheduling.outside import guard_of
 from slurmsim.core.scheduling.policy_view import View
 from slurmsim.core.scheduling.solves import Solves
 from slurmsim.core.scheduling.together import Refusal, Wanted, find_all
 from slurmsim.errors import PolicyError, SlurmSimError
 from slurmsim.policy import (
+    Change,
     Plan,
     Reconfigure,
     Reject,
@@ -71,7 +73,9 @@ class PolicyHost:
         self._by = POLICY if state.event_driven else BACKFILL
         self.solves = solves
         self._late = False  # the policy acts on an answer that may name jobs that no longer wait
-        self._given = cast("SlurmView", self.view)  # its records and jobs are those of the core
+        self._guard = guard_of(self.policy)
+        shown: Any = self.view if self._guard is None else self._guard.shown(self.view)
+        self._given: SlurmView = shown
         self.passes = 0
         self.wake: int | None = None
         self.planned = self.planned_busy = 0
@@ -221,19 +225,27 @@ class PolicyHost:
             if type(decisions) is tuple and not decisions:
                 self._mark()
                 return
+            if decisions is None:
+                raise PolicyError(policy.name, "returned None (expected decisions that are yielded, or a list of them)")
             decisions = iter(decisions)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise self._broken(error) from error
         send: Any = getattr(decisions, "send", None) or (lambda _: next(decisions))
         outcome: Any = None
         while True:
             try:
                 decision = _next_decision(send, outcome)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise self._broken(error) from error
             if decision is _OVER:
                 self._mark()
+                if self._guard is not None:
+                    self._guard.forget()
                 return
+            if self._guard is not None:
+                decision = self._guard.decided(decision)
+                if not self._guard.passes_on(now, len(self.state.queue)):
+                    raise PolicyError(policy.name, f"goes on deciding at {now}: its last decision was {decision!r}")
             outcome = self._start(decision) if type(decision) is Start else self._carry_out(decision)
 
     def tested(self) -> None:
@@ -243,8 +255,9 @@ class PolicyHost:
     def explain(self, job: Job) -> str:
         """Return what the policy says of a pending job. Raises PolicyError for what the policy raises."""
         try:
-            return str(self.policy.explain(self._given, cast("Any", job), self.state.now))
-        except Exception as error:
+            shown: Any = job if self._guard is None else self._guard.shown(job)
+            return str(self.policy.explain(self._given, shown, self.state.now))
+        except (Exception, SystemExit) as error:
             raise self._broken(error) from error
 
     def _mark(self) -> None:
@@ -277,10 +290,13 @@ class PolicyHost:
 
     def in_order(self, records: list[Record]) -> list[Record]:
         """Return `records` in the order in which the policy wants the main scheduler to walk them."""
+        shown: Any = records if self._guard is None else self._guard.shown(records)
         try:
-            wanted: Sequence[Any] = self.policy.order(self._given, cast("list[Any]", records), self.state.now)
-        except Exception as error:
+            wanted: Sequence[Any] = self.policy.order(self._given, shown, self.state.now)
+        except (Exception, SystemExit) as error:
             raise self._broken(error) from error
+        if self._guard is not None:
+            wanted = self._guard.real(list(wanted))
         if wanted is records:
             return records
         if len(wanted) != len(records) or set(wanted) != set(records):
@@ -295,16 +311,19 @@ class PolicyHost:
         else:
             self.state.set_reason(job, reason)
 
-    def _broken(self, error: Exception) -> SlurmSimError:
+    def _broken(self, error: BaseException) -> SlurmSimError:
         """`error`, raised by the policy's code, as one line that says where."""
         if isinstance(error, SlurmSimError):
             return error
         at = error.__traceback__
-        where = ""
+        where = own = ""
+        package = type(self.policy).__module__.partition(".")[0]
         while at is not None:
             where = f" ({at.tb_frame.f_code.co_filename.rpartition('/')[2]}:{at.tb_lineno})"
+            if at.tb_frame.f_globals.get("__name__", "").partition(".")[0] == package:
+                own = where
             at = at.tb_next
-        return PolicyError(self.policy.name, f"{type(error).__name__}: {error}{where}")
+        return PolicyError(self.policy.name, f"{type(error).__name__}: {error}{own or where}")
 
     def _carry_out(self, decision: Any) -> Any:
         kind = type(decision)
@@ -339,6 +358,7 @@ class PolicyHost:
                 self._test.found_cpus.test(decision.record)
             return None
         if kind is StartTogether:
+            self._check_all(decision.starts, Start)
             return self._start_together(decision)
         if kind is Resize:
             if not isinstance(decision.job, Job):
@@ -347,6 +367,7 @@ class PolicyHost:
                 return self._malleable.resize(decision)
             return self._resizes.to(decision.job, decision.n_nodes, decision.within)
         if kind is Reconfigure:
+            self._check_all(decision.changes, Change)
             return self._malleable.reconfigure(decision)
         if kind is WakeAt:
             self._check_time(decision, decision.time, self.state.now + 1)
@@ -355,6 +376,11 @@ class PolicyHost:
         if kind is Solve:
             return self.solves.ask(decision, self.policy.name)
         raise PolicyError(self.policy.name, f"yielded {decision!r}, which is no decision")
+
+    def _check_all(self, inner: Any, kind: type) -> None:
+        """Raise PolicyError unless `inner` is a sequence of such decisions."""
+        if not isinstance(inner, Sequence) or not all(type(one) is kind for one in inner):
+            raise PolicyError(self.policy.name, f"yielded {inner!r} (expected a sequence of {kind.__name__})")
 
     def _check_time(self, decision: Any, time: Any, earliest: int) -> None:
         """Raise PolicyError unless `time` is a whole second, as a float would spread through the core, and not past."""

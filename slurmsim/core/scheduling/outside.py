@@ -1,0 +1,20 @@
+"""Which policies and predictors come from outside, and are shown facades."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from slurmsim.core.scheduling.read_only import Guard
+
+OURS = frozenset({"slurmsim", "slurmsim_policies"})
+"""Packages whose policies are shown the core's own objects."""
+
+
+def guard_of(plugin: object) -> Guard | None:
+    """Return a guard for a policy or predictor from outside; None for one that is distributed with slurmsim."""
+    if type(plugin).__module__.partition(".")[0] in OURS:
+        return None
+    from slurmsim.core.scheduling.read_only import Guard  # few runs need it
+
+    return Guard()

@@ -1,0 +1,241 @@
+"""What a policy from outside is shown: views of jobs and nodes that it can read and cannot change.
+
+A policy that is distributed with slurmsim sees the core's own objects, through the types of the port. One from another
+package sees facades. A facade has the members that the port names for its object and no others. What they return is
+shown in the same way. Sequences and arrays are copies. What the policy yields is translated back before it is carried
+out. So whatever a policy writes to, the cluster stays as it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NoReturn, Protocol
+from weakref import ref
+
+import numpy as np
+
+from slurmsim.capacity import CapacityProfile
+from slurmsim.core.accounting.limit_columns import LimitTests
+from slurmsim.core.accounting.limits import Limits
+from slurmsim.core.placement.compiled_request import CompiledRequest
+from slurmsim.core.placement.selector import Forecast
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.job_queue import Record
+from slurmsim.core.records.partition import Partition
+from slurmsim.core.records.reservation import Reservation
+from slurmsim.core.reservations.access import Access
+from slurmsim.core.scheduling.planned_nodes import ReservedNodes, WholeNodes
+from slurmsim.core.scheduling.policy_view import View
+from slurmsim.core.scheduling.pool_view import PoolView
+from slurmsim.policy import cluster, plans, pools, slurm
+
+_PLAIN = frozenset({int, float, str, bool, type(None)})
+PASS_LIMIT = 1_000_000
+"""Decisions of a policy from outside at one instant, beside a hundred for each job in the queue; more are no pass."""
+
+_KEPT = 4096  # facades remembered before those that nothing holds are forgotten
+
+
+class _Nothing(Protocol):
+    """The port of what a policy may hold and compare, and not look into."""
+
+
+_SHOWN: dict[type, type] = {
+    View: slurm.SlurmView,
+    PoolView: pools.Pool,
+    Job: slurm.SlurmJob,
+    Record: slurm.SlurmRecord,
+    Partition: cluster.PartitionView,
+    CompiledRequest: plans.RequestView,
+    Reservation: _Nothing,
+    Forecast: pools.Forecast,
+    Access: slurm.Access,
+    Limits: slurm.LimitsView,
+    WholeNodes: plans.WholeNodes,
+    ReservedNodes: plans.ReservedNodes,
+    LimitTests: slurm.LimitTests,
+}
+"""What is shown as a facade, and which part of the port it has."""
+
+_LASTING = frozenset({View, PoolView, Job, Record, Partition, CompiledRequest, Reservation})
+_LISTS = frozenset({"records", "fitting"})  # a list of its own, says the port
+_LIVE = frozenset({"pending"})  # of a pool: the list itself, says the port
+_ABSENT = frozenset({"shared_nodes"})  # None: the kernel's own arrays are not shown
+
+
+class Rows(list[Any]):
+    """A sequence that the policy may read, and copy with `sorted` or `list`."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("this sequence of the view is read only (expected a copy: sorted(...) or list(...))")
+
+    append = extend = insert = remove = pop = clear = sort = reverse = _refuse
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+
+
+class LiveRows(Sequence[Any]):
+    """A list of the core, shown row by row as it is when it is read."""
+
+    __slots__ = ("__item", "__size")
+
+    def __init__(self, rows: Sequence[Any], shown: Callable[[Any], Any]) -> None:
+        self.__item: Callable[[Any], Any] = lambda at: shown(rows[at])
+        self.__size = rows.__len__
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.__item(at)
+
+    def __len__(self) -> int:
+        return self.__size()
+
+
+class Facade:
+    """Base of all facades."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"{name} of a {type(self).__name__} is read only (expected a decision that is yielded)")
+
+    __delattr__ = __setattr__  # type: ignore[assignment]
+
+    def __reduce_ex__(self, _: Any) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} of the view cannot be copied or kept in a file (expected its id)")
+
+
+class Guard:
+    """Shows the objects of one core to one policy, and finds them again in what it decides."""
+
+    def __init__(self) -> None:
+        self._makers: dict[type, Callable[[Any], Any]] = {}
+        self._behind: dict[type, Callable[[Any], Any]] = {}
+        self._shown: dict[int, Any] = {}
+        self._most = _KEPT
+        self._instant, self._decisions = -1, 0
+        for kind, port in _SHOWN.items():
+            self._add(kind, port)
+
+    def _add(self, kind: type, port: type) -> None:
+        """Make the facade of `kind`, with the members of `port`."""
+
+        def describe(facade: Any) -> str:
+            return repr(behind(facade))
+
+        space = {"__slots__": ("__weakref__", "_real"), "__doc__": port.__doc__, "__repr__": describe}
+        made = type(kind.__name__, (Facade,), space)
+        slot: Any = made._real  # type: ignore[attr-defined]
+        del made._real  # type: ignore[attr-defined]  # only what is defined here reaches what is behind
+        behind = slot.__get__
+        for name in dir(port):
+            if not name.startswith("_"):
+                member = getattr(port, name)
+                of = self._property if isinstance(member, property) else self._method
+                if kind is PoolView and name in _LIVE:
+                    of = self._live
+                setattr(made, name, of(name, behind))
+
+        def make(real: Any) -> Any:
+            facade: Any = object.__new__(made)
+            slot.__set__(facade, real)
+            return facade
+
+        self._makers[kind], self._behind[made] = make, behind
+
+    def _property(self, name: str, behind: Callable[[Any], Any]) -> Any:
+        shown = self.shown
+
+        def read(facade: Any) -> Any:
+            value = getattr(behind(facade), name)
+            return value if type(value) in _PLAIN else shown(value)
+
+        return property(read)
+
+    def _live(self, name: str, behind: Callable[[Any], Any]) -> Any:
+        return property(lambda facade: LiveRows(getattr(behind(facade), name), self.shown))
+
+    def _method(self, name: str, behind: Callable[[Any], Any]) -> Any:
+        shown, real = self.shown, self.real
+
+        def call(facade: Any, *given: Any, **named: Any) -> Any:
+            if name in _ABSENT:
+                return None
+            found = getattr(behind(facade), name)(*map(real, given), **{key: real(one) for key, one in named.items()})
+            return list(map(shown, found)) if name in _LISTS else shown(found)
+
+        call.__name__ = name
+        return call
+
+    def shown(self, value: Any) -> Any:
+        """Return `value` as the policy may see it. Raises TypeError for what the port does not have."""
+        kind = type(value)
+        if kind in _PLAIN:
+            return value
+        maker = self._makers.get(kind)
+        if maker is not None:
+            if kind not in _LASTING:
+                return maker(value)
+            known = self._shown.get(id(value))
+            if known is None:
+                known = self._shown[id(value)] = maker(value)
+            return known
+        if kind is tuple:
+            return tuple(map(self.shown, value))
+        if isinstance(value, list):
+            return Rows(map(self.shown, value))
+        return self._other(value)
+
+    def _other(self, value: Any) -> Any:
+        if isinstance(value, (array, np.ndarray)):
+            return value[:] if isinstance(value, array) else value.copy()
+        if isinstance(value, Mapping):
+            return MappingProxyType({self.shown(key): self.shown(one) for key, one in value.items()})
+        if isinstance(value, tuple) or dataclasses.is_dataclass(value) or isinstance(value, CapacityProfile):
+            return value  # records of plain values that cannot be changed, or a copy
+        if isinstance(value, Iterator):
+            return map(self.shown, value)
+        if callable(value):
+            return lambda *given: self.shown(value(*map(self.real, given)))
+        raise TypeError(f"{type(value).__name__} is not in the port")
+
+    def real(self, value: Any) -> Any:
+        """Return what is behind `value`, or it as it is: a facade, or a list or tuple of them."""
+        kind = type(value)
+        behind = self._behind.get(kind)
+        if behind is not None:
+            return behind(value)
+        if kind in (list, Rows, LiveRows):
+            return list(map(self.real, value))
+        return tuple(map(self.real, value)) if kind is tuple else value
+
+    def decided(self, decision: Any) -> Any:
+        """Return `decision` about what is behind the facades in it; one that is none as it is."""
+        if not dataclasses.is_dataclass(decision) or isinstance(decision, type):
+            return self.real(decision)
+        found = {}
+        for field in dataclasses.fields(decision):
+            value = getattr(decision, field.name)
+            if isinstance(value, (list, tuple)):  # decisions within a decision, or a plain list
+                value = [self.decided(one) for one in value]
+            found[field.name] = self.real(value)
+        return type(decision)(**found)
+
+    def passes_on(self, now: int, n_queued: int) -> bool:
+        """Count a decision at `now`; False if there have been more than any pass needs."""
+        if now != self._instant:
+            self._instant, self._decisions = now, 0
+        self._decisions += 1
+        return self._decisions <= PASS_LIMIT or self._decisions <= PASS_LIMIT + 100 * n_queued
+
+    def forget(self) -> None:
+        """Forget facades that the policy does not hold, once they are many."""
+        if len(self._shown) <= self._most:
+            return
+        held = [(key, ref(facade)) for key, facade in self._shown.items()]
+        self._shown = {}
+        self._shown = {key: facade for key, known in held if (facade := known()) is not None}
+        self._most = max(_KEPT, 2 * len(self._shown))
