@@ -198,7 +198,8 @@ class Reservations:
         them. The end of a period in force matters: what has no place before it may have one then.
         """
         now, following = self.state.now, self._next
-        if now - self._quiet_since > self._rounds_s() and self._seen == self._sign() and not self.state.running:
+        idle = following is not None and not self.state.running
+        if idle and now - self._quiet_since > self._rounds_s() and self._seen == self._sign():
             awaited = [r for r in self.state.reserved.all if not r.repeats or r.start <= now]
             following = min((t for r in awaited for t in self._times(r, now) if t > now), default=None)
         if not self._may_replace():

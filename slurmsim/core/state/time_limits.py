@@ -34,7 +34,7 @@ class TimeLimits:
         """Return when `job`, with that end, is found over its limit."""
         if self._event_driven:
             return end
-        own = job.partition.spec.over_time_limit_s
+        own = None if self._one_for_all else job.partition.spec.over_time_limit_s
         return self.scan_after(end + (self.over_limit_s if own is None else own))
 
     def next_time(self, running: Sequence[Entry]) -> int:

@@ -141,7 +141,7 @@ def crash(view: Any, now: int) -> Any:
         (lambda view, now: [WakeAt(1.5)], "yielded WakeAt for 1.5 (expected whole seconds, at least 1)"),
         (lambda view, now: [Plan(view.pending[0], -1)], "yielded Plan for -1 (expected whole seconds, at least 0)"),
         (lambda view, now: [Plan(view.pending[0], "x")], "yielded Plan for 'x' (expected whole seconds, at least 0)"),
-        (lambda view, now: None, "TypeError: 'NoneType' object is not iterable"),
+        (lambda view, now: None, "returned None (expected decisions that are yielded, or a list of them)"),
         (lambda view, now: view.nothing, "AttributeError: 'View' object has no attribute 'nothing'"),
     ],
 )
