@@ -79,7 +79,7 @@ from slurmsim.core.scheduling.main_pass import WalkParts
 from slurmsim.core.scheduling.main_scheduler import MainScheduler
 from slurmsim.core.scheduling.malleable_decisions import MalleableDecisions
 from slurmsim.core.scheduling.may_start import StartTest
-from slurmsim.core.scheduling.outside import guard_of
+from slurmsim.core.scheduling.outside import shown_to
 from slurmsim.core.scheduling.pending_reason import PendingReasons
 from slurmsim.core.scheduling.policy_host import PolicyHost
 from slurmsim.core.scheduling.policy_view import View
@@ -165,7 +165,7 @@ class Controller:
         state, waiting, runs = self.state, self.waiting, self.life_cycle
         predictor = state.policy.predictor
         self.predictions = waiting.predictions = (
-            Predictions(state, predictor, guard_of(predictor)) if predictor is not None else None
+            Predictions(state, predictor, shown_to(predictor)) if predictor is not None else None
         )
         discipline = state.policy.discipline
         self.buffers = waiting.buffers = Buffers(state, discipline, waiting) if discipline is not None else None

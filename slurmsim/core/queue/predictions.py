@@ -22,7 +22,6 @@ from slurmsim.policy import Predictor
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
-    from slurmsim.core.scheduling.read_only import Guard
     from slurmsim.core.state.controller_state import ControllerState
 
 UNKNOWN_S = 1 << 40  # of a job nothing is known of: as long as its limit
@@ -32,8 +31,9 @@ _TELLS_NOTHING = frozenset({JobState.NODE_FAIL, JobState.PREEMPTED})
 class Predictions(Observer):
     """Asks the policy's predictor, and tells it of ends."""
 
-    def __init__(self, state: ControllerState, predictor: Predictor, guard: Guard | None = None) -> None:
-        self.state, self.predictor, self._guard = state, predictor, guard
+    def __init__(self, state: ControllerState, predictor: Predictor, shown: Callable[[Job], Any] | None = None) -> None:
+        self.state, self.predictor = state, predictor
+        self._shown: Callable[[Job], Any] = shown or (lambda job: job)  # a job as the predictor may see it
         # seconds the job of an id will run, -1 where that is open: what a simulation knows and hands to an oracle
         self.run_time_of: Callable[[int], int] | None = None
 
@@ -70,12 +70,6 @@ class Predictions(Observer):
             self.predictor.ended(self._shown(job), now, max(0, now - job.start_time - job.suspended_s))
         except Exception as error:
             raise self._broken(error) from error
-        if self._guard is not None:
-            self._guard.forget()
-
-    def _shown(self, job: Job) -> Any:
-        """Return `job` as the predictor may see it: one from outside cannot change it."""
-        return job if self._guard is None else self._guard.shown(job)
 
     def correct(self, now: int) -> None:
         """Predictions that have proved too short by `now` become longer; plans are made anew then."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from slurmsim.core.scheduling.read_only import Guard
@@ -18,3 +19,9 @@ def guard_of(plugin: object) -> Guard | None:
     from slurmsim.core.scheduling.read_only import Guard  # few runs need it
 
     return Guard()
+
+
+def shown_to(plugin: object) -> Callable[[Any], Any] | None:
+    """Return what turns an object of the core into what `plugin` may see; None: it sees the object itself."""
+    guard = guard_of(plugin)
+    return None if guard is None else guard.shown

@@ -239,8 +239,6 @@ class PolicyHost:
                 raise self._broken(error) from error
             if decision is _OVER:
                 self._mark()
-                if self._guard is not None:
-                    self._guard.forget()
                 return
             if self._guard is not None:
                 decision = self._guard.decided(decision)

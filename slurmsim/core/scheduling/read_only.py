@@ -181,6 +181,8 @@ class Guard:
                 return maker(value)
             known = self._shown.get(id(value))
             if known is None:
+                if len(self._shown) > self._most:
+                    self._forget()
                 known = self._shown[id(value)] = maker(value)
             return known
         if kind is tuple:
@@ -231,10 +233,8 @@ class Guard:
         self._decisions += 1
         return self._decisions <= PASS_LIMIT or self._decisions <= PASS_LIMIT + 100 * n_queued
 
-    def forget(self) -> None:
-        """Forget facades that the policy does not hold, once they are many."""
-        if len(self._shown) <= self._most:
-            return
+    def _forget(self) -> None:
+        """Forget facades that the policy does not hold."""
         held = [(key, ref(facade)) for key, facade in self._shown.items()]
         self._shown = {}
         self._shown = {key: facade for key, known in held if (facade := known()) is not None}

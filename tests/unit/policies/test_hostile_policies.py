@@ -221,7 +221,11 @@ def test_ours_decide_the_same_behind_facades(
     assert replay(lambda view, now: None, policy) == plain
 
 
-def test_a_job_is_one_object_as_long_as_it_is_held(replay: Callable[..., bytes]) -> None:
+@pytest.mark.parametrize("kept", [0, 4096])
+def test_a_job_is_one_object_as_long_as_it_is_held(
+    replay: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    monkeypatch.setattr(slurmsim.core.scheduling.read_only, "_KEPT", kept)
     known: dict[int, Any] = {}
 
     def script(view: Any, now: int) -> None:
