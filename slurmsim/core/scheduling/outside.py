@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from slurmsim.core.scheduling.read_only import Guard
 
 OURS = frozenset({"slurmsim", "slurmsim_policies"})
-"""Packages whose policies are shown the core's own objects."""
+"""Policies of these packages are shown the core's own objects."""
 
 
 def guard_of(plugin: object) -> Guard | None:
