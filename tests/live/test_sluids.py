@@ -67,3 +67,12 @@ def test_what_no_job_has_is_refused_in_the_words_of_each_command(cluster: Cluste
     assert said(cluster, f"scancel {NONE}") == (1, "scancel: error: Invalid SLUID SLUID\n")
     assert said(cluster, f"scancel {UNKNOWN}") == (0, "")
     assert said(cluster, "scancel s9XXM") == (1, "scancel: error: Invalid SLUID SLUID\n")
+
+
+def test_signals_name_jobs_and_steps_as_they_were_given(cluster: Cluster) -> None:
+    assert said(cluster, "scancel -v -s USR1 S2") == (0, "scancel: Signal 10 to job SLUID\n")
+    error = "scancel: error: Kill job error on job step id"
+    assert said(cluster, f"scancel -v -s USR1 {UNKNOWN}.1")[1].endswith(f"{error} SLUID: Invalid job id specified\n")
+    assert said(cluster, f"scancel -v -s USR1 {UNKNOWN}")[1].endswith(
+        f"{error} SLUID.4294967294: Invalid job id specified\n"
+    )

@@ -55,7 +55,6 @@ _COMPOSED = {
     "features": (F("power", always({}), last=44),),
     "gres": (F("cert_flags", always([]), first=43), F("gpu_spec", always(""), first=41)),
     "gres_used": (F("gres_drained", _na, "gres_drain"),),
-    "instance_id": (F("instance_id", always("")),), "instance_type": (F("instance_type", always("")),),
     "next_state_after_reboot": (F("next_state_after_reboot", _next, "next_state"),),
     "state": (F("state", states, "state", "state_flags"),),
     "comment": (F("res_cores_per_gpu", always(0), first=41),),

@@ -52,13 +52,14 @@ _NAMED = (
     ("t", "state"), ("u", "user_name"), ("wckey", "wckey"),
 )  # fmt: skip
 _ID = pattern(r"(?a)(\d+)(?:_(\d+|\*|\[[\d,:%-]+\]))?(?:\+\d+)?(?:\.(\d+))?")
+_NO_STEP = 0xFFFFFFFE  # SLURM_NO_VAL, which the step of a SLUID without one is
 _SIGNALS = {
     "HUP": 1, "INT": 2, "QUIT": 3, "ABRT": 6, "KILL": 9, "ALRM": 14, "TERM": 15, "USR1": 10, "USR2": 12, "URG": 23,
     "CONT": 18, "STOP": 19, "TSTP": 20, "TTIN": 21, "TTOU": 22,
 }  # fmt: skip
 _STATES = ("PENDING", "RUNNING", "SUSPENDED")
-_FIELDS = ("job_id", "array_job_id", "array_task_id", "array_task_str", "user_name", "name", "account", "partition",
-           "qos", "resv_name", "job_state", "nodes", "wckey")  # fmt: skip
+_FIELDS = ("job_id", "sluid", "array_job_id", "array_task_id", "array_task_str", "user_name", "name", "account",
+           "partition", "qos", "resv_name", "job_state", "nodes", "wckey")  # fmt: skip
 _NO_JOB = "Invalid job id specified"
 _NOT_NOW = "Job can not be altered now, try again later"
 _NOT_NOW_NUMBER = 2020
@@ -247,7 +248,8 @@ def _send_all(asked: Asked, chosen: Iterable[tuple[str, int | None]], io: Io) ->
 
 def _called(word: str, job_id: int | None) -> str:
     base, _, step = word.partition(".")
-    return f"step {job_id if job_id is not None else base}.{step}" if step else f"job {base}"
+    number = base if job_id is None or base[0] == "s" else job_id
+    return f"step {number}.{step}" if step else f"job {base}"
 
 
 def _pause(io: Io, seconds: int) -> None:
@@ -351,8 +353,9 @@ def _known(asked: Asked, rows: Sequence[Row], io: Io) -> tuple[list[str], int]:
             continue
         code = 1
         if not asked.quiet:
-            kind = "job step id" if "." in word else "job id"
-            io.error(f"scancel: error: Kill job error on {kind} {word}: {_NO_JOB}")
+            named = f"{word}.{_NO_STEP}" if word[0] == "s" and "." not in word else word
+            kind = "job step id" if "." in named else "job id"
+            io.error(f"scancel: error: Kill job error on {kind} {named}: {_NO_JOB}")
     return known, code
 
 
@@ -382,11 +385,10 @@ def _of_ids(ids: Sequence[str], rows: Sequence[Row]) -> Iterator[tuple[bool, Row
         for row in rows:
             if row["job_id"] in sent or not _names(word, row) or (step and row["job_state"] == "PENDING"):
                 continue
-            if step:
-                yield word in waiting, row, f"{_own(row)}.{step}"
-            else:
+            own = word.partition(".")[0] if word[0] == "s" else _own(row)
+            if not step:
                 sent.add(row["job_id"])
-                yield word in waiting, row, _own(row)
+            yield word in waiting, row, f"{own}.{step}" if step else own
 
 
 def _wanted(row: Row, asked: Asked) -> bool:
@@ -418,6 +420,8 @@ def _own(row: Row) -> str:
 def _names(word: str, row: Row) -> bool:
     """Return True if an id means the row: an array's own means all its tasks, with a step the record that has it."""
     base, _, step = word.partition(".")
+    if base.startswith("s"):
+        return sluid.number_of(base) == sluid.number_of(row["sluid"] or "")
     number, _, tasks = base.partition("_")
     if not tasks:
         return int(number) == row["job_id"] or (int(number) == row["array_job_id"] and not step)

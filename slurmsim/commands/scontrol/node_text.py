@@ -137,6 +137,12 @@ def _node_texts(row: Row, session: Session, dates: Dates) -> str | None:
     return gap.join(f"{label}={value}" for label, value in sorted(shown) if value) or None
 
 
+def _node_instance(row: Row, session: Session, dates: Dates) -> str | None:
+    number = f"InstanceId={row['instance_id']} " if row["instance_id"] else ""
+    kind = f"InstanceType={row['instance_type']}" if row["instance_type"] else ""
+    return number + kind or None
+
+
 _NODE: tuple[tuple[str, str, Line], ...] = (
     ("", "", _node_head), ("", "", _node_cpus),
     ("", "", lambda row, s, d: f"AvailableFeatures={null(row['features'])}"),
@@ -150,6 +156,7 @@ _NODE: tuple[tuple[str, str, Line], ...] = (
     ("", "", lambda row, s, d: f"CurrentWatts={row['current_watts'] or 0} AveWatts=0"),
     ("", "24.11", lambda row, s, d: "ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s"),
     ("24.11", "26.05", lambda row, s, d: ""), ("", "", _node_reason), ("", "", _node_texts),
+    ("24.11", "", _node_instance),
 )  # fmt: skip
 
 # -- partitions ------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from slurmsim.commands.submit.options.allocation_options import read_allocation
 from slurmsim.commands.submit.options.chosen_options import error_code
+from slurmsim.commands.submit.steps import told
 from slurmsim.commands.submit.submission import Failed, ask
 from slurmsim.commands.text.cluster_facts import Cluster
 from slurmsim.numerals import is_number
@@ -75,7 +76,7 @@ class AllocatingCall:
         self.parts = read_allocation(name, argv, io, say, self.cluster)
         self.part: Part = self.parts[0]  # the first of them
         self.chosen = self.part.chosen
-        self.allocation = Allocation(io, say)
+        self.allocation = Allocation(io, say, self.cluster.release)
 
     def immediate_code(self) -> int:
         """Return the exit code where ``--immediate`` found no nodes."""
@@ -86,8 +87,8 @@ class AllocatingCall:
 class Allocation:
     """One allocation on its way."""
 
-    def __init__(self, io: Io, say: Messages) -> None:
-        self.io, self.say = io, say
+    def __init__(self, io: Io, say: Messages, release: str) -> None:
+        self.io, self.say, self.release = io, say, release
         self.job_id = 0  # 0 until the daemon has answered
 
     def get(
@@ -114,6 +115,7 @@ class Allocation:
         self.job_id = int(answer["job_id"])
         if "refused" in answer:
             raise Failed.by(Refusal(str(answer["refused"])))
+        told.returned(self.say, self.job_id, self.release)
         if answer.get("granted"):
             return self._call("allocation", job_id=self.job_id)
         if answer.get("note"):

@@ -14,6 +14,7 @@ from functools import partial
 
 from slurmsim.commands.io import text_of
 from slurmsim.commands.submit.allocating import NO_STATUS, AllocatingCall, Interrupted, NotReady, interruptible
+from slurmsim.commands.submit.steps import told
 from slurmsim.commands.submit.steps.components import shares
 from slurmsim.commands.submit.steps.cpu_binding import cpu_binding
 from slurmsim.commands.submit.steps.launch import Launch
@@ -138,7 +139,7 @@ class _Call(AllocatingCall):
         requests = [{**part.request, "allocate": True, "held": True, "command": part.command[0]} for part in self.parts]
         try:
             with interruptible():
-                return self.allocation.ready(self.allocation.get(requests, immediate))
+                facts = self.allocation.ready(self.allocation.get(requests, immediate))
         except NotReady as never:
             if never.failed:
                 self.say.error(f"Node failure on {never.failed}")
@@ -156,6 +157,8 @@ class _Call(AllocatingCall):
                 self.say.info(f"Job allocation {self.allocation.job_id} has been revoked")
                 self.allocation.give_back(NO_STATUS)
             raise Stop(self.error_code) from None
+        told.ready(self.say, facts, self.cluster.release)
+        return facts
 
     def _existing(self, job_id: int) -> dict[str, Any]:
         """Return the allocation that is there already. Raises Stop."""

@@ -10,6 +10,7 @@ from itertools import chain
 
 from slurmsim import stepd_notices
 from slurmsim.commands.submit.het.environment import common_facts, het_variables
+from slurmsim.commands.submit.steps import told
 from slurmsim.commands.submit.steps.environment import exported, step_environment, task_environment
 from slurmsim.commands.submit.steps.gpus import task_devices
 from slurmsim.commands.submit.tasks.files import ALL, EACH, ONE, target
@@ -73,7 +74,12 @@ class Launch:
         )
         for life in self.lives:
             life.runner = self.runner
+        for life in self.lives:
+            told.allocated(self.say, life.facts, life.chosen.values["binding"], life.release)
+            told.launching(self.say, life.name, life.step["nodes"], life.step["task_ids"], life.release)
         self.runner.start()
+        for life in self.lives:
+            told.started(self.say, life.step["nodes"], life.step["task_ids"], life.release)
         for life in self.lives:
             life.listen()
         self.runner.run()

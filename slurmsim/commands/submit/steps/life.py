@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import partial
 
 from slurmsim import stepd_notices
+from slurmsim.commands.submit.steps import told
 from slurmsim.numerals import ranges
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.releases import row
@@ -108,12 +109,13 @@ class StepLife:
         if self._to_notice is not None:
             self._to_notice()
         what = f"{self.step['nodes'][node]}: {'task' if len(numbers) == 1 else 'tasks'} {ranges(numbers)}"
+        told.notified(self.say, self.name, len(numbers), status, self.release)
         if os.WIFEXITED(status):
             code = os.WEXITSTATUS(status)
             if code:
                 self.say.error(f"{what}: Exited with exit code {code}")
             else:
-                self.say.verbose(f"{what}: Completed")
+                told.completed(self.say, what, self.release)
             if self.status is None or (os.WIFEXITED(self.status) and code > os.WEXITSTATUS(self.status)):
                 self.status = status
         else:

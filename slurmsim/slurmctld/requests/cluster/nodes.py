@@ -39,6 +39,7 @@ Arguments = dict[str, Any]
 CHANGES = frozenset({"update_node", "create_node", "delete_node", "reboot_nodes"})
 BAD_USER, BAD_NODE = "Invalid user id", "Invalid node name specified"
 DEFAULT_WEIGHT = 1
+_OF_INSTANCES = ("instance_id", "instance_type")
 _POWER = ("POWER_UP", "POWER_DOWN", "POWER_DOWN_ASAP", "POWER_DOWN_FORCE")
 _TEXTS = tuple(row.name for row in NODE if row.update and not row.attribute and not row.ruled)
 
@@ -85,8 +86,8 @@ class _Nodes:
         """Carry out ``scontrol update nodename``."""
         administrators_only(self.cluster, person)
         names = self._names(str(arguments.get("names") or ""))
-        hosts = {field: self._hosts(str(arguments[field]), names)
-                 for field in ("node_addr", "node_hostname") if arguments.get(field)}  # fmt: skip
+        hosts = {field: self._hosts(str(arguments[field]), names, one_for_all=field in _OF_INSTANCES)
+                 for field in ("node_addr", "node_hostname", *_OF_INSTANCES) if arguments.get(field)}  # fmt: skip
         state = arguments.get("state")
         facts: list[Fact] = []
         refused: Refusal | None = None  # one node's error does not keep the others from what is asked
@@ -133,12 +134,14 @@ class _Nodes:
             kept["features_act"] = arguments["features"]
 
     @staticmethod
-    def _hosts(text: str, names: tuple[str, ...]) -> dict[str, str]:
-        """Return the address or host name of each node. Raises Refusal unless there are as many."""
+    def _hosts(text: str, names: tuple[str, ...], *, one_for_all: bool) -> dict[str, str]:
+        """Return the address, host name or instance of each node. Raises Refusal unless there are as many."""
         try:
             found = expand(text, MOST_NAMES)
         except ValueError:
             found = []
+        if one_for_all and len(found) == 1:
+            found *= len(names)
         if len(found) != len(names):
             raise Refusal(BAD_NODE)
         return dict(zip(names, found, strict=True))
