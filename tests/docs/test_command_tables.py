@@ -19,3 +19,11 @@ def test_every_command_is_in_one_group() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len(PAGE.read_text("utf-8").splitlines()) <= 120
+
+
+def test_the_two_commands_are_first_and_are_what_the_checks_run() -> None:
+    first = PAGE.read_text("utf-8").partition("```sh\n")[2].partition("```")[0]
+    assert [" ".join(line.split()[:2]) for line in first.splitlines()] == ["make demo", "make test"]
+    makefile = (PAGE.parent / "Makefile").read_text("utf-8")
+    assert all(f"\n{target}: " in makefile for target in ("demo", "test"))
+    assert "exec make --no-print-directory test\n" in (PAGE.parent / ".ci" / "run").read_text("utf-8")
