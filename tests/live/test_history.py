@@ -51,6 +51,7 @@ class InProcess:
     """What commands ask instead of a daemon."""
 
     timeout_s = 1.0
+    patience_s = 0.0
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self.release = engine, engine.release
