@@ -34,6 +34,12 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "text_after_brackets": Change(
         "24.11", "scontrol, squeue, sinfo", "A host list may go on behind the last bracket of a name: `n[1-2]-ib`."
     ),
+    # -- reservations -----------------------------------------------------------------------------------------------
+    "contradicting_flags": Change(
+        "24.11",
+        "scontrol",
+        "A reservation may not have REPLACE or REPLACE_DOWN beside STATIC_ALLOC or MAINT, nor two times to come again.",
+    ),
     # -- accounting -------------------------------------------------------------------------------------------------
     "relative_tres": Change(
         "26.05", "sacctmgr", "`MaxTRES=cpu+=2,mem-=500` changes a limit of TRES by that much (Slurm has it from 25.11)."
@@ -122,6 +128,9 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "Of a node only the first cores are dealt out that the tasks can take which the job may have there.",
     ),
     # -- squeue, sinfo ----------------------------------------------------------------------------------------------
+    "negated_states": Change(
+        "26.05", "sinfo", "`-t` takes `+` as `&`, `~` and `!` before a state, and REBOOT_REQUESTED and REBOOT_ISSUED."
+    ),
     "new_options_of_verbose": Change(
         "24.11", "squeue, sinfo", "`-v` tells of `only_job_state` and of the reservation's column, too."
     ),

@@ -67,7 +67,10 @@ def _send(session: Session, request: dict[str, Any]) -> None:
     try:
         name = session.io.client.call("create_reservation", reservation=request)["name"]
     except FAILED_CALLS as error:
-        session.complain("Error creating the reservation", text_of(error), loud=True)
+        *notes, text = text_of(error).split("\n")
+        for note in notes:
+            session.error(note)
+        session.complain("Error creating the reservation", text, loud=True)
         named = request.get("node_list") and since(session.release, "note_without_nodes")
         if text_of(error) in _BUSY and not named:
             session.io.out(_NOTE)
@@ -96,7 +99,9 @@ def update_reservation(session: Session, words: Words) -> str:
     try:
         session.io.client.call("update_reservation", reservation=request)
     except FAILED_CALLS as error:
-        text = text_of(error)
+        *notes, text = text_of(error).split("\n")
+        for note in notes:
+            session.error(note)
         if text.startswith(_REJECTED):
             session.error(text)
             text = "Requested reservation is in use"

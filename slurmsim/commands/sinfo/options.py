@@ -11,6 +11,7 @@ from slurmsim.commands.text.node_state_text import accepted, parse_filter
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser
 from slurmsim.commands.text.print_fields import leading_number
 from slurmsim.commands.text.release import version_of
+from slurmsim.release_changes import since
 from slurmsim.releases import has
 
 TYPE_CHECKING = False
@@ -220,17 +221,20 @@ def _take_states(asked: Asked, io: Io, text: str) -> None:
     if text.lower() == "all":
         asked.states = None
         return
-    asked.every_state = "&" in text
+    newer = since(asked.release, "negated_states")
+    asked.every_state = "&" in text or (newer and "+" in text)
     found = []
-    for word in text.replace("&", ",").split(","):
+    for word in text.replace("&", ",").replace("+", "," if newer else "+").split(","):
         if not word:
             continue
+        no = newer and word[0] in "~!"
+        word = word[1:] if no else word
         meaning = parse_filter(word, asked.release)
         if meaning is None:
             io.error(f'sinfo: error: Bad state string: "{word}"')
             io.error(f"sinfo: error: valid states: {','.join(accepted(asked.release))}")
             raise Stop(1)
-        found.append(meaning)
+        found.append(f"not {meaning}" if no else meaning)
     asked.states = found
 
 

@@ -88,8 +88,9 @@ _SHOWN = (
     "tresusageoutmax,tresusageoutmaxnode,tresusageoutmaxtask,tresusageoutmin,tresusageoutminnode,"
     "tresusageoutmintask,tresusageouttot"
 )
-_FIRST = {"22.05": "", "26.05": "10 AllocTRES"}
+_FIRST = {"22.05": ("", ""), "26.05": ("10 AllocTRES", "14 SLUID\n")}
 _DEFAULT = {"22.05": _SHOWN, "26.05": _SHOWN.replace("jobid,", "jobid,alloctres,", 1)}
+_ASKED = ("job_id", "step_id", "nodes", "tres_alloc_str", "sluid")
 _JOB = {"22.05": "job {}", "26.05": "JobId={}"}
 _UNMEASURED = {
     "AveCPU": "213503982334-14:25:51", "NTasks": "0", "AveCPUFreq": "0", "ReqCPUFreq": "Unknown",
@@ -106,7 +107,7 @@ def run(argv: list[str], io: Io) -> int:
     """One sstat call in the world `io`; the exit code."""
     release = release_of(io)
     known: dict[str, str] = {}
-    for line in filter(None, (_first(release) + _FIELDS).split("\n")):
+    for line in filter(None, _known(release).split("\n")):
         width, name = line.split()
         known[name] = width
     parser = Parser(_OPTIONS, permute=True)
@@ -166,9 +167,10 @@ def _asked(given: dict[str, list[str]], rest: list[str]) -> list[str]:
     return asked
 
 
-def _first(release: str) -> str:
-    first: str = releases.row(_FIRST, release)
-    return first
+def _known(release: str) -> str:
+    """Return widths and names, in order."""
+    first, before = releases.row(_FIRST, release)
+    return str(first + _FIELDS.replace("14 TRESUsageInAve", f"{before}14 TRESUsageInAve", 1))
 
 
 def _columns_of(names: list[str]) -> str:
@@ -212,7 +214,9 @@ class _Table:
         known = sluid.number_of(job) is not None
         named: str = f"SLUID={job}" if known else releases.row(_JOB, self.release).format(job)
         try:
-            found = self.io.client.call("steps", job_id=job, fields=["job_id", "step_id", "nodes", "tres_alloc_str"])
+            found = self.io.client.call(
+                "steps", job_id=job, fields=["job_id", "step_id", "nodes", "tres_alloc_str", "sluid"]
+            )
         except FAILED_CALLS:
             self.io.error(f"sstat: error: couldn't get steps for {named}")
             return
@@ -237,6 +241,8 @@ class _Table:
             return f"{row['job_id']}.{SPECIAL_STEPS.get(row['step_id'], row['step_id'])}"
         if name == "Nodelist":
             return str(row["nodes"])
+        if name == "SLUID":
+            return str(row["sluid"] or "")
         if name == "AllocTRES":
             return str(row["tres_alloc_str"] or "")
         return _UNMEASURED.get(name, "")

@@ -137,6 +137,8 @@ _FILTERS: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (("POWER_DOWN",), "flag POWER_DOWN", "", ""), (("POWERING_UP",), "flag POWERING_UP", "", ""),
     (("FAIL",), "flag FAIL", "", ""), (("MAINT",), "flag MAINTENANCE", "", ""),
     (("BOOT", "REBOOT"), "flag REBOOT_REQUESTED", "", ""), (("BOOT^", "REBOOT^"), "flag REBOOT_ISSUED", "", ""),
+    (("REBOOT_REQUESTED",), "flag REBOOT_REQUESTED", "26.05", ""),
+    (("REBOOT_ISSUED",), "flag REBOOT_ISSUED", "26.05", ""),
     (("CLOUD",), "flag CLOUD", "", ""), (("EXTERNAL",), "flag EXTERNAL", "26.05", ""),
 )  # fmt: skip
 
@@ -173,6 +175,8 @@ def parse_filter(word: str, release: str) -> str | None:
 def matches(meaning: str, base: str, flags: Sequence[str], allocated_cpus: int) -> bool:
     """Return True if a node passes one word of a filter."""
     kind, _, name = meaning.partition(" ")
+    if kind == "not":
+        return not matches(name, base, flags, allocated_cpus)
     if kind == "flag":
         return name in flags
     if kind == "base":

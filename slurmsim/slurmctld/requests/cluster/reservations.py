@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.base.people import Person
 
 Arguments = dict[str, Any]
+_REPLACING, _FIXED = frozenset({"REPLACE", "REPLACE_DOWN"}), frozenset({"STATIC", "MAINT"})
+_RECURRING = frozenset({"HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY"})
+_REPLACE_FIXED = "REPLACE and REPLACE_DOWN flags cannot be used with STATIC_ALLOC or MAINT flags"
 CHANGES = frozenset({"create_reservation", "update_reservation", "delete_reservation"})
 ONE_YEAR_S = 365 * 86400
 INFINITE = 0xFFFFFFFE
@@ -123,6 +126,19 @@ class _Reservations:
         return (frozenset(flag for sign, flag in found if sign == "+"),
                 frozenset(flag for sign, flag in found if sign == "-"))  # fmt: skip
 
+    def _check_flags(self, present: frozenset[str], new: frozenset[str], gone: frozenset[str]) -> None:
+        """Refuse flags that contradict each other, as slurmctld does since 23.02. Raises Refusal."""
+        if not since(self.cluster.release, "contradicting_flags"):
+            return
+        after = (present | new) - gone
+        if (new & _REPLACING and after & _FIXED) or (new & _FIXED and after & _REPLACING):
+            raise Refusal(f"{_REPLACE_FIXED}\n{NOT_SUPPORTED}")
+        if new & _RECURRING and len(after & _RECURRING) > 1:
+            what = "Cannot update reservation to have" if present else "Reservation has"
+            raise Refusal(
+                f"{what} multiple reoccurring flags. Please specify only one reoccurring flag\n{NOT_SUPPORTED}"
+            )
+
     def _licenses(self, text: str | None) -> tuple[tuple[str, int], ...] | None:
         if text is None:
             return None
@@ -158,6 +174,7 @@ class _Reservations:
         get = asked.get
         start = int(get("start_time") or self.cluster.now)
         flags, _ = self._flags(get("flags") or [])
+        self._check_flags(frozenset(), flags, frozenset())
         users, accounts = self._who(self._members(asked), "users", new=True), self._who(get("accounts"), "accounts")
         self._require_associations(users or (), accounts or (), grouped=bool(get("groups")))
         spec = ReservationSpec(
@@ -207,6 +224,8 @@ class _Reservations:
         name = str(asked["name"])
         r = self.cluster.controller.state.reserved.find(name)
         on, off = self._flags(get("flags") or [])
+        if r is not None:
+            self._check_flags(frozenset(r.flags), on, off)
         start, end = get("start_time"), get("end_time")
         if r is not None and "+SKIP" in (get("flags") or []):
             period = r.next_period(self.cluster.now)
