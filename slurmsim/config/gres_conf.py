@@ -40,8 +40,12 @@ _DETECTED = {"nvml": _NVIDIA, "nvidia": _NVIDIA, "rsmi": _AMD, "oneapi": _INTEL}
 
 def apply_gres_conf(lines: Iterable[ConfLine], table: NodeTable, report: Report) -> None:
     """Compare gres.conf with the Gres of the nodes and fill in types."""
+    lines = list(lines)
+    if not lines:
+        return
     devices: list[_Devices] = []
-    detected: dict[str, tuple[str, ...] | None] = {}
+    detected: dict[str, tuple[str, ...] | None] = {}  # by node; what is told of all nodes is read after the file
+    of_all: dict[str, tuple[str, ...] | None] = {}
     for line in lines:
         # read_attributes skips the pair that opens a line; here no key has that role
         opened = ConfLine(line.place, (Pair("gres.conf", ""), *line.pairs))
@@ -50,11 +54,11 @@ def apply_gres_conf(lines: Iterable[ConfLine], table: NodeTable, report: Report)
         if attributes.given("nodename") and not nodes:
             continue
         if detector := attributes.text("autodetect").lower():
-            detected |= dict.fromkeys(nodes or table.nodes, _DETECTED.get(detector))
+            told_of = detected if attributes.given("nodename") else of_all
+            told_of |= dict.fromkeys(nodes or table.nodes, _DETECTED.get(detector))
         if (found := _devices(attributes, nodes, report)) is not None:
             devices.append(found)
-    if not devices and not any(detected.values()):
-        return
+    detected = {**of_all, **detected}
     told: set[tuple[str, int, int]] = set()
     for name, spec in list(table.nodes.items()):
         if spec.gres:
@@ -63,7 +67,7 @@ def apply_gres_conf(lines: Iterable[ConfLine], table: NodeTable, report: Report)
             said = next((device.variables for device in mine if device.variables is not None), by_detection)
             gres = tuple(
                 replace(one, counted=not _has_files(one, mine, by_detection is not None))
-                for one in _merge(spec, mine, told, report)
+                for one in _merge(spec, mine, told, report, lines[-1].place, detects=bool(by_detection))
             )
             table.nodes[name] = replace(spec, gres=gres, gpu_variables=GPU_VARIABLES if said is None else said)
 
@@ -74,18 +78,28 @@ def _has_files(gres: Gres, devices: list[_Devices], detected: bool) -> bool:
 
 
 def _merge(
-    spec: NodeSpec, devices: list[_Devices], told: set[tuple[str, int, int]], report: Report
+    spec: NodeSpec,
+    devices: list[_Devices],
+    told: set[tuple[str, int, int]],
+    report: Report,
+    end: Place,
+    *,
+    detects: bool,
 ) -> tuple[Gres, ...]:
-    """Return the node's GRES with the types gres.conf adds; each kind of mismatch is told once."""
+    """Return the node's GRES with the types gres.conf adds; each kind of mismatch is told once.
+
+    A node has none of a GRES that no line up to the `end` names, unless it `detects` GPUs.
+    """
     merged: list[Gres] = []
     for gres in spec.gres:
         mine = [d for d in devices if d.name == gres.name and (not gres.type or d.type in ("", gres.type))]
         have = sum(device.count for device in mine)
-        if mine and have != gres.count and (gres.name, gres.count, have) not in told:
+        found_by_itself = detects and gres.name == "gpu" and not mine
+        if have != gres.count and not found_by_itself and (gres.name, gres.count, have) not in told:
             told.add((gres.name, gres.count, have))
             value = f"{gres.name}:{gres.count}"
             if have < gres.count:
-                report.warning(mine[0].place, "Count", value,
+                report.warning(mine[0].place if mine else end, "Count", value,
                                f"gres.conf gives node {spec.name} {have} {gres.name}, slurm.conf {gres.count}, "
                                "which counts here; a real node would be drained")  # fmt: skip
             else:

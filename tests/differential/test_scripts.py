@@ -110,3 +110,16 @@ def test_scripts_of_the_corpus_are_answered_alike(release: str, tmp_path: Path) 
     differences = tmp_path / "differences"
     differences.write_text("".join(one.told() for one in judged), "utf-8")
     assert sum(one.fields for one in judged) >= ALIKE * len(judged), f"{score.table(release, judged)} {differences}"
+
+
+@pytest.mark.parametrize(
+    ("real", "ours"),
+    [
+        ("+ x=$'c1\\nit\\'s \\\\$4'", "+ x='c1\nit'\\''s \\$4'"),
+        ("a b A=1", "a b A=1 SLURMSIM_USER=alice"),
+        ("c1/job7/slurm_script: line 1: kill: (12) - no", "c1/job7/slurm_script: line 1: kill: (9) - no"),
+        ("[2026-11-29T10:26:14.122] error: x", "[2026-01-05T08:00:00.000] error: x"),
+    ],
+)
+def test_what_shells_and_clusters_write_in_their_own_ways_is_alike(real: str, ours: str) -> None:
+    assert score.normal(real, None) == score.normal(ours, None)

@@ -245,13 +245,19 @@ class Admission:
         """Raise SubmitError unless some nodes could serve it."""
         partitions, requests = job.partitions, job.requests
         broken = [self.partition_limits.limit_reason(job, p, r) for p, r in zip(partitions, requests, strict=True)]
-        possible = [self.state.selector.possible(r) for r in requests]
+        possible = [self._possible(job, p, r) for p, r in zip(partitions, requests, strict=True)]
         waits = [self._waits_without_nodes(job, *one) for one in zip(partitions, requests, broken, strict=True)]
         tried = not job.sub.hold and not self._over_limits(job)
         if tried and not any(waits) and not any(possible):
             raise SubmitError(NOT_AVAILABLE)
         if not any(broken) and all(possible) and job.bars is None and not job.threshold:
             job.within_limits = self.state.edits
+
+    def _possible(self, job: Job, partition: Partition, request: CompiledRequest) -> bool:
+        """Return True if some nodes of a partition could serve it, in one of the reservations it names."""
+        records = [Record(job, partition, request, 0, False, own) for own in job.reservations]
+        serve = self._pending_reasons.reserved.could_serve
+        return self.state.selector.possible(request) and (not records or any(map(serve, records)))
 
     def _over_limits(self, job: Job) -> bool:
         """Return True if limits of its association or QOS keep anybody from looking for nodes (select_nodes)."""

@@ -246,7 +246,10 @@ def offer(
 
 
 def preference(wanted: Sequence[Demand], have: IntArray, cpus: IntArray, whole: bool) -> IntArray:
-    """Return what to add to 256 times a node's weight, (n_nodes,): nodes with more usable GPUs are lighter."""
+    """Return what to add to 256 times a node's weight, (n_nodes,): nodes with more usable GPUs are lighter.
+
+    `whole`: those beyond what the job asks for count, too.
+    """
     near = np.zeros(have.shape[1], np.int64)
     for k, demand in enumerate(wanted):
         if demand.is_gpu:

@@ -235,7 +235,8 @@ class Placer:
         have = near = None
         if request.gres:
             have = usable_gres(request.gres, free.free_gres, idx, request.mem_gpu, free.free_mem[idx])
-            near = preference(request.gres, have, cpus, request.exclusive)
+            any_gpus = request.exclusive and not (self.rules.first_node_serves and request.strict_one)
+            near = preference(request.gres, have, cpus, any_gpus)
             cpus, have = self.offer(request, idx, have, cpus)
         keep = cpus > 0
         if not keep.all():

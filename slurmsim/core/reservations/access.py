@@ -210,6 +210,24 @@ class ReservationAccess:
             return False
         return (own.nodes & record.partition.mask).bit_count() < record.request.target_nodes
 
+    def could_serve(self, record: Record) -> bool:
+        """Return False if nothing that the job may use in its reservation now could ever serve it.
+
+        A job is refused then when it is submitted (job_test_resv and select_nodes).
+        """
+        state = self.state
+        found = self.examine(record, state.now, record.job.time_limit_s)
+        if found.verdict != OPEN or found.overlap:
+            return found.verdict != INVALID
+        return self._on_empty(record, found.nodes, state.now) is not None
+
+    def _on_empty(self, record: Record, reach: Bitmap, now: int) -> Allocation | None:
+        """Nodes and shares inside `reach` if no job ran."""
+        state = self.state
+        caps = self.caps(record, now, record.job.time_limit_s)
+        empty = self.trim(Supposed.empty(state.table), caps, len(state.running))
+        return state.selector.place(record.request, empty, reach)
+
     # -- now ------------------------------------------------------------------------------------------------------
 
     def place(self, record: Record, within: Bitmap, limit: int, heavier: Bitmap = 0) -> Allocation | None:
@@ -239,8 +257,7 @@ class ReservationAccess:
         if own is not None and found.overlap and not found.nodes:
             return MAINTENANCE_TEXT
         reach = found.nodes if own is not None else state.table.everything
-        empty = self.trim(Supposed.empty(state.table), self.caps(record, now, limit), len(state.running))
-        if state.selector.place(record.request, empty, reach) is None:
+        if self._on_empty(record, reach, now) is None:
             if found.overlap:  # whether other nodes could ever serve it is not asked (_pick_best_nodes)
                 return Reason.RESERVATION
             if state.selector.possible(record.request):

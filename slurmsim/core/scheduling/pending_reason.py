@@ -39,7 +39,7 @@ class PendingReasons:
         reserved: ReservationAccess,
     ) -> None:  # fmt: skip
         self.state, self._partition_limits, self._node_states = state, partition_limits, node_states
-        self._reserved = reserved
+        self.reserved = reserved
         self._enough: dict[tuple[CompiledRequest, Bitmap], bool] = {}  # whether nodes could serve a request if free
         # nodes of exclusive jobs, and when they were computed
         self._taken: Bitmap = 0
@@ -126,7 +126,7 @@ class PendingReasons:
             record = Record(job, partition, request, job.priority, False, own)
         if record.reservation is not None:
             return None
-        return self._reserved.examine(record, self.state.now, self._partition_limits.time_limit(job, partition))
+        return self.reserved.examine(record, self.state.now, self._partition_limits.time_limit(job, partition))
 
     def show_busy(self, job: Job) -> None:
         """Set the pending reason that sbatch's own test of `job` finds.

@@ -35,7 +35,7 @@ case $name in
 module|ml|conda|spack|sleep) echo "[$name] $*"; [ "$name" != sleep ] || @SLEEP@ 0.5; exit 0;;
 esac
 text=$(echo "[$name] $*"
-  env | grep '^[A-Za-z_0-9]*=' | grep -v ^SLURMSIM_ | sort | sed "s/^/[$name ${SLURM_PROCID:--}] /")
+  env | grep '^[A-Za-z_0-9]*=' | sort | sed "/^SLURMSIM_/d; s/^/[$name ${SLURM_PROCID:--}] /")
 printf '%s\n' "$text"
 """
 

@@ -72,7 +72,8 @@ def normal(text: str, job: str | None) -> str:
 
 
 def _as_before(quoted: re.Match[str]) -> str:
-    return f"'{quoted[1]}'".replace("\\n", "\n").replace("\\t", "\t").replace("\\'", "'\\''")
+    plain = re.sub(r"\\(.)", lambda one: {"n": "\n", "t": "\t", "'": "'\\''"}.get(one[1], one[1]), quoted[1])
+    return f"'{plain}'"
 
 
 def _job(answer: list[Any] | None) -> str | None:

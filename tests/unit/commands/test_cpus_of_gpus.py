@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from script_cluster import Scripts
@@ -65,3 +66,34 @@ def test_cpus_and_gpus_of_each_node(cluster: Scripts, options: str) -> None:
         cluster.now += 6
     wanted = RECORDED[options]
     assert found == (row(wanted, cluster.release) if isinstance(wanted, dict) else wanted)
+
+
+UNEQUAL = (
+    CONF[: CONF.index("NodeName=")]
+    + """\
+NodeName=g1 Sockets=2 CoresPerSocket=8 RealMemory=64000 Gres=gpu:2
+NodeName=g2 Sockets=2 CoresPerSocket=8 RealMemory=64000 Gres=gpu:4
+PartitionName=gpu Nodes=g[1-2] Default=YES DefaultTime=10 OverSubscribe=EXCLUSIVE
+"""
+)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_whole_node_has_as_many_gpus_as_it_can(tmp_path: Path, release: str) -> None:
+    """Since 26.05 a job that may have one node only has the first that serves it."""
+    first = "g1" if release == "26.05" else "g2"
+    wanted = {
+        "-N1 --gpus=1": first,
+        "-N1 --gres=gpu:1": first,
+        "-N1 -n2 --gpus-per-task=1": first,
+        "--gres=gpu:1": "g2",
+    }
+    unequal = Scripts(tmp_path, release, UNEQUAL)
+    found = {}
+    for options in wanted:
+        job = unequal.text(f"sbatch --parsable {options} --wrap 'sleep 99'", "alice").strip()
+        unequal.now += 6
+        found[options] = unequal.text(f"squeue -h -j {job} -o %N").strip()
+        unequal.text(f"scancel {job}")
+        unequal.now += 6
+    assert found == wanted

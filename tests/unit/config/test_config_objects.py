@@ -236,6 +236,9 @@ def test_gres_conf_agrees() -> None:
         ("Name=gpu Type=x\nName=gpu Type=y", [("gpu", "x", 1), ("gpu", "y", 1)], []),
         ("Name=gpu Count=2 Cores=0-3 Links=0,-1", [("gpu", "", 2)], []),
         ("NodeName=n1 AutoDetect=nvml", [("gpu", "", 2)], []),
+        ("AutoDetect=off", [("gpu", "", 2)],
+         ["gres.conf:1: warning: Count=gpu:2: gres.conf gives node n1 0 gpu, slurm.conf 2, which counts here; a real "
+          "node would be drained"]),
         ("Name=gpu File=/dev/nvidia0", [("gpu", "", 2)],
          ["gres.conf:1: warning: Count=gpu:2: gres.conf gives node n1 1 gpu, slurm.conf 2, which counts here; a real "
           "node would be drained"]),
@@ -265,6 +268,14 @@ def test_bad_gres_conf(line: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_cluster(SMALL, gres_lines=line)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_what_a_node_detects_by_its_own_line_counts_wherever_that_stands(first: int) -> None:
+    lines = ["NodeName=n1 AutoDetect=nvml", "AutoDetect=rsmi"]
+    text = HEAD + "GresTypes=gpu\nNodeName=n[1-2] CPUs=8 Gres=gpu:2\n" + PARTITION
+    cluster, _ = parse_cluster(text, gres_lines="\n".join([lines[first], lines[1 - first]]))
+    assert [spec.gpu_variables for spec in cluster.nodes] == [("CUDA_VISIBLE_DEVICES",), ("ROCR_VISIBLE_DEVICES",)]
 
 
 def test_nodes_of_other_clusters_in_gres_conf_are_left_out() -> None:

@@ -111,7 +111,7 @@ SLURM_SUBMIT_DIR submit_dir
 SLURM_SUBMIT_HOST submit_host
 """
 _INSIDE = """
-SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0 cpus_per_node - 24.11
+SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0 SLURM_JOB_CPUS_PER_NODE - 24.11
 """
 
 
@@ -203,7 +203,7 @@ def step_environment(
         found.update(shown(_OWN, known, release))
         found.pop("SLURM_NODE_ALIASES", None)
     elif "SLURM_HET_SIZE" not in found:
-        found.update(shown(_INSIDE, known, release))
+        found.update(shown(_INSIDE, found, release))
     return found
 
 

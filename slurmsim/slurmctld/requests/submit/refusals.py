@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.bitmap import to_indices
 from slurmsim.core.accounting.limits import REFUSED as OVER_LIMIT
 from slurmsim.core.accounting.partition_access import NOT_AVAILABLE as PARTITION_CLOSED
 from slurmsim.core.controller.admission import CLOSED
@@ -202,10 +203,22 @@ def _before(cluster: LiveCluster, text: str, limit: str, asked: Mapping[str, Any
         return [limit]
     if text != NOT_AVAILABLE:
         return []  # a limit's reason has been told apart by who asks
+    if _names_others(cluster, asked):
+        return ["Problem using reservation"]
     cpus, memory = _needs(cluster, asked)
     featured = sorted(_featured(cluster, asked), key=lambda spec: spec.weight)
     said = [_lacks(spec, asked, cpus, memory) for spec in featured]
     return said[-1] if said and all(said) else []  # where one node has enough, it is something else
+
+
+def _names_others(cluster: LiveCluster, asked: Mapping[str, Any]) -> bool:
+    """Return True if the job asks for nodes outside of its reservation that its partitions have."""
+    state, wanted = cluster.controller.state, set(names_of(asked.get("req_nodes")))
+    own = state.reserved.find(str(asked.get("reservation") or ""))
+    if own is None or not wanted:
+        return False
+    inside = {state.table.names[node] for node in to_indices(own.nodes)}
+    return not wanted <= inside and wanted <= {spec.name for spec in _members(cluster, asked)}
 
 
 def _featured(cluster: LiveCluster, asked: Mapping[str, Any]) -> list[NodeSpec]:
