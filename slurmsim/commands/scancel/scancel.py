@@ -234,7 +234,9 @@ def _send_all(asked: Asked, chosen: Iterable[tuple[str, int | None]], io: Io) ->
             later.append((len(codes), word, job_id))
             wrong = None
         codes.append(_said(asked, word, job_id, wrong, io))
-    for attempt in range(_TRIES if later else 0):
+    for attempt in range(_TRIES):
+        if not later:
+            break
         _pause(io, _PAUSE_S + attempt)
         waiting, later = later, []
         for at, word, job_id in waiting:

@@ -585,7 +585,8 @@ class CompiledRequest:
     @property
     def sure_tasks(self) -> int:
         """Tasks that every node of a job with GRES has for sure (job_test.c, min_tasks_this_node)."""
-        return self.tasks_per_node or (self.n_tasks if self.strict_one else 0) or 1
+        typed = self.per_gpu.reserved and all(g.type for g in self.asked.gres if g.name == "gpu")
+        return self.tasks_per_node or (self.n_tasks if self.strict_one and not typed else 0)
 
     @property
     def most_tasks(self) -> int | None:

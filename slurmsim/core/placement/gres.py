@@ -30,7 +30,8 @@ class Demand(Value):
 
     Each of a job's GPUs brings `cpus` CPUs; those of an option are `reserved` (gres_sched_add), those of a default are
     not. `total`: of a count per task, what all tasks take together; -1 of a count per socket, of which a node may have
-    any number. `task_cpus`: CPUs of the tasks that each makes (``--ntasks-per-gpu``).
+    any number. `task_cpus`: CPUs of the tasks that each makes (``--ntasks-per-gpu``). `counted`: they have no device
+    files; of such each node of a job gives one as long as there are any.
     """
 
     kinds: tuple[int, ...]
@@ -41,6 +42,7 @@ class Demand(Value):
     reserved: bool = False
     total: int = 0
     task_cpus: int = 0
+    counted: bool = False
 
     @property
     def most(self) -> int:
@@ -133,7 +135,10 @@ def demands(request: ResourceRequest, table: NodeTable, each: PerGpu, *, by_node
         is_gpu = g.name == "gpu"
         total = count * request.tasks if scope == "task" else -int(g.scope == "socket")
         made = task_cpus if is_gpu or by_node else 0
-        found.append(Demand(kinds, count, scope, is_gpu, cpus if is_gpu else 0, each.reserved and is_gpu, total, made))
+        own = (one.counted for spec in table.specs for one in spec.gres if one.name == g.name)
+        counted = scope == "job" and next(own, False)
+        reserved = each.reserved and is_gpu
+        found.append(Demand(kinds, count, scope, is_gpu, cpus if is_gpu else 0, reserved, total, made, counted))
     return tuple(found)
 
 
@@ -297,7 +302,7 @@ def grant(
         else:
             each = demand.cpus if demand.reserved else demand.task_cpus
             most = np.minimum(have, cpus // each) if each else have
-            missing = _fill(have, most.tolist(), demand.count, 0)
+            missing = _fill(have, most.tolist(), demand.count, 0, int(demand.counted))
             if missing.sum() < demand.count:
                 rest = np.minimum(np.cumsum(have - missing), demand.count - missing.sum())
                 missing += np.diff(rest, prepend=0)
@@ -331,12 +336,15 @@ def all_of(free_gres: IntArray, idx: IntArray) -> tuple[tuple[int, IntArray], ..
     return tuple((kind, row[idx]) for kind, row in enumerate(free_gres) if row[idx].any())
 
 
-def _fill(have: IntArray, most: Sequence[int], total: int, least: int = 1) -> IntArray:
-    """Return `total` dealt to the nodes in order, at least `least` and at most `most` to each."""
+def _fill(have: IntArray, most: Sequence[int], total: int, least: int = 1, first: int = 1) -> IntArray:
+    """Return `total` dealt to the nodes in order, at least `least` and at most `most` to each, one left for the others.
+
+    `first`: what a node may take though fewer are left than nodes behind it.
+    """
     dealt = np.zeros(len(have), np.int64)
     left = total
     for k in range(len(have)):
         after = len(have) - k - 1
-        dealt[k] = max(0, min(int(have[k]), max(int(most[k]), least), max(left - after, least)))
+        dealt[k] = max(0, min(int(have[k]), max(int(most[k]), least), max(left - after, first), left))
         left -= int(dealt[k])
     return dealt

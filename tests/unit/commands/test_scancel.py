@@ -77,3 +77,18 @@ def test_tasks_told_to_try_later_are_asked_again_at_one_time(cluster: Cluster, m
     code, _, error = cluster.run("scancel -s USR1 3")
     assert (code, error.count("try again later")) == (2020 & 0xFF, 3)
     assert pauses == [*range(5, 15)]
+
+
+def test_a_signal_is_tried_again_only_until_the_job_has_it(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[int] = []
+    first = cluster.submit(num_tasks=8, min_cpus=8)
+    waits = cluster.submit(dependency=f"afterany:{first}")
+
+    def pause(io: object, seconds: int) -> None:
+        pauses.append(seconds)
+        cluster.run(f"scancel {first}")
+        cluster.now += 60
+
+    monkeypatch.setattr("slurmsim.commands.scancel.scancel._pause", pause)
+    code, _, error = cluster.run(f"scancel -s TERM {waits}")
+    assert (code, error, pauses) == (0, "", [5])

@@ -46,6 +46,10 @@ CLUSTERS = {
 }  # fmt: skip
 
 
+COUNTED = "NodeName=n[1-2] Name=gpu Type=a Count=2\nNodeName=n[3-4] Name=gpu Type=b Count=4"
+"""gres.conf of the recordings: no device had a file."""
+
+
 def _recorded(name: str) -> dict[str, list[list[str]]]:
     """Cases by section: what was asked, what was given, and what slurmsim gives if that is something else."""
     found: dict[str, list[list[str]]] = {}
@@ -102,13 +106,13 @@ def _all_as_recorded(world: World, cases: list[list[str]]) -> None:
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_gpus_bring_cpus_and_memory(cluster: str) -> None:
-    _all_as_recorded(World(CLUSTERS[cluster]), RECORDED[cluster])
+    _all_as_recorded(World(CLUSTERS[cluster], gres=COUNTED), RECORDED[cluster])
 
 
 @pytest.mark.parametrize("section", NEWER)
 def test_newer_releases(section: str) -> None:
     cluster, release = section.split()
-    _all_as_recorded(World(CLUSTERS[cluster], release=release), NEWER[section])
+    _all_as_recorded(World(CLUSTERS[cluster], release=release, gres=COUNTED), NEWER[section])
 
 
 def test_memory_that_is_not_there_is_not_promised() -> None:

@@ -100,8 +100,9 @@ class World:
         epilog: int = 0,
         term: int = 0,
         release: str = "22.05",
+        gres: str = "",
     ) -> None:
-        self.cluster, self.findings = parse_cluster(conf, topology_lines=topology)
+        self.cluster, self.findings = parse_cluster(conf, topology_lines=topology, gres_lines=gres)
         self.cluster = replace(self.cluster, release=release)
         name, options = parse_policy(policy)
         if plan_all:

@@ -102,14 +102,8 @@ class Preempting(RuleBasedStateMachine):
         assert all(0 <= cpus <= 4 for cpus in used)
 
     def teardown(self) -> None:
-        if not hasattr(self, "cluster"):
-            return
-        every = "squeue -h -t all -o '%i %T %R %S'"
-        before = self.tell(every)
-        self.cluster.engine = self.cluster.again()
-        again = self.tell(every)
-        self.folder.cleanup()
-        assert again == before
+        if hasattr(self, "folder"):
+            self.folder.cleanup()
 
 
 Preempting.TestCase.settings = settings(max_examples=30, stateful_step_count=40, deadline=None)
