@@ -211,11 +211,13 @@ class ReservationAccess:
         return (own.nodes & record.partition.mask).bit_count() < record.request.target_nodes
 
     def could_serve(self, record: Record) -> bool:
-        """Return False if nothing that the job may use in its reservation now could ever serve it.
+        """Return False if nothing that the job may use in its reservation, if that is active, could ever serve it.
 
         A job is refused then when it is submitted (job_test_resv and select_nodes).
         """
-        state = self.state
+        state, own = self.state, record.reservation
+        if own is None or not own.start <= state.now < own.end:
+            return True
         found = self.examine(record, state.now, record.job.time_limit_s)
         if found.verdict != OPEN or found.overlap:
             return found.verdict != INVALID
