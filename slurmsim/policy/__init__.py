@@ -61,7 +61,7 @@ from slurmsim.policy.registry import (
 from slurmsim.policy.slurm import Access, LimitsView, LimitTests, SlurmJob, SlurmRecord, SlurmView
 from slurmsim.policy.units import Holding, JobUnits, Unit
 
-PORT_VERSION = 3
+PORT_VERSION = 4
 
 __all__ = [
     "GROUP",
