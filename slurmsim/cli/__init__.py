@@ -1,4 +1,8 @@
-"""The ``slurmsim`` command: one module a subcommand, errors as one line."""
+"""The ``slurmsim`` command: one module a subcommand, errors as one line.
+
+A module has `HELP`, `DESCRIPTION`, `add_options(parser)` and `run(args)`. One of several subcommands (`MODULE_OF`) has
+`add_parsers(subparsers)` in their place.
+"""
 
 import argparse
 import atexit
@@ -74,7 +78,13 @@ def build_parser(asked: str | None = None) -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     named = MODULE_OF.get(asked or "") or (asked if asked in COMMANDS and asked not in MODULE_OF.values() else None)
     for name in COMMANDS if named is None else (named,):
-        import_module(f"slurmsim.cli.{name}").add_parser(subparsers)
+        module = import_module(f"slurmsim.cli.{name}")
+        if name in MODULE_OF.values():
+            module.add_parsers(subparsers)
+        else:
+            one = subparsers.add_parser(name, help=module.HELP, description=module.DESCRIPTION)
+            module.add_options(one)
+            one.set_defaults(func=module.run)
     return parser
 
 

@@ -1,21 +1,18 @@
 """``slurmsim arena``: every installed policy on a fixed set of workloads, and a leaderboard."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
 
 from slurmsim.cli.sweep import add_running, finish
 
+HELP = "a leaderboard of policies on a fixed set"
 DESCRIPTION = """Run installed policies on a fixed, versioned set of workloads and write a leaderboard: places with
 intervals for waits, slowdowns and use, and for each policy the policies that beat it, and where. A cell that has been
 run is not run again: a new policy costs its own cells. The set: docs/campaigns.md."""
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    p = subparsers.add_parser("arena", help="a leaderboard of policies on a fixed set", description=DESCRIPTION)
+def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--out", metavar="DIR", type=Path, required=True, help="folder for results, leaderboard.md and leaderboard.html"
     )
@@ -26,7 +23,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no page")
     shown.add_argument("--json", action="store_true", help="print the rankings as JSON")
-    p.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,7 +1,5 @@
 """``slurmsim bench SYSTEM``: experiments that put published numbers beside ours."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys
@@ -10,14 +8,11 @@ from typing import Any
 
 from slurmsim.cli import bench_all
 
+HELP = "repeat the experiment of a published system"
+DESCRIPTION = "Experiments on published systems: the paper's numbers beside ours, with a verdict."
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "bench",
-        help="repeat the experiment of a published system",
-        description="Experiments on published systems: the paper's numbers beside ours, with a verdict.",
-    )
+
+def add_options(parser: argparse.ArgumentParser) -> None:
     names = parser.add_subparsers(metavar="SYSTEM", required=True)
     _add_lomonosov(names)
     _add_eurora(names)
@@ -80,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _add_lomonosov(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_lomonosov(names: Any) -> None:
     p = names.add_parser(
         "lomonosov",
         help="per-user CPU-hour limits on backfill",
@@ -106,7 +101,7 @@ def _add_lomonosov(names: argparse._SubParsersAction[argparse.ArgumentParser]) -
     p.set_defaults(func=run, experiment=lomonosov, parser=p)
 
 
-def _add_pcp20(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_pcp20(names: Any) -> None:
     p = names.add_parser(
         "pcp20",
         help="dispatchers by constraint programming",
@@ -145,7 +140,7 @@ def pcp20(args: argparse.Namespace) -> tuple[Any, Any]:
     return found, pcp20_view
 
 
-def _add_eurora(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_eurora(names: Any) -> None:
     p = names.add_parser(
         "eurora",
         help="constraint programming on the three batches of EURORA 2014",
@@ -210,7 +205,7 @@ def lomonosov(args: argparse.Namespace) -> tuple[Any, Any]:
     return found, lomonosov_view
 
 
-def _add_titan(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_titan(names: Any) -> None:
     p = names.add_parser(
         "titan",
         help="using up an allocation, and Titan's queue",
@@ -245,7 +240,7 @@ def titan(args: argparse.Namespace) -> tuple[Any, Any]:
     return found, titan_view
 
 
-def _add_parm(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_parm(names: Any) -> None:
     p = names.add_parser(
         "parm",
         help="moldable and malleable jobs under a budget of watts",

@@ -15,9 +15,7 @@ WHOLE = {"eurora": (), "titan": (), "pcp20": (), "lomonosov": (), "parm": ("--pa
 NOT_SAID = frozenset({"help", "out", "workers", "fresh", "quiet", "json", "pages", "log", "data"})
 
 
-def add_parser(
-    names: argparse._SubParsersAction[argparse.ArgumentParser], one: Callable[[], argparse.ArgumentParser]
-) -> None:
+def add_parser(names: Any, one: Callable[[], argparse.ArgumentParser]) -> None:
     """Add the subcommand; `one` makes a parser of a single experiment."""
     p = names.add_parser(
         "all",

@@ -7,16 +7,14 @@ from typing import Any
 
 from slurmsim.cli.run import add_accounting
 
+HELP = "a doctor for a site's own data: what is missing, how faithful a replay is, which setting would explain the rest"
 DESCRIPTION = """Look through a site's own data before trusting a replay of them: what the log lacks, what is odd about
 its times, what cannot be modelled, how faithful a replay is (by partition and class of jobs), and which setting would
 explain what differs: a stated list of changes, each replayed (docs/calibrate.md). Exit code: 0; 1 when the replay does
 not fit the log; 2 for data that cannot be read."""
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the subcommand."""
-    p = subparsers.add_parser("calibrate", help="a doctor for a site's own data: what is missing, how faithful a "
-                              "replay is, which setting would explain the rest", description=DESCRIPTION)  # fmt: skip
+def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--conf", required=True, metavar="FILE", help="slurm.conf of the site (gres.conf beside it)")
     p.add_argument("--log", required=True, dest="workload", metavar="FILE",
                    help="job log with its real starts: sacct -P dump, SWF, Parquet")  # fmt: skip
@@ -46,7 +44,6 @@ def add_parser(subparsers: Any) -> None:
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables")
     shown.add_argument("--json", action="store_true", help="print the diagnosis as JSON")
-    p.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -21,14 +21,11 @@ from slurmsim.toml_file import beside
 
 _STATUS_ORDER = (Status.NOT_MODELLED, Status.HONOURED, Status.HARMLESS)
 
+HELP = "say of each key of a slurm.conf whether it is honoured, harmless or not modelled"
+DESCRIPTION = "Read a slurm.conf as `slurmsim run` would and say what counts. Exit code: 0, with errors 2."
 
-def add_parser(subparsers: Any) -> None:
-    """Register the subcommand."""
-    parser = subparsers.add_parser(
-        "check",
-        help="say of each key of a slurm.conf whether it is honoured, harmless or not modelled",
-        description="Read a slurm.conf as `slurmsim run` would and say what counts. Exit code: 0, with errors 2.",
-    )
+
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("conf", type=Path, help="the slurm.conf; gres.conf beside it is read too")
     parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
                         help="override a key, as in `slurmsim run`")  # fmt: skip
@@ -39,7 +36,6 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--release", choices=RELEASES, default=OLDEST,
                         help=f"release that gives the defaults (default {OLDEST}, newest {LATEST})")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,23 +1,17 @@
 """``slurmsim compare DIR DIR…``: runs side by side, and the jobs that moved most."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
+HELP = "compare runs: summaries, waits, queue, and job by job"
+DESCRIPTION = """Compare runs with the first one: summaries side by side and, joined on the job id, the jobs with the
+largest moves of their start."""
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "compare",
-        help="compare runs: summaries, waits, queue, and job by job",
-        description="Compare runs with the first one: summaries side by side and, joined on the job id, the jobs with "
-        "the largest moves of their start.",
-    )
+
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dirs", metavar="DIR", type=Path, nargs="+", help="two or more folders that slurmsim run wrote")
     parser.add_argument("--out", metavar="OUT", type=Path, help="also write compare.html, compare.json and plots here")
     parser.add_argument("--json", action="store_true", help="print the comparison as JSON instead of tables")
-    parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

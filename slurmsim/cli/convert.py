@@ -1,21 +1,16 @@
 """``slurmsim convert``: from one workload format to another, with the quality report, names taken out on request."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 
 from slurmsim.errors import ConfigError
 
+HELP = "convert a job log between SWF, sacct dumps and Parquet"
 DESCRIPTION = """Read a job log and write it in another format. The report of what was repaired and dropped goes to
 standard output. OUT is replaced only when the new file is complete."""
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "convert", help="convert a job log between SWF, sacct dumps and Parquet", description=DESCRIPTION
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("input", metavar="IN", help="job log: .swf, .swf.gz, sacct -P dump, .parquet")
     parser.add_argument("output", metavar="OUT", help="file to write: .parquet, .swf, .swf.gz")
     parser.add_argument("--from", dest="from_format", metavar="FORMAT", help="format of IN (default: told by the file)")
@@ -42,7 +37,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the pseudonyms (default 0)")
     parser.add_argument("--quiet", action="store_true", help="print nothing when all went well")
-    parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

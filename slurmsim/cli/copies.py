@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.history.copies import Copied
 
 
-def add_parser(subparsers: Any) -> None:
-    """Attach the subcommands."""
+def add_parsers(subparsers: Any) -> None:
     snapshot = subparsers.add_parser("snapshot", help="write the live cluster, running or not, into one file")
     snapshot.add_argument("file", metavar="FILE")
     _state(snapshot)

@@ -1,30 +1,24 @@
 """``slurmsim diff``: what a change of slurm.conf does, in words, and which rules it touches."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from slurmsim.config.difference.changes import Change, Silent, compare
 from slurmsim.config.option import LATEST, OLDEST, RELEASES
 
+HELP = "say in words what a change of slurm.conf does, and which rules it touches"
+DESCRIPTION = """Compare two configurations by what they decide, defaults included. Exit code: 0, 1 if one decides
+otherwise than the other, 2 if one cannot be read."""
 
-def add_parser(subparsers: Any) -> None:
-    """Attach the subcommand."""
-    parser = subparsers.add_parser(
-        "diff", help="say in words what a change of slurm.conf does, and which rules it touches",
-        description="Compare two configurations by what they decide, defaults included. Exit code: 0, 1 if one decides "
-        "otherwise than the other, 2 if one cannot be read.",
-    )  # fmt: skip
+
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", type=Path, metavar="A.conf")
     parser.add_argument("new", type=Path, metavar="B.conf")
     parser.add_argument("--release", choices=RELEASES, default=OLDEST,
                         help=f"release that gives the defaults (default {OLDEST}, newest {LATEST})")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -23,20 +23,17 @@ class Dispatcher(Protocol):
         """Return the answer; raises InputError with the field of what is wrong."""
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    p = subparsers.add_parser(
-        "dispatch",
-        help="solve one dispatching problem and draw the plan",
-        description="Solve the problem in FILE (nodes, jobs that run, jobs that wait, and now) with a dispatcher that "
-        "optimises, and draw its plan. The file: docs/systems/eurora.md.",
-    )
+HELP = "solve one dispatching problem and draw the plan"
+DESCRIPTION = """Solve the problem in FILE (nodes, jobs that run, jobs that wait, and now) with a dispatcher that
+optimises, and draw its plan. The file: docs/systems/eurora.md."""
+
+
+def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("file", metavar="FILE", type=Path, help="the problem, as TOML (or JSON, if it ends in .json)")
     p.add_argument("--policy", metavar="NAME[:key=value,…]", required=True,
                    help=f"{NAMES}, with options as `slurmsim policies` lists them")  # fmt: skip
     p.add_argument("--out", metavar="PICTURE", type=Path, help="also draw the plan into this .png or .svg file")
     p.add_argument("--json", action="store_true", help="print the answer as JSON instead of the drawing")
-    p.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,7 +1,5 @@
 """``slurmsim efficiency DIR``: the five packing losses of the Lomonosov papers, slot by slot."""
 
-from __future__ import annotations
-
 import argparse
 import datetime as dt
 from pathlib import Path
@@ -10,16 +8,13 @@ from slurmsim.numerals import is_number
 
 EXPECTED = "seconds of the trace's clock, +D-HH:MM:SS after its first job, or YYYY-MM-DD[THH:MM:SS]"
 
+HELP = "packing losses of a run over time: five measures and their weighted sum"
+DESCRIPTION = """Five losses of the schedule in DIR, 0 best and 1 worst, slot by slot: empty strip, wait of each user's
+first job, jobs and users of the queue that do not start, mean wait; and their weighted sum. Written: efficiency.json
+and plots/efficiency.png. Definitions: docs/systems/lomonosov.md."""
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    p = subparsers.add_parser(
-        "efficiency",
-        help="packing losses of a run over time: five measures and their weighted sum",
-        description="Five losses of the schedule in DIR, 0 best and 1 worst, slot by slot: empty strip, wait of each "
-        "user's first job, jobs and users of the queue that do not start, mean wait; and their weighted sum. Written: "
-        "efficiency.json and plots/efficiency.png. Definitions: docs/systems/lomonosov.md.",
-    )
+
+def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("dir", metavar="DIR", type=Path, help="folder that slurmsim run wrote")
     p.add_argument("--slot", metavar="D-HH:MM:SS", default="1-00", help="length of a slot (default a day)")
     p.add_argument("--from", dest="begin", metavar="TIME", help="begin of the first slot (default: the first submit)")
@@ -31,7 +26,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     p.add_argument("--unit", choices=("cpus", "nodes"), default="cpus", help="what the empty strip is counted in")
     p.add_argument("--out", metavar="OUT", type=Path, help="folder for the files (default DIR)")
     p.add_argument("--json", action="store_true", help="print JSON instead of the table")
-    p.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

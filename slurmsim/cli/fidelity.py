@@ -8,10 +8,11 @@ from typing import Any
 
 from slurmsim.cli.run import add_impossible
 
+HELP = "compare replays with recordings of a real slurmctld, or with a log"
+DESCRIPTION = None
 
-def add_parser(subparsers: Any) -> None:
-    """Add the subcommand."""
-    p = subparsers.add_parser("fidelity", help="compare replays with recordings of a real slurmctld, or with a log")
+
+def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("files", nargs="+", metavar="FILE", help="recording (JSON), its workload beside it; or a job log "
                    "with its real starts: sacct -P dump, SWF, Parquet")  # fmt: skip
     p.add_argument("--workload", metavar="FILE", help="the recordings' workload, when it is not beside them")
@@ -26,7 +27,6 @@ def add_parser(subparsers: Any) -> None:
     form = p.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="as JSON, for programs")
     form.add_argument("--markdown", action="store_true", help="as a Markdown table, for documents")
-    p.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

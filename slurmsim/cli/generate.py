@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from slurmsim.workload import Workload
     from slurmsim_workloads.generators import Model
 
+HELP = "make a synthetic workload"
 DESCRIPTION = """Make a workload from a model. Equal options and seed make equal jobs. OUT is replaced only when the
 new file is complete. Models and their parameters: slurmsim generate --list, or docs/generators.md."""
 
@@ -25,9 +26,7 @@ _COMMON = {
 }
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser("generate", help="make a synthetic workload", description=DESCRIPTION)
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", nargs="?", help="lublin, mix, titan or lomonosov-regular4")
     parser.add_argument("--list", action="store_true", help="show the models (or MODEL) with their parameters and stop")
     for name, (metavar, text) in _COMMON.items():
@@ -44,7 +43,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="leave out what the output format cannot hold (otherwise refused) and say it",
     )
     parser.add_argument("--quiet", action="store_true", help="print nothing when all went well")
-    parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -17,18 +17,18 @@ from slurmsim.numerals import is_number
 _ALL = "all"
 _EXAMPLE = "slurmsim inject timeout command=sbatch every=3 lost=answer; slurmsim inject OUT_OF_MEMORY job='train*'"
 
+HELP = "faults on request: slurmsim inject timeout command=sbatch every=3"
+DESCRIPTION = f"Let something go wrong in the live cluster.\n\n  {_EXAMPLE}"
 
-def add_parser(subparsers: Any) -> None:
-    """Attach the subcommand."""
+
+def add_options(inject: argparse.ArgumentParser) -> None:
     kinds = "\n".join(f"  {name:14} {kind.about}" for name, kind in KINDS.items())
     common = "\n".join(f"  {name:14} {parameter.about}" for name, parameter in COMMON.items())
-    inject = subparsers.add_parser(
-        "inject", help="faults on request: slurmsim inject timeout command=sbatch every=3",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description=f"Let something go wrong in the live cluster.\n\n  {_EXAMPLE}",
-        epilog=f"faults:\n{kinds}\n\nsettings of all faults of commands and jobs:\n{common}\n\n"
-        "slurmsim inject WHAT --help-settings lists those of one fault.",
-    )  # fmt: skip
+    inject.formatter_class = argparse.RawDescriptionHelpFormatter
+    inject.epilog = (
+        f"faults:\n{kinds}\n\nsettings of all faults of commands and jobs:\n{common}\n\n"
+        "slurmsim inject WHAT --help-settings lists those of one fault."
+    )
     inject.add_argument("what", nargs="?", metavar="WHAT", help="the fault")
     inject.add_argument("settings", nargs="*", metavar="NAME=VALUE",
                         help="which commands, users or jobs it strikes, when, and how")  # fmt: skip
@@ -37,7 +37,6 @@ def add_parser(subparsers: Any) -> None:
     inject.add_argument("--help-settings", action="store_true", help="what may be said of this fault")
     inject.add_argument("--json", action="store_true", help="one JSON object a fault")
     inject.add_argument("--state", metavar="DIR", help="the cluster's folder")
-    inject.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

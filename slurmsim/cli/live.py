@@ -31,8 +31,7 @@ _CLOCKS = {
 }  # fmt: skip
 
 
-def add_parser(subparsers: Any) -> None:
-    """Attach the subcommands."""
+def add_parsers(subparsers: Any) -> None:
     _add_up(subparsers)
     for name, text, run in (
         ("down", "stop the live cluster; its state stays", run_down),

@@ -2,24 +2,20 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from slurmsim.scaffold import KINDS, write
 
+HELP = "write the first files of a policy, a reader of job logs or a command of Slurm"
+DESCRIPTION = "Write small files that work, with their first test. " + " ".join(
+    f"{name}: {kind.summary}." for name, kind in KINDS.items()
+)
 
-def add_parser(subparsers: Any) -> None:
-    """Register the subcommand."""
-    parser = subparsers.add_parser(
-        "new",
-        help="write the first files of a policy, a reader of job logs or a command of Slurm",
-        description="Write small files that work, with their first test. "
-        + " ".join(f"{name}: {kind.summary}." for name, kind in KINDS.items()),
-    )
+
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", choices=KINDS, help="what it is")
     parser.add_argument("name", metavar="NAME", help="what it is called: lower-case letters, digits and _")
     parser.add_argument("--folder", type=Path, default=Path(), metavar="FOLDER",
                         help="where the package is made, or the checkout (default: the present folder)")  # fmt: skip
-    parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

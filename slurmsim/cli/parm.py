@@ -1,7 +1,5 @@
 """``slurmsim parm FILE``: one decision of PARM, which jobs run on how many nodes at which power cap."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path
@@ -10,18 +8,14 @@ from typing import Any
 from slurmsim.cli.problem_file import read_problem
 from slurmsim.errors import InputError
 
+HELP = "solve one power-aware decision"
+DESCRIPTION = """Solve the decision in FILE (nodes, a budget of watts, and what each job may be given): which jobs run,
+on how many nodes, at which cap. The file: docs/systems/parm.md."""
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    p = subparsers.add_parser(
-        "parm",
-        help="solve one power-aware decision",
-        description="Solve the decision in FILE (nodes, a budget of watts, and what each job may be given): which jobs "
-        "run, on how many nodes, at which cap. The file: docs/systems/parm.md.",
-    )
+
+def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("file", metavar="FILE", type=Path, help="the decision, as TOML (or JSON, if it ends in .json)")
     p.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    p.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

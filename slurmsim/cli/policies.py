@@ -11,18 +11,14 @@ from slurmsim.errors import ConfigError, PolicyError
 if TYPE_CHECKING:
     from slurmsim.policy import InstalledPolicy
 
+HELP = "list the installed policies and their options"
+DESCRIPTION = """List the installed policies and their options. One that cannot be loaded is listed as broken; asked for
+by name it is an error."""
 
-def add_parser(subparsers: Any) -> None:
-    """Add the subcommand."""
-    p = subparsers.add_parser(
-        "policies",
-        help="list the installed policies and their options",
-        description="List the installed policies and their options. One that cannot be loaded is listed as broken; "
-        "asked for by name it is an error.",
-    )
+
+def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("names", metavar="NAME", nargs="*", help="only these")
     p.add_argument("--json", action="store_true", help="as JSON")
-    p.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

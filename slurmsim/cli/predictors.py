@@ -6,16 +6,12 @@ from typing import Any
 
 from slurmsim.errors import SlurmSimError
 
+HELP = "list the installed predictors of run times"
+DESCRIPTION = "List the installed predictors, for --policy NAME:predictor=PREDICTOR."
 
-def add_parser(subparsers: Any) -> None:
-    """Add the subcommand."""
-    p = subparsers.add_parser(
-        "predictors",
-        help="list the installed predictors of run times",
-        description="List the installed predictors, for --policy NAME:predictor=PREDICTOR.",
-    )
+
+def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--json", action="store_true", help="as JSON")
-    p.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

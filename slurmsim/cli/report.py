@@ -1,22 +1,16 @@
 """``slurmsim report DIR``: draw the pictures of a trace and write its HTML page."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
+HELP = "make report.html and plots of a run again"
+DESCRIPTION = """Draw the plots of a trace folder and write its report.html: one page that needs no network, with zoom
+in a Gantt chart and in use over time, filters over all jobs, and why each of them waited."""
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "report",
-        help="make report.html and plots of a run again",
-        description="Draw the plots of a trace folder and write its report.html: one page that needs no network, with "
-        "zoom in a Gantt chart and in use over time, filters over all jobs, and why each of them waited.",
-    )
+
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR", type=Path, help="folder that slurmsim run wrote (--out)")
     parser.add_argument("--svg", action="store_true", help="write the plots as SVG too")
-    parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,7 +1,5 @@
 """``slurmsim run``: replay a workload and show what happened."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
@@ -11,13 +9,12 @@ from typing import Any
 from slurmsim.errors import ConfigError
 from slurmsim.replaying.instances import MOST
 
+HELP = "replay a workload and show what happened"
 DESCRIPTION = """Replay a job log in virtual time under Slurm's scheduling rules, or another policy's, and write the
 trace, the summary, the plots and a report. Without --conf the cluster is made from the log's header or from --nodes."""
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the subcommand."""
-    p = subparsers.add_parser("run", help="replay a workload and show what happened", description=DESCRIPTION)
+def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--conf", metavar="FILE", help="slurm.conf of the cluster (gres.conf beside it)")
     p.add_argument("--nodes", type=int, metavar="N", help="a cluster of N equal nodes instead of --conf")
     p.add_argument("--cpus-per-node", type=int, metavar="C", help="CPUs of each of them (default 1)")
@@ -74,7 +71,6 @@ def add_parser(subparsers: Any) -> None:
         action="store_true",
         help="passes come as in a live cluster, where a second's facts are told one by one",
     )
-    p.set_defaults(func=run)
 
 
 def add_variants(parser: argparse.ArgumentParser) -> None:

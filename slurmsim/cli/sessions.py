@@ -15,8 +15,7 @@ from slurmsim.protocol import cluster_folder
 from slurmsim.releases import RELEASES
 
 
-def add_parser(subparsers: Any) -> None:
-    """Attach the subcommands."""
+def add_parsers(subparsers: Any) -> None:
     record = subparsers.add_parser(
         "record", help="keep every command the live cluster is asked by, with its answer: slurmsim record session.rec",
         description="Record from now on, until --stop; or for as long as a command runs.",

@@ -1,7 +1,5 @@
 """SIGTERM ends a command as Ctrl-C does: what was computed until then is written, and the exit code says by what."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import threading

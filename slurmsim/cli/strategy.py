@@ -1,7 +1,5 @@
 """``slurmsim strategy``: which shape of job uses up an allocation fastest."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
@@ -10,15 +8,12 @@ from slurmsim.errors import ConfigError
 
 MOST_STREAMS = 1000
 
+HELP = "which way of submitting jobs uses up an allocation"
+DESCRIPTION = """Categories of a log's jobs, ranked by how likely a project that submits such jobs one after the other
+uses more than its allocation in time; the best are tried in simulation. About it: docs/strategy.md."""
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    p = subparsers.add_parser(
-        "strategy",
-        help="which way of submitting jobs uses up an allocation",
-        description="Categories of a log's jobs, ranked by how likely a project that submits such jobs one after the "
-        "other uses more than its allocation in time; the best are tried in simulation. About it: docs/strategy.md.",
-    )
+
+def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--log", required=True, metavar="FILE", help="jobs that ran: sacct -P dump, SWF, Parquet, a trace")
     p.add_argument("--allocation", required=True, metavar="AMOUNT", help="1M-node-hours, 500k-core-hours, 250000")
     p.add_argument("--months", type=float, default=3.0, metavar="M", help="of 730 hours (default 3)")
@@ -33,7 +28,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     p.add_argument("--seed", type=int, default=0, metavar="N", help="seed of bootstraps and draws (default 0)")
     p.add_argument("--plot", type=Path, metavar="FILE", help="draw P(U > x) of the best: PNG or SVG")
     p.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    p.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

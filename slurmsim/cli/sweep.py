@@ -13,6 +13,7 @@ from slurmsim.errors import ConfigError
 if TYPE_CHECKING:
     from slurmsim.campaign.sweep import Failure, Plan, Sweep
 
+HELP = "run a grid of cells and compare policies"
 DESCRIPTION = """Run each combination of the workloads, windows, loads, settings, policies and seeds in FILE once, in
 processes side by side, and compare the policies. Cells that have been run are not run again, so a sweep that was
 interrupted or killed goes on where it was. Ctrl-C once finishes what runs, twice stops. The file: docs/campaigns.md."""
@@ -20,9 +21,7 @@ interrupted or killed goes on where it was. Ctrl-C once finishes what runs, twic
 SHOWN = 10  # different failures that are printed; all are in sweep.json
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    p = subparsers.add_parser("sweep", help="run a grid of cells and compare policies", description=DESCRIPTION)
+def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("file", metavar="FILE", type=Path, help="the grid, in TOML")
     p.add_argument("--out", metavar="DIR", type=Path, help="folder for results; a sweep that is there goes on")
     p.add_argument("--dry-run", action="store_true", help="show the cells, hours and bytes, and run nothing")
@@ -32,7 +31,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables")
     shown.add_argument("--json", action="store_true", help="print the ranking as JSON")
-    p.set_defaults(func=run)
 
 
 def add_running(parser: argparse.ArgumentParser) -> None:

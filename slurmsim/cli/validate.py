@@ -1,20 +1,15 @@
 """``slurmsim validate DIR``: judge a finished run from its trace alone."""
 
 import argparse
-from typing import Any
+
+HELP = "judge a run's trace independently of the simulator"
+DESCRIPTION = """Check that the schedule in DIR is possible and its tables agree. Exit code 0: valid, 1: invalid, 2: not
+a trace."""
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the ``validate`` command."""
-    parser = subparsers.add_parser(
-        "validate",
-        help="judge a run's trace independently of the simulator",
-        description="Check that the schedule in DIR is possible and its tables agree. "
-        "Exit code 0: valid, 1: invalid, 2: not a trace.",
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR", help="what `slurmsim run --out` wrote")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

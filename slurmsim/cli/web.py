@@ -1,7 +1,5 @@
 """``slurmsim web``: a page to watch the live cluster."""
 
-from __future__ import annotations
-
 import argparse
 from functools import partial
 
@@ -11,19 +9,16 @@ from slurmsim.live import daemon
 
 _MOST_PORT = 65_535
 
+HELP = "a page to watch the live cluster"
+DESCRIPTION = """Serve a page that shows the live cluster as things happen, on this machine alone, until interrupted.
+The address it prints is its key. About the page: docs/web.md."""
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Attach the subcommand."""
-    parser = subparsers.add_parser(
-        "web", help="a page to watch the live cluster",
-        description="Serve a page that shows the live cluster as things happen, on this machine alone, until "
-        "interrupted. The address it prints is its key. About the page: docs/web.md.",
-    )  # fmt: skip
+
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--state", metavar="DIR", help="the cluster's folder")
     parser.add_argument("--port", type=int, default=0, metavar="N", help="port of 127.0.0.1 (any that is free)")
     parser.add_argument("--control", action="store_true", help="let the page change the clock, nodes and faults")
     parser.add_argument("--with-cluster", action="store_true", help="end when the cluster does")
-    parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

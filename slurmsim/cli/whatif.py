@@ -3,19 +3,16 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from slurmsim.cli.run import add_accounting, add_impossible
 
+HELP = "what would a change do to waits, and how sure is that"
 DESCRIPTION = """Replay a log under a site's own slurm.conf, grade that against the log's real starts, replay it again
 with changes, and both several times with jittered submit times. Written to DIR: both traces (baseline, changed),
 whatif.json, and whatif.html with its plots."""
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the subcommand."""
-    p = subparsers.add_parser("whatif", help="what would a change do to waits, and how sure is that",
-                              description=DESCRIPTION)  # fmt: skip
+def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--conf", metavar="FILE", help="slurm.conf of the cluster as it was")
     p.add_argument("--nodes", type=int, metavar="N", help="a cluster of N equal nodes instead of --conf")
     p.add_argument("--cpus-per-node", type=int, metavar="C", help="CPUs of each of them (default 1)")
@@ -43,7 +40,6 @@ def add_parser(subparsers: Any) -> None:
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables")
     shown.add_argument("--json", action="store_true", help="print the answer as JSON")
-    p.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

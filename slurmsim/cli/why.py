@@ -1,7 +1,5 @@
 """``slurmsim why``: what keeps a job waiting, in a live cluster as it is now or in the trace of a run."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -11,17 +9,14 @@ from slurmsim.errors import ConfigError, OutputError
 from slurmsim.protocol import cluster_folder
 from slurmsim.slurmctld.history.header import JOURNAL
 
+HELP = "explain a job's wait: which rule, who was ahead"
+DESCRIPTION = """Explain a job's wait. Without DIR, or with the folder of a live cluster: the rule that holds it with
+its numbers, the jobs before it, its planned start, and what would start it now. With the folder of a run, from its
+trace: the reasons the job showed and for how long, the first job in line meanwhile, the jobs that started, and the jobs
+that freed its nodes."""
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "why",
-        help="explain a job's wait: which rule, who was ahead",
-        description="Explain a job's wait. Without DIR, or with the folder of a live cluster: the rule that holds it "
-        "with its numbers, the jobs before it, its planned start, and what would start it now. With the folder of a "
-        "run, from its trace: the reasons the job showed and for how long, the first job in line meanwhile, the jobs "
-        "that started, and the jobs that freed its nodes.",
-    )
+
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR", nargs="?", help="folder that slurmsim run wrote, or of a cluster")
     parser.add_argument("jobs", metavar="JOBID", nargs="+", help="job id, or ARRAY_TASK")
     parser.add_argument("--state", metavar="DIR", help="a live cluster's folder")
@@ -31,7 +26,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="do not let copies of the cluster live on, to find what would start a job, and when it will",
     )
     parser.add_argument("--json", action="store_true", help="print as JSON, a list with an object a job")
-    parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
 import pytest
 from conf_texts import ACCOUNTING, SMALL
 
-from slurmsim.cli import check
+from slurmsim.cli import build_parser
 from slurmsim.config.document import rewrite
 from slurmsim.config.line_options import GRES_KEYS, LINE_TABLES
 from slurmsim.config.option import KINDS, RELEASES, Option, Status
@@ -88,8 +87,7 @@ def test_the_page_lists_the_tables() -> None:
 
 
 def run_check(*arguments: str) -> int:
-    parser = argparse.ArgumentParser()
-    check.add_parser(parser.add_subparsers())
+    parser = build_parser("check")
     args = parser.parse_args(["check", *arguments])
     return args.func(args)
 

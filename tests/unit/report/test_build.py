@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import base64
 import hashlib
 import re
@@ -15,7 +14,7 @@ from html.parser import HTMLParser
 import pytest
 from fake_traces import job_row, make_trace, write_trace
 
-from slurmsim.cli import report as report_command
+from slurmsim.cli import build_parser
 from slurmsim.errors import ConfigError, OutputError, WorkloadError
 from slurmsim.report.build import build_report
 from slurmsim.report.plots import FIGURES
@@ -231,8 +230,7 @@ def test_errors(tmp_path, folder):
 
 
 def test_command(folder, capsys):
-    parser = argparse.ArgumentParser()
-    report_command.add_parser(parser.add_subparsers())
+    parser = build_parser("report")
     args = parser.parse_args(["report", str(folder)])
     assert args.func(args) == 0
     assert capsys.readouterr().out.splitlines() == [

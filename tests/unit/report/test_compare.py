@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
 import pytest
 from fake_traces import job_row, make_trace, write_trace
 
-from slurmsim.cli import compare as compare_command
+from slurmsim.cli import build_parser
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.report.compare import compare
 from slurmsim.report.compare_view import as_text, figures, write_comparison
@@ -164,8 +163,7 @@ def test_written_comparison(tmp_path, pair):
 
 
 def command(*args):
-    parser = argparse.ArgumentParser()
-    compare_command.add_parser(parser.add_subparsers())
+    parser = build_parser("compare")
     parsed = parser.parse_args(["compare", *map(str, args)])
     return parsed.func(parsed)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 from made_runs import sound
 
-from slurmsim.cli import validate as command
+from slurmsim.cli import build_parser
 from slurmsim.errors import WorkloadError
 from slurmsim.validate import validate_trace
 
@@ -21,8 +20,7 @@ def trace(tmp_path: Path) -> Path:
 
 
 def run(*args: str) -> int:
-    parser = argparse.ArgumentParser()
-    command.add_parser(parser.add_subparsers())
+    parser = build_parser("validate")
     parsed = parser.parse_args(["validate", *args])
     return int(parsed.func(parsed))
 

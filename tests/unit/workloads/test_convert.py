@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 from workload_helpers import assert_equal, texts
 
-from slurmsim.cli import convert
+from slurmsim.cli import build_parser
 from slurmsim.errors import ConfigError, OutputError, SlurmSimError, WorkloadError
 from slurmsim.workload import QualityReport, Workload
 from slurmsim_workloads import format_quality, formats, read_workload, registry, write_workload
@@ -22,8 +21,7 @@ SWF = (
 
 
 def run(*words: str | Path) -> int:
-    parser = argparse.ArgumentParser()
-    convert.add_parser(parser.add_subparsers())
+    parser = build_parser("convert")
     args = parser.parse_args(["convert", *map(str, words)])
     return int(args.func(args))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slurmsim.cli import generate as command
+from slurmsim.cli import build_parser
 from slurmsim.errors import ConfigError, OutputError, WorkloadError
 from slurmsim_workloads import generators
 from slurmsim_workloads.parquet import ParquetFormat
@@ -22,8 +21,7 @@ DOCS = Path(__file__).parents[3] / "docs" / "generators.md"
 
 
 def run(*words: str) -> int:
-    parser = argparse.ArgumentParser(prog="slurmsim")
-    command.add_parser(parser.add_subparsers())
+    parser = build_parser("generate")
     args = parser.parse_args(["generate", *words])
     return args.func(args)
 

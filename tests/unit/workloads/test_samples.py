@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from slurmsim.cli import generate as command
+from slurmsim.cli import build_parser
 from slurmsim.config.load import load_cluster
 from slurmsim.errors import ConfigError
 from slurmsim.workload import Workload
@@ -93,8 +92,7 @@ def test_documented_command_makes_the_very_file(tmp_path: Path) -> None:
     (line,) = [line for line in text.splitlines() if line.startswith("$ slurmsim ")]
     words = shlex.split(line)[2:]
     words[words.index("--out") + 1] = str(tmp_path / "typed.parquet")
-    parser = argparse.ArgumentParser()
-    command.add_parser(parser.add_subparsers())
+    parser = build_parser("generate")
     args = parser.parse_args([*words, "--quiet"])
     assert args.func(args) == 0
     ParquetFormat().write(make_sample(), tmp_path / "made.parquet")
