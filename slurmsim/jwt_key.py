@@ -63,7 +63,6 @@ def _read(path: str) -> bytes:
 
 
 def sign(claims: dict[str, Any], key: bytes) -> str:
-    """Return a token."""
     import base64
     import hashlib
     import hmac

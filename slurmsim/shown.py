@@ -59,7 +59,6 @@ class Stream:
         return len(text)
 
     def writelines(self, lines: Any) -> None:
-        """Write each."""
         for line in lines:
             self.write(line)
 

@@ -24,7 +24,6 @@ class Model:
         return describe(self.params)
 
     def has(self, parameter: str) -> bool:
-        """Return True if the model has that parameter."""
         return any(f.name == parameter for f in fields(self.params))
 
 

@@ -147,7 +147,6 @@ class CapacityBoard:
         return int(self._instance.units_that_fit(job, self.timeline.free[0]).sum())
 
     def take(self, job: Job, slot: Slot) -> None:
-        """Fill it."""
         assert slot.layout is not None
         units = np.array(list(slot.layout.values()), np.int64)
         end = slot.start + job.duration
@@ -176,7 +175,6 @@ class PooledBoard:
             at += int(short[-1]) + 1
 
     def take(self, job: Job, slot: Slot) -> None:
-        """Fill it."""
         end = slot.start + job.duration
         self._line.take(slot.start, end, [0], np.array([job.total], np.int64))
         self._line.draw(slot.start, end, job.power_w)

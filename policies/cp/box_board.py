@@ -48,13 +48,11 @@ class BoxBoard:
         raise AssertionError(f"job {job.id} fits an empty machine, or the instance had been refused")
 
     def take(self, job: Job, slot: Slot) -> None:
-        """Fill it."""
         self._capacity.take(job, slot)
         for node, offsets in slot.boxes:
             self._lying.setdefault(node, []).append((slot.start, slot.start + job.duration, offsets, job.demand))
 
     def _units(self, job: Job, start: int, node: int, most: int) -> list[Box]:
-        """Up to `most` units of `job` on `node`."""
         beside = [(low, sizes) for begin, end, low, sizes in self._lying.get(node, ())
                   if begin < start + job.duration and start < end]  # fmt: skip
         found: list[list[int]] = []

@@ -313,8 +313,6 @@ class Pcp20(CpPolicy):
 
 
 class Classes(CpPolicy):
-    """Ours."""
-
     name = "cp_classes"
     summary = "constraint programming: one integer per job and class of identical nodes, placed afterwards"
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {**OPTIONS["cp_classes"], **_OWN}

@@ -50,7 +50,6 @@ class Task:
         return criteria.value(self.instance, criterion, plan.starts)
 
     def best(self, criterion: str, plans: Sequence[Plan]) -> Plan:
-        """Return the first of the best of `plans`."""
         return min(plans, key=lambda plan: self.value(criterion, plan))
 
     def lower_bound(self, criterion: str) -> int:

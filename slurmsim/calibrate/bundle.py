@@ -79,7 +79,6 @@ def write_bundle(options: RunOptions, fit: Fit, file: Path) -> str:
 
 
 def bundle_options(folder: Path) -> RunOptions:
-    """Return the run of an unpacked bundle."""
     accounting = [folder / name for name in (QOS, ASSOCIATIONS) if (folder / name).exists()]
     return RunOptions.of(folder / LOG, "", conf=folder / CONF, accounting=accounting)
 

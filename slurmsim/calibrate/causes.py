@@ -196,7 +196,6 @@ class _Search:
             yield i, [1 - far[k, i] / far[k, -1] if far[k, -1] else 0.0 for k in range(replicates)]
 
     def changed(self, one: Candidate) -> RunOptions:
-        """Return the run with a change."""
         return replace(self.options, set=self.options.set + one.set)
 
     def results(self, tasks: Iterable[Task]) -> Iterator[tuple[str, Any, Exception | None]]:

@@ -36,7 +36,6 @@ def not_modelled(findings: Sequence[Finding], seen: Sequence[Seen]) -> list[dict
 
 
 def as_text(found: Diagnosis, keys: Sequence[dict[str, Any]]) -> str:
-    """Return the diagnosis for a terminal."""
     blocks = [f"{found.log}: {found.missing}"] if found.missing else []
     blocks += [_listed("Data", found.data, "nothing is missing"), _listed("Clock", found.clock, "nothing is odd")]
     absent = [_key(row) for row in keys] + [_remark(one) for one in found.options]
@@ -55,7 +54,6 @@ def as_text(found: Diagnosis, keys: Sequence[dict[str, Any]]) -> str:
 
 
 def as_dict(found: Diagnosis, keys: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the diagnosis for programs."""
     return {
         "log": found.log, "records": found.records, "missing": found.missing,
         "data": [asdict(one) for one in found.data], "clock": [asdict(one) for one in found.clock],

@@ -109,7 +109,6 @@ class _Reader:
         self.table, self.file, self.folder = table, file, folder
 
     def grid(self) -> Grid:
-        """Return the whole of it."""
         table = self.table
         for key in table:
             if key not in KEYS:

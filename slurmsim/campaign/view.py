@@ -65,7 +65,6 @@ def reading(rankings: Sequence[Ranking]) -> list[str]:
 
 
 def title(ranking: Ranking) -> str:
-    """Return what is ranked."""
     return "all of these: geometric means, differences as ratios" if ranking.ratio else ranking.title
 
 
@@ -176,6 +175,5 @@ def headline(frame: pd.DataFrame) -> list[str]:
 
 
 def starved_cells(frame: pd.DataFrame) -> list[bool]:
-    """Return for each cell if it is `starved`."""
     counts = frame.reindex(columns=list(SHORT_OF)).fillna(0).to_dict("records")
     return [starved({str(key): value for key, value in one.items()}) for one in counts]

@@ -146,11 +146,9 @@ class Heard:
         return found
 
     def read(self, *most: int) -> Any:
-        """As of the stream."""
         return self._keep(self._stream.read(*most))
 
     def readline(self, *most: int) -> Any:
-        """As of the stream."""
         return self._keep(self._stream.readline(*most))
 
     def __iter__(self) -> Any:

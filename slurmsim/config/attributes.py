@@ -60,7 +60,6 @@ class Attributes:
         return Attributes(self.table, self.place, {**defaults.values, **self.values})
 
     def without(self, keys: Container[str]) -> Attributes:
-        """Return these attributes without `keys`."""
         kept = {key: value for key, value in self.values.items() if key not in keys}
         return Attributes(self.table, self.place, kept)
 

@@ -9,8 +9,6 @@ from slurmsim.input_file import read_text
 
 
 class Files:
-    """Files as they are."""
-
     def exists(self, path: Path) -> bool:
         """Return True if there is such a file."""
         return path.exists()

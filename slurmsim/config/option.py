@@ -57,7 +57,6 @@ class Option:
     ignored: tuple[str, ...] = ()  # values of a `gone` key that the daemons pass over with a line in the log
 
     def default_for(self, release: str) -> Any:
-        """Default in `release`."""
         if self.later is not None and not earlier(release, self.later[0]):
             return self.later[1]
         return self.default

@@ -110,7 +110,6 @@ def renamed_gres(lines: Iterable[ConfLine], names: Renaming) -> str:
 
 
 def renamed_topology(lines: Iterable[ConfLine], names: Renaming) -> str:
-    """Return the text of a topology.conf."""
     found = []
     for line in lines:
         values = {pair.key.lower(): pair.value for pair in line.pairs}

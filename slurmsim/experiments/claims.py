@@ -155,7 +155,6 @@ def verdict_counts(claims: Iterable[Claim]) -> str:
 
 
 def claim_facts(claims: Iterable[Claim]) -> list[dict[str, Any]]:
-    """Return claims for programs."""
     return [asdict(claim) for claim in claims]
 
 

@@ -98,7 +98,6 @@ def keep(system: str, kept: Kept, folder: Path) -> list[Path]:
 
 
 def pages(folder: Path) -> list[Path]:
-    """Return the pages that are there."""
     return [page for name in (*SYSTEMS, SUMMARY) if (page := folder / f"{name}.md").is_file()]
 
 

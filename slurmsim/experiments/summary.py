@@ -21,7 +21,6 @@ class Outcome:
     listed: Sequence[Listed]  # all tables, figures and claims of the paper
 
     def of_paper(self) -> list[Claim]:
-        """Return the claims that stand in the paper."""
         return [claim for claim in self.claims if claim.where != NOTHING]
 
     def ours(self) -> list[Claim]:

@@ -336,7 +336,6 @@ class _Walk:
 
 
 def _is_free(c: Controller, alloc: Allocation) -> bool:
-    """Return True if all of `alloc` is free now."""
     if alloc.whole:
         return not alloc.mask & ~c.state.table.idle
     at = alloc.indices()

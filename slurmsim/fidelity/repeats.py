@@ -89,7 +89,6 @@ def compare_repeats(recordings: Iterable[Recording]) -> list[Repeats]:
 
 
 def _thing(recording: Recording) -> tuple[object, ...]:
-    """Return what a recording is a recording of."""
     options = tuple(sorted((key, str(value)) for key, value in recording.cluster.options.items()))
     return recording.workload.header.source, recording.slurm, options
 

@@ -142,7 +142,6 @@ class NodeRows:
         return owner, pairs[rows, 0], pairs[rows, 1]
 
     def name(self, row: int) -> str:
-        """Name of the node in `row`."""
         for prefix, group in self._groups.items():
             if row < group.offset + len(group.numbers):
                 number = int(group.numbers[row - group.offset])

@@ -27,7 +27,6 @@ def banner(text: str) -> str:
 
 
 def paragraph(text: str) -> str:
-    """Return a paragraph of text."""
     return _block("paragraph", text)
 
 

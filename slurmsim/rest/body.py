@@ -235,7 +235,6 @@ _TRES = frozenset({"cpu", "mem", "energy", "node", "billing", "fs", "vmem", "pag
 
 
 def within(rows: Table, name: str) -> Row:
-    """Return a table in a table."""
     return Row(shaped(lambda body, value, path: body.table(value, path, rows, name), rows))
 
 

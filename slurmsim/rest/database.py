@@ -126,7 +126,6 @@ def _or_nothing(
 
 
 def accounts(call: Call) -> Found:
-    """All accounts, or one."""
     named = "name" in call.parts or call.version <= 40
     flags, body = _asked(call, _OLD_ACCOUNTS if named else _ACCOUNT_FLAGS, ("description",), "ACCOUNT_CONDITION")
     found = _only(call, _records(call, "account", "accounts"))
@@ -144,7 +143,6 @@ def _full_accounts(call: Call, records: list[Record], flags: set[str], without: 
 
 
 def users(call: Call) -> Found:
-    """All users, or one."""
     named = "name" in call.parts
     flags, body = _asked(call, _USER_FLAGS, () if named else _OF_USERS, "USER_CONDITION")
     found = _only(call, _records(call, "user", "users"))
@@ -183,7 +181,6 @@ def qos(call: Call) -> Found:
 
 
 def clusters(call: Call) -> Found:
-    """Return the cluster."""
     found = _only(call, _records(call, "cluster", "clusters"))
     return _or_nothing(call, "clusters", found, [], "_dump_clusters")
 

@@ -116,7 +116,6 @@ class Found:
 
 
 def plain(status: int, text: str) -> Answer:
-    """Return an answer in plain text."""
     return Answer(status, text.encode(), TEXT)
 
 
@@ -137,6 +136,5 @@ def form_of(accept: str, release: str) -> str:
 
 
 def written(document: dict[str, Any], form: str) -> bytes:
-    """Return a document as bytes."""
     text = as_yaml(document, brief=True) if form == YAML else as_json(document, brief=True) + "\n"
     return text.encode("utf-8", "surrogateescape")

@@ -169,7 +169,6 @@ class Metrics:
         return [{name: answer["columns"][name][k] for name in fields} for k in range(answer["n"])]
 
     def jobs(self) -> Lines:
-        """All jobs."""
         lines: Lines = []
         _jobs("slurm_jobs", [("", self._counted().sums())], lines)
         return lines

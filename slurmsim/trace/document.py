@@ -16,7 +16,6 @@ _EVENTS = "| event | when | value |\n|---|---|---|\n"
 
 
 def columns(table: str) -> str:
-    """Return the columns of a table as Markdown."""
     rows = [f"| `{name}` | {c.kind} | {c.unit} | {c.meaning} |\n" for name, c in schema.TABLES[table].items()]
     return _COLUMNS + "".join(rows).replace("|  |", "| |")
 

@@ -148,7 +148,6 @@ class _Reader:
         return None if spec.get(key) is None else int(self.get(spec, key, f"{field}.{key}", int, 0))
 
     def names(self, value: Any, field: str) -> tuple[str, ...]:
-        """Return a list of names."""
         if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) for name in value):
             raise self.wrong(field, f"{value!r}", "a list of names")
         return tuple(value)

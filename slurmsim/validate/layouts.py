@@ -13,7 +13,6 @@ from slurmsim.validate.report import ValidationReport
 
 
 def check_layouts(report: ValidationReport, jobs: Table, memory_tracked: bool) -> None:
-    """All rows with a layout."""
     if not jobs.has("layout", "nodes", "cpus_per_node"):
         report.skip("layouts_fit", "no columns layout, nodes, cpus_per_node")
         return

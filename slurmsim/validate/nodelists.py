@@ -92,7 +92,6 @@ class NodeIndex:
                 self._groups[prefix] = _Numbered(rows[:, 0], rows[:, 1], rows[:, 2])
 
     def runs(self, texts: Sequence[str]) -> NodeRuns:
-        """Node runs of each of `texts`."""
         bad: dict[int, str] = {}
         parts = [self._chunk(texts, at, min(at + _CHUNK, len(texts)), bad) for at in range(0, len(texts), _CHUNK)]
         rows = np.concatenate(parts, axis=1) if parts else np.zeros((4, 0), np.int64)

@@ -49,7 +49,6 @@ class Nodes:
 
 
 def rows_of(answer: Mapping[str, Any], fields: Iterable[str]) -> list[tuple[Any, ...]]:
-    """Return the rows of an answer of columns."""
     return list(zip(*(answer["columns"][name] for name in fields), strict=True))
 
 

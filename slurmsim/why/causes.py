@@ -54,7 +54,6 @@ def _events_of(trace: Trace, kind: str) -> list[dict[str, Any]]:
 
 
 def _preemption(trace: Trace, jobs: Jobs, job: dict[str, Any]) -> Iterator[Cause]:
-    """Yield the jobs that `job` preempted."""
     told = [e for e in _events_of(trace, "PREEMPT") if e["value"] == job["job_id"]]
     if not told:
         return

@@ -88,7 +88,6 @@ def _explain(trace: Trace, jobs: Jobs, job: dict[str, Any]) -> Explanation:
 
 
 def _rows(rows: npt.NDArray[np.integer], table: Any) -> list[dict[str, Any]]:
-    """Rows of a table as dictionaries."""
     found: list[dict[str, Any]] = table.take(rows).to_pylist()
     return found
 

@@ -48,7 +48,6 @@ _RULES: dict[str, str] = {
 
 
 def is_limit(reason: str) -> bool:
-    """Return True if `reason` is an accounting limit."""
     family = reason.startswith(("Assoc", "QOS", "Max")) or reason.endswith("PerAccount")
     return family and reason not in _RULES
 

@@ -79,7 +79,6 @@ def _others(found: Explanation, epoch: int, shown: int) -> Iterator[str]:
 
 
 def _cause(cause: Cause, epoch: int, shown: int) -> str:
-    """One sentence."""
     since, until = moment(cause.begin, epoch), moment(cause.end, epoch)
     match cause.kind:
         case "preemption":

@@ -151,7 +151,6 @@ class LublinParams:
 
     @property
     def machine(self) -> int:
-        """Processors of the machine."""
         return self.nodes * self.cpus_per_node
 
     @property

@@ -55,7 +55,6 @@ def _sizes(rng: np.random.Generator, low: IntColumn, high: IntColumn, pow2: floa
 
 
 def _draw_sessions(rng: np.random.Generator, n: int, p: MixParams) -> _Sessions:
-    """Return the requests of `n` sessions."""
     which = weighted(rng, n, [part.weight for part in p.cluster])
 
     def of_partition(attribute: str) -> IntColumn:

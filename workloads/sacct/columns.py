@@ -77,7 +77,6 @@ class Columns:
         self.bad |= rows
 
     def fail(self, row: int, name: str, message: str, expected: str | None = None) -> WorkloadError:
-        """Return an error at a row."""
         return WorkloadError(message, file=str(self.path), line=int(self.lines[row]), field=name, expected=expected)
 
     def array(self, name: str) -> pa.Array:
@@ -128,7 +127,6 @@ class Columns:
         return codes, values or [missing]
 
     def ints(self, name: str, read: Callable[[str], int], missing: int = -1) -> IntColumn:
-        """Return a column as integers."""
         codes, values = self.parsed(name, read, missing)
         return np.array(values, np.int64)[codes]
 

@@ -133,7 +133,6 @@ def _previous_filled(lines: Lines, odd: Numbers) -> Numbers:
 
 
 def _places(data: bytes, byte: bytes) -> Numbers:
-    """Return where `byte` is in `data`."""
     characters = np.frombuffer(data, np.uint8)
     blocks = range(0, len(characters), _STEP)
     found = [np.flatnonzero(characters[i : i + _STEP] == byte[0]) + i for i in blocks]

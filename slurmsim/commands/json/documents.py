@@ -79,7 +79,6 @@ def reservations(client: Client, version: int, name: str | None = None) -> Recor
 
 
 def licenses(client: Client, version: int) -> Record:
-    """All licenses."""
     from slurmsim.commands.json.small_records import LICENSE
 
     now = client.call("ping")["now"]
@@ -90,7 +89,6 @@ def licenses(client: Client, version: int) -> Record:
 
 
 def steps(client: Client, version: int, **asked: Any) -> Record:
-    """Return the running steps."""
     from slurmsim.commands.json.small_records import STEP
 
     answer, found = _listed(client, "steps", STEP, version, **asked)

@@ -26,7 +26,6 @@ def document(
     entries: dict[str, Any], release: str, made_by: dict[str, str], client: dict[str, str], command: list[str],
     cluster: str, errors: list[Any] | None = None, warnings: list[Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the whole document."""
     major, minor, micro = releases.VERSIONS[release].split(".")
     version = {"major": major, "micro": micro.lstrip("0") or "0", "minor": minor}
     slurm = {"version": version, "release": releases.VERSIONS[release], "cluster": cluster}

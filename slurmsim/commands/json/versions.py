@@ -67,7 +67,6 @@ def record(table: Sequence[Field], values: Record, version: int) -> Record:
 
 
 def rows(answer: Record, fields: Iterable[str]) -> list[Record]:
-    """Return the columns of an answer as records."""
     columns = answer["columns"]
     return [{name: columns[name][k] for name in fields} for k in range(answer["n"])]
 
@@ -157,7 +156,6 @@ def truth(value: object) -> bool:
 
 
 def words(value: str | None) -> list[str]:
-    """Return the words of a comma list."""
     return [word for word in (value or "").split(",") if word]
 
 

@@ -400,5 +400,4 @@ LONG = (
 
 
 def fields_of(release: str) -> list[Field]:
-    """Return the fields `release` has."""
     return [f for f in FIELDS if has(release, f.since, f.until)]

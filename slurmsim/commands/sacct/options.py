@@ -103,7 +103,6 @@ class Reader:
         return self.asked
 
     def option(self, key: str, value: str | None) -> None:
-        """Take one option."""
         if key in _LISTED:
             name, read = _LISTED[key]
             self.cond.setdefault(name, []).extend(read(self, word) for word in _split(value or ""))
@@ -135,14 +134,12 @@ class Reader:
             self.cond["nodes"] = text
 
     def take_unit(self, text: str) -> None:
-        """Take --units."""
         self.asked.unit = text[:1].upper()
         if self.asked.unit not in ("K", "M", "G", "T", "P") or not text:
             self.io.error(f"sacct: error: Invalid unit type '{text[:1]}'. Possible options are 'KMGTP'")
             self.fatal("Invalid unit type")
 
     def take_clusters(self, text: str) -> None:
-        """Take -M."""
         self.clusters = None if text.lower() in ("all", "-1") else [*(self.clusters or []), *_split(text)]
 
     def take_log(self, text: str) -> None:
@@ -168,7 +165,6 @@ class Reader:
             raise Stop(1) from None
 
     def ids(self, words: list[str]) -> list[Any]:
-        """Ids of users."""
         try:
             found = self.io.client.call("users", names=words)["uids"]
         except FAILED_CALLS:
@@ -247,7 +243,6 @@ class Reader:
         return -(-seconds // 60)
 
     def reason(self, word: str) -> str:
-        """One of --reason."""
         if not known_reason(word):
             self.fatal(f"unrecognized job reason value '{word}'")
         return word
@@ -386,7 +381,6 @@ class Reader:
             self.io.error(f"sacct: {line}")
 
     def group_ids(self) -> list[int]:
-        """Ids of groups by name."""
         found: list[int | None] = self.io.client.call("groups", names=self.groups)["gids"]
         for word, gid in zip(self.groups, found, strict=True):
             if gid is None:
@@ -394,7 +388,6 @@ class Reader:
         return [gid for gid in found if gid is not None]
 
     def choose_fields(self) -> None:
-        """Choose the columns."""
         text = self.field_text + (f"{BRIEF}," if self.brief else "") + (f"{LONG}," if self.long else "")
         if not text:
             usual = completions.DEFAULT if self.asked.log else DEFAULT

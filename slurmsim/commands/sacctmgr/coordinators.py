@@ -51,7 +51,6 @@ def add_coordinator(session: Session, words: list[str]) -> None:
 
 
 def delete_coordinator(session: Session, words: list[str]) -> None:
-    """``delete coordinator …``."""
     cond = _coordinators(session, words, both=False)
     if cond is None:
         return

@@ -111,7 +111,6 @@ class Changes:
                                 "organization": facts["organization"], **changed})  # fmt: skip
 
     def user(self, line: Line, account: str, partition: str, default: str, level: str, coordinates: list[str]) -> None:
-        """Load a user in `account`."""
         name = line.name
         self._person(name, account, default, level, coordinates)
         record = self._there.get((account, name, partition))
@@ -231,7 +230,6 @@ class Changes:
     # -- showing ------------------------------------------------------------------------------------------------------
 
     def show_new(self) -> None:
-        """Show the tables of what is new."""
         out = self.session.io.out
         if self._new_accounts:
             out("Accounts\n")

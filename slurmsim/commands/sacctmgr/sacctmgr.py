@@ -117,7 +117,6 @@ def _interactive(session: Session) -> None:
 
 
 def process(session: Session, words: list[str]) -> None:
-    """One command."""
     verb, rest = words[0], words[1:]
     if matches(verb, "associations:3"):
         session.with_assoc = True

@@ -208,7 +208,6 @@ def _list(
 
 
 def show_cluster(session: Session, words: list[str]) -> None:
-    """Show the cluster."""
     extra = {"classification": "Classification:3", "features": "Features:3", "federation": "Federation:3",
              "flags": "Flags:2", "plugin": "PluginIDSelect:1", "rpc": "RPCVersions:1"}  # fmt: skip
     asked = Asked(session, words, "Names:1 Clusters:3", "WithDeleted:5 WithFed:5 WOLimits:3", extra, bare="clusters")
@@ -335,7 +334,6 @@ def show_problem(session: Session, words: list[str]) -> None:
 
 
 def show_reservation(session: Session, words: list[str]) -> None:
-    """Reservations."""
     asked = Asked(session, words, "Names:1", "", {"clusters": "Clusters:1", "ids": "Ids:1", "nodes": "Nodes:1",
                                                  "start": "Start:5", "end": "End:1"})  # fmt: skip
     pairs = {"names": "name", "clusters": "cluster", "ids": "id"}
@@ -355,7 +353,6 @@ def show_runaway(session: Session, words: list[str]) -> None:
 
 
 def _show_resource(session: Session, words: list[str]) -> None:
-    """There are none."""
     text = "Name,Server,Type,Count,Allocated,ServerType"
     if since(session.release, "resources_consumed"):
         text = "Name,Server,Type,Count,LastConsumed,Allocated,ServerType,Flags"

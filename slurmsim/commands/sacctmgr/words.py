@@ -87,7 +87,6 @@ class Session:
         self.io.error(text)
 
     def note(self, text: str) -> None:
-        """Say it."""
         self.io.error(text)
 
     def list(self, kind: str, **arguments: Any) -> list[dict[str, Any]]:

@@ -186,7 +186,6 @@ def _own_id(row: dict[str, Any]) -> str:
 
 
 def suspend(session: Session, words: Words) -> None:
-    """``suspend`` and ``resume``."""
     if _too_few(session, words):
         return
     size = max(len(words[0]), 2)

@@ -139,7 +139,6 @@ def _call(session: Session, name: str, request: dict[str, Any]) -> str:
 
 
 def create_node(session: Session, words: Words) -> None:
-    """``create nodename=...``."""
     error = _call(session, "create_node", {"line": " ".join(words)})
     if error:
         article = "" if since(session.release, "error_creating_nodes") else " the"

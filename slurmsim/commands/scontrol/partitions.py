@@ -142,7 +142,6 @@ def update_partition(session: Session, words: Words) -> str:
 
 
 def create_partition(session: Session, words: Words) -> None:
-    """``create partitionname=...``."""
     try:
         request = _read(session, words)
     except _Wrong:

@@ -51,7 +51,6 @@ def _bad(session: Session, text: str) -> _Wrong:
 
 
 def create_reservation(session: Session, words: Words) -> None:
-    """``create reservation ...``."""
     tail = "  No reservation created."
     try:
         request = _read(session, words, tail.strip())
@@ -142,7 +141,6 @@ def _read(session: Session, words: Words, tail: str) -> dict[str, Any]:
 
 
 def _set(session: Session, request: dict[str, Any], row: Field, value: str, sign: str, word: str, tail: str) -> None:
-    """Note one value."""
     field = row.name
     match row.kind:
         case "names":

@@ -280,7 +280,6 @@ def _config(session: Session, value: str | None, words: Words) -> None:
 
 
 def ping(session: Session, words: Words) -> None:
-    """``ping``."""
     if session.dump:
         from slurmsim.commands.scontrol import dump  # rarely wanted
 

@@ -66,8 +66,6 @@ def run(argv: list[str], io: Io) -> int:
 
 
 class _Call:
-    """One call, step by step."""
-
     def __init__(self, io: Io, say: Messages) -> None:
         self.io, self.say = io, say
         self.cluster = Cluster(io)

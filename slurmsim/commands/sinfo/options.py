@@ -152,7 +152,6 @@ _WITHOUT_EFFECT = ("federation", "local")  # there is one cluster
 
 
 def _take(asked: Asked, io: Io, key: str, text: str) -> None:
-    """One option."""
     if key in _FLAGS:
         name, setting = _FLAGS[key]
         setattr(asked, name, setting)

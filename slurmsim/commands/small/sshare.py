@@ -197,7 +197,6 @@ class _Call:
 
 
 def _cell(head: Head, row: Row, answer: Row, style: Style, tree: list[tuple[str, str, str]]) -> str | None:
-    """Return the text of one cell."""
     name = head.name
     if name in _NUMBERS:
         value = row[_NUMBERS[name]]

@@ -133,7 +133,6 @@ class Asked:
 
 
 def usage(release: str) -> str:
-    """Return what ``--usage`` prints."""
     return str(releases.row(_USAGES, release))
 
 
@@ -176,7 +175,6 @@ def _options(release: str) -> list[LongOption]:
 
 
 def _take(asked: Asked, io: Io, key: str, value: str | None) -> None:
-    """One option."""
     text = value or ""
     if key in _FLAGS:
         name, setting = _FLAGS[key]

@@ -44,8 +44,6 @@ def run(argv: list[str], io: Io) -> int:
 
 
 class _Call(AllocatingCall):
-    """One call, step by step."""
-
     def __init__(self, argv: list[str], io: Io, say: Messages) -> None:
         super().__init__(_NAME, argv, io, say)
         self.revoked = False

@@ -49,8 +49,6 @@ def run(argv: list[str], io: Io) -> int:
 
 
 class _Call:
-    """One call, step by step."""
-
     def __init__(self, argv: list[str], io: Io, say: Messages) -> None:
         self.argv, self.io, self.say = argv, io, say
         self.cluster = Cluster(io)

@@ -53,8 +53,6 @@ def run(argv: list[str], io: Io) -> int:
 
 
 class _Call(AllocatingCall):
-    """One call, step by step."""
-
     def run(self) -> int:
         for part in self.parts:
             self._compare_cpus(part.chosen)

@@ -86,7 +86,6 @@ class Layout:
         return {field for spec in self.specs if spec.column for field in spec.column.fields}
 
     def columns(self) -> list[Column]:
-        """Return the columns, in order."""
         return [spec.column for spec in self.specs if spec.column]
 
 
@@ -101,7 +100,6 @@ def by_name(columns: Iterable[Column], release: str) -> dict[str, Column]:
 
 
 def exists(column: Column, release: str) -> bool:
-    """Return True if `release` has that column."""
     return has(release, column.since, column.until)
 
 

@@ -146,7 +146,6 @@ def natural(text: str, option: str, context: Context) -> int:
 
 
 def string(text: str, option: str, context: Context) -> str:
-    """Any text."""
     return text
 
 

@@ -66,7 +66,6 @@ class Draft:
         return item
 
     def set_default(self, user: str, account: str, place: Place) -> None:
-        """Set the default account of `user`."""
         if account:
             self.defaults[user] = (account.lower(), place)
 

@@ -153,7 +153,6 @@ class FairTree:
         """Nothing to do before usage of a period is added."""
 
     def factor(self, row: int, _used: Floats) -> float:
-        """Factor of the user in `row`."""
         return float(self.factors[row])
 
 
@@ -210,7 +209,6 @@ class Classic:
             self.factors[row] = self.factor(row, used)
 
     def factor(self, row: int, used: Floats) -> float:
-        """Factor of the user in `row`."""
         source = self._shares.parent[row] if self._shares.shares[row] == PARENT_SHARES else row
         effective = self._effective[source]
         if effective is None:

@@ -75,7 +75,6 @@ class Hidden:
         return free
 
     def hides(self, name: str) -> bool:
-        """Return True if `name` is set."""
         return name in self.seen
 
     def left(self, name: str, limits: Tres) -> dict[str, int]:

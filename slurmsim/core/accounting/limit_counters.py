@@ -143,7 +143,6 @@ class LimitCounters:
         return {id(claim): key for key, claim in self._claims.items()}
 
     def claim_by(self, key: ClaimKey) -> JobLimits:
-        """Return the claim with that key."""
         branch, first, second = key
         return self.claim_of(branch, self.tree.qos.get(first), self.tree.qos.get(second))
 

@@ -69,7 +69,6 @@ class Rule:
     least: int | None = None  # the limit's number where it is one that is not to be missed
 
     def broken(self, demand: Demand) -> bool:
-        """Return True if `demand` breaks it."""
         amount = self.amount(demand)
         return amount > 0 and amount + (0 if self.gauge is None else self.gauge.read()) > self.most
 

@@ -51,8 +51,6 @@ class JobsSubmitted(Gauge):
 
 
 class JobsRunning(Gauge):
-    """Running jobs."""
-
     __slots__ = ()
 
     def read(self) -> int:

@@ -319,7 +319,6 @@ class Limits(Observer):
         return next((r.reason for r in standing.claim.after if r.broken(demand)), None)
 
     def _given(self, record: Record, asked: Demand, alloc: Allocation) -> Demand:
-        """Return the demand of an allocation."""
         tres = self.counters.vector(self.state.billing.allocated(alloc), record.partition)
         return Demand(asked.minutes, asked.given, tres, alloc.mask, alloc.n_nodes)
 

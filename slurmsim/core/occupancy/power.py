@@ -108,7 +108,6 @@ class PowerSaving:
             self._plan_scan()
 
     def booted(self, nodes: Bitmap) -> None:
-        """Nodes are up."""
         nodes &= self.nodes.coming
         if not nodes:
             return

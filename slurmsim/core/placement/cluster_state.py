@@ -157,7 +157,6 @@ class ClusterState:
             self._note(request)
 
     def _note(self, request: CompiledRequest) -> None:
-        """There is this compiled request."""
         self._asked.setdefault(request.asked, request.asked)
         self.n_shares += not request.whole
 

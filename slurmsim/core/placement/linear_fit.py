@@ -52,8 +52,6 @@ def choose_linear(
 
 
 class _Choice:
-    """One attempt."""
-
     def __init__(self, ask: Ask, offered: dict[int, int], required: set[int]) -> None:
         self._ask, self._offered, self._required = ask, offered, required
         self._taken: dict[int, int] = {}

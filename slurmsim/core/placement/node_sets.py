@@ -22,8 +22,6 @@ class NodeColumns(Protocol):
 
 
 class NodeSet:
-    """A set of nodes."""
-
     __slots__ = ("by_cpu", "cpus_alike", "cpus_each", "grain_alike", "only_whole", "rows")
 
     def __init__(self, table: NodeColumns, rows: npt.NDArray[np.int64]) -> None:
@@ -47,7 +45,6 @@ class NodeSets:
         self._known: dict[Bitmap, NodeSet] = {}
 
     def of(self, mask: Bitmap) -> NodeSet:
-        """Return the set of the nodes `mask`."""
         found = self._known.get(mask)
         if found is None:
             if len(self._known) >= MOST:

@@ -76,8 +76,6 @@ class SwitchTree:
 
 
 class _Search:
-    """One evaluation."""
-
     def __init__(
         self, tree: SwitchTree, ask: Ask, left: dict[int, int], weight: dict[int, int], required: set[int]
     ) -> None:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 
 class SwitchWait:
-    """Ends the waits."""
-
     def __init__(self, state: ControllerState, accounting: AccountingParts) -> None:
         self.state, self._accounting = state, accounting
         self._waiting: set[int] = set()

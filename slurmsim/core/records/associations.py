@@ -25,7 +25,6 @@ class UsageRows:
         raise NotImplementedError
 
     def decays(self, row: int) -> bool:
-        """Return True if the amounts of `row` decay."""
         raise NotImplementedError
 
 
@@ -71,7 +70,6 @@ class Ledger:
 
     @property
     def decays(self) -> bool:
-        """True if the amounts decay."""
         return self._book is not None and self._book.decays(self._row)
 
 

@@ -136,8 +136,6 @@ def collide(spec: ReservationSpec, flags: frozenset[str], other: Reservation) ->
 
 
 class ReservationLists:
-    """The reservations there are."""
-
     def __init__(self) -> None:
         self.all: list[Reservation] = []  # in order of creation
         # partial, magnetic: those of cores; those jobs join unasked
@@ -145,7 +143,6 @@ class ReservationLists:
         self.magnetic: list[Reservation] = []
 
     def find(self, name: str) -> Reservation | None:
-        """Return the reservation of that name."""
         return next((r for r in self.all if r.name == name), None)
 
     def partition_of(self, name: str) -> Partition | None:

@@ -68,7 +68,6 @@ class SharedCores:
         return new
 
     def taken_by(self, a: Allocation) -> Taken:
-        """Return the cores of allocation `a`."""
         if a.share is not None:
             return a.share.cores
         return {node: (1 << self.size[node]) - 1 for node in a.indices().tolist()}

@@ -41,8 +41,6 @@ DUPLICATE = "Duplicate reservation name"
 
 
 class Reservations:
-    """All reservations of one controller."""
-
     def __init__(
         self, state: ControllerState, ways: tuple[QueueWay, RunWay], licenses: Licenses, jobs: ReservationJobs
     ) -> None:

@@ -95,7 +95,6 @@ class MalleableDecisions:
         return nodes
 
     def _cap(self, job: Job, watts: Any) -> int:
-        """Return the cap in milliwatts."""
         assert self.watts is not None
         spec, profile = self.watts.spec, job.sub.profile
         if not isinstance(watts, int | float) or isinstance(watts, bool) or not 0 < watts * 1000 <= spec.full_mw:

@@ -453,7 +453,6 @@ class View:
         return None if self._watts is None else seen_power(self.state, self._watts)
 
     def profile(self, job: Job) -> Profile | None:
-        """Return the profile of the application of `job`."""
         return job.sub.profile
 
     def shape(self, job: Job) -> SeenShape:

@@ -37,7 +37,6 @@ class SeenShape(NamedTuple):
 
 
 def seen_power(state: ControllerState, watts: Watts) -> SeenPower:
-    """Return the present watts."""
     spec, budget = watts.spec, watts.budget_mw
     awake = state.table.n - (state.power.off & state.table.idle).bit_count()
     return SeenPower(

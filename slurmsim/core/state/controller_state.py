@@ -107,7 +107,6 @@ class ControllerState:
             self.queue.has_reason(job)
 
     def at(self, now: int) -> None:
-        """Set the time to `now`."""
         self.now = self.triggers.now = now
 
     def changed(self) -> None:
@@ -135,5 +134,4 @@ class ControllerState:
         self.triggers.request()
 
     def nodes_named(self, names: Sequence[str]) -> Bitmap:
-        """Return the nodes of these names."""
         return from_indices(sorted(self.table.index[n] for n in names))

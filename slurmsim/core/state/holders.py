@@ -76,7 +76,6 @@ class Holders:
         return job.nodes & ~others
 
     def suspended_nodes(self) -> Bitmap:
-        """Return the nodes with a suspended job."""
         mask = 0
         for _, _, job in self.suspended:
             mask |= job.nodes

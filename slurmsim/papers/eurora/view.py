@@ -204,7 +204,6 @@ def watts_table(found: WattResult) -> list[list[str]]:
 
 
 def tables(found: Result) -> dict[str, list[list[str]]]:
-    """Return the tables for the page."""
     made = {"rules": rules_table(found)}
     for batch in (one for one in found.batches if one.seed == 0):
         rows, number = found.rows[str(batch)], batch.number

@@ -214,7 +214,6 @@ class Result:
         return sum(name.startswith(f"{part}-{BASE}-") for name in self.runs)
 
     def values(self, part: Part, limit: str, measure: str) -> list[float]:
-        """One figure of all replicates."""
         found = [self.runs[f"{part}-{limit}-{k + 1}"][measure] for k in range(self.count(part))]
         return [] if any(value is None for value in found) else [float(value) for value in found]
 

@@ -64,7 +64,6 @@ class InstanceCell:
 
 
 def work(cell: RunCell | InstanceCell, *, scratch: str) -> dict[str, Any]:
-    """Return the figures of one cell."""
     return run(cell, Path(scratch)) if isinstance(cell, RunCell) else compare(cell)
 
 

@@ -100,7 +100,6 @@ class Result:
 
 
 def run_cells(parts: Sequence[str], sizes: Sizes, data: Path, folder: Path) -> list[RunCell]:
-    """All simulated runs of `parts`."""
     found = []
     for part in parts:
         kind, name = part.split("-")

@@ -24,7 +24,6 @@ def claims_by_part(found: Result) -> dict[str, list[Claim]]:
 
 
 def claims(found: Result) -> list[Claim]:
-    """Return all of them."""
     return [claim for claims in claims_by_part(found).values() for claim in claims]
 
 

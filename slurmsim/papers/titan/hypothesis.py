@@ -52,7 +52,6 @@ def way_name(bin_number: int, follows: str, streams: int, seed: int) -> str:
 
 
 def ways(seeds: int, jobs: int) -> list[Way]:
-    """Every way of every seed."""
     return [
         Way(way_name(b, follows, streams, k), b, follows, streams, k, jobs // SHORTER)
         for k in range(1, seeds + 1) for follows in FOLLOWS for streams in STREAMS

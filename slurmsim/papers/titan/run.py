@@ -125,7 +125,6 @@ class Result:
         return self.runs.get(cell_name(part, variant, seed), {})
 
     def values(self, variant: str, figure: str, part: str = "queue") -> list[float]:
-        """One figure of all seeds."""
         found = [self.run(part, variant, k).get(figure) for k in range(1, self.seeds + 1)]
         return [float(one) for one in found if one is not None]
 

@@ -140,7 +140,6 @@ class Database:
     # -- asking -------------------------------------------------------------------------------------------------------
 
     def id_of(self, spec: Association) -> int:
-        """Return the number of an association."""
         return self.ids.get((spec.account, spec.user, spec.partition), 0)
 
     def qos_id(self, name: str) -> int:
@@ -169,6 +168,5 @@ class Database:
 
 
 def engine_database(cluster: Any, draft: Draft | None, owner: int, start_time: int) -> Database:
-    """Return the database of a cluster as configured."""
     kind = str(cluster.option("AccountingStorageType") or "")
     return Database(cluster.name, draft, exists=kind.endswith("slurmdbd"), owner=owner, created=start_time)

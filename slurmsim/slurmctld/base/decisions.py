@@ -39,7 +39,6 @@ def started(now: int, job: Job, shown: int, state: ClusterState) -> Decision:
 
 
 def ended(now: int, job: Job) -> Decision:
-    """`job` is over."""
     return [now, "end", job.id, job.restarts, str(job.state), job.exit_code]
 
 
@@ -84,7 +83,6 @@ def shown_of(decision: Sequence[Any]) -> str:
 
 
 def text_of(decision: Sequence[Any] | None) -> str:
-    """Return a decision for people."""
     if decision is None:
         return "nothing"
     return f"{decision[1]} of job {shown_of(decision)} at {decision[0]} ({', '.join(map(str, decision[3:]))})"

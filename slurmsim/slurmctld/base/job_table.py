@@ -36,7 +36,6 @@ class JobTable:
         return self._order
 
     def take_place(self) -> int:
-        """Take the next place and return it."""
         self._order += 1
         return self._order - 1
 

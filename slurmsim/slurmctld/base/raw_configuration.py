@@ -54,7 +54,6 @@ def read_facts(path: Path | None, files: Files = DISK) -> ConfFacts:
 
 
 def collect(lines: Iterable[ConfLine]) -> ConfFacts:
-    """Return the facts of parsed lines."""
     facts = ConfFacts()
     defaults: dict[str, dict[str, str]] = {"nodename": {}, "partitionname": {}}
     for line in lines:

@@ -37,7 +37,6 @@ class ClusterHistory:
             self._note_nodes()
 
     def past_reservations(self) -> Iterator[PastReservation]:
-        """Yield all rows of reservations."""
         for number, name, start, end, flags, nodes, tres, users, accounts in self.reservations:
             yield PastReservation(number, name, start, end, flags, nodes, dict(tres), tuple(users), tuple(accounts))
 

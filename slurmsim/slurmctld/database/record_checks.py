@@ -50,7 +50,6 @@ class Aside:
 
     @property
     def text(self) -> str:
-        """For people."""
         return f"script {self.row}" if self.job is None else f"row {self.row} (job {self.job})"
 
 

@@ -166,7 +166,6 @@ class Sql:
 
     @property
     def text(self) -> str:
-        """All of it."""
         return " AND ".join(f"({term})" for term in self.terms) or "TRUE"
 
 

@@ -39,7 +39,6 @@ class NodeTroubles:
             raise ConfigError(f"no such nodes: {text!r}", field="nodes", expected="a list of nodes there are")
 
     def begin(self, rule: FaultRule) -> None:
-        """Begin a rule."""
         now = self._cluster.now
         if rule.what == "drain":
             names = self._struck(rule)

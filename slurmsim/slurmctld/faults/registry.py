@@ -161,5 +161,4 @@ class Faults:
 
 
 def matches_job(rule: FaultRule, live: LiveJob) -> bool:
-    """Return True if a rule of jobs concerns this one."""
     return rule.concerns("", live.person.name, str(live.asked.get("name") or ""))

@@ -28,7 +28,6 @@ _PLACES = {name: k for k, name in enumerate(SHOWN)}
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-    """Return the request for it."""
     return {"every_job": lambda arguments, person: every_job(cluster, arguments)}
 
 

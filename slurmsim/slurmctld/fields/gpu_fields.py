@@ -24,7 +24,6 @@ def looked_at(row: Row) -> bool:
 
 
 def cpus_per_tres(row: Row, cluster: LiveCluster) -> str | None:
-    """CpusPerTres."""
     told = row.job.asked.get("cpus_per_tres")
     if told is None and row.job.asked.get("cpus_per_gpu"):
         told = f"gres:gpu:{row.job.asked['cpus_per_gpu']}"
@@ -33,7 +32,6 @@ def cpus_per_tres(row: Row, cluster: LiveCluster) -> str | None:
 
 
 def mem_per_tres(row: Row, cluster: LiveCluster) -> str | None:
-    """MemPerTres."""
     told = row.job.asked.get("mem_per_tres")
     if told is None and row.job.asked.get("mem_per_gpu"):
         told = f"gres:gpu:{row.job.asked['mem_per_gpu']}"

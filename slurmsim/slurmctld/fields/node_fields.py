@@ -49,7 +49,6 @@ def _planned_nodes(cluster: LiveCluster) -> Bitmap:
 
 
 def spec(i: int, cluster: LiveCluster) -> NodeSpec:
-    """Return the node as configured."""
     return cluster.controller.state.table.specs[i]
 
 
@@ -325,7 +324,6 @@ def _kept_beside(field: Field) -> PartitionGetter:
 
 
 def _kept_in_spec(field: Field) -> PartitionGetter:
-    """Return the getter of a field that is an attribute of the partition."""
     value: Callable[[Any], Any] = attrgetter(field.attribute)
     shown = _SHOWN.get(field.kind)
     return (lambda p, c: value(p.spec)) if shown is None else lambda p, c: shown(value(p.spec))

@@ -341,7 +341,6 @@ def mark(path: Path) -> bytes:
 
 
 def mark_of(path: Path) -> Path:
-    """Return the file of the mark."""
     return path.with_name(path.name + _MARK)
 
 

@@ -9,7 +9,6 @@ from slurmsim.json_text import loads
 
 
 def fits(line: bytes) -> bool:
-    """Return True if the line is whole."""
     line = line.lstrip(b"\0")
     try:
         return line[8:9] == b" " and int(line[:8], 16) == zlib.crc32(line[9:])

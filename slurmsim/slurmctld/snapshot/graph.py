@@ -310,7 +310,6 @@ class Decoder:
                 made[first + at].update(zip(group["keys"], row, strict=True))
 
     def column(self, column: dict[str, Any], n: int) -> list[Any]:
-        """Return the values of a column of `n`."""
         if "=" in column:
             return [column["="]] * n
         if "k" in column:

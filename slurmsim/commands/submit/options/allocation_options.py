@@ -134,8 +134,6 @@ def _request(builder: Builder, name: str, argv: list[str]) -> dict[str, Any]:
 
 
 class SallocBuilder(Builder):
-    """The checks of salloc."""
-
     def verify(self, command: str | None) -> None:
         """Everything salloc checks before it asks. Raises Stop."""
         chosen = self.chosen
@@ -158,8 +156,6 @@ class SallocBuilder(Builder):
 
 
 class SrunBuilder(Builder):
-    """The checks of srun."""
-
     def verify(self, command: str | None) -> None:
         """Everything srun checks before it asks for an allocation or a step. Raises Stop."""
         chosen = self.chosen

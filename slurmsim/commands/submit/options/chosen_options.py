@@ -174,7 +174,6 @@ class Chosen:
         return [option for option in self.options if option.name in self._written]
 
     def get(self, field: str, default: Any = None) -> Any:
-        """Return the value of a field."""
         return self.values.get(field, default)
 
 

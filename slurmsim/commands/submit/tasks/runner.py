@@ -95,7 +95,6 @@ class Runner:
     # -- starting ---------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start them all."""
         reader, self._wake = os.pipe()
         for descriptor in (reader, self._wake):
             os.set_blocking(descriptor, False)

@@ -37,7 +37,6 @@ class ChoiceCell:
 
 
 def run_cell(cell: ChoiceCell, *, scratch: str) -> dict[str, Any]:
-    """Simulate one cell."""
     frame = testbed(SET, GAMMA, cell.seed, chosen=cell.chosen)
     return simulated(cell.name, frame, SYSTEMS[cell.system], BUDGET_W, scratch)
 
@@ -62,7 +61,6 @@ class ChoiceResult:
     runs: dict[tuple[float, str, str, int], dict[str, Any]]
 
     def values(self, ratio: float, shape: str, system: str, figure: str = "mean_s") -> list[float]:
-        """One figure of all replicates."""
         return [float(self.runs[ratio, shape, system, seed][figure]) for seed in range(1, self.seeds + 1)]
 
 

@@ -84,7 +84,6 @@ class LargeCell:
 
 
 def run_cell(cell: LargeCell, *, scratch: str) -> dict[str, Any]:
-    """Simulate one cell."""
     machine = MACHINES[cell.machine]
     log = logged(cell.log, machine.nodes) if cell.log else intrepid(cell.seed)
     frame = window(log, cell.jobs, cell.gamma, cell.count, cell.seed)
@@ -121,7 +120,6 @@ class LargeResult:
 
     @property
     def gammas(self) -> tuple[float, ...]:
-        """Of the grid."""
         return MACHINES[self.machine].gammas
 
     def values(self, gamma: float, system: str, figure: str) -> list[float]:

@@ -163,7 +163,6 @@ def _resizes(job: Any, begin: Any, held: Any, span: int, busy: float) -> dict[st
 
 
 def run_cell(cell: ParmCell, *, scratch: str) -> dict[str, Any]:
-    """Simulate one cell."""
     system = SYSTEMS[cell.system]
     frame = testbed(cell.jobs, cell.gamma, cell.seed)
     return simulated(cell.name, frame, system, BUDGET_W, scratch)
@@ -202,7 +201,6 @@ class Result:
     runs: dict[str, dict[str, Any]]
 
     def values(self, jobs: str, gamma: float, system: str, figure: str) -> list[float]:
-        """One figure of all replicates."""
         name = system.replace(" ", "_")
         return [float(self.runs[f"{jobs}-{gamma:g}-{name}-{k + 1}"][figure]) for k in range(self.seeds)]
 

@@ -55,7 +55,6 @@ class Used:
 
     @property
     def node_hours(self) -> float:
-        """Of all of them."""
         return float((self.nodes * self.runs_h).sum())
 
 

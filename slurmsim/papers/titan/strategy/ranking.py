@@ -53,7 +53,6 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """In words."""
         streams = f", {self.streams} streams" if self.streams > 1 else ""
         return f"{self.category.name}, next on {self.scheme}{streams}"
 

@@ -84,7 +84,6 @@ def _checked(one: Check) -> list[str]:
 
 
 def as_dict(answer: Answer) -> dict[str, Any]:
-    """All of it, for programs."""
     goal = answer.goal
     return {
         "allocation_node_h": goal.target, "period_h": goal.period_h, "nodes": goal.n_nodes, "jobs": len(answer.history),

@@ -19,7 +19,6 @@ BAD_NODE = "Invalid node name specified"
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-    """Return the calls of this module."""
     return {"node_action": lambda arguments, person: node_action(cluster, arguments, person)}
 
 

@@ -118,7 +118,6 @@ class _Reservations:
                 raise Refusal(BAD_ACCOUNT)
 
     def _flags(self, words: list[str]) -> tuple[frozenset[str], frozenset[str]]:
-        """Return the flags to set and to clear."""
         try:
             found = [(word[0], canonical_flag(word[1:])) for word in words if word[1:] != "SKIP"]
         except ValueError as error:

@@ -26,7 +26,6 @@ Parts = dict[str, Callable[["LiveCluster", dict[str, Any], int, int], list[Any]]
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-    """Return the request for it."""
     return {"usage": lambda arguments, person: usage(cluster, arguments, person)}
 
 
@@ -137,7 +136,6 @@ def _with_accounts(cluster: LiveCluster, own: dict[Pair, Sums], *, users: bool) 
 
 
 def _above(cluster: LiveCluster) -> dict[str, str | None]:
-    """Return the account that each account is in."""
     db = cluster.database
     parents = {key[0]: records.above(db, key) for key in db.draft.associations if not key[1]}
     return {account: parent and parent[0] for account, parent in parents.items()}

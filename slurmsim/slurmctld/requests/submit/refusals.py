@@ -272,7 +272,6 @@ def _needs(cluster: LiveCluster, asked: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def _members(cluster: LiveCluster, asked: Mapping[str, Any]) -> list[NodeSpec]:
-    """All nodes of the asked partitions."""
     table = cluster.controller.state.table
     return [table.specs[table.index[node]] for p in _partitions(cluster, asked) for node in p.spec.nodes]
 
