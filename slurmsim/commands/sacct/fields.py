@@ -185,14 +185,6 @@ def _limit_raw(show: Show, job: Record) -> str | None:
     return str(minutes) if minutes else None
 
 
-def _alloc_nodes(show: Show, job: Record) -> str:
-    return quantity(job["alloc_nodes"], "", convert=show.convert)
-
-
-def _n_nodes(show: Show, job: Record) -> str:
-    return str(job["alloc_nodes"] or (job["tres_alloc"] or job["tres_req"]).get("node", 0))
-
-
 def _req_mem(show: Show, job: Record) -> str:
     mem = job["tres_req"].get("mem")
     if mem is None:
@@ -260,10 +252,6 @@ def _step_frequency(show: Show, step: Record) -> str:
     return "0" if step["step_id"] < 0 else "Unknown"
 
 
-def _step_id(show: Show, step: Record) -> str:
-    return f"{job_id_text(step['job'])}.{step['shown_id']}"
-
-
 NO_TASK = 4294967294  # the task number of a record of several tasks
 _NOTHING = _const("")
 _ZERO_TIME = _const("00:00:00")
@@ -289,7 +277,8 @@ FIELDS: tuple[Field, ...] = (
     F("Account", 10, TEXT, _ACCOUNT, _of_job(_ACCOUNT)),
     F("AdminComment", 15, TEXT, _text("admin_comment"), None),
     F("AllocCPUS", 10, NUMBER, lambda s, j: str(cpus_of(s, j)), lambda s, p: str(_step_cpus(p))),
-    F("AllocNodes", 10, TEXT, _alloc_nodes, lambda s, p: quantity(p["n_nodes"], "", convert=s.convert)),
+    F("AllocNodes", 10, TEXT, lambda s, j: quantity(j["alloc_nodes"], "", convert=s.convert),
+      lambda s, p: quantity(p["n_nodes"], "", convert=s.convert)),
     F("AllocTRES", 10, TEXT, lambda s, j: tres_text(s, j["tres_alloc"]), lambda s, p: tres_text(s, p["tres"])),
     F("AssocID", 7, NUMBER, _number("assoc_id"), _of_job(_number("assoc_id"))),
     _empty("AveCPU", 10),
@@ -321,7 +310,7 @@ FIELDS: tuple[Field, ...] = (
     F("Flags", 19, TEXT, lambda s, j: ",".join(j["flags"]) or None, None),
     F("GID", 6, NUMBER, _number("gid"), None),
     F("Group", 9, TEXT, _text("group"), None),
-    F("JobID", -12, TEXT, lambda s, j: job_id_text(j), _step_id),
+    F("JobID", -12, TEXT, lambda s, j: job_id_text(j), lambda s, p: f"{job_id_text(p['job'])}.{p['shown_id']}"),
     F("JobIDRaw", -12, TEXT, _number("job_id"), lambda s, p: f"{p['job']['job_id']}.{p['shown_id']}"),
     F("JobName", 10, TEXT, _text("name"), _text("name")),
     F("Layout", 9, TEXT, None, _text("layout")),
@@ -333,7 +322,8 @@ FIELDS: tuple[Field, ...] = (
     _empty("MaxVMSize", 10), _empty("MaxVMSizeNode", 14), _empty("MaxVMSizeTask", 14, NUMBER),
     _empty("McsLabel", 12), _empty("MinCPU", 10), _empty("MinCPUNode", 10), _empty("MinCPUTask", 10, NUMBER),
     F("NCPUS", 10, NUMBER, lambda s, j: str(cpus_of(s, j)), lambda s, p: str(_step_cpus(p))),
-    F("NNodes", 8, NUMBER, _n_nodes, _number("n_nodes")),
+    F("NNodes", 8, NUMBER, lambda s, j: str(j["alloc_nodes"] or (j["tres_alloc"] or j["tres_req"]).get("node", 0)),
+      _number("n_nodes")),
     F("NodeList", 15, TEXT, _text("nodes"), _text("nodes")),
     F("NTasks", 8, NUMBER, None, _number("n_tasks")),
     F("OriginalSLUID", 14, TEXT, _text("original_sluid"), _of_job(_text("original_sluid")), since="26.05"),

@@ -33,32 +33,23 @@ def of(key: str) -> Getter:
     return lambda record: record.get(key)
 
 
-def _tres(key: str) -> Getter:
-    return lambda record: tres_text(record.get(key))
+def _clock(seconds: int | None) -> str | None:
+    return None if seconds is None else long_clock(seconds)
 
 
-def _one(key: str, name: str) -> Getter:
-    return lambda record: (record.get(key) or {}).get(name)
-
-
-def _time(key: str) -> Getter:
-    return lambda record: None if record.get(key) is None else long_clock(record[key])
-
-
-def _minutes(key: str) -> Getter:
-    return lambda record: None if record.get(key) is None else long_clock(record[key] // 60 * 60)
-
-
-def _or_empty(key: str) -> Getter:
-    return lambda record: record.get(key) or ""
-
-
-def _names(key: str) -> Getter:
-    return lambda record: ",".join(sorted(record.get(key) or ()))
-
-
-_KINDS = {"tres": _tres, "minutes": _minutes, "seconds": _time, "exempt": _time, "names": _names, "name": _or_empty}
+_KINDS: dict[str, Callable[[Any], Any]] = {
+    "tres": tres_text, "minutes": lambda seconds: _clock(None if seconds is None else seconds // 60 * 60),
+    "seconds": _clock, "exempt": _clock, "names": lambda names: ",".join(sorted(names or ())),
+    "name": lambda text: text or "",
+}  # fmt: skip
 """Kind -> how it is shown; others as they are."""
+
+
+def _getter(name: str, kind: str, one: str) -> Getter:
+    if one:
+        return lambda record: (record.get(name) or {}).get(one)
+    show = _KINDS.get(kind)
+    return of(name) if show is None else lambda record: show(record.get(name))
 
 
 def _getters(rows: Iterable[Field]) -> dict[str, Getter]:
@@ -66,7 +57,7 @@ def _getters(rows: Iterable[Field]) -> dict[str, Getter]:
     found: dict[str, Getter] = {}
     for row in rows:
         kind, _, one = row.kind.partition(":")
-        found[f"{row.name}:{one}" if one else row.name] = _one(row.name, one) if one else _KINDS.get(kind, of)(row.name)
+        found[f"{row.name}:{one}" if one else row.name] = _getter(row.name, kind, one)
     return found
 
 

@@ -5,7 +5,7 @@ Mirrors slurm_sprint_job_info (22.05) and what became of it in scontrol itself (
 
 from __future__ import annotations
 
-from slurmsim.commands.scontrol.session import Session
+from slurmsim.commands.scontrol.session import Session, null
 from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.job_state_text import state_text
 from slurmsim.commands.text.units import quantity
@@ -47,11 +47,6 @@ def job_text(row: Row, session: Session, dates: Dates) -> str:
     return text + ("\n" if view.one_line else "\n\n")
 
 
-def null(value: Any) -> str:
-    """Return a text, ``(null)`` for none."""
-    return "(null)" if value is None else str(value)
-
-
 def _optional(label: str, field: str, tail: str = "") -> Line:
     def line(row: Row, view: View) -> str | None:
         end = "" if since(view.release, "no_blanks_at_line_ends") else tail
@@ -70,14 +65,6 @@ def _identity(row: Row, view: View) -> str:
     elif row["het_job_id"]:
         parts += [f"HetJobId={row['het_job_id']}", f"HetJobOffset={row['het_job_offset']}"]
     return " ".join([*parts, f"JobName={null(row['name'])}"])
-
-
-def _het_set(row: Row, view: View) -> str | None:
-    return f"HetJobIdSet={row['het_job_id_set']}" if row["het_job_id"] else None
-
-
-def _sluid(row: Row, view: View) -> str | None:
-    return f"SLUID={row['sluid']}" if view.details and row["sluid"] else None
 
 
 def _owner(row: Row, view: View) -> str:
@@ -113,10 +100,6 @@ def _requeue(row: Row, view: View) -> str:
     )
 
 
-def _derived(row: Row, view: View) -> str | None:
-    return f"DerivedExitCode={_status(row['derived_ec'])}" if view.details else None
-
-
 def _run_time(row: Row, view: View) -> int:
     state = row["job_state"]
     if state == "PENDING" or not row["start_time"]:
@@ -137,18 +120,6 @@ def _durations(row: Row, view: View) -> str:
     limit = "Partition_Limit" if row["time_limit"] == -1 else _minutes(row["time_limit"])
     least = _minutes(row["time_min"]) if row["time_min"] else "N/A"
     return f"RunTime={long_clock(_run_time(row, view))} TimeLimit={limit} TimeMin={least}"
-
-
-def _submitted(row: Row, view: View) -> str:
-    return f"SubmitTime={view.dates(row['submit_time'])} EligibleTime={view.dates(row['eligible_time'])}"
-
-
-def _accrues(row: Row, view: View) -> str:
-    return f"AccrueTime={view.dates(row['accrue_time'])}"
-
-
-def _resized(row: Row, view: View) -> str | None:
-    return f"ResizeTime={view.dates(row['resize_time'])}" if row["resize_time"] else None
 
 
 def _times(row: Row, view: View) -> str:
@@ -182,10 +153,6 @@ def _suspension(row: Row, view: View) -> str:
     )
 
 
-def _asked_nodes(row: Row, view: View) -> str:
-    return f"ReqNodeList={null(row['req_nodes'])} ExcNodeList={null(row['exc_nodes'])}"
-
-
 def _nodes(row: Row, view: View) -> str:
     planned = f" SchedNodeList={row['sched_nodes']}" if row["sched_nodes"] else ""
     return f"NodeList={row['nodes'] or ''}{planned}"
@@ -207,18 +174,6 @@ def _sizes(row: Row, view: View) -> str:
 
 def _star(value: int | None) -> str:
     return "*" if value is None else str(value)
-
-
-def _tres(row: Row, view: View) -> str:
-    return f"TRES={row['tres_alloc_str'] or row['tres_req_str']}"
-
-
-def _tres_asked(row: Row, view: View) -> str:
-    return f"ReqTRES={row['tres_req_str']}"
-
-
-def _tres_given(row: Row, view: View) -> str:
-    return f"AllocTRES={null(row['tres_alloc_str'])}"
 
 
 def _layout(row: Row, view: View) -> str:
@@ -255,10 +210,6 @@ def _minima(row: Row, view: View) -> str:
     )
 
 
-def _features(row: Row, view: View) -> str:
-    return f"Features={null(row['features'])} DelayBoot={long_clock(row['delay_boot'])}"
-
-
 def _sharing(row: Row, view: View) -> str:
     return (
         f"OverSubscribe={_SHARED.get(row['shared'], 'OK')} Contiguous={row['contiguous']} "
@@ -285,10 +236,6 @@ def _plain(label: str, field: str) -> Line:
 
 def _file(label: str, field: str) -> Line:
     return lambda row, view: f"{label}={row[field] or ''}" if row["batch_flag"] else None
-
-
-def _switches(row: Row, view: View) -> str | None:
-    return f"Switches={row['req_switch']}@{long_clock(row['wait4switch'])}" if row["req_switch"] else None
 
 
 def _flags(row: Row, view: View) -> str | None:
@@ -329,10 +276,6 @@ def _cpu_frequency(row: Row, view: View) -> str | None:
     return text + (f"Governor={row['cpu_freq_gov']}" if row["cpu_freq_gov"] else "") or None
 
 
-def _oom(row: Row, view: View) -> str | None:
-    return f"OOMKillStep={row['oom_kill_step']}" if row["oom_kill_step"] is not None else None
-
-
 def _container(row: Row, view: View) -> str | None:
     if row["container"] is None:
         return None
@@ -353,23 +296,39 @@ def _carried(after: str) -> list[tuple[str, str, Line]]:
 
 
 LINES: tuple[tuple[str, str, Line], ...] = (
-    ("", "", _identity), ("", "", _het_set), ("26.05", "", _sluid),
+    ("", "", _identity),
+    ("", "", lambda row, view: f"HetJobIdSet={row['het_job_id_set']}" if row["het_job_id"] else None),
+    ("26.05", "", lambda row, view: f"SLUID={row['sluid']}" if view.details and row["sluid"] else None),
     ("", "", _owner), ("", "", _priority), ("", "", _state),
-    ("", "", _requeue), ("", "", _derived), ("", "", _durations), ("", "", _submitted), ("", "", _accrues),
-    ("", "", _resized), ("", "", _times), ("24.11", "", _recurrence), ("", "", _preemption), ("", "", _suspension),
+    ("", "", _requeue),
+    ("", "", lambda row, view: f"DerivedExitCode={_status(row['derived_ec'])}" if view.details else None),
+    ("", "", _durations),
+    ("", "", lambda row, view:
+     f"SubmitTime={view.dates(row['submit_time'])} EligibleTime={view.dates(row['eligible_time'])}"),
+    ("", "", lambda row, view: f"AccrueTime={view.dates(row['accrue_time'])}"),
+    ("", "", lambda row, view: f"ResizeTime={view.dates(row['resize_time'])}" if row["resize_time"] else None),
+    ("", "", _times), ("24.11", "", _recurrence), ("", "", _preemption), ("", "", _suspension),
     ("", "", lambda row, view: f"Partition={row['partition']} AllocNode:Sid={row['alloc_node']}:{row['alloc_sid']}"),
-    ("", "", _asked_nodes), ("", "", _nodes), ("", "", _optional("BatchHost", "batch_host")), ("", "", _sizes),
-    ("", "24.11", _tres), ("24.11", "", _tres_asked), ("24.11", "", _tres_given), ("", "", _layout), ("", "", _placed),
-    ("", "", _minima), ("", "", _features), *_carried("Features"),
+    ("", "", lambda row, view: f"ReqNodeList={null(row['req_nodes'])} ExcNodeList={null(row['exc_nodes'])}"),
+    ("", "", _nodes), ("", "", _optional("BatchHost", "batch_host")), ("", "", _sizes),
+    ("", "24.11", lambda row, view: f"TRES={row['tres_alloc_str'] or row['tres_req_str']}"),
+    ("24.11", "", lambda row, view: f"ReqTRES={row['tres_req_str']}"),
+    ("24.11", "", _plain("AllocTRES", "tres_alloc_str")), ("", "", _layout), ("", "", _placed), ("", "", _minima),
+    ("", "", lambda row, view: f"Features={null(row['features'])} DelayBoot={long_clock(row['delay_boot'])}"),
+    *_carried("Features"),
     ("", "", _optional("Reservation", "resv_name")),
     ("", "26.05", _sharing), ("26.05", "", _sharing_new), ("", "", _command),
     ("26.05", "", _plain("SubmitLine", "submit_line")), ("", "", _plain("WorkDir", "work_dir")),
     *_carried("WorkDir"), ("", "", _optional("SystemComment", "system_comment", " ")), *_carried("SystemComment"),
     ("", "", _file("StdErr", "shown_err")),
-    ("", "", _file("StdIn", "std_in")), ("", "", _file("StdOut", "shown_out")), ("", "", _switches),
+    ("", "", _file("StdIn", "std_in")), ("", "", _file("StdOut", "shown_out")),
+    ("", "", lambda row, view:
+     f"Switches={row['req_switch']}@{long_clock(row['wait4switch'])}" if row["req_switch"] else None),
     *_carried("Switches"), ("", "", _cpu_frequency),
     ("", "24.11", lambda row, view: f"Power={row['power_flags']}"), ("", "", _flags),
-    ("24.11", "", _oom), ("", "", _optional("CpusPerTres", "cpus_per_tres")),
+    ("24.11", "", lambda row, view:
+     f"OOMKillStep={row['oom_kill_step']}" if row["oom_kill_step"] is not None else None),
+    ("", "", _optional("CpusPerTres", "cpus_per_tres")),
     ("", "", _optional("MemPerTres", "mem_per_tres")), *_carried("MemPerTres"),
     ("", "", _optional("TresPerJob", "tres_per_job")),
     ("", "", _optional("TresPerNode", "tres_per_node")), ("", "", _optional("TresPerSocket", "tres_per_socket")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slurmsim.commands.scontrol.session import Session
+from slurmsim.commands.scontrol.session import Session, null
 from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.node_state_text import complete
 from slurmsim.release_changes import since
@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
     Line = Callable[[Row, Session, Dates], "str | None"]
-
-
-def null(value: Any) -> str:
-    """Return a text, ``(null)`` for none."""
-    return "(null)" if value is None else str(value)
 
 
 def _yes(value: Any) -> str:
@@ -208,10 +203,6 @@ def _partition_limits(row: Row, session: Session, dates: Dates) -> str:
     return f"{text} MaxCPUsPerSocket=UNLIMITED" if since(session.release, "cpus_per_socket_limit") else text
 
 
-def _node_sets(row: Row, session: Session, dates: Dates) -> str | None:
-    return f"NodeSets={row['node_sets']}" if row["node_sets"] else None
-
-
 def _partition_priority(row: Row, session: Session, dates: Dates) -> str:
     word = row["over_subscribe"]
     if word in ("YES", "FORCE"):
@@ -260,7 +251,8 @@ def _power_times(row: Row, session: Session, dates: Dates) -> str | None:
 
 _PARTITION: tuple[tuple[str, str, Line], ...] = (
     ("", "", lambda row, s, d: f"PartitionName={row['name']}"), ("", "", _lists), ("", "", _access),
-    ("", "", _partition_times), ("", "", _partition_limits), ("", "", _node_sets),
+    ("", "", _partition_times), ("", "", _partition_limits),
+    ("", "", lambda row, s, d: f"NodeSets={row['node_sets']}" if row["node_sets"] else None),
     ("", "", lambda row, s, d: f"Nodes={null(row['nodes'])}"),
     ("", "", _partition_priority), ("", "", _over_time), ("", "", _partition_state),
     ("", "", lambda row, s, d: f"JobDefaults={null(row['job_defaults'])}"), ("", "", _partition_memory),

@@ -17,6 +17,11 @@ NO_ERROR = "No error"
 """What errno says where nothing failed: of a word that cannot be read, or of the last of several ids."""
 
 
+def null(value: Any) -> str:
+    """Return a text, ``(null)`` for none."""
+    return "(null)" if value is None else str(value)
+
+
 class Session:
     """One call of scontrol."""
 

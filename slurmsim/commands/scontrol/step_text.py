@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slurmsim import sluid
-from slurmsim.commands.scontrol.session import Session
+from slurmsim.commands.scontrol.session import Session, null
 from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.values import leading_number
 from slurmsim.fast_imports import NamedTuple
@@ -69,9 +69,6 @@ def step_text(row: dict[str, Any], session: Session, dates: Dates) -> str:
     else:
         name = f"{row['job_id']}.{step}"
     dist = f" Dist={row['task_dist']}" if row["task_dist"] else ""
-
-    def null(value: Any) -> str:
-        return "(null)" if value is None else str(value)
 
     lines = [
         f"StepId={name} UserId={row['user_id']} StartTime={dates(row['start_time'])} TimeLimit={limit}",

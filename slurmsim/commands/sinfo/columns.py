@@ -10,6 +10,7 @@ from __future__ import annotations
 from slurmsim.commands.text import node_state_text
 from slurmsim.commands.text.clock_text import clock
 from slurmsim.commands.text.print_fields import NULL, Column
+from slurmsim.commands.text.print_fields import column_of as C
 from slurmsim.commands.text.units import quantity
 
 TYPE_CHECKING = False
@@ -58,14 +59,6 @@ def _least_plain(show: Show, low: int | None, high: int | None) -> str:
     return text if low == high else f"{text}+"
 
 
-def _least_long(_: Show, low: int | None, high: int | None) -> str:
-    return str(low or 0) if low == high else f"{low}+"
-
-
-def _sct(show: Show, *ranges: int | None) -> str:
-    return ":".join(_least(show, ranges[i], ranges[i + 1]) for i in (0, 2, 4))
-
-
 def _load(_: Show, low: int | None, high: int | None) -> str:
     low_text, high_text = ("N/A" if value is None else f"{value / 100:.2f}" for value in (low, high))
     return high_text if low == high else f"{low_text}-{high_text}"
@@ -80,20 +73,12 @@ def _counts(_: Show, *counts: int) -> str:
     return "/".join(map(str, counts))
 
 
-def _avail(_: Show, state: str | None) -> str:
-    return (state or "unknown").lower()
-
-
 def _or_all(_: Show, text: str | None) -> str:
     return text or "all"
 
 
 def _time(_: Show, minutes: int | None) -> str:
     return "infinite" if minutes is None else clock(minutes * 60)
-
-
-def _default_time(_: Show, minutes: int | None) -> str:
-    return "n/a" if minutes is not None and minutes < 0 else _time(_, minutes)
 
 
 def _size(show: Show, low: int | None, high: int | None) -> str:
@@ -104,20 +89,12 @@ def _size(show: Show, low: int | None, high: int | None) -> str:
     return text if low == high else f"{text}-{quantity(high, '', convert=show.convert)}"
 
 
-def _yes(_: Show, value: object) -> str:
-    return "yes" if value else "no"
-
-
 def _oversubscribe(show: Show, word: str | None, share: int | None) -> str:
     if word == "EXCLUSIVE" or share == 0:
         return show.exclusive
     if word == "FORCE":
         return f"FORCE:{share or 1}"
     return "NO" if word in (None, "NO") or share == 1 else f"YES:{share}"
-
-
-def _unlimited(_: Show, count: int | None) -> str:
-    return "UNLIMITED" if count is None else str(count)
 
 
 def partition_text(name: str | None, default: object, width: int = 0) -> str:
@@ -130,22 +107,6 @@ def partition_text(name: str | None, default: object, width: int = 0) -> str:
     if not default:
         return text
     return f"{text}*" if width <= 0 or len(text) < width else f"{text[: width - 1]}*"
-
-
-def _partition(_: Show, name: str | None, default: object) -> str:
-    return partition_text(name, default)
-
-
-def _reason(_: Show, reason: str | None) -> str:
-    return "none" if not reason or reason.startswith(NULL) else reason
-
-
-def _when(show: Show, when: int | None) -> str:
-    return show.dates(when) if when else "Unknown"
-
-
-def _user(_: Show, name: str | None, total: int) -> str:
-    return name or ("Unknown" if total else "root")
 
 
 def _user_long(_: Show, name: str | None, uid: int | None, total: int) -> str:
@@ -170,16 +131,8 @@ def _text(_: Show, value: str | None) -> str:
     return value or ""
 
 
-def _known(_: Show, value: str | None) -> str:
-    return value or "N/A"
-
-
 def _number(_: Show, value: int | None) -> str:
     return str(value or 0)
-
-
-def _column(header: str, *fields: str, render: object = None, **more: object) -> Column:
-    return Column(header, fields, render, **more)  # type: ignore[arg-type]
 
 
 _STATE = ("first:state", "first:state_flags")
@@ -188,11 +141,11 @@ _AI = ("n:alloc", "n:idle")
 _AIOT = (*_AI, "n:other", "n:total")
 _SCT = ("low:sockets", "high:sockets", "low:cores", "high:cores", "low:threads", "high:threads")
 
-C = _column
 COLUMNS: tuple[Column, ...] = (
     C("ALLOCMEM", "last:alloc_memory", render=_number, names=("allocmem",), group="alloc_mem"),
     C("ALLOCNODES", "part:allow_alloc_nodes", render=_or_all, letter="S", names=("allocnodes",)),
-    C("AVAIL", "part:state_up", render=_avail, letter="a", names=("available",), group="avail"),
+    C("AVAIL", "part:state_up", render=lambda _, state: (state or "unknown").lower(), letter="a", names=("available",),
+      group="avail"),
     C("CLUSTER", "n:total", render=lambda show, _: show.cluster or "N/A", letter="V", names=("cluster",)),
     C("COMMENT", "first:comment", names=("comment",), group="comment"),
     C("CORES", "low:cores", "high:cores", render=_least, letter="Y", names=("cores",), group="cores"),
@@ -200,7 +153,9 @@ COLUMNS: tuple[Column, ...] = (
     C("CPU_LOAD", "low:cpu_load", "high:cpu_load", render=_load, letter="O", names=("cpusload",), group="cpu_load"),
     C("CPUS(A/I/O/T)", "cpu:alloc", "cpu:idle", "cpu:other", "cpu:total", render=_counts, letter="C",
       names=("cpusstate",), group="cpus"),
-    C("DEFAULTTIME", "part:default_time", render=_default_time, letter="L", names=("defaulttime",),
+    C("DEFAULTTIME", "part:default_time",
+      render=lambda _, minutes: "n/a" if minutes is not None and minutes < 0 else _time(_, minutes), letter="L",
+      names=("defaulttime",),
       group="default_time"),
     C("TMP_DISK", "low:tmp_disk", "high:tmp_disk", render=_least_plain, letter="d", names=("disk",), group="disk"),
     C("EXTRA", "first:extra", names=("extra",), group="extra"),
@@ -210,9 +165,11 @@ COLUMNS: tuple[Column, ...] = (
     C("GRES", "first:gres", letter="G", names=("gres",), group="gres"),
     C("GRES_USED", "first:gres_used", names=("gresused",), group="gres_used"),
     C("GROUPS", "part:allow_groups", render=_or_all, letter="g", names=("groups",), group="groups"),
-    C("MAX_CPUS_PER_NODE", "part:max_cpus_per_node", render=_unlimited, letter="B", names=("maxcpuspernode",),
+    C("MAX_CPUS_PER_NODE", "part:max_cpus_per_node",
+      render=lambda _, count: "UNLIMITED" if count is None else str(count), letter="B", names=("maxcpuspernode",),
       group="max_cpus_per_node"),
-    C("MEMORY", "low:real_memory", "high:real_memory", render=_least_long, letter="m", names=("memory",),
+    C("MEMORY", "low:real_memory", "high:real_memory",
+      render=lambda _, low, high: str(low or 0) if low == high else f"{low}+", letter="m", names=("memory",),
       group="memory"),
     C("NODE_ADDR", "list:node_addr", render=_text, letter="o", names=("nodeaddr",), header_uncut=True,
       group="node_addr"),
@@ -226,7 +183,8 @@ COLUMNS: tuple[Column, ...] = (
       group="oversubscribe", until="24.11"),
     C("OVERSUBSCRIBE", *_SHARE, render=_oversubscribe, letter="h", names=("oversubscribe",), since="24.11"),
     C("OVERSUBSCRIBE", *_SHARE, render=_oversubscribe, names=("share",), group="oversubscribe", since="24.11"),
-    C("PARTITION", "part:name", "part:default", render=_partition, letter="P", names=("partition",),
+    C("PARTITION", "part:name", "part:default", render=lambda _, name, default: partition_text(name, default),
+      letter="P", names=("partition",),
       group="partition"),
     C("PARTITION", "part:name", letter="R", names=("partitionname",), group="partition"),
     C("PORT", "first:port", render=_number, names=("port",), group="port"),
@@ -234,22 +192,28 @@ COLUMNS: tuple[Column, ...] = (
     C("PRIO_JOB_FACTOR", "part:priority_job_factor", render=_number, letter="I", names=("priorityjobfactor",),
       group="priority_job_factor"),
     C("PRIO_TIER", "part:priority_tier", render=_number, letter="p", names=("prioritytier",), group="priority_tier"),
-    C("REASON", "first:reason", render=_reason, letter="E", names=("reason",), group="reason"),
+    C("REASON", "first:reason", render=lambda _, reason: "none" if not reason or reason.startswith(NULL) else reason,
+      letter="E", names=("reason",), group="reason"),
     C("RESERVATION", "first:resv_name", render=_text, letter="i", names=("reservation",), group="resv_name",
       since="24.11"),
-    C("ROOT", "part:root_only", render=_yes, letter="r", names=("root",), group="root"),
+    C("ROOT", "part:root_only", render=lambda _, value: "yes" if value else "no", letter="r", names=("root",),
+      group="root"),
     C("JOB_SIZE", "part:min_nodes", "part:max_nodes", render=_size, letter="s", names=("size",), group="job_size"),
     C("SOCKETS", "low:sockets", "high:sockets", render=_least, letter="X", names=("sockets",), group="sockets"),
-    C("S:C:T", *_SCT, render=_sct, letter="z", names=("socketcorethread",), group="sct"),
+    C("S:C:T", *_SCT, render=lambda show, *ranges: ":".join(_least(show, ranges[i], ranges[i + 1]) for i in (0, 2, 4)),
+      letter="z", names=("socketcorethread",), group="sct"),
     C("STATE", *_STATE, render=_state_compact, letter="t", names=("statecompact",), group="state"),
     C("STATECOMPLETE", *_STATE, render=_state_complete, names=("statecomplete",), group="statecomplete"),
     C("STATE", *_STATE, render=_state_long, letter="T", names=("statelong",), group="state"),
     C("THREADS", "low:threads", "high:threads", render=_least, letter="Z", names=("threads",), group="threads"),
     C("TIMELIMIT", "part:max_time", render=_time, letter="l", names=("time",), group="max_time"),
-    C("TIMESTAMP", "first:reason_time", render=_when, letter="H", names=("timestamp",), group="timestamp"),
-    C("USER", "first:reason_user", "n:total", render=_user, letter="u", names=("user",), group="reason_user"),
+    C("TIMESTAMP", "first:reason_time", render=lambda show, when: show.dates(when) if when else "Unknown", letter="H",
+      names=("timestamp",), group="timestamp"),
+    C("USER", "first:reason_user", "n:total", render=lambda _, name, total: name or ("Unknown" if total else "root"),
+      letter="u", names=("user",), group="reason_user"),
     C("USER", "first:reason_user", "first:reason_uid", "n:total", render=_user_long, letter="U", names=("userlong",),
       group="reason_user"),
-    C("VERSION", "first:version", render=_known, letter="v", names=("version",), group="version"),
+    C("VERSION", "first:version", render=lambda _, value: value or "N/A", letter="v", names=("version",),
+      group="version"),
     C("WEIGHT", "low:weight", "high:weight", render=_least_plain, letter="w", names=("weight",), group="weight"),
 )  # fmt: skip

@@ -10,6 +10,7 @@ import os
 from slurmsim.commands.text.clock_text import bounded_clock
 from slurmsim.commands.text.job_state_text import state_code, state_text
 from slurmsim.commands.text.print_fields import NULL, Column, Uncut
+from slurmsim.commands.text.print_fields import column_of as C
 from slurmsim.commands.text.units import quantity
 from slurmsim.records.job import CARRIED
 
@@ -86,18 +87,6 @@ def _left(show: Show, limit: int | None, *run: object) -> str:
     return Uncut(bounded_clock(limit * 60 - seconds_used(show, *run)))  # type: ignore[arg-type]
 
 
-def _pending_time(show: Show, start: int | None, submit: int) -> str:
-    return str((start if start and start < show.now else show.now) - submit)
-
-
-def _end(show: Show, end: int | None, limit: int | None) -> str:
-    return "NONE" if limit is None and (end or 0) > show.now else show.dates(end)
-
-
-def _reason(_: Show, reason: str, text: str | None) -> str:
-    return text or reason
-
-
 _WHY = frozenset({"PENDING", "TIMEOUT", "OUT_OF_MEMORY", "DEADLINE", "FAILED"})
 
 
@@ -138,44 +127,12 @@ def _size(show: Show, mib: int | None) -> str:
     return quantity(mib or 0, "M", convert=show.convert)
 
 
-def _count(show: Show, value: int | None) -> str:
-    return quantity(value or 0, "", convert=show.convert)
-
-
 def _seconds(_: Show, seconds: int | None) -> str:
     return bounded_clock(seconds or 0)
 
 
 def _date(show: Show, when: int | None) -> str:
     return show.dates(when)
-
-
-def _array_job(_: Show, array: int | None, task: int | None, tasks: str | None, job: int) -> str:
-    return str(array if tasks or task is not None else job)
-
-
-def _array_task(_: Show, tasks: str | None, task: int | None) -> str:
-    return tasks or _or_na(_, task)
-
-
-def _core_spec(_: Show, cores: int | None, threads: int | None) -> str:
-    return f"{threads} Threads" if threads is not None else _or_na(_, cores)
-
-
-def _exec_host(_: Show, batch: int | None, host: str | None, alloc_node: str | None) -> str:
-    return (host if batch else alloc_node) or "n/a"
-
-
-def _fraction(_: Show, priority: int | None) -> str:
-    return f"{(priority or 0) / 0xFFFFFFFF:16.14f}"
-
-
-def _shares(_: Show, shared: str | None) -> str:
-    return shared or "OK"
-
-
-def _sct(_: Show, *counts: int | None) -> str:
-    return ":".join(_or_star(_, count) for count in counts)
 
 
 def _resized(_: Show, when: int | None) -> str:
@@ -193,10 +150,6 @@ def _exit(_: Show, status: int | None) -> str:
 
 def _or_this(_: Show, asked: int | None, given: int | None) -> str:
     return str(asked or given or 0)
-
-
-def _tres(_: Show, given: str | None, asked: str | None) -> str:
-    return given or asked or "N/A"
 
 
 def _std_out(_: Show, path: str | None, folder: str | None, job: int) -> str:
@@ -239,26 +192,21 @@ _ID = ("job_id", "array_job_id", "array_task_id", "array_task_str", "het_job_id"
 _PATH = ("job_id", "array_job_id", "array_task_id", "batch_host", "name", "user_name", "work_dir")
 
 
-def _used(show: Show, *run: object) -> str:
-    return Uncut(bounded_clock(seconds_used(show, *run)))  # type: ignore[arg-type]
-
-
-def _column(header: str, *fields: str, render: object = None, **more: object) -> Column:
-    return Column(header, fields, render, **more)  # type: ignore[arg-type]
-
-
-C = _column
 COLUMNS: tuple[Column, ...] = (
     C("ACCOUNT", "account", letter="a", names=("account",)),
     C("ACCRUE_TIME", "accrue_time", render=_date, names=("accruetime",)),
     C("ALLOC_NODES", "alloc_node", names=("allocnodes",)),
     C("ALLOC_SID", "alloc_sid", render=_flag, names=("allocsid",)),
-    C("ARRAY_JOB_ID", "array_job_id", "array_task_id", "array_task_str", "job_id", render=_array_job,
+    C("ARRAY_JOB_ID", "array_job_id", "array_task_id", "array_task_str", "job_id",
+      render=lambda _, array, task, tasks, job: str(array if tasks or task is not None else job),
       letter="F", names=("arrayjobid",)),
-    C("ARRAY_TASK_ID", "array_task_str", "array_task_id", render=_array_task, letter="K", names=("arraytaskid",)),
+    C("ARRAY_TASK_ID", "array_task_str", "array_task_id", render=lambda _, tasks, task: tasks or _or_na(_, task),
+      letter="K", names=("arraytaskid",)),
     C("ASSOC_ID", "assoc_id", render=_flag, names=("associd",)),
     C("BATCH_FLAG", "batch_flag", render=_flag, names=("batchflag",)),
-    C("EXEC_HOST", "batch_flag", "batch_host", "alloc_node", render=_exec_host, letter="B", names=("batchhost",)),
+    C("EXEC_HOST", "batch_flag", "batch_host", "alloc_node",
+      render=lambda _, batch, host, alloc_node: (host if batch else alloc_node) or "n/a", letter="B",
+      names=("batchhost",)),
     C("BOARDS_PER_NODE", "boards_per_node", render=_flag, names=("boardspernode",)),
     C("BURST_BUFFER_STATE", "burst_buffer_state", names=("burstbufferstate",)),
     C("CLUSTER", "cluster", names=("cluster",)),
@@ -267,7 +215,9 @@ COLUMNS: tuple[Column, ...] = (
     C("CONTAINER_TYPE", "container_type", names=("containertype",), since="26.05"),
     C("CONTIGUOUS", "contiguous", render=_flag, letter="O", names=("contiguous",)),
     C("CORES_PER_SOCKET", "cores_per_socket", render=_or_star, letter="I", names=("cores",)),
-    C("CORE_SPEC", "core_spec", "thread_spec", render=_core_spec, letter="X", names=("corespec",)),
+    C("CORE_SPEC", "core_spec", "thread_spec",
+      render=lambda _, cores, threads: f"{threads} Threads" if threads is not None else _or_na(_, cores), letter="X",
+      names=("corespec",)),
     C("CPUS_PER_TASK", "cpus_per_task", render=_or_na, names=("cpuspertask", "cpus-per-task")),
     C("CPUS_PER_TRES", "cpus_per_tres", render=_text_or_na, names=("cpus-per-tres",)),
     C("CRON_JOB", "cron_job", render=lambda _, value: "Yes" if value else "No", names=("cronjob",), since="26.05"),
@@ -277,7 +227,9 @@ COLUMNS: tuple[Column, ...] = (
     C("DERIVED_EC", "derived_ec", render=_flag, names=("derivedec",), until="24.11"),
     C("DERIVED_EC", "derived_ec", render=_exit, names=("derivedec",), since="24.11"),
     C("ELIGIBLE_TIME", "eligible_time", render=_date, names=("eligibletime",)),
-    C("END_TIME", "end_time", "time_limit", render=_end, letter="e", names=("endtime",)),
+    C("END_TIME", "end_time", "time_limit",
+      render=lambda show, end, limit: "NONE" if limit is None and (end or 0) > show.now else show.dates(end),
+      letter="e", names=("endtime",)),
     C("EXC_NODES", "exc_nodes", render=_nodes, letter="x", uncut=True),
     C("EXC_NODES", "exc_nodes", render=_nodes, names=("excnodes",), uncut=True, since="24.11"),
     C("EXCLUSIVE", "exclusive", names=("exclusive",), since="26.05"),
@@ -297,7 +249,8 @@ COLUMNS: tuple[Column, ...] = (
     C("MAX_CPUS", "max_cpus", "num_cpus", render=_or_this, names=("maxcpus",)),
     C("MAX_NODES", "max_nodes", "num_nodes", render=_or_this, names=("maxnodes",)),
     C("MEM_PER_TRES", "mem_per_tres", render=_text_or_na, names=("mem-per-tres",)),
-    C("MIN_CPUS", "pn_min_cpus", render=_count, letter="c", names=("mincpus",)),
+    C("MIN_CPUS", "pn_min_cpus", render=lambda show, value: quantity(value or 0, "", convert=show.convert), letter="c",
+      names=("mincpus",)),
     C("MIN_MEMORY", "pn_min_memory", render=_size, letter="m", names=("minmemory",)),
     C("TIME_MIN", "time_min", render=lambda _, minutes: bounded_clock((minutes or 0) * 60), names=("mintime",)),
     C("MIN_TMP_DISK", "pn_min_tmp_disk", render=_size, letter="d", names=("mintmpdisk",)),
@@ -313,16 +266,21 @@ COLUMNS: tuple[Column, ...] = (
     C("TASKS", "num_tasks", names=("numtasks",)),
     C("ORIGIN", "fed_origin_str", render=_federated, names=("origin",)),
     C("ORIGIN_RAW", "fed_origin_str", render=_federated, names=("originraw",)),
-    C("OVER_SUBSCRIBE", "shared", render=_shares, letter="h", names=("oversubscribe", "shared"), until="26.05"),
+    C("OVER_SUBSCRIBE", "shared", render=lambda _, shared: shared or "OK", letter="h",
+      names=("oversubscribe", "shared"), until="26.05"),
     C("OVER_SUBSCRIBE", "oversubscribe", letter="h", names=("oversubscribe", "shared"), since="26.05"),
     C("PARTITION", "partition", letter="P", names=("partition",)),
-    C("PENDING_TIME", "start_time", "submit_time", render=_pending_time, names=("pendingtime",)),
+    C("PENDING_TIME", "start_time", "submit_time",
+      render=lambda show, start, submit: str((start if start and start < show.now else show.now) - submit),
+      names=("pendingtime",)),
     C("PREEMPT_TIME", "preempt_time", render=_date, names=("preempttime",)),
-    C("PRIORITY", "priority", render=_fraction, letter="p", names=("priority",)),
+    C("PRIORITY", "priority", render=lambda _, priority: f"{(priority or 0) / 0xFFFFFFFF:16.14f}", letter="p",
+      names=("priority",)),
     C("PRIORITY", "priority", letter="Q", names=("prioritylong",)),
     C("PROFILE", "profile", render=lambda _, profile: profile or "NotSet", names=("profile",)),
     C("QOS", "qos", letter="q", names=("qos",)),
-    C("REASON", "state_reason", "state_desc", render=_reason, letter="r", names=("reason",)),
+    C("REASON", "state_reason", "state_desc", render=lambda _, reason, text: text or reason, letter="r",
+      names=("reason",)),
     C("NODELIST(REASON)", "job_state", "state_flags", "state_reason", "state_desc", "nodes", render=_reason_list,
       letter="R", names=("reasonlist",), header_uncut=True, marked=True),
     C("REBOOT", "reboot", render=_flag, names=("reboot",)),
@@ -334,7 +292,8 @@ COLUMNS: tuple[Column, ...] = (
     C("RESTART_COUNT", "restart_cnt", render=_flag, names=("restartcnt",)),
     C("SCHEDNODES", "sched_nodes", render=lambda _, nodes: nodes or NULL, letter="Y", names=("schednodes",), uncut=True,
       header_uncut=True),
-    C("S:C:T", "sockets_per_node", "cores_per_socket", "threads_per_core", render=_sct, letter="z", names=("sct",)),
+    C("S:C:T", "sockets_per_node", "cores_per_socket", "threads_per_core",
+      render=lambda _, *counts: ":".join(_or_star(_, count) for count in counts), letter="z", names=("sct",)),
     C("SEGMENT_SIZE", "segment_size", render=_flag, names=("segmentsize",), since="26.05"),
     C("", "job_id", render=lambda _, job: "", letter="s", names=("selectjobinfo",), until="24.11"),
     C("SLUID", "sluid", letter="s", names=("sluid",), since="26.05"),
@@ -362,8 +321,10 @@ COLUMNS: tuple[Column, ...] = (
     C("THREADS_PER_CORE", "threads_per_core", render=_or_star, letter="J", names=("threads",)),
     C("TIME_LEFT", "time_limit", *_RUN, render=_left, letter="L", names=("timeleft",), marked=True),
     C("TIME_LIMIT", "time_limit", render=_limit, letter="l", names=("timelimit",), marked=True),
-    C("TIME", *_RUN, render=_used, letter="M", names=("timeused",), marked=True),
-    C("TRES_ALLOC", "tres_alloc_str", "tres_req_str", render=_tres, names=("tres", "tres-alloc")),
+    C("TIME", *_RUN, render=lambda show, *run: Uncut(bounded_clock(seconds_used(show, *run))), letter="M",
+      names=("timeused",), marked=True),
+    C("TRES_ALLOC", "tres_alloc_str", "tres_req_str", render=lambda _, given, asked: given or asked or "N/A",
+      names=("tres", "tres-alloc")),
     C("TRES_BIND", "tres_bind", render=_text_or_na, names=("tres-bind",)),
     C("TRES_FREQ", "tres_freq", render=_text_or_na, names=("tres-freq",)),
     C("TRES_PER_JOB", "tres_per_job", render=_text_or_na, names=("tres-per-job",)),

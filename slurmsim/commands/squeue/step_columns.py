@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from slurmsim.commands.text.clock_text import bounded_clock
 from slurmsim.commands.text.print_fields import Column, Uncut
+from slurmsim.commands.text.print_fields import column_of as C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,31 +24,6 @@ def step_id_text(_: Show, job: int, step: int, array: int | None, task: int | No
     return f"{of}.{SPECIAL_STEPS.get(step, str(step))}{tail}"
 
 
-def _limit(_: Show, limit: int | None) -> str:
-    return "UNLIMITED" if limit is None else Uncut(bounded_clock(limit * 60))
-
-
-def _used(_: Show, seconds: int | None) -> str:
-    return Uncut(bounded_clock(seconds or 0))
-
-
-def _or_na(_: Show, value: int | None) -> str:
-    return "N/A" if value is None else str(value)
-
-
-def _frequency(_: Show, low: str | None, high: str | None, governor: str | None) -> str:
-    return f"{low or '0'}-{high or '0'}:{governor or '0'}"
-
-
-def _date(show: Show, when: int | None) -> str:
-    return show.dates(when)
-
-
-def _column(header: str, *fields: str, render: object = None, **more: object) -> Column:
-    return Column(header, fields, render, **more)  # type: ignore[arg-type]
-
-
-C = _column
 COLUMNS: tuple[Column, ...] = (
     C("CLUSTER", "cluster", names=("cluster",)),
     C("CONTAINER", "container", names=("container",)),
@@ -56,20 +32,26 @@ COLUMNS: tuple[Column, ...] = (
     C("STEPID", "job_id", "step_id", "array_job_id", "array_task_id", "step_het_comp", render=step_id_text,
       letter="i", names=("stepid",)),
     C("NAME", "name", letter="j", names=("stepname",)),
-    C("TIME_LIMIT", "time_limit", render=_limit, letter="l", names=("timelimit",), marked=True),
-    C("TIME", "run_time", render=_used, letter="M", names=("timeused",), marked=True),
+    C("TIME_LIMIT", "time_limit",
+      render=lambda _, limit: "UNLIMITED" if limit is None else Uncut(bounded_clock(limit * 60)), letter="l",
+      names=("timelimit",), marked=True),
+    C("TIME", "run_time", render=lambda _, seconds: Uncut(bounded_clock(seconds or 0)), letter="M",
+      names=("timeused",), marked=True),
     C("NODELIST", "nodes", render=lambda _, nodes: nodes or "", letter="N", names=("nodes",), uncut=True,
       header_uncut=True),
     C("PARTITION", "partition", letter="P", names=("partition",)),
-    C("START_TIME", "start_time", render=_date, letter="S", names=("starttime",), header_left=True),
+    C("START_TIME", "start_time", render=lambda show, when: show.dates(when), letter="S", names=("starttime",),
+      header_left=True),
     C("UID", "user_id", letter="U", names=("userid",)),
     C("USER", "user_name", letter="u", names=("username",)),
     C("ARRAY_JOB_ID", "array_job_id", render=lambda _, array: str(array or 0), names=("arrayjobid",)),
-    C("ARRAY_TASK_ID", "array_task_id", render=_or_na, names=("arraytaskid",)),
+    C("ARRAY_TASK_ID", "array_task_id", render=lambda _, value: "N/A" if value is None else str(value),
+      names=("arraytaskid",)),
     C("JOB_ID", "job_id", names=("jobid",)),
     C("NETWORK", "network", names=("network",)),
     C("NUM_CPUS", "num_cpus", names=("numcpus",)),
-    C("CPU_FREQ", "cpu_freq_min", "cpu_freq_max", "cpu_freq_gov", render=_frequency, names=("cpufreq",)),
+    C("CPU_FREQ", "cpu_freq_min", "cpu_freq_max", "cpu_freq_gov",
+      render=lambda _, low, high, governor: f"{low or '0'}-{high or '0'}:{governor or '0'}", names=("cpufreq",)),
     C("RESERVED_PORTS", "resv_ports", names=("resvports",)),
     C("STATE", "state", names=("stepstate",)),
     C("CPUS_PER_TRES", "cpus_per_tres", names=("cpus-per-tres",)),

@@ -58,6 +58,11 @@ class Column(NamedTuple):
     group: str = ""  # what sinfo keeps apart when this column is asked for
 
 
+def column_of(header: str, *fields: str, render: object = None, **more: object) -> Column:
+    """Return a column that shows `fields`."""
+    return Column(header, fields, render, **more)  # type: ignore[arg-type]
+
+
 class Uncut(str):
     """A text that is not cut, though its column cuts other texts: a node list in a column that also shows reasons."""
 

@@ -140,10 +140,6 @@ def _tres_per_task(text: str, option: str, context: Context) -> dict[str, Any]:
 _NO_TASK_TRES = ("mem", "energy", "node", "billing", "fs", "vmem", "pages", "bb")
 
 
-def _immediate(text: str | None, option: str, context: Context) -> int:
-    return 1 if text is None else values.integer(text, "immediate", context, 0)
-
-
 def _kill_command(text: str | None, option: str, context: Context) -> int:
     number = values.SIGNALS["TERM"] if text is None else values.signal_number(text)
     if not number:
@@ -151,23 +147,11 @@ def _kill_command(text: str | None, option: str, context: Context) -> int:
     return number
 
 
-def _kill_on_bad_exit(text: str | None, option: str, context: Context) -> int:
-    return 1 if text is None else values.natural(text, option, context)
-
-
 def _wait_all(text: str, option: str, context: Context) -> int:
     value = values.natural(text, option, context)
     if value & 0xFFFF > 1:
         raise values.invalid(option)
     return value & 0xFFFF
-
-
-def _switches_asked(text: str, option: str, context: Context) -> int:
-    return values.positive(text, "--switches", context)
-
-
-def _propagate(text: str | None, option: str, context: Context) -> str:
-    return "ALL" if text is None else text
 
 
 _SHARED = values.choice(default="exclusive", exclusive="exclusive", oversubscribe="ok", user="user", mcs="mcs")
@@ -268,13 +252,17 @@ _OPTIONS: tuple[Option, ...] = (
     Option("hold", "H", NO, ALL, v.switch, "hold", SUPPORTED),
     Option("ignore-pbs", None, NO, BATCH, v.switch, "ignore_pbs", SUPPORTED),
     Option("ignore-signals", None, REQUIRED, RUN, v.string, "ignore_signals", REFUSED, part=True, since="26.05"),
-    Option("immediate", "I", OPTIONAL, RUN_ALLOC, _immediate, "immediate", SUPPORTED),
+    Option("immediate", "I", OPTIONAL, RUN_ALLOC, lambda text, option, context: (
+        1 if text is None else values.integer(text, "immediate", context, 0)
+    ), "immediate", SUPPORTED),
     Option("input", "i", REQUIRED, BATCH_RUN, v.output_file, "std_in", SUPPORTED),
     Option("interactive", None, NO, RUN, v.switch, "interactive", SUPPORTED),
     Option("jobid", None, REQUIRED, RUN, v.job, "job_id", SUPPORTED),
     Option("job-name", "J", REQUIRED, ALL, v.string, "name", SUPPORTED),
     Option("kill-command", "K", OPTIONAL, ALLOC, _kill_command, "kill_command", ACCEPTED),
-    Option("kill-on-bad-exit", "K", OPTIONAL, RUN, _kill_on_bad_exit, "kill_on_bad_exit", SUPPORTED),
+    Option("kill-on-bad-exit", "K", OPTIONAL, RUN, lambda text, option, context: (
+        1 if text is None else values.natural(text, option, context)
+    ), "kill_on_bad_exit", SUPPORTED),
     Option("kill-on-invalid-dep", None, REQUIRED, BATCH, _KILL_INVALID, "kill_on_invalid_dep", SUPPORTED),
     Option("label", "l", NO, RUN, v.switch, "label", SUPPORTED),
     Option("licenses", "L", REQUIRED, ALL, v.string, "licenses", SUPPORTED, part=True),
@@ -319,7 +307,8 @@ _OPTIONS: tuple[Option, ...] = (
     Option("priority", None, REQUIRED, ALL, v.priority, "priority", SUPPORTED),
     Option("profile", None, REQUIRED, ALL, layout.profile, "profile", ACCEPTED),
     Option("prolog", None, REQUIRED, RUN, v.string, "prolog", REFUSED),
-    Option("propagate", None, OPTIONAL, BATCH_RUN, _propagate, "propagate", ACCEPTED),
+    Option("propagate", None, OPTIONAL, BATCH_RUN, lambda text, option, context: "ALL" if text is None else text,
+           "propagate", ACCEPTED),
     Option("pty", None, NO, RUN, v.switch, "pty", SUPPORTED, until="24.11"),
     Option("pty", None, OPTIONAL, RUN, v.switch, "pty", SUPPORTED, since="24.11"),
     Option("qos", "q", REQUIRED, ALL, v.string, "qos", SUPPORTED),
@@ -341,7 +330,9 @@ _OPTIONS: tuple[Option, ...] = (
     Option("spread-job", None, NO, ALL, v.switch, "spread_job", SUPPORTED, part=True),
     Option("spread-segments", None, NO, ALL, v.switch, "spread_segments", ACCEPTED, part=True, since="26.05"),
     Option("stepmgr", None, NO, ALL, v.switch, "stepmgr", REFUSED, since="24.11"),
-    Option("switch-req", None, REQUIRED, ALL, _switches_asked, "req_switch", SUPPORTED, hidden=True, part=True),
+    Option("switch-req", None, REQUIRED, ALL,
+           lambda text, option, context: values.positive(text, "--switches", context), "req_switch", SUPPORTED,
+           hidden=True, part=True),
     Option("switch-wait", None, REQUIRED, ALL, v.wait_for_switches, "wait4switch", SUPPORTED, hidden=True, part=True),
     Option("switches", None, REQUIRED, ALL, v.switches, "switches", SUPPORTED, part=True),
     Option("task-epilog", None, REQUIRED, RUN, v.string, "task_epilog", SUPPORTED),
