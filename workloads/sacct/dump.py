@@ -15,7 +15,7 @@ def looks_like_dump(head: bytes) -> bool:
 
 
 def read_dump(path: Path, delimiter: str = "", *, drop_bad: bool = False) -> Dump:
-    """Read a dump into text columns, the same ones for both forms.
+    """Read a dump into text columns, the same ones for both forms. Raises WorkloadError.
 
     Parameters
     ----------
@@ -25,11 +25,6 @@ def read_dump(path: Path, delimiter: str = "", *, drop_bad: bool = False) -> Dum
         Of ``-P``: empty (told by the header line), the text between fields, or tab, us, pipe, comma, semicolon.
     drop_bad
         Leave out what no record can be made of instead of refusing the file.
-
-    Raises
-    ------
-    WorkloadError
-        As `read_table` and `read_json`.
     """
     if is_json(read_head(path)):
         return read_json(path, drop_bad=drop_bad)

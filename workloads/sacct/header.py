@@ -39,16 +39,7 @@ def known_names(names: list[str]) -> int:
 
 
 def read_header(header: str, delimiter: str, line: int, path: Path) -> tuple[list[str], str]:
-    """Return the canonical names of the columns, and the delimiter.
-
-    Parameters
-    ----------
-    header
-        The line, without its end.
-    delimiter
-        Empty: told by the header. Otherwise the text between fields, or tab, us, pipe, comma, semicolon.
-    line, path
-        Where it is, for errors.
+    """Return the canonical names of the columns of `header`, without its end, and the delimiter (`read_dump`).
 
     Raises
     ------

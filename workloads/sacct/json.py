@@ -59,14 +59,7 @@ def looks_like_json(head: bytes) -> bool:
 
 
 def read_json(path: Path, *, drop_bad: bool = False) -> Dump:
-    """Read the output of ``sacct --json``.
-
-    Parameters
-    ----------
-    path
-        Plain or gzip.
-    drop_bad
-        Leave out jobs with a value of a wrong kind instead of refusing the file.
+    """Read the output of ``sacct --json``; `drop_bad` leaves out jobs with a value of a wrong kind.
 
     Raises
     ------

@@ -42,16 +42,7 @@ class Dump:
 
 
 def read_table(path: Path, delimiter: str = "", *, drop_bad: bool = False) -> Dump:
-    """Read a dump into columns.
-
-    Parameters
-    ----------
-    path
-        Plain or gzip.
-    delimiter
-        Empty: told by the header line. Otherwise the text between fields, or tab, us, pipe, comma, semicolon.
-    drop_bad
-        Leave out lines that no record can be made of instead of refusing the file.
+    """Read a dump into columns; `delimiter` and `drop_bad` as `read_dump` has them.
 
     Raises
     ------

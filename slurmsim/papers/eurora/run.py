@@ -170,7 +170,7 @@ def experiment(
     names: Sequence[str] = tuple(POLICIES), parts: Sequence[str] = ("batches",), workers: int = 0, fresh: bool = False,
     progress: Progress | None = None,
 ) -> Result:  # fmt: skip
-    """Run what is not in `folder` yet.
+    """Run what is not in `folder` yet. Raises SlurmSimError.
 
     Parameters
     ----------
@@ -180,11 +180,6 @@ def experiment(
         How many completed batches beside each; 0 for none.
     parts
         Of `PARTS`: the batches, the example on packing, batch 1 under budgets of watts.
-
-    Raises
-    ------
-    SlurmSimError
-        Of the trace, or from a run.
     """
     if seeds < 0:
         raise ConfigError(f"{seeds} seeds", field="--seeds", expected="at least 0")

@@ -241,7 +241,7 @@ def experiment(
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> Result:  # fmt: skip
-    """Run what is not in `folder` yet.
+    """Run what is not in `folder` yet. Raises SlurmSimError.
 
     Parameters
     ----------
@@ -253,11 +253,6 @@ def experiment(
         Replicates, at least 1; of those logs so many windows.
     model_options
         Of the workload model, to make a small one.
-
-    Raises
-    ------
-    SlurmSimError
-        From a run.
     """
     if seeds < 1:
         raise ConfigError(f"{seeds} seeds", field="--seeds", expected="at least 1")

@@ -67,16 +67,11 @@ def eurora(path: Path, *, jobs: int, first: int = 0) -> System:
 
 
 def kit(path: Path, *, jobs: int, first: int = 0) -> System:
-    """KIT's 1,173 nodes, cores only, and `jobs` of Curie's log, mapped as KIT's.
+    """KIT's 1,173 nodes, cores only, and `jobs` of Curie's log, mapped as KIT's. Raises ConfigError or WorkloadError.
 
     C processors are taken for C / 16 nodes, which Curie's were, and those for nodes of 20 cores: KIT's own rule
     (`mapped`) would make hundreds of units of four cores of nearly every job. What is below a node stays below one.
     Jobs of more than 64 nodes are left out.
-
-    Raises
-    ------
-    ConfigError, WorkloadError
-        From reading the log.
     """
     log = read_workload(str(path), None, {})
     thin, each = KIT_GROUPS[0]

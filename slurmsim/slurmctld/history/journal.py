@@ -251,13 +251,7 @@ class Journal:
             raise self._failed(error) from None
 
     def sync(self) -> None:
-        """Write what waits, and wait until all of it is on the disk.
-
-        Raises
-        ------
-        OutputError
-            As of `write`.
-        """
+        """Write what waits, and wait until all of it is on the disk. Raises OutputError."""
         try:
             self._confirm(self._syncs.done(all_of_them=True))
             if self._waiting:

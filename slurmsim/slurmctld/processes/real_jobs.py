@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim import sluid, stepd_notices
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import JobEnded
+from slurmsim.core.records.node_names import run_length
 from slurmsim.errors import OutputError
 from slurmsim.gres_words import told_per_task
 from slurmsim.numerals import is_number
@@ -393,23 +394,6 @@ def _tasks_per_node(core: Job, cluster: LiveCluster) -> str:
         cap = request.tasks_per_node
         counts = lay_out(request.n_tasks, [min(n // request.cpus_per_task, cap or n) for n in cpus])
     return run_length(counts)
-
-
-def run_length(counts: list[int]) -> str:
-    """``4(x2),2``.
-
-    >>> run_length([4, 4, 2]), run_length([1])
-    ('4(x2),2', '1')
-    """
-    parts: list[str] = []
-    k = 0
-    while k < len(counts):
-        last = k
-        while last + 1 < len(counts) and counts[last + 1] == counts[k]:
-            last += 1
-        parts.append(f"{counts[k]}(x{last - k + 1})" if last > k else str(counts[k]))
-        k = last + 1
-    return ",".join(parts)
 
 
 def ended(core: Job, restarts: int, status: int) -> tuple[JobEnded, bool]:

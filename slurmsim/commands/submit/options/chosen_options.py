@@ -50,17 +50,13 @@ class Chosen:
         self._written: dict[str, bool] = {}  # by name, in the order first set: not through a variable
 
     def parse(self, words: list[str], early: Callable[[str], None] | None = None) -> list[str]:
-        """Set the options `words` begin with; the words after them.
+        """Set the options `words` begin with; the words after them. Raises OptionError or BadValue.
 
         Parameters
         ----------
         early
             Told the name of each option once it is set. Without it, options that count on sbatch's command line only
             are left alone.
-
-        Raises
-        ------
-        OptionError, BadValue
         """
         for key, text in self._parser.parse(words):
             option = self._by_key[key]
@@ -197,13 +193,9 @@ def error_code(io: Io, say: Messages) -> int:
 
 
 def said(say: Messages, failure: int, do: Callable[[], Any], who: str | None = None) -> Any:
-    """Return the result of `do`; its complaints about options are said as Slurm does, and end the command.
+    """Return the result of `do`; its complaints about options are said as Slurm does, and end the command. Raises Stop.
 
     `who` is the name printed before an unknown option; by default the command's own.
-
-    Raises
-    ------
-    Stop
     """
     try:
         return do()

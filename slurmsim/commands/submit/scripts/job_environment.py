@@ -49,16 +49,12 @@ class NoFile(Exception):
 
 
 def batch_environment(builder: Builder, component: int | None, host: str) -> dict[str, str]:
-    """Variables the job starts with, as far as sbatch knows them.
+    """Variables the job starts with, as far as sbatch knows them. Raises NoFile.
 
     Parameters
     ----------
     component
         Place in a heterogeneous job; None when it is an ordinary one.
-
-    Raises
-    ------
-    NoFile
     """
     chosen = builder.chosen
     own = dict(chosen.context.environ)

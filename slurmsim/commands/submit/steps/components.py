@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def shares(
     parts: Sequence[Part], facts: Mapping[str, Any], lives: Sequence[StepLife], say: Messages, code: int, *, own: bool
 ) -> Iterator[tuple[Part, dict[str, Any]]]:
-    """Each part of the step with what was told of the component it is for, in the order of components.
+    """Each part of the step with what was told of the component it is for, in the order of components. Raises Stop.
 
     Parameters
     ----------
@@ -29,10 +29,6 @@ def shares(
         The exit code of a refusal.
     own
         Whether srun made the allocation itself, of which each part is a component then.
-
-    Raises
-    ------
-    Stop
     """
     components = [{**one, "het_job_id": facts["job_id"]} for one in facts.get("components") or []]
     if own:

@@ -6,6 +6,7 @@ Mirrors env_array_for_job, setup_env and env_array_for_step (src/common/env.c) a
 from __future__ import annotations
 
 import os
+from itertools import groupby
 
 from slurmsim.commands.submit.launchers import launcher_variables
 from slurmsim.commands.submit.options.task_tres import task_tres
@@ -121,13 +122,8 @@ def run_length(counts: Sequence[int]) -> str:
     >>> run_length([2, 2, 2, 1]), run_length([3])
     ('2(x3),1', '3')
     """
-    parts: list[list[int]] = []
-    for count in counts:
-        if parts and parts[-1][0] == count:
-            parts[-1][1] += 1
-        else:
-            parts.append([count, 1])
-    return ",".join(f"{count}(x{times})" if times > 1 else str(count) for count, times in parts)
+    runs = ((count, len(list(same))) for count, same in groupby(counts))
+    return ",".join(f"{count}(x{times})" if times > 1 else str(count) for count, times in runs)
 
 
 def _from_options(part: Part) -> dict[str, Any]:

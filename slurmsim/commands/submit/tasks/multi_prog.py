@@ -25,7 +25,7 @@ def find_file(path: str) -> None:
 
 
 def read_programs(path: str, tasks: int, arguments: list[str], fixed: bool) -> dict[int, list[str]]:
-    """Task -> its command.
+    """Task -> its command. Raises BadFile.
 
     Parameters
     ----------
@@ -35,10 +35,6 @@ def read_programs(path: str, tasks: int, arguments: list[str], fixed: bool) -> d
         Words after the file's name, added to every command.
     fixed
         Whether that many were asked for; else the file may name more.
-
-    Raises
-    ------
-    BadFile
     """
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
