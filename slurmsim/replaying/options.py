@@ -118,7 +118,7 @@ class RunOptions:
         for name in given:
             if name not in known:
                 raise TypeError(f"run() got an unexpected keyword argument {name!r}")
-        found: dict[str, Any] = {name: _FORMS.get(name, _as_it_is)(value) for name, value in given.items()}
+        found: dict[str, Any] = {name: _FORMS.get(name, lambda one: one)(value) for name, value in given.items()}
         return cls(str(workload), str(out), **found)
 
     def as_dict(self) -> dict[str, Any]:
@@ -168,10 +168,6 @@ _IN_MANIFEST = {
     "mtbf": "mtbf_s", "mttr": "mttr_s", "shares": "shares_s", "boot_time": "boot_s", "epilog_time": "epilog_s",
     "term_time": "term_s", "solver_latency": "solver_latency_s",
 }  # fmt: skip
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
 
 
 def _text(value: object) -> str | None:

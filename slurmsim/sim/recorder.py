@@ -188,7 +188,7 @@ class Recorder(Listener):
         begin, eligible, held_since = job.begin, job.eligible_time, job.held_since
         state, reason, exit_code = job.state, job.reason, job.exit_code
         priority, restarts, scheduler, reservation = job.priority, job.restarts, job.scheduler, job.reservation_name
-        licenses = _licenses(job) if job.licenses else ""
+        licenses = ",".join([f"{name}:{count}" for name, count in job.licenses]) if job.licenses else ""
         arrived, cpus_per_task = self._arrived.get(job_id), job.request.cpus_per_task
         threads_per_core = job.sub.request.threads_per_core or None
         return (
@@ -207,11 +207,6 @@ def _watts_of(watts: Watts) -> tuple[int | None, ...]:
     """Cells of `schema.POWER` in a row of usage of the whole cluster; those of partitions have none."""
     idle = watts.idle_mw if watts.spec.idle_mw else 0
     return watts.charged_mw + idle, watts.drawn_mw, idle, watts.budget_mw if watts.limited else None
-
-
-def _licenses(job: Job) -> str:
-    """As ``-L`` takes them."""
-    return ",".join([f"{name}:{count}" for name, count in job.licenses])
 
 
 def asked_for(request: ResourceRequest) -> Asked:

@@ -210,10 +210,6 @@ def _mode(session: Session, row: Field, word: Word, value: str) -> Read:
     return value, "" if value.lower() == "cluster" else value.upper()
 
 
-def _seconds(session: Session, row: Field, word: Word, value: str) -> Read:
-    return _count(session, row, word, value)
-
-
 def _exempt(session: Session, row: Field, word: Word, value: str) -> Read:
     if value == "-1":
         return "-1", "NONE"
@@ -238,7 +234,7 @@ def _factor(session: Session, row: Field, word: Word, value: str) -> Read:
 
 _READERS = {
     **dict.fromkeys(("limit", "priority"), _count), "shares": _shares, "minutes": _time, "tres": _tres, "names": _qos,
-    "name": _qos_one, "text": _name, "flags": _flags, "modes": _mode, "seconds": _seconds, "exempt": _exempt,
+    "name": _qos_one, "text": _name, "flags": _flags, "modes": _mode, "seconds": _count, "exempt": _exempt,
     "factor": _factor,
 }  # fmt: skip
 """Kind -> the reader of its values; what a limit of one TRES is, is a count."""

@@ -73,10 +73,6 @@ def _number(most: int) -> Reader:
 _u16, _u32, _u64 = _number(0xFFFF), _number(0xFFFFFFFF), _number((1 << 63) - 1)
 
 
-def _priority(request: Request, value: str, name: str) -> int:
-    return int(_u32(request, value, "Priority"))
-
-
 def _nice(request: Request, value: str, name: str) -> int:
     number = leading_number(value)[0]
     if abs(number) > NICE_LIMIT:
@@ -214,12 +210,8 @@ def _mail(request: Request, value: str, name: str) -> int:
     return bits
 
 
-def _mem_per_cpu(request: Request, value: str, name: str) -> dict[str, Any]:
-    return {"pn_min_memory": _u64(request, value, name), "mem_per_cpu": True}
-
-
-def _mem_per_node(request: Request, value: str, name: str) -> dict[str, Any]:
-    return {"pn_min_memory": _u64(request, value, name), "mem_per_cpu": False}
+def _memory(*, per_cpu: bool) -> Reader:
+    return lambda request, value, name: {"pn_min_memory": _u64(request, value, name), "mem_per_cpu": per_cpu}
 
 
 if TYPE_CHECKING:
@@ -229,14 +221,15 @@ ROWS: tuple[Row, ...] = (
     ("SiteFactor", 5, "", _nice, "site_factor"), ("ArrayTaskThrottle", 10, "", _throttle, "array_inx"),
     ("Clusters", 8, "", _text, "clusters"), ("DelayBoot", 5, "", _delay_boot, "delay_boot"),
     ("TimeMin", 5, "", _time_min, "time_min"),
-    ("Priority", 2, "", _priority, "priority"), ("Nice", 2, "", _nice, "nice"),
+    ("Priority", 2, "", lambda request, value, name: _u32(request, value, "Priority"), "priority"),
+    ("Nice", 2, "", _nice, "nice"),
     ("CPUsPerTask", 9, "", _u16, "cpus_per_task"), ("CpusPerTres", 9, "", _text, "cpus_per_tres"),
     ("NumCPUs", 6, "", _cpus, "cpus"), ("NumTasks", 8, "", _u32, "num_tasks"), ("ReqProcs", 8, "", _u32, "num_tasks"),
     ("Requeue", 4, "", _u16, "requeue"), ("ReqNodes", 8, "", _nodes, ""), ("NumNodes", 8, "", _nodes, ""),
     ("ReqSockets", 4, "", _u16, "sockets_per_node"), ("ReqCores", 4, "", _u16, "cores_per_socket"),
     ("TasksPerNode", 2, "", _u16, "ntasks_per_node"), ("ReqThreads", 4, "", _u16, "threads_per_core"),
-    ("MinCPUsNode", 4, "", _u16, "pn_min_cpus"), ("MinMemoryNode", 10, "", _mem_per_node, ""),
-    ("MinMemoryCPU", 10, "", _mem_per_cpu, ""), ("MinTmpDiskNode", 5, "", _u32, "pn_min_tmp_disk"),
+    ("MinCPUsNode", 4, "", _u16, "pn_min_cpus"), ("MinMemoryNode", 10, "", _memory(per_cpu=False), ""),
+    ("MinMemoryCPU", 10, "", _memory(per_cpu=True), ""), ("MinTmpDiskNode", 5, "", _u32, "pn_min_tmp_disk"),
     ("Partition", 2, "", _text, "partition"), ("QOS", 2, "", _text, "qos"),
     ("ReservationName", 3, "", _text, "reservation"), ("Name", 2, "", _text, "name"), ("JobName", 4, "", _text, "name"),
     ("WCKey", 1, "", _text, "wckey"), ("StdErr", 6, "24.11", _text, "std_err"), ("StdIn", 5, "24.11", _text, "std_in"),

@@ -75,6 +75,7 @@ def _assoc_id(cluster: LiveCluster, core: Job) -> int:
 
 
 def _first(share: Any) -> int:
+    """Return the share on the first node."""
     return int(share) if isinstance(share, int) else int(share[0])
 
 

@@ -10,6 +10,7 @@ from slurmsim.hostlist import compress
 from slurmsim.protocol import DENIED, Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.database import association_records as records
+from slurmsim.slurmctld.database.record_query import words
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
@@ -29,9 +30,7 @@ def listed(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -
 
 
 def _private(cluster: LiveCluster, word: str, person: Person) -> bool:
-    value = cluster.spec.options.get("PrivateData") or ()
-    words = {w.strip().lower() for w in (value.split(",") if isinstance(value, str) else value)}
-    return word in words and not cluster.database.is_operator(person)
+    return word in words(cluster.spec.options.get("PrivateData")) and not cluster.database.is_operator(person)
 
 
 def _associations(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:

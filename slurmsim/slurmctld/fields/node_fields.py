@@ -291,10 +291,6 @@ def _minutes(seconds: int | None) -> int | None:
     return None if seconds is None else seconds // 60
 
 
-def _preempt_mode(p: Partition, cluster: LiveCluster) -> str:
-    return (p.spec.preempt_mode or ",".join(cluster.spec.option("PreemptMode")) or "OFF").upper()
-
-
 def _partition_tres(p: Partition, cluster: LiveCluster) -> str:
     """As last counted: weights that came since without nodes do not show yet (_calc_part_tres)."""
     counted = cluster.partition_texts.get(p.name, {}).get(COUNTED_WEIGHTS)
@@ -365,7 +361,7 @@ _WORKED_OUT: dict[str, PartitionGetter] = {
     "job_defaults": _job_defaults,
     "billing_weights": _weights,
     "power_save": lambda p, c: c.controller.power is not None,
-    "preempt_mode": _preempt_mode,
+    "preempt_mode": lambda p, c: (p.spec.preempt_mode or ",".join(c.spec.option("PreemptMode")) or "OFF").upper(),
     "preempt_mode_given": lambda p, c: bool(p.spec.preempt_mode),
     "cluster": lambda p, c: c.spec.name,
     "tres_fmt_str": _partition_tres,

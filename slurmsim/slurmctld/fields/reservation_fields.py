@@ -62,10 +62,6 @@ def reserved_tres(r: Reservation, cluster: LiveCluster) -> dict[str, int]:
     return found | {f"license/{name}": count for name, count in r.licenses if f"license/{name}".lower() in listed}
 
 
-def _reserved_text(r: Reservation, cluster: LiveCluster) -> str | None:
-    return ",".join(f"{name}={count}" for name, count in reserved_tres(r, cluster).items()) or None
-
-
 def _core_lists(r: Reservation, cluster: LiveCluster) -> list[list[str]]:
     """Numbers of its cores; before 24.11 they are there after the next look at reservations alone."""
     kept = cluster.reservation_texts.get(r.name, {})
@@ -97,7 +93,7 @@ RESERVATION_FIELDS: dict[str, ReservationGetter] = {
     "core_spec": _core_lists,
     "features": lambda r, c: r.spec.features or None,
     "partition": lambda r, c: r.partition.name if r.partition is not None else None,
-    "tres_str": _reserved_text,
+    "tres_str": lambda r, c: ",".join(f"{name}={count}" for name, count in reserved_tres(r, c).items()) or None,
     "users": lambda r, c: None if _of_reservation(r, c, "groups") else _listed(r.users),
     "groups": lambda r, c: _of_reservation(r, c, "groups"),
     "accounts": lambda r, c: _listed(r.accounts),

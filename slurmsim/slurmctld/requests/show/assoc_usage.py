@@ -14,8 +14,9 @@ from slurmsim.core.accounting.fairshare import ShareTree
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.database import association_records as records
 from slurmsim.slurmctld.database.association_lists import counted_gres
+from slurmsim.slurmctld.database.record_query import words
 from slurmsim.slurmctld.fields.job_fields import billed
-from slurmsim.slurmctld.requests.show.priority_info import share_of
+from slurmsim.slurmctld.requests.show.priority_info import folded, share_of
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
@@ -107,11 +108,11 @@ def assoc_mgr(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person
     """Return the records of the kinds asked for; of some users, accounts and QOS."""
     db = cluster.database
     flags = set(arguments.get("flags") or ("users", "assoc", "qos"))
-    users, accounts = (_folded(arguments.get(key)) for key in ("users", "accounts"))
+    users, accounts = (folded(arguments.get(key)) for key in ("users", "accounts"))
     answer: Answer = {"users": [], "assoc": [], "qos": []}
     if not db.exists:
         return answer
-    private = _private(cluster) if not db.is_operator(person) else frozenset()
+    private = set() if db.is_operator(person) else words(cluster.spec.options.get("PrivateData"))
     if "users" in flags:
         answer["users"] = [
             {**records.user(db, name), "uid": cluster.people.by_name(name).uid} for name in sorted(db.users)
@@ -128,15 +129,6 @@ def assoc_mgr(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person
     if "qos" in flags:
         answer["qos"] = _qos_records(cluster, counts, arguments.get("qos"))
     return answer
-
-
-def _folded(words: Any) -> set[str] | None:
-    return {str(word).lower() for word in words} if words else None
-
-
-def _private(cluster: LiveCluster) -> frozenset[str]:
-    value = cluster.spec.options.get("PrivateData") or ()
-    return frozenset(word.strip().lower() for word in (value.split(",") if isinstance(value, str) else value))
 
 
 def _used(ledger: Ledger) -> Answer:

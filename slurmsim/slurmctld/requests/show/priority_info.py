@@ -13,6 +13,7 @@ from slurmsim.core.accounting.fairshare import Classic, FairTree
 from slurmsim.core.queue.priority import Multifactor
 from slurmsim.model.accounting import PARENT_SHARES
 from slurmsim.slurmctld.database.account_tree import TRES_ORDER, hierarchical
+from slurmsim.slurmctld.database.record_query import words
 from slurmsim.slurmctld.fields.job_fields import billed, eligible_behind
 from slurmsim.states import JobState, Reason
 
@@ -49,7 +50,7 @@ def factors(cluster: LiveCluster, person: Person) -> Answer:
         return answer
     answer["weights"] = {name: int(option(_CONFIGURED[name]) or 0) for name in _WEIGHTS}
     answer["tres_weights"] = cluster.spec.options.get("PriorityWeightTRES") or None
-    own_only = "jobs" in _private(cluster) and not cluster.database.is_operator(person)
+    own_only = "jobs" in words(cluster.spec.options.get("PrivateData")) and not cluster.database.is_operator(person)
     calculated = controller.recalculation.last_run(cluster.now)  # shown as of then
     for row in cluster.job_table.rows():
         live = row.job
@@ -94,11 +95,6 @@ def _of_job(plugin: Multifactor, core: Job, at: int, now: int, tried: int) -> An
     }  # fmt: skip
 
 
-def _private(cluster: LiveCluster) -> set[str]:
-    value = cluster.spec.options.get("PrivateData") or ()
-    return {word.strip().lower() for word in (value.split(",") if isinstance(value, str) else value)}
-
-
 # -- sshare -------------------------------------------------------------------------------------------------------
 
 
@@ -112,8 +108,8 @@ def shares(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -
     answer["damping"] = int(cluster.spec.option("FairShareDampeningFactor") or 1)
     if tree is None:
         return answer
-    users, accounts = (_folded(arguments.get(key)) for key in ("users", "accounts"))
-    own_only = "usage" in _private(cluster) and not cluster.database.is_operator(person)
+    users, accounts = (folded(arguments.get(key)) for key in ("users", "accounts"))
+    own_only = "usage" in words(cluster.spec.options.get("PrivateData")) and not cluster.database.is_operator(person)
     owed = _owed(cluster, tree)
     names = [*TRES_ORDER, *(n for n in controller.state.billing.names if n not in TRES_ORDER)]
     answer["tres"] = names
@@ -129,8 +125,8 @@ def shares(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -
     return answer
 
 
-def _folded(words: Any) -> set[str] | None:
-    return {str(word).lower() for word in words} if words else None
+def folded(names: Any) -> set[str] | None:
+    return {str(name).lower() for name in names} if names else None
 
 
 def _share(cluster: LiveCluster, branch: Branch, owed: Mapping[int, Mapping[str, int]], names: list[str]) -> Answer:
