@@ -32,6 +32,7 @@ from slurmsim.slurmctld.server.start import serve
 
 RELEASE = "26.05"
 GONE_S = 30.0
+CHANGED = "running clusters cannot change"
 Answer = tuple[int, str]
 
 
@@ -58,7 +59,7 @@ class Keeper:
                         self._mark("slurmdbd", only_if=self._is("slurmdbd"))
                 case "slurmdbd":
                     if not self.pid:
-                        self.start(clean=False)
+                        self.start(clean=False, new_files=False)  # slurmdbd has nothing to do with slurm.conf
                     self._mark("slurmdbd")
                 case "slurmd":
                     self._start_node(rest[0], rest[1:])
@@ -118,14 +119,23 @@ class Keeper:
 
     # -- the one daemon -----------------------------------------------------------------------------------------------
 
-    def start(self, *, clean: bool) -> None:
-        """Start it with the files as they are. Raises SlurmSimError."""
+    def start(self, *, clean: bool, new_files: bool = True) -> None:
+        """Start it; one that exists takes the files as they are now, unless told otherwise. Raises SlurmSimError."""
         self.end()
         if clean:
             shutil.rmtree(self.folder, ignore_errors=True)
+        try:
+            self._start(new_files=new_files)
+        except SlurmSimError as error:
+            if CHANGED not in str(error):
+                raise
+            shutil.rmtree(self.folder)  # Slurm would go on with other nodes; here jobs and associations are lost
+            self._start(new_files=new_files)
+
+    def _start(self, *, new_files: bool) -> None:
         conf = self.prefix / "etc" / "slurm.conf"
         settings = Settings(conf=str(conf), release=RELEASE, accounting=(NEW_DATABASE,) if self._has_database() else ())
-        if exists(self.folder):
+        if exists(self.folder) and new_files:
             replace_conf(self.folder, conf, RELEASE)
         news, told = os.pipe()
         sys.stdout.flush()
