@@ -7,9 +7,12 @@ needs. The size of the model does not depend on the number of nodes. Source: PCP
 - the second implied cumulative has the durations for heights (printed: the starts, which is not implied);
 - a resource a job does not need has no variables and no constraints for it;
 - running units keep their node, not their positions: positions are labels, and fixing them costs optima;
-- a node is y // H with H the largest node's size of that resource. For equal nodes this is the map of the paper,
-    without its table of all positions (memory has millions). What is beyond a smaller node is no position;
-  - a position is as large as the greatest common divisor of all demands. Boxes moved down to multiples of it stay apart
+- nodes stand in the line by when they are free, since they are labels, too: free nodes are neighbours, and so are the
+    nodes a running job fills, which makes it one box. By their names a bound passes a large machine node by node;
+- a node's place in the line is y // H with H the largest node's size of that resource. For equal nodes this is the map
+    of the paper, without its table of all positions (memory has millions). What is beyond a smaller node is no
+    position;
+- a position is as large as the greatest common divisor of all demands. Boxes moved down to multiples of it stay apart
     and inside their nodes, so no plan is lost. Memory in KB has some dozens of positions a node again.
 """
 
@@ -58,6 +61,8 @@ class BoxModel(ScheduleModel):
         self._grain = _grains(instance)
         self._capacity = instance.capacity // self._grain
         self._height = [max(1, int(h)) for h in self._capacity.max(axis=0)]
+        self._line = _by_when_free(instance)  # nodes in their order
+        self._at = {node: at for at, node in enumerate(self._line)}
         self._lines: list[list[tuple[Interval, Interval, int]]] = [[] for _ in instance.resources]
         self._nodes: dict[int, list[Var]] = {}
         self._units: dict[int, dict[int, list[Var]]] = {}  # job -> resource -> y of each unit
@@ -85,8 +90,10 @@ class BoxModel(ScheduleModel):
 
     def _positions(self, r: int, size: int, nodes: Sequence[int]) -> cp_model.Domain:
         """Where a box of `size` may begin: inside one of `nodes` (corrected: it may end on the last position)."""
-        high, capacity = self._height[r], self._capacity
-        return cp_model.Domain.from_intervals([[high * k, high * k + int(capacity[k, r]) - size] for k in nodes])
+        high, capacity, at = self._height[r], self._capacity, self._at
+        return cp_model.Domain.from_intervals([
+            [high * at[k], high * at[k] + int(capacity[k, r]) - size] for k in nodes
+        ])  # fmt: skip
 
     def _make_units(self, i: int, job: Job) -> None:
         """y_{i,r,j}, one a unit and resource it needs; the same node for all resources of a unit."""
@@ -97,7 +104,7 @@ class BoxModel(ScheduleModel):
         domains = {r: self._positions(r, sizes[r], nodes) for r in needed}
         tied = len(needed) > 1 or job.per_node is not None
         if tied:
-            anywhere = cp_model.Domain.from_values(nodes)
+            anywhere = cp_model.Domain.from_values([self._at[k] for k in nodes])
             self._nodes[i] = [self.cp.new_int_var_from_domain(anywhere, f"n{i}_{j}") for j in range(job.units)]
         for j in range(job.units):
             for r in needed:
@@ -117,7 +124,7 @@ class BoxModel(ScheduleModel):
         """Make boxes of running units where they lie."""
         for r, (high, grain) in enumerate(zip(self._height, self._grain, strict=True)):
             self._add_pieces(r, [
-                (load.start, load.end, high * load.node + lies[r] // grain, load.amounts[r] // grain)
+                (load.start, load.end, high * self._at[load.node] + lies[r] // grain, load.amounts[r] // grain)
                 for load, lies in zip(self.instance.loads, self._loads, strict=True) if load.amounts[r] >= grain
             ])  # fmt: skip
 
@@ -134,8 +141,9 @@ class BoxModel(ScheduleModel):
             for r, amount in enumerate(load.amounts):
                 if not (size := amount // self._grain[r]):
                     continue
-                if size == self._capacity[load.node, r]:
-                    whole[r].append((load.start, load.end, self._height[r] * load.node, size))
+                high = self._height[r]
+                if size == self._capacity[load.node, r]:  # with what a larger node would have beyond it
+                    whole[r].append((load.start, load.end, high * self._at[load.node], high))
                     continue
                 span = span or self.fixed(load.start, load.end, f"load{n}")
                 y = self.cp.new_int_var_from_domain(self._positions(r, size, [load.node]), f"y_load{n}_{r}")
@@ -219,10 +227,10 @@ class BoxModel(ScheduleModel):
 
     def _hint_places(self, plan: Plan) -> None:
         for i, job in self.waiting():
-            boxes = sorted(plan.boxes[job.id])
+            boxes = sorted(plan.boxes[job.id], key=lambda box: (self._at[box[0]], box[1]))
             for j, (node, _) in enumerate(boxes):
                 if i in self._nodes:
-                    self.cp.add_hint(self._nodes[i][j], node)
+                    self.cp.add_hint(self._nodes[i][j], self._at[node])
             for r, ys in self._units[i].items():
                 places = sorted(self._position(r, node, offsets) for node, offsets in boxes)
                 for y, place in zip(ys, places, strict=True):
@@ -236,11 +244,11 @@ class BoxModel(ScheduleModel):
 
     def _position(self, r: int, node: int, offsets: Amounts) -> int:
         """Of a box at these offsets of a node, in the line of resource r."""
-        return self._height[r] * node + offsets[r] // self._grain[r]
+        return self._height[r] * self._at[node] + offsets[r] // self._grain[r]
 
     def _offset(self, r: int, node: int, position: int) -> int:
         """Return the offset in the node of a position: the way back."""
-        return (position - self._height[r] * node) * self._grain[r]
+        return (position - self._height[r] * self._at[node]) * self._grain[r]
 
     def _load_offsets(self, plan: Plan, n: int) -> Amounts:
         """Return where load `n` lies in `plan`; loads of reservations are in no plan."""
@@ -257,7 +265,7 @@ class BoxModel(ScheduleModel):
             some = next(iter(self._units[i]))
             boxes: list[Box] = []
             for j in range(job.units):
-                node = solver.value(self._units[i][some][j]) // self._height[some]
+                node = self._line[solver.value(self._units[i][some][j]) // self._height[some]]
                 offsets = [self._offset(r, node, solver.value(self._units[i][r][j])) if r in self._units[i] else 0
                            for r in resources]  # fmt: skip
                 boxes.append((node, tuple(offsets)))
@@ -274,6 +282,14 @@ class BoxModel(ScheduleModel):
                 else:
                     offsets = list(self._loads[n])
                 plan.boxes.setdefault(self.instance.jobs[load.job].id, []).append((load.node, tuple(offsets)))
+
+
+def _by_when_free(instance: Instance) -> list[int]:
+    """Return the nodes by when the last of their running units ends, those alike beside each other."""
+    ends: dict[int, list[tuple[int, int]]] = {}
+    for load in instance.loads:
+        ends.setdefault(load.node, []).append((load.end, load.start))
+    return sorted(range(instance.n_nodes), key=lambda node: (sorted(ends.get(node, ()), reverse=True), node))
 
 
 def _grains(instance: Instance) -> list[int]:
