@@ -30,8 +30,7 @@ class Demand(Value):
 
     Each of a job's GPUs brings `cpus` CPUs; those of an option are `reserved` (gres_sched_add), those of a default are
     not. `total`: of a count per task, what all tasks take together; -1 of a count per socket, of which a node may have
-    any number. `task_cpus`: CPUs of the tasks that each makes (``--ntasks-per-gpu``). `counted`: they have no device
-    files; of such each node of a job gives one as long as there are any.
+    any number. `task_cpus`: CPUs of the tasks that each makes (``--ntasks-per-gpu``).
     """
 
     kinds: tuple[int, ...]
@@ -42,7 +41,6 @@ class Demand(Value):
     reserved: bool = False
     total: int = 0
     task_cpus: int = 0
-    counted: bool = False
 
     @property
     def most(self) -> int:
@@ -135,10 +133,8 @@ def demands(request: ResourceRequest, table: NodeTable, each: PerGpu, *, by_node
         is_gpu = g.name == "gpu"
         total = count * request.tasks if scope == "task" else -int(g.scope == "socket")
         made = task_cpus if is_gpu or by_node else 0
-        own = (one.counted for spec in table.specs for one in spec.gres if one.name == g.name)
-        counted = scope == "job" and next(own, False)
         reserved = each.reserved and is_gpu
-        found.append(Demand(kinds, count, scope, is_gpu, cpus if is_gpu else 0, reserved, total, made, counted))
+        found.append(Demand(kinds, count, scope, is_gpu, cpus if is_gpu else 0, reserved, total, made))
     return tuple(found)
 
 
@@ -280,7 +276,7 @@ def totals(wanted: Sequence[Demand], have: IntArray, idx: IntArray) -> GresNeed 
 
 def grant(
     wanted: Sequence[Demand], free_gres: IntArray, idx: IntArray, tasks: Sequence[int], cpus: IntArray,
-    most_gpus: IntArray | None = None,
+    most_gpus: IntArray | None = None, table: NodeTable | None = None,
 ) -> tuple[tuple[int, IntArray], ...]:  # fmt: skip
     """Per kind how many each node of the allocation gives; the first kind with enough first, spilling into the next.
 
@@ -302,7 +298,7 @@ def grant(
         else:
             each = demand.cpus if demand.reserved else demand.task_cpus
             most = np.minimum(have, cpus // each) if each else have
-            missing = _fill(have, most.tolist(), demand.count, 0, int(demand.counted))
+            missing = _fill(have, most.tolist(), demand.count, 0, int(_has_no_files(demand, table)))
             if missing.sum() < demand.count:
                 rest = np.minimum(np.cumsum(have - missing), demand.count - missing.sum())
                 missing += np.diff(rest, prepend=0)
@@ -334,6 +330,14 @@ def untouched(table: NodeTable, free_gres: IntArray, idx: IntArray) -> npt.NDArr
 def all_of(free_gres: IntArray, idx: IntArray) -> tuple[tuple[int, IntArray], ...]:
     """Return all GRES of the nodes of an exclusive job (gres_ctld_job_alloc_whole_node)."""
     return tuple((kind, row[idx]) for kind, row in enumerate(free_gres) if row[idx].any())
+
+
+def _has_no_files(demand: Demand, table: NodeTable | None) -> bool:
+    """Return True for GRES without device files, of which each node of a job gives one as long as there are any."""
+    if table is None:
+        return False
+    name = table.gres_kinds[demand.kinds[0]][0]
+    return next((one.counted for spec in table.specs for one in spec.gres if one.name == name), False)
 
 
 def _fill(have: IntArray, most: Sequence[int], total: int, least: int = 1, first: int = 1) -> IntArray:

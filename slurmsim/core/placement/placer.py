@@ -554,7 +554,7 @@ class Placer:
         if request.gres:
             most = free.free_mem[idx] // request.mem_gpu if request.mem_gpu and request.per_gpu.charged else None
             tasks = (cpus // request.cpus_per_task).tolist()
-            gres = grant(request.gres, free.free_gres, idx, tasks, cpus, most)
+            gres = grant(request.gres, free.free_gres, idx, tasks, cpus, most, table)
             if request.all_cores:
                 gres = all_of(table.gres, idx)
             elif request.asked.tasks_per_gpu and self.rules.gpu_cpus_by_node:
