@@ -66,7 +66,7 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "cpu_bind_read_once": Change(
         "24.11",
         "srun",
-        "SLURM_CPU_BIND_LIST of `--cpu-bind=cores` is empty; it had the whole option. Nothing is said where TaskPlugin"
+        "SLURM_CPU_BIND_LIST of `--cpu-bind=cores` is empty; it had the whole option; nothing is said where TaskPlugin"
         " binds nothing, and `rank` is ignored.",
     ),
     "controller_counts_tasks": Change(
