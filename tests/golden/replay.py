@@ -98,7 +98,8 @@ class Session:
             self.homes = Path("/home")
         self.folder = self.top / "cluster"
         command = [
-            sys.executable, "-m", "slurmsim", "up", "--state", str(self.folder), "--flavour", "debian", "--frozen", "--conf", str(conf),
+            sys.executable, "-m", "slurmsim", "up", "--state", str(self.folder), "--frozen", "--conf", str(conf),
+            "--flavour", "debian",
             "--start", f"{began:%Y-%m-%dT%H:%M:%S}Z", "--jobs", jobs,
             "--slurm-version", recording["slurm"][:5],
         ]  # fmt: skip
