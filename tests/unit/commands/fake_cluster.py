@@ -33,7 +33,10 @@ class FakeClient:
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
         self.asked.append((name, arguments))
         if name == "hello":
-            return {"now": self.now, "uid": self.uid, "cluster": self.cluster, "slurm_version": self.release}
+            return {
+                "now": self.now, "uid": self.uid, "cluster": self.cluster, "slurm_version": self.release,
+                "flavour": "debian",
+            }  # fmt: skip
         if name == "users":
             return {"uids": [self._uid(text) for text in arguments["names"]]}
         if name in self.extra:

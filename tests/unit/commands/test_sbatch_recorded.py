@@ -46,6 +46,8 @@ SUBMITTED = re.compile(r"^(?:Submitted batch job )?(\d+)(?:;\S+| on cluster \S+)
 class Recorded:
     """The controller of one recorded step."""
 
+    patience_s = 0.0
+
     def __init__(self, step: dict[str, Any], release: str, start: int) -> None:
         self.step, self.release = step, release
         self.now = start + int(step["t"])
@@ -58,7 +60,10 @@ class Recorded:
         if name == "wait_over":
             return {"over": True}
         if name == "hello":
-            return {"slurm_version": self.release, "cluster": "oracle", "now": self.now, "uid": 2001, "user": "alice"}
+            return {
+                "slurm_version": self.release, "flavour": "debian", "cluster": "oracle", "now": self.now, "uid": 2001,
+                "user": "alice",
+            }  # fmt: skip
         if name == "config":
             values = {"AccountingStorageType": "accounting_storage/slurmdbd", "SelectTypeParameters": "CR_CORE_MEMORY"}
             return {"values": values}
