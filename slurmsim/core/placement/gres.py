@@ -109,7 +109,7 @@ def beside_tasks(wanted: Sequence[Demand], given: list[int], most: list[int], ta
     if not (wanted and tasks_per_node):
         return given
     least = gpu_cpus([demand for demand in wanted if demand.scope == "node"], None)
-    return [min(max(own, least), at_most) for own, at_most in zip(given, most, strict=True)]
+    return [max(own, min(least, at_most)) for own, at_most in zip(given, most, strict=True)]
 
 
 def demands(request: ResourceRequest, table: NodeTable, each: PerGpu, *, by_node: bool) -> tuple[Demand, ...] | None:

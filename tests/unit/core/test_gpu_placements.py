@@ -140,3 +140,14 @@ def test_gpus_of_whole_nodes() -> None:
     world.until(60)
     assert _given(world, "alone") == {"n1": "8/10/2"}
     assert world["large"].alloc is not None and not world["large"].alloc.gres
+
+
+@pytest.mark.parametrize("parameters", ["CR_Socket", "CR_Core"])
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+def test_gpus_beside_whole_sockets_and_cores(parameters: str, release: str) -> None:
+    """A job with one task a node has the whole socket, or the whole core, whether it asks for GPUs or not."""
+    world = World(CLUSTERS["plain"].replace("CR_Core_Memory", parameters).replace(_ONE, _THREADS), release=release)
+    for line in ("-J with -w n1 -N1 --ntasks-per-node=1 --gres=gpu:2", "-J without -w n2 -N1 --ntasks-per-node=1"):
+        world.sbatch(line, run=1000)
+    world.until(60)
+    assert world.shares("with") == world.shares("without") == ("16" if parameters == "CR_Socket" else "2")
