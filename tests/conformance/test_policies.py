@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from conformance_support import WORLDS, World, run, stream_of_small_jobs
 
+import slurmsim.core.scheduling.outside
 from slurmsim.errors import PolicyError
 from slurmsim.policy import (
     PREDICTORS,
@@ -75,6 +76,22 @@ def test_every_job_comes_to_its_end(make: Callable[[], World], policy: str, tmp_
     run(world, policy, tmp_path / "second")
     for table in ("jobs.parquet", "requeued.parquet", "events.parquet", "usage.parquet"):
         assert (tmp_path / "first/out" / table).read_bytes() == (tmp_path / "second/out" / table).read_bytes()
+
+
+OURS = [name for name in NAMES if name not in SOLVING and load_policy(name).__module__.startswith("slurmsim_policies.")]
+
+
+@pytest.mark.parametrize("policy", OURS)
+@pytest.mark.parametrize("make", [WORLDS[1], WORLDS[-1]], ids=lambda make: make.__name__)
+def test_ours_decide_the_same_behind_facades(
+    make: Callable[[], World], policy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They use what the port declares and nothing else, so they can be shown what strangers are shown."""
+    run(make(), policy, tmp_path / "plain")
+    monkeypatch.setattr(slurmsim.core.scheduling.outside, "OURS", frozenset())
+    run(make(), policy, tmp_path / "facades")
+    for table in ("jobs.parquet", "events.parquet"):
+        assert (tmp_path / "plain/out" / table).read_bytes() == (tmp_path / "facades/out" / table).read_bytes()
 
 
 class Grudge(Predictor):

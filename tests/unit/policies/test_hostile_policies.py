@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-import slurmsim.core.scheduling.outside
 import slurmsim.core.scheduling.read_only
 import slurmsim.policy
 from slurmsim.errors import PolicyError
@@ -209,16 +208,6 @@ def test_a_pass_that_never_ends_is_ended(replay: Callable[..., bytes], monkeypat
 
     with pytest.raises(PolicyError, match="goes on deciding at 0: its last decision was Reject"):
         replay(script)
-
-
-@pytest.mark.parametrize("policy", ["easy", "conservative", "backfill"])
-def test_ours_decide_the_same_behind_facades(
-    replay: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch, policy: str
-) -> None:
-    """All of ours use the port alone, so they can be asked through it (tests/conformance has more worlds)."""
-    plain = replay(lambda view, now: None, policy)
-    monkeypatch.setattr(slurmsim.core.scheduling.outside, "OURS", frozenset())
-    assert replay(lambda view, now: None, policy) == plain
 
 
 @pytest.mark.parametrize("kept", [0, 4096])
