@@ -23,26 +23,31 @@ def release_of(io: Io) -> str:
 
     A command must print its usage, and what is wrong, without a daemon too.
     """
-    named = io.environ.get(VERSION_VARIABLE) or _told(io, "slurm_version", "release")
+    named = io.environ.get(VERSION_VARIABLE) or _told(io)[0]
     return short(named) if named else RELEASES[0]
 
 
 def version_of(io: Io) -> str:
     """Return the line of ``--version``: the release, under the name of the cluster's flavour."""
-    return version_line(release_of(io), _told(io, "flavour", "flavour") or "upstream") + "\n"
+    told, flavour = _told(io)
+    named = io.environ.get(VERSION_VARIABLE) or told
+    return version_line(short(named) if named else RELEASES[0], flavour) + "\n"
 
 
-def _told(io: Io, name: str, key: str) -> str | None:
-    """Return what the daemon says, else the header of its journal; None where neither does."""
+def _told(io: Io) -> tuple[str, str]:
+    """Return release and flavour as the daemon says them, else the header of its journal; "" for no release.
+
+    What names no flavour is from before there was a choice, and is Debian's. Without a cluster it is upstream's.
+    """
     client = io.client
     patience, client.patience_s = client.patience_s, 0  # what is asked for next waits for a daemon
     try:
-        found = client.call("hello").get(name)
+        found, key = client.call("hello"), "slurm_version"
     except FAILED_CALLS:
-        found = _kept(client.folder).get(key)
+        found, key = _kept(client.folder), "release"
     finally:
         client.patience_s = patience
-    return None if found is None else str(found)
+    return str(found.get(key) or ""), str(found.get("flavour") or ("debian" if found else "upstream"))
 
 
 def _kept(folder: str) -> dict[str, Any]:

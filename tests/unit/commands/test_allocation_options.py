@@ -20,7 +20,14 @@ class Daemon:
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
         if name == "hello":
-            return {"slurm_version": "22.05", "cluster": "lab", "now": 1767600000, "uid": 2001, "user": "alice"}
+            return {
+                "slurm_version": "22.05",
+                "flavour": "upstream",
+                "cluster": "lab",
+                "now": 1767600000,
+                "uid": 2001,
+                "user": "alice",
+            }
         raise Refusal(f"Invalid RPC {name!r}")
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from slurmsim.commands.io import Io
-from slurmsim.commands.text.release import release_of
+from slurmsim.commands.text.release import release_of, version_of
 from slurmsim.protocol import Client, Refusal, Unreachable
 
 
@@ -42,3 +43,23 @@ def test_who_says_which(named: str, answer: dict[str, Any] | Exception, release:
 def test_a_bug_is_not_taken_for_a_daemon_that_is_not_there() -> None:
     with pytest.raises(KeyError):
         release_of(Io(Daemon(KeyError("ours")), environ={}))
+
+
+@pytest.mark.parametrize(
+    ("answer", "line"),
+    [
+        ({"slurm_version": "26.05.5", "flavour": "upstream"}, "slurm 26.05.5"),
+        ({"slurm_version": "26.05.5", "flavour": "debian"}, "slurm-wlm 26.05.5"),
+        ({"slurm_version": "26.05.5"}, "slurm-wlm 26.05.5"),  # a daemon from before there was a choice
+        (Unreachable("nobody there"), "slurm 22.05.8"),
+    ],
+)
+def test_which_build_is_named(answer: dict[str, Any] | Exception, line: str) -> None:
+    assert version_of(Io(Daemon(answer), environ={})) == f"{line}\n"
+
+
+def test_a_folder_without_a_flavour_is_debians(tmp_path: Path) -> None:
+    (tmp_path / "journal").write_text('{"release": "24.11"}\n', encoding="utf-8")
+    daemon = Daemon(Unreachable("nobody there"))
+    daemon.folder = str(tmp_path)
+    assert version_of(Io(daemon, environ={})).startswith("slurm-wlm 24.11")

@@ -27,7 +27,14 @@ class Daemon:
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
         if name == "hello":
-            return {"slurm_version": self.release, "cluster": "lab", "now": 1767600000, "uid": 2001, "user": "alice"}
+            return {
+                "slurm_version": self.release,
+                "flavour": "upstream",
+                "cluster": "lab",
+                "now": 1767600000,
+                "uid": 2001,
+                "user": "alice",
+            }
         if name == "submit":
             self.asked.append(arguments)
             return self.submit(arguments)
