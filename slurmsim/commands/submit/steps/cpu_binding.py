@@ -22,6 +22,7 @@ _TO = {f"{name}{plural}": f"{name}s" for name in ("socket", "core", "thread", "l
 _KINDS = {"no": "none", "none": "none", "rank": "rank", "rank_ldom": "rank_ldom"}
 _LISTS = re.compile(r"(map|mask)_?(cpu|ldom)", re.IGNORECASE)
 _DELIMITER = re.compile(r",(?!\d|[0-9a-f]+(?:,|$))", re.IGNORECASE)  # a comma before a value is part of a list
+_MOST, _DIGITS = 1 << 16, 6  # values of a list, and digits of a multiplier, of which more are too many
 _FATAL = "Failed to parse --cpu-bind= values."
 _BY_HINT = {"compute_bound": "cores", "memory_bound": "cores", "multithread": "threads", "nomultithread": "threads"}
 
@@ -85,7 +86,7 @@ def _read(word: str, found: CpuBinding, chosen: Chosen, say: Messages) -> None:
         found.kind, found.values = _KINDS[low], ""
     elif listed:
         found.kind = f"{listed[1]}_{listed[2]}:".lower()
-        found.values = _expanded(values, is_mask=listed[1].lower() == "mask")
+        found.values = _expanded(values, found.kind.rstrip(":"), say)
         if not values:
             say.error(f'missing list for "--cpu-bind={found.kind}<list>"')
             say.fatal(_FATAL)
@@ -96,16 +97,20 @@ def _read(word: str, found: CpuBinding, chosen: Chosen, say: Messages) -> None:
         say.fatal(_FATAL)
 
 
-def _expanded(values: str, *, is_mask: bool) -> str:
-    """Return the list without multipliers.
-
-    >>> _expanded("0x1*2,0xf", is_mask=True)
-    '1,1,f'
-    """
+def _expanded(values: str, kind: str, say: Messages) -> str:
+    """Return the list without multipliers: ``0x1*2,0xf`` of masks is ``1,1,f``. Raises Stop for a bad multiplier."""
     found: list[str] = []
     for value in values.split(","):
-        one, _, times = value.removeprefix("0x" if is_mask else "").partition("*")
-        found += [one] * int(times or 1)
+        one, star, times = value.removeprefix("0x" if kind.startswith("mask") else "").partition("*")
+        wrong = next((c for c in times if c not in "0123456789"), "")
+        if wrong:
+            say.error(f"Failed to validate number: *{times}, the offending character is {wrong}")
+            say.fatal(_FATAL)
+        count = int(times[:_DIGITS] or 0) if star else 1
+        if not 0 < count <= _MOST - len(found):
+            say.error(f"Invalid {kind} multiplier: {times}")
+            say.fatal(_FATAL)
+        found += [one] * count
     return ",".join(found)
 
 
