@@ -79,13 +79,8 @@ class _Search:
     """All choices of columns that lose at most `tried` together, without those that another is at least as good as."""
 
     def __init__(self, decision: Decision, columns: Columns, relaxed: Relaxation, tried: float, states: int) -> None:
-        self._decision, self._columns, self._relaxed, self._tried, self._most = (
-            decision,
-            columns,
-            relaxed,
-            tried,
-            states,
-        )
+        self._decision, self._columns, self._relaxed = decision, columns, relaxed
+        self._tried, self._most = tried, states
         self.complete = True  # nothing was left out for lack of room
         jobs = len(decision.jobs)
         scale = min(DIGITS, ROOM // (2 * (jobs + 1) ** 2)) / (float(np.abs(columns.value).max()) or 1.0)

@@ -270,8 +270,8 @@ class CompiledRequest:
         if found is None:
             raise SubmitError(NOT_AVAILABLE)
         self.gres: tuple[Demand, ...] = found
-        typed = self.per_gpu.reserved and all(g.type for g in request.gres if g.name == "gpu")
-        if self.per_gpu.cpus and not typed:  # tasks that bring GPUs bring the CPUs of those; not told of GPUs of a type
+        # tasks that bring GPUs bring the CPUs of those; not told of GPUs of a type
+        if self.per_gpu.cpus and not self._typed_gpus:
             each = max((d.count * d.cpus for d in found if d.scope == "task"), default=1)
             self.cpus_per_task = max(self.cpus_per_task, each)
         if counts_cpus and request.cpus_per_gpu:
@@ -585,8 +585,12 @@ class CompiledRequest:
     @property
     def sure_tasks(self) -> int:
         """Tasks that every node of a job with GRES has for sure (job_test.c, min_tasks_this_node)."""
-        typed = self.per_gpu.reserved and all(g.type for g in self.asked.gres if g.name == "gpu")
-        return self.tasks_per_node or (self.n_tasks if self.strict_one and not typed else 0)
+        return self.tasks_per_node or (self.n_tasks if self.strict_one and not self._typed_gpus else 0)
+
+    @property
+    def _typed_gpus(self) -> bool:
+        """True if CPUs are reserved for its GPUs, and each of them is of a type it names."""
+        return self.per_gpu.reserved and all(g.type for g in self.asked.gres if g.name == "gpu")
 
     @property
     def most_tasks(self) -> int | None:

@@ -133,8 +133,7 @@ def demands(request: ResourceRequest, table: NodeTable, each: PerGpu, *, by_node
         is_gpu = g.name == "gpu"
         total = count * request.tasks if scope == "task" else -int(g.scope == "socket")
         made = task_cpus if is_gpu or by_node else 0
-        reserved = each.reserved and is_gpu
-        found.append(Demand(kinds, count, scope, is_gpu, cpus if is_gpu else 0, reserved, total, made))
+        found.append(Demand(kinds, count, scope, is_gpu, cpus if is_gpu else 0, each.reserved and is_gpu, total, made))
     return tuple(found)
 
 

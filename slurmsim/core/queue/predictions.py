@@ -53,7 +53,7 @@ class Predictions(Observer):
         try:
             ask: Any = self.predictor  # a stranger's may answer anything
             found = ask.predict(self._shown(job), self.state.now)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise self._broken(error) from error
         if found is None:
             return None
@@ -68,7 +68,7 @@ class Predictions(Observer):
         now = self.state.now
         try:
             self.predictor.ended(self._shown(job), now, max(0, now - job.start_time - job.suspended_s))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise self._broken(error) from error
 
     def correct(self, now: int) -> None:
@@ -84,7 +84,7 @@ class Predictions(Observer):
         """Return the time at which the next prediction proves too short; None while no job waits."""
         return self.state.holders.expectations().first_correction if self.state.queue.jobs else None
 
-    def _broken(self, error: Exception) -> SlurmSimError:
+    def _broken(self, error: BaseException) -> SlurmSimError:
         if isinstance(error, SlurmSimError):
             return error
         return self._wrong(f"{type(error).__name__}: {' '.join(str(error).split())}")

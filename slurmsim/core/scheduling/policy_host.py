@@ -321,7 +321,7 @@ class PolicyHost:
             if at.tb_frame.f_globals.get("__name__", "").partition(".")[0] == package:
                 own = where
             at = at.tb_next
-        return PolicyError(self.policy.name, f"{type(error).__name__}: {error}{own or where}")
+        return PolicyError(self.policy.name, f"{type(error).__name__}: {' '.join(str(error).split())}{own or where}")
 
     def _carry_out(self, decision: Any) -> Any:
         kind = type(decision)

@@ -12,7 +12,7 @@ import dataclasses
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, get_args
 from weakref import ref
 
 import numpy as np
@@ -30,7 +30,7 @@ from slurmsim.core.reservations.access import Access
 from slurmsim.core.scheduling.planned_nodes import ReservedNodes, WholeNodes
 from slurmsim.core.scheduling.policy_view import View
 from slurmsim.core.scheduling.pool_view import PoolView
-from slurmsim.policy import cluster, plans, pools, slurm
+from slurmsim.policy import Change, Decision, cluster, plans, pools, slurm
 
 _PLAIN = frozenset({int, float, str, bool, type(None)})
 PASS_LIMIT = 1_000_000
@@ -60,6 +60,9 @@ _SHOWN: dict[type, type] = {
 }
 """What is shown as a facade, and which part of the port it has."""
 
+_DECISIONS = frozenset({*get_args(Decision), Change})
+_ABOUT = frozenset({"job", "record", "partition"})  # fields of decisions that name what the policy was shown
+_INNER = frozenset({"starts", "changes"})  # fields that hold decisions
 _LASTING = frozenset({View, PoolView, Job, Record, Partition, CompiledRequest, Reservation})
 _LISTS = frozenset({"records", "fitting"})  # a list of its own, says the port
 _LIVE = frozenset({"pending"})  # of a pool: the list itself, says the port
@@ -215,15 +218,17 @@ class Guard:
         return tuple(map(self.real, value)) if kind is tuple else value
 
     def decided(self, decision: Any) -> Any:
-        """Return `decision` about what is behind the facades in it; one that is none as it is."""
-        if not dataclasses.is_dataclass(decision) or isinstance(decision, type):
-            return self.real(decision)
+        """Return `decision` about what is behind the facades in it; what is none comes back as it is."""
+        if type(decision) not in _DECISIONS:
+            return self.real(decision) if type(decision) in self._behind else decision
         found = {}
         for field in dataclasses.fields(decision):
             value = getattr(decision, field.name)
-            if isinstance(value, (list, tuple)):  # decisions within a decision, or a plain list
+            if field.name in _ABOUT:
+                value = self.real(value)
+            elif field.name in _INNER and isinstance(value, (list, tuple)):
                 value = [self.decided(one) for one in value]
-            found[field.name] = self.real(value)
+            found[field.name] = value
         return type(decision)(**found)
 
     def passes_on(self, now: int, n_queued: int) -> bool:
@@ -231,7 +236,7 @@ class Guard:
         if now != self._instant:
             self._instant, self._decisions = now, 0
         self._decisions += 1
-        return self._decisions <= PASS_LIMIT or self._decisions <= PASS_LIMIT + 100 * n_queued
+        return self._decisions <= PASS_LIMIT + 100 * n_queued
 
     def _forget(self) -> None:
         """Forget facades that the policy does not hold."""

@@ -152,6 +152,12 @@ def test_what_is_a_copy_may_be_changed(replay: Callable[..., bytes]) -> None:
     assert replay(script) == replay(lambda view, now: None)
 
 
+def wrong(text: str) -> None:
+    raise ValueError(text)
+
+
+ENDLESS: list[Any] = []
+ENDLESS.append(ENDLESS)
 NONSENSE: dict[str, tuple[Callable[[Any, int], Any], str]] = {
     "nothing": (lambda view, now: [None], "yielded None, which is no decision"),
     "text": (lambda view, now: ["Start"], "yielded 'Start', which is no decision"),
@@ -169,6 +175,10 @@ NONSENSE: dict[str, tuple[Callable[[Any, int], Any], str]] = {
     "resize of a number": (lambda view, now: [Resize(1, 1)], "resized 1, which is no job of the view"),  # type: ignore[arg-type]
     "exit": (lambda view, now: sys.exit(0), "SystemExit: 0 (test_hostile_policies.py:"),
     "exception": (lambda view, now: {}["key"], "KeyError: 'key' (test_hostile_policies.py:"),
+    "lines": (lambda view, now: int("a\nb"), "ValueError: invalid literal"),
+    "lines of its own": (lambda view, now: wrong("a\nb"), "ValueError: a b ("),
+    "request that holds itself": (lambda view, now: [Solve(ENDLESS, "os:system")], "no plain data"),
+    "starts that hold themselves": (lambda view, now: [StartTogether(ENDLESS)], "expected a sequence of Start"),
     "recursion": (lambda view, now: NONSENSE["recursion"][0](view, now), "RecursionError"),
     "solver of its own": (lambda view, now: [Solve({}, "os:system")], "os:system"),
     "changes of none": (lambda view, now: [Reconfigure(None)], "expected a sequence of Change"),  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from itertools import pairwise
@@ -376,6 +377,7 @@ def test_an_unknown_predictor() -> None:
         (1.5, r"policy easy: predictor always: predicts 1.5 for job 1 \(expected whole seconds, or None\)"),
         (-1, "predictor always: predicts -1"),
         (lambda: 1 // 0, "predictor always: ZeroDivisionError"),
+        (lambda: sys.exit(0), "predictor always: SystemExit"),
     ],
 )
 def test_what_a_predictor_must_not_say(always: Callable[[Any], None], said: Any, expected: str) -> None:
