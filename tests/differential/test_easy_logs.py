@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reference.guarantees import easy_guarantee
 
 from slurmsim.config.load import make_cluster
 from slurmsim.core.records.job import Job
@@ -15,7 +16,7 @@ from slurmsim.policy import load_policy, parse_policy
 from slurmsim.replaying.manifest import cluster_facts
 from slurmsim.sim.listener import Listener
 from slurmsim.sim.simulation import Simulation
-from slurmsim.validate import easy_guarantee, validate_schedule
+from slurmsim.validate import validate_schedule
 from slurmsim_workloads import read_workload
 
 TAU_S = 10

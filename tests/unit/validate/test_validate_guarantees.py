@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import conservative, easy, fcfs
+from reference.guarantees import conservative_guarantee, easy_guarantee
 
 from slurmsim.trace import schema
-from slurmsim.validate import conservative_guarantee, easy_guarantee
 from slurmsim.validate.columns import table_of
 
 N = 10

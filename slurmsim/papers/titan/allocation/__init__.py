@@ -1,7 +1,6 @@
 """What a project gets out of its allocation: the model of allocation utilisation (docs/systems/titan.md)."""
 
 from slurmsim.papers.titan.allocation.moments import Moments, spread_of_use, use_per_job
-from slurmsim.papers.titan.allocation.renewal import renewal_probability
 from slurmsim.papers.titan.allocation.utilization import counts, expected_use, normal_probability, probability
 
 __all__ = [
@@ -10,7 +9,6 @@ __all__ = [
     "expected_use",
     "normal_probability",
     "probability",
-    "renewal_probability",
     "spread_of_use",
     "use_per_job",
 ]

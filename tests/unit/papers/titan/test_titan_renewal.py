@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reference.renewal import renewal_probability
 from scipy import stats
 
 from slurmsim.errors import ConfigError
-from slurmsim.papers.titan.allocation import counts, probability, renewal_probability
+from slurmsim.papers.titan.allocation import counts, probability
 from slurmsim.papers.titan.allocation.moments import Moments
 
 
