@@ -328,9 +328,6 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "configuration_as_document": Change(
         "26.05", "scontrol", "`show config --json` writes a document (not modelled: refused); it wrote text."
     ),
-    "no_factors_hidden": Change(
-        "24.11", "scontrol", "`show config` lists the options of priority/multifactor under priority/basic, too."
-    ),
     "select_parameters_listed": Change(
         "24.11", "scontrol", "`show config` lists SelectTypeParameters where it is not set, too."
     ),

@@ -1,6 +1,7 @@
 """What ``scontrol show config`` lists, and the values of a slurm.conf that says nothing, by release.
 
-One line a row: name, value in 22.05, in 24.11, in 26.05; ``=`` as before, ``-`` not listed there.
+One line a row: name, value in 22.05, in 24.11, in 26.05; ``=`` as before, ``-`` not listed there, ``[]`` listed
+where it is given, by number.
 """
 
 MAIN = """\
@@ -50,9 +51,9 @@ DependencyParameters | (null) | = | =
 DisableRootJobs | No | no | =
 EioTimeout | 60 | = | =
 EnforcePartLimits | NO | = | =
-Epilog | (null) | - | =
+Epilog | (null) | [] | =
 EpilogMsgTime | 2000 usec | = | =
-EpilogSlurmctld | (null) | - | =
+EpilogSlurmctld | (null) | [] | =
 ExtSensorsType | ext_sensors/none | - | =
 ExtSensorsFreq | 0 sec | - | =
 FairShareDampeningFactor | 1 | = | =
@@ -151,9 +152,9 @@ PriorityWeightQOS | 0 | = | =
 PriorityWeightTRES | (null) | = | =
 PrivateData | none | = | =
 ProctrackType | proctrack/cgroup | = | =
-Prolog | (null) | - | =
+Prolog | (null) | [] | =
 PrologEpilogTimeout | 65534 | = | =
-PrologSlurmctld | (null) | - | =
+PrologSlurmctld | (null) | [] | =
 PrologFlags | (null) | = | =
 PropagatePrioProcess | 0 | = | =
 PropagateResourceLimits | ALL | = | =

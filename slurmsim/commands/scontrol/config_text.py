@@ -28,24 +28,33 @@ _LEVELS = ("quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "deb
 
 def config_text(answer: Mapping[str, Any], release: str, dates: Dates) -> str:
     """Return the whole list, its date first; `answer` is the daemon's."""
+    lines = [f"{name:<23} = {value}" for name, value in config_rows(answer, release, dates)]
+    text = "\n".join([f"Configuration data as of {dates(answer['now'])}", *lines]) + "\n"
     given = {key.lower(): value for key, value in answer["given"].items()}
-    lines = [f"Configuration data as of {dates(answer['now'])}"]
-    basic = _given(given, "PriorityType", release) == "priority/basic"
-    hides_factors = basic and not since(release, "no_factors_hidden")
+    plugins = f"{_given(given, 'ProctrackType', release)},{_given(given, 'TaskPlugin', release)}"
+    if "cgroup" in plugins:
+        text += _section("Cgroup Support Configuration:", table.CGROUP, release)
+    return text + _section("MPI Plugins Configuration:", table.MPI, release)
+
+
+def config_rows(answer: Mapping[str, Any], release: str, dates: Dates) -> list[tuple[str, str]]:
+    """Return name and value of each option that `release` lists, in its order."""
+    given = {key.lower(): value for key, value in answer["given"].items()}
+    hides_factors = _given(given, "PriorityType", release) == "priority/basic"
     all_selection = since(release, "select_parameters_listed") or "selecttypeparameters" in given
     per_cpu = "defmempercpu" in given
+    found = []
     for name, default in table.rows(table.MAIN, release):
         hidden = hides_factors and name not in _ALWAYS and _MULTIFACTOR.fullmatch(name) is not None
         if hidden or (name == "DefMemPerNode" and per_cpu) or (name == "DefMemPerCPU" and not per_cpu):
             continue
         if name == "SelectTypeParameters" and not all_selection:
             continue
-        lines.append(f"{name:<23} = {_value(name, default, given, answer, release, dates)}")
-    text = "\n".join(lines) + "\n"
-    plugins = f"{_given(given, 'ProctrackType', release)},{_given(given, 'TaskPlugin', release)}"
-    if "cgroup" in plugins:
-        text += _section("Cgroup Support Configuration:", table.CGROUP, release)
-    return text + _section("MPI Plugins Configuration:", table.MPI, release)
+        if default != "[]":
+            found.append((name, _value(name, default, given, answer, release, dates)))
+        elif name.lower() in given:
+            found.append((f"{name}[0]", given[name.lower()]))
+    return found
 
 
 def _section(title: str, rows: str, release: str) -> str:

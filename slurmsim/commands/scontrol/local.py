@@ -146,7 +146,9 @@ def write(session: Session, words: Words) -> None:
         if len(words) > 3:
             session.fail(f"too many arguments for keyword:{words[0]}")
         else:
-            session.refuse("write config is not modelled")
+            from slurmsim.commands.scontrol.config_file import write_config
+
+            write_config(session, words[2] if len(words) > 2 else None)
     else:
         session.fail(f"invalid write argument:{words[1]}")
 

@@ -216,7 +216,7 @@ def _partition_priority(row: Row, session: Session, dates: Dates) -> str:
 
 
 def _partition_state(row: Row, session: Session, dates: Dates) -> str:
-    kind = row["select_parameters"] or "NONE"
+    kind = (row["select_parameters"] or "NONE").upper()
     return (
         f"State={row['state_up']} TotalCPUs={row['total_cpus']} TotalNodes={row['total_nodes']} "
         f"SelectTypeParameters={kind}"
