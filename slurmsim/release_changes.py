@@ -202,6 +202,12 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "24.11", "sdiag", "Tells how often scheduling and backfill cycles ended for which reason."
     ),
     "no_cycles_per_minute": Change("26.05", "sdiag", "Cycles per minute are not told."),
+    "sbcast_warns": Change("24.11", "sbcast", "That a file is empty is a warning, no longer an error that says so."),
+    "sbcast_tells_tree_width": Change(
+        "24.11", "sbcast", "`-v` calls the width of the tree `treewidth`; it was `fanout`."
+    ),
+    "sbcast_tells_het_job": Change("26.05", "sbcast", "`-v` tells HetJobId."),
+    "sbcast_empty_file_fails": Change("26.05", "sbcast", "An empty file is copied, and ends with an error."),
     "sbcast_loads_job": Change("26.05", "sbcast", "An unknown job ends with another error, and exit code 1."),
     "triggers_by_kind": Change("24.11", "strigger", "The error of `--set` without a trigger names none."),
     "seff_of_allocated_memory": Change(

@@ -51,7 +51,7 @@ def test_the_commands_that_refuse_do_and_no_others(tmp_path: Path, monkeypatch: 
     calls = {name: [name] for name in NAMES if name != "slurmrestd"}
     calls |= {
         "salloc": ["salloc", "true"], "sattach": ["sattach", "--layout", "1.0"], "sbatch": ["sbatch", "--wrap", "true"],
-        "sbcast": ["sbcast", "-j", "1", __file__, "b"], "scancel": ["scancel", "1"],
+        "sbcast": ["sbcast", "-j", "1", __file__, "b/"], "scancel": ["scancel", "1"],
         "scontrol": ["scontrol", "show", "config"],
         "scrontab": ["scrontab", "-l"], "seff": ["seff", "1"],
         "sreport": ["sreport", "cluster", "utilization"], "srun": ["srun", "true"],

@@ -176,7 +176,10 @@ def files(folder: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.is_symlink() and path.name != "job.sh" and path.stat().st_size < MOST_BYTES:
-            text = path.read_bytes().decode("utf-8", "replace")
+            try:
+                text = path.read_bytes().decode("utf-8", "replace")
+            except OSError:
+                text = "(not to be read)"
             if not text.startswith("#!/bin/bash\n# Prints"):
                 found[str(path.relative_to(folder))] = text
     return found
@@ -224,7 +227,7 @@ def main() -> None:
             found["run"] = run(script)
         answers[script["name"]] = found
         print(f"{script['name']:60} {time.time() - begun:5.1f} s", flush=True)
-    out.write_text(json.dumps({"answers": answers}))
+        out.write_text(json.dumps({"answers": answers}))
 
 
 if __name__ == "__main__":
