@@ -58,7 +58,8 @@ def read_distribution(value: Any, file: str, field: str, *, positive: bool) -> D
                           expected='a number, or {dist = "NAME in scipy.stats", …}')  # fmt: skip
     given = {key: one for key, one in value.items() if key not in ("dist", "least", "most")}
     for key, one in value.items():
-        if key != "dist" and (type(one) not in (int, float) or not _is_finite(one)):
+        # beyond NumPy's numbers: whole ones of TOML may have hundreds of digits
+        if key != "dist" and (type(one) not in (int, float) or not abs(one) < 1e300):
             raise ConfigError(f"{str(one)[:40]}", file=file, field=f"{field}.{key}", expected="a number")
     least, most = float(value.get("least", -math.inf)), float(value.get("most", math.inf))
     if least > most:
@@ -69,11 +70,6 @@ def read_distribution(value: Any, file: str, field: str, *, positive: bool) -> D
     if positive and not high > 0:
         raise ConfigError("nothing above 0 can come out", file=file, field=field, expected="more than 0")
     return Distribution(0.0, law, least, most)
-
-
-def _is_finite(number: float) -> bool:
-    """Return True if NumPy can hold `number`; whole numbers of TOML may have hundreds of digits."""
-    return abs(number) < 1e300
 
 
 def _frozen(name: str, given: Mapping[str, float], file: str, field: str) -> Any:

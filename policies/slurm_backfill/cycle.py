@@ -37,7 +37,7 @@ from slurmsim.policy import (
     Tested,
 )
 from slurmsim_policies.slurm_backfill.atom_plans import COMPILED, AtomPlans, Known
-from slurmsim_policies.slurm_backfill.het_jobs import Component, HetJobs
+from slurmsim_policies.slurm_backfill.het_jobs import HetJobs
 from slurmsim_policies.slurm_backfill.kernel_part import KernelPart
 from slurmsim_policies.slurm_backfill.kernel_walk import KernelWalk
 from slurmsim_policies.slurm_backfill.licenses import PlannedLicenses
@@ -493,12 +493,11 @@ class _Cycle:
         for components in list(self.het.ready(leader)):
             if p.max_start and self.started >= p.max_start:
                 return
-            if (yield StartTogether([self._start_of(one) for one in components])):
+            limits = [self._granted(one.record, limit_of(self.view, one.record)) for one in components]
+            starts = [Start(c.record, c.nodes, time_limit_s=s) for c, s in zip(components, limits, strict=True)]
+            if (yield StartTogether(starts)):
                 self.started += len(components)
                 p._started = True
-
-    def _start_of(self, one: Component) -> Start:
-        return Start(one.record, one.nodes, time_limit_s=self._granted(one.record, limit_of(self.view, one.record)))
 
     def _plan_throttled(self, record: SlurmRecord) -> Decisions:
         """Plan the tasks of an array that ``%N`` keeps out of the queue, like `record`, the last of those in it.

@@ -73,7 +73,8 @@ def write_bundle(options: RunOptions, fit: Fit, file: Path) -> str:
             raise SlurmSimError(f"{file}: the copy replays otherwise ({again.sentence} The original: {fit.sentence}): "
                                 "not written")  # fmt: skip
         about = _about(copy, fit)
-        packed = _packed({**copy.files, "README.txt": about.encode(), "bundle.json": _facts(copy, fit)})
+        facts = {"grade": asdict(fit), "kept": list(copy.kept), "left_out": list(copy.left_out)}
+        packed = _packed({**copy.files, "README.txt": about.encode(), "bundle.json": to_json(facts).encode()})
     write_file(file, packed)
     return f"{file}: {about}"
 
@@ -123,18 +124,14 @@ def renamed_accounting(accounting: Accounting, names: Renaming) -> Accounting:
         )  # fmt: skip
 
     def qos(one: Qos) -> Qos:
-        return replace(_counted(one, names), name=names.name("qos", one.name), preempt=qos_of(one.preempt),
-                       limits=_limits(one.limits, names))  # fmt: skip
+        return replace(one, **{**_tres(one, names), "name": names.name("qos", one.name), "preempt": qos_of(one.preempt),
+                               "limits": _limits(one.limits, names)})  # fmt: skip
 
     return Accounting(tuple(map(association, accounting.associations)), tuple(map(qos, accounting.qos)), "")
 
 
 def _limits(limits: Limits, names: Renaming) -> Limits:
     return replace(limits, **_tres(limits, names))
-
-
-def _counted(qos: Qos, names: Renaming) -> Qos:
-    return replace(qos, **_tres(qos, names))
 
 
 def _tres(item: Limits | Qos, names: Renaming) -> dict[str, Any]:
@@ -161,10 +158,6 @@ Users, accounts, QOS, partitions, nodes, features, types of GRES, licenses, rese
 the same in all files; names of GRES (gpu), the QOS normal and root stay. No path, host, address, comment, reason,
 submit line or job name is in it. A reader who knows when a job of an unusual size was submitted can still find it.
 """
-
-
-def _facts(copy: Copy, fit: Fit) -> bytes:
-    return to_json({"grade": asdict(fit), "kept": list(copy.kept), "left_out": list(copy.left_out)}).encode()
 
 
 def _packed(files: Mapping[str, bytes]) -> bytes:

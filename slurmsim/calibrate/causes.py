@@ -113,7 +113,9 @@ def find_causes(
         found.tried = search.first_look(changes)
         found.tried.sort(key=_order)
         if replicates > 1:
-            nearer = [i for i, one in enumerate(found.tried) if _nearer(one, found.factor)][:top]
+            # the changes with a nearer first replay and a schedule that no other change had before
+            nearer = [i for i, one in enumerate(found.tried)
+                      if one.factor is not None and not one.same_as and one.factor < found.factor][:top]  # fmt: skip
             for i, shares in search.second_look([(i, found.tried[i].candidate) for i in nearer], replicates):
                 found.tried[i] = replace(found.tried[i], explains=paired(shares))
             found.replicates = replicates
@@ -122,11 +124,6 @@ def find_causes(
         found.tried = sorted(search.seen.values(), key=_order) if not found.tried else found.tried
     found.tried.sort(key=_order)
     return found
-
-
-def _nearer(one: Tried, than: float) -> bool:
-    """Return True if its first replay came nearer, with a schedule no other change had before."""
-    return one.factor is not None and not one.same_as and one.factor < than
 
 
 def _digest(waits: Floats) -> bytes:

@@ -6,7 +6,7 @@ The same cells give the same bytes, on every machine and in every order. How lon
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,8 @@ def write_summaries(store: Store, cells: Sequence[tuple[str, Sequence[Any]]]) ->
     def rows() -> Iterator[dict[str, Any]]:
         for key, labels in cells:
             figures = store.read(key)["figures"]
-            yield {"key": key, **dict(zip(AXES, labels, strict=True)), **_known(figures)}
+            known = {name: figures.get(name) for name in (*COUNTS, *MEANS)}
+            yield {"key": key, **dict(zip(AXES, labels, strict=True)), **known}
 
     return _write(store.folder / "summaries.parquet", schema, rows())
 
@@ -92,10 +93,6 @@ def _kind(axis: str) -> Any:
     import pyarrow as pa
 
     return {"load": pa.float64(), "seed": pa.int64()}.get(axis, pa.string())
-
-
-def _known(figures: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: figures.get(name) for name in (*COUNTS, *MEANS)}
 
 
 def _write(target: Path, schema: Any, rows: Iterator[dict[str, Any]]) -> Path:

@@ -220,10 +220,6 @@ def _memory_limit(text: str, option: Option) -> int | None:
     return 0 if text.lower() in ("unlimited", "infinite") else _memory(text, option)
 
 
-def _choice(text: str, option: Option) -> str:
-    return _pick(text, option)
-
-
 def _beginning(text: str, option: Option) -> str:
     """Return the choice `text` begins with, as where Slurm compares no more letters than it has."""
     for choice in option.choices:
@@ -317,7 +313,7 @@ KINDS: Mapping[str, Callable[[str, Option], Any]] = {
     "memory": _memory,  # MiB (k: times 1,024, as for any number); 0 and UNLIMITED give None
     "memory or none": _memory_or_none,  # MiB; UNLIMITED gives None
     "memory limit": _memory_limit,  # MiB; 0 gives None, UNLIMITED 0
-    "choice": _choice,
+    "choice": _pick,
     "beginning": _beginning,
     "exit codes": _exit_codes,
     "ports": _ports,

@@ -22,7 +22,8 @@ def kill_daemon(folder: Path, pid: int) -> None:
         It is not; nothing is killed.
     """
     if not _holds(pid, folder / LOCK):
-        found = [other for other in _processes() if _holds(other, folder / LOCK)]
+        others = (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
+        found = [other for other in others if _holds(other, folder / LOCK)]
         if len(found) != 1:
             raise OutputError(f"{folder / LOCK}: names process {pid}, which does not hold it; end the daemon by hand")
         (pid,) = found
@@ -35,10 +36,6 @@ def kill_daemon(folder: Path, pid: int) -> None:
         os.kill(pid, signal.SIGKILL)  # a stopped process takes no other signal
     except OSError as error:
         raise OutputError(f"process {pid}: {error.strerror}") from None
-
-
-def _processes() -> list[int]:
-    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
 
 
 def _holds(pid: int, lock: Path) -> bool:

@@ -38,15 +38,13 @@ from slurmsim.workload import Workload
 _time = attrgetter("time")
 
 
-def policy_of(cluster: ClusterSpec, conf: str | None) -> Policy:
-    """Return the policy a slurm.conf names, knowing nothing yet; files its options name are beside it."""
-    return configured_policy(cluster.option("SchedulerType"), None if conf is None else beside(conf))
-
-
 def new_policy(options: RunOptions, cluster: ClusterSpec) -> Policy:
     """Return the policy of a run, knowing nothing yet. Raises ConfigError."""
     name, words = parse_policy(options.policy) if options.policy is not None else ("", {})
-    return load_policy(name)(words) if name else policy_of(cluster, options.conf)
+    if name:
+        return load_policy(name)(words)
+    # files that the options of a slurm.conf's policy name are beside it
+    return configured_policy(cluster.option("SchedulerType"), None if options.conf is None else beside(options.conf))
 
 
 @dataclass(slots=True)

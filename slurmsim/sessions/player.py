@@ -32,7 +32,8 @@ class Player:
 
     def until(self, instant: int, each: Callable[[], None] | None = None) -> None:
         """Step the clock to that instant; `each` is called after every second where scripts or commands run."""
-        if instant > self.now and (each is not None or (self.real and not self._rests())):
+        busy = each is not None or (self.real and not self._alone)
+        if instant > self.now and (busy or (self.real and any(self.client.call("status")["queue"].values()))):
             self._quiet.wait()
             self.step(0)  # what waits to be ended, as requeued scripts do, ends before the clock goes on
             self._quiet.wait()
@@ -43,9 +44,6 @@ class Player:
                     each()
         elif instant > self.now:
             self.step(instant - self.now)
-
-    def _rests(self) -> bool:
-        return self._alone and not any(self.client.call("status")["queue"].values())
 
     def step(self, seconds: int) -> None:
         """Let the clock go on."""

@@ -12,7 +12,7 @@ from slurmsim.errors import WorkloadError
 from slurmsim.trace import schema
 from slurmsim.trace.jsonfile import read_json
 from slurmsim.validate.accounts import check_accounts
-from slurmsim.validate.columns import NULL, BoolArray, Table, Texts, read_table, table_of
+from slurmsim.validate.columns import NULL, Table, Texts, read_table, table_of
 from slurmsim.validate.facts import ClusterFacts, cluster_facts
 from slurmsim.validate.figures import check_summary
 from slurmsim.validate.history import History, check_history, raw_runs
@@ -163,7 +163,9 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     last_told = run.usage.ints["time"][-1:] if run.usage is not None else np.zeros(0, np.int64)
     instants = np.concatenate([spans.instants(), last_told])  # what still runs then is there, be it later than all else
     runs = lay_out(raw, records, index, instants)
-    edited, resized = (np.append(_had(history, jobs.n, kind), False)[owner] for kind in ("LIMIT", "RESIZE"))
+    none = np.zeros(jobs.n, bool)
+    edited, resized = (np.append(none if history is None else history.count(jobs.n, kind) > 0, False)[owner]
+                       for kind in ("LIMIT", "RESIZE"))  # fmt: skip
     check_allocations(report, records, runs, cluster, edited, resized)
     check_layouts(report, records, cluster.memory_tracked)
     check_accounts(report, records, runs, cluster)
@@ -250,11 +252,6 @@ def _outage(
 
 def _share(amount: int, unit: int) -> str:
     return str(amount // unit) if amount % unit == 0 else f"{amount / unit:.2f}"
-
-
-def _had(history: History | None, n: int, kind: str) -> BoolArray:
-    """Return a mask of the jobs that have an event of this kind, such as a changed limit or a resize; (n,)."""
-    return np.zeros(n, bool) if history is None else history.count(n, kind) > 0
 
 
 def _last(history: History | None, n: int, kind: str) -> npt.NDArray[np.int64]:

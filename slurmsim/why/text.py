@@ -7,7 +7,7 @@ from slurmsim.report.text import duration, number, table
 from slurmsim.states import REFUSED
 from slurmsim.why.causes import Cause
 from slurmsim.why.explain import Explanation
-from slurmsim.why.jobs import Other, Span
+from slurmsim.why.jobs import Other
 
 _UNIX = 631_152_000  # later than this a time can only be a Unix time
 
@@ -27,7 +27,8 @@ def as_text(found: Explanation, *, epoch: int = 0, shown: int = 3) -> str:
         return f"{head}\nRefused at submission: {job['reason']}"
     lines = [head, f"Submitted {moment(job['submit'], epoch)}; {_outcome(found, epoch)}", ""]
     if found.spans:
-        lines += [table([("from", "for", "reason", "rule"), *(_span_row(s, epoch) for s in found.spans)], left=4), ""]
+        rows = [(moment(s.begin, epoch), duration(s.end - s.begin), s.reason, s.rule) for s in found.spans]
+        lines += [table([("from", "for", "reason", "rule"), *rows], left=4), ""]
     lines += _others(found, epoch, shown)
     return "\n".join(lines).rstrip()
 
@@ -52,10 +53,6 @@ def _outcome(found: Explanation, epoch: int) -> str:
     if found.passed_over:
         return f"{started}{by} after {duration(found.waited_s)}, passing {_count(found.passed_over, 'waiting job')}"
     return f"{started}{by} after {duration(found.waited_s)}"
-
-
-def _span_row(span: Span, epoch: int) -> tuple[str, str, str, str]:
-    return moment(span.begin, epoch), duration(span.end - span.begin), span.reason, span.rule
 
 
 def _others(found: Explanation, epoch: int, shown: int) -> Iterator[str]:

@@ -149,7 +149,8 @@ class Columns:
         try:
             local = iso.cast(pa.timestamp("s")).cast(pa.int64())
         except pa.ArrowInvalid:
-            impossible = _impossible_dates(iso)
+            # well formed, but on no calendar, such as 31 February
+            impossible = np.array([text is not None and not _is_date(text) for text in iso.to_pylist()], np.bool_)
             self._refuse_times(impossible, name, texts)
             local = pc.if_else(pa.array(impossible), None, iso).cast(pa.timestamp("s")).cast(pa.int64())
         unix = number.cast(pa.int64()).fill_null(-1).to_numpy(False)
@@ -162,11 +163,6 @@ class Columns:
 
     def _refuse_times(self, rows: Mask, name: str, texts: pa.Array) -> None:
         self.refuse(rows, name, lambda row: f"{texts[row].as_py()!r} is not a time", _TIME_HINT)
-
-
-def _impossible_dates(iso: pa.Array) -> Mask:
-    """Return which of the dates, all well formed, are on no calendar, such as 31 February."""
-    return np.array([text is not None and not _is_date(text) for text in iso.to_pylist()], np.bool_)
 
 
 def _is_date(text: str) -> bool:

@@ -92,7 +92,8 @@ def write_swf(workload: Workload, path: Path) -> None:
         raise WorkloadError(
             f"SWF cannot hold {', '.join(lost)}", file=str(path), expected="parquet, or --lossy to leave it out"
         )
-    partitions, partition_names = _numbers(reduced.texts["partition"], "partition", _partition_numbers(workload))
+    known = {name: number for number, name in named_numbers(workload.header, "partition").items()}
+    partitions, partition_names = _numbers(reduced.texts["partition"], "partition", known)
     text = "".join(f"; {line}\n" for line in _header_lines(workload, partition_names)).encode()
     body = _body(reduced, partitions)
     with replacing(path) as temporary:
@@ -148,10 +149,6 @@ def _numbers(column: TextColumn, prefix: str, known: dict[str, int] | None = Non
         numbers = {t: i for i, t in enumerate(texts, 1)}
     table = np.array([numbers.get(v, -1) for v in column.values], np.int64)
     return table[column.codes], {number: text for text, number in numbers.items()}
-
-
-def _partition_numbers(workload: Workload) -> dict[str, int]:
-    return {name: number for number, name in named_numbers(workload.header, "partition").items()}
 
 
 def _header_lines(workload: Workload, partitions: dict[int, str]) -> list[str]:

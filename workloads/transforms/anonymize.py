@@ -61,9 +61,10 @@ def anonymize(
     kinds = _Kinds(names or {}, np.random.Generator(np.random.PCG64(seed)))
     for column, prefix in ALWAYS.items():
         texts[column] = _pseudonyms(texts[column], kinds, prefix)
-    nodes = _node_pseudonyms((texts[c] for c in ("node_list", "exclude", "log_nodes")), kinds)
-    for column in ("node_list", "exclude", "log_nodes"):
-        texts[column] = _mapped(texts[column], lambda text: _rename_nodes(text, nodes))
+    lists = ("node_list", "exclude", "log_nodes")
+    nodes = kinds.of({node for c in lists for text in _used(texts[c]) for node in hostlist.expand(text)}, "node")
+    for column in lists:
+        texts[column] = _mapped(texts[column], lambda text: hostlist.compress(nodes[n] for n in hostlist.expand(text)))
     if everything:
         texts["partition"] = _tokens([texts["partition"]], kinds, "partition", _LISTED)[0]
         texts["qos"] = _pseudonyms(texts["qos"], kinds, "qos")
@@ -154,17 +155,6 @@ def _gres_types(texts: Mapping[str, TextColumn], kinds: _Kinds) -> tuple[TextCol
     def rename(text: str) -> str:
         return ",".join(":".join(names.get(part, part) for part in item.split(":")) for item in text.split(","))
 
-    def of_option(match: re.Match[str]) -> str:
-        return match[0].replace(match[1], names[match[1]])
-
-    return (
-        _mapped(gres, rename), _mapped(gpus, rename), _mapped(options, lambda text: _OPTION_TYPE.sub(of_option, text))
+    return _mapped(gres, rename), _mapped(gpus, rename), _mapped(
+        options, lambda text: _OPTION_TYPE.sub(lambda match: match[0].replace(match[1], names[match[1]]), text)
     )  # fmt: skip
-
-
-def _node_pseudonyms(columns: Iterable[TextColumn], kinds: _Kinds) -> dict[str, str]:
-    return kinds.of({node for column in columns for text in _used(column) for node in hostlist.expand(text)}, "node")
-
-
-def _rename_nodes(text: str, names: dict[str, str]) -> str:
-    return hostlist.compress(names[node] for node in hostlist.expand(text))

@@ -84,20 +84,8 @@ def same(value: Any) -> Any:
     return value
 
 
-def _billable(value: int | None) -> float | None:
-    return None if value is None else float(value)
-
-
-def _nice(value: int | None) -> int | None:
-    return value or None
-
-
 def _memory(mib: int | None, per_cpu: bool | None) -> int | None:
     return mib if mib and not per_cpu else None
-
-
-def _memory_a_cpu(mib: int | None, per_cpu: bool | None) -> int | None:
-    return mib if per_cpu else None
 
 
 def _limit(minutes: int | None) -> int | None:
@@ -120,14 +108,6 @@ def _resources(rows: list[list[Any]] | None, nodes: str, cpus: int) -> Any:
     return {"nodes": nodes, "allocated_cores": cpus, "allocated_hosts": len(rows), "allocated_nodes": found}
 
 
-def _cpus_a_task(cpus: int | None, frequency: int | None) -> int | None:
-    return None if frequency is None else cpus
-
-
-def _counted(count: int | None, tasks: int | None) -> int | None:
-    return None if tasks is None else count
-
-
 FLAGS = {
     "SKIP_TRES_STRING_ACCOUNTING": "TRES_STR_CALC", "EXACT_CPU_COUNT_REQUESTED": "JOB_CPUS_SET",
     "ACCRUE_COUNT_CLEARED": "JOB_ACCRUE_OVER", "JOB_WAS_RUNNING": "JOB_WAS_RUNNING",
@@ -141,61 +121,48 @@ def _flags(value: list[str] | None) -> list[str]:
     return [FLAGS[flag] for flag in value or [] if flag in FLAGS]
 
 
-def _gres(value: object) -> list[str]:
-    return list(value) if isinstance(value, list) else [str(value)] if value else []
-
-
-def _show_flags(_: object) -> list[str]:
-    return ["SHOW_ALL", "SHOW_DETAIL", "SHOW_LOCAL"]
-
-
-def _seen_minimum(frequency: int | None) -> Any:
-    return None if frequency is None else LEFT_OUT
-
-
-def _misspelt_minimum(frequency: int | None) -> Any:
-    return LEFT_OUT if frequency is None else frequency
-
-
 R = field
 ROWS = (
     R("account", text), R("accrue_time", count), R("admin_comment", text), R("array_job_id", count),
     R("array_task_id", same), R("array_max_tasks", count), R("array_task_string", text, "array_task_str"),
     R("association_id", count, "assoc_id"), R("batch_features", text), R("batch_flag", truth), R("batch_host", text),
     R("flags", _flags, "job_flags"), R("burst_buffer", text), R("burst_buffer_state", text), R("cluster", text),
-    R("cluster_features", text), R("command", text), R("comment", text), R("container", text),
-    R("contiguous", truth), R("core_spec", same, "thread_spec"), R("thread_spec", same, "core_spec"),
-    R("cores_per_socket", same), R("billable_tres", _billable, "billable"),
-    R("cpus_per_task", _cpus_a_task, "cpus_per_task", "cpu_freq_min"),
-    R("cpu_frequency_minimum", _seen_minimum, "cpu_freq_min"),
-    R("cpu_frequency_minumum", _misspelt_minimum, "cpu_freq_min"),
+    R("cluster_features", text), R("command", text), R("comment", text), R("container", text), R("contiguous", truth),
+    R("core_spec", same, "thread_spec"), R("thread_spec", same, "core_spec"), R("cores_per_socket", same),
+    R("billable_tres", lambda told: None if told is None else float(told), "billable"),
+    R("cpus_per_task", lambda cpus, low: None if low is None else cpus, "cpus_per_task", "cpu_freq_min"),
+    R("cpu_frequency_minimum", lambda low: None if low is None else LEFT_OUT, "cpu_freq_min"),
+    R("cpu_frequency_minumum", lambda low: LEFT_OUT if low is None else low, "cpu_freq_min"),
     R("cpu_frequency_maximum", same, "cpu_freq_max"), R("cpu_frequency_governor", same, "cpu_freq_gov"),
     R("cpus_per_tres", text), R("deadline", count), R("delay_boot", count), R("dependency", text),
     R("derived_exit_code", count, "derived_ec"), R("eligible_time", count), R("end_time", count),
     R("excluded_nodes", text, "exc_nodes"), R("exit_code", count), R("features", text),
     R("federation_origin", text, "fed_origin_str"), R("federation_siblings_active", text, "fed_siblings_active_str"),
-    R("federation_siblings_viable", text, "fed_siblings_viable_str"), R("gres_detail", _gres), R("group_id", same),
-    R("group_name", text), R("job_id", same), R("job_resources", _resources, "resources", "nodes", "held_cpus"),
+    R("federation_siblings_viable", text, "fed_siblings_viable_str"),
+    R("gres_detail", lambda told: list(told) if isinstance(told, list) else [str(told)] if told else []),
+    R("group_id", same), R("group_name", text), R("job_id", same),
+    R("job_resources", _resources, "resources", "nodes", "held_cpus"),
     R("job_state", state_text, "job_state", "state_flags"), R("last_sched_evaluation", count, "last_sched_eval"),
     R("licenses", text), R("max_cpus", count), R("max_nodes", count), R("mcs_label", text),
-    R("memory_per_tres", text, "mem_per_tres"), R("name", text), R("nodes", text), R("nice", _nice),
+    R("memory_per_tres", text, "mem_per_tres"), R("name", text), R("nodes", text), R("nice", lambda nice: nice or None),
     R("tasks_per_core", same, "ntasks_per_core"), R("tasks_per_node", count, "ntasks_per_node"),
     R("tasks_per_socket", same, "ntasks_per_socket"), R("tasks_per_board", count, "ntasks_per_board"),
-    R("cpus", _counted, "num_cpus", "num_tasks"), R("node_count", count, "num_nodes"), R("tasks", same, "num_tasks"),
-    R("het_job_id", count), R("het_job_id_set", text), R("het_job_offset", count), R("partition", text),
-    R("prefer", text), R("memory_per_node", _memory, "pn_min_memory", "mem_per_cpu"),
-    R("memory_per_cpu", _memory_a_cpu, "pn_min_memory", "mem_per_cpu"),
+    R("cpus", lambda cpus, tasks: None if tasks is None else cpus, "num_cpus", "num_tasks"),
+    R("node_count", count, "num_nodes"), R("tasks", same, "num_tasks"), R("het_job_id", count),
+    R("het_job_id_set", text), R("het_job_offset", count), R("partition", text), R("prefer", text),
+    R("memory_per_node", _memory, "pn_min_memory", "mem_per_cpu"),
+    R("memory_per_cpu", lambda mib, per_cpu: mib if per_cpu else None, "pn_min_memory", "mem_per_cpu"),
     R("minimum_cpus_per_node", count, "pn_min_cpus"), R("minimum_tmp_disk_per_node", count, "pn_min_tmp_disk"),
     R("preempt_time", count), R("pre_sus_time", count), R("priority", same), R("profile", _profile), R("qos", text),
     R("reboot", truth), R("required_nodes", text, "req_nodes"), R("requeue", truth), R("resize_time", count),
-    R("restart_cnt", count), R("resv_name", text), R("shared", _shared), R("show_flags", _show_flags, "job_id"),
-    R("sockets_per_board", count), R("sockets_per_node", same), R("start_time", count),
-    R("state_description", text, "state_desc"), R("state_reason", text), R("standard_error", text, "std_err"),
-    R("standard_input", text, "std_in"), R("standard_output", text, "std_out"), R("submit_time", count),
-    R("suspend_time", count), R("system_comment", text), R("time_limit", _limit),
-    R("time_minimum", count, "time_min"), R("threads_per_core", same), R("tres_bind", text), R("tres_freq", text),
-    R("tres_per_job", text), R("tres_per_node", text), R("tres_per_socket", text), R("tres_per_task", text),
-    R("tres_req_str", text), R("tres_alloc_str", text), R("user_id", count), R("user_name", text), R("wckey", text),
-    R("current_working_directory", text, "work_dir"),
+    R("restart_cnt", count), R("resv_name", text), R("shared", _shared),
+    R("show_flags", versions.always(["SHOW_ALL", "SHOW_DETAIL", "SHOW_LOCAL"])), R("sockets_per_board", count),
+    R("sockets_per_node", same), R("start_time", count), R("state_description", text, "state_desc"),
+    R("state_reason", text), R("standard_error", text, "std_err"), R("standard_input", text, "std_in"),
+    R("standard_output", text, "std_out"), R("submit_time", count), R("suspend_time", count), R("system_comment", text),
+    R("time_limit", _limit), R("time_minimum", count, "time_min"), R("threads_per_core", same), R("tres_bind", text),
+    R("tres_freq", text), R("tres_per_job", text), R("tres_per_node", text), R("tres_per_socket", text),
+    R("tres_per_task", text), R("tres_req_str", text), R("tres_alloc_str", text), R("user_id", count),
+    R("user_name", text), R("wckey", text), R("current_working_directory", text, "work_dir"),
 )  # fmt: skip
 """Key, record fields, and how the value is made, in the order of the document."""

@@ -35,24 +35,8 @@ def _flags(state: str | None, flags: Sequence[str] | None) -> list[str]:
     return listed_flags(flags or ()) if state in BASES else []
 
 
-def _no_flags(_: object) -> list[str]:
-    return []
-
-
-def _na(value: str | None) -> str:
-    return value or "N/A"
-
-
 def _nothing(value: str | None) -> str | None:
     return value or None
-
-
-def _idle(cpus: int | None, used: int | None) -> int:
-    return (cpus or 0) - (used or 0)
-
-
-def _weighted(value: float | None, used: int | None) -> float:
-    return float(used or 0) if value is None else float(value)
 
 
 R = field
@@ -61,15 +45,16 @@ ROWS = (
     R("boot_time", count), R("comment", text), R("cores", count), R("cpu_binding", count, "cpu_bind"),
     R("cpu_load", count), R("extra", text), R("free_memory", count, "free_mem"), R("cpus", count),
     R("last_busy", count), R("features", text), R("active_features", text, "features_act"), R("gres", text),
-    R("gres_drained", _na, "gres_drain"), R("gres_used", text), R("mcs_label", text), R("name", text),
-    R("next_state_after_reboot", _base, "next_state"), R("address", text, "node_addr"),
+    R("gres_drained", lambda gres: gres or "N/A", "gres_drain"), R("gres_used", text), R("mcs_label", text),
+    R("name", text), R("next_state_after_reboot", _base, "next_state"), R("address", text, "node_addr"),
     R("hostname", text, "node_hostname"), R("state", _base), R("state_flags", _flags, "state", "state_flags"),
-    R("next_state_after_reboot_flags", _no_flags, "name"), R("operating_system", text, "os"), R("owner", same),
+    R("next_state_after_reboot_flags", versions.always([])), R("operating_system", text, "os"), R("owner", same),
     R("partitions", words), R("port", count), R("real_memory", count), R("reason", text),
     R("reason_changed_at", count, "reason_time"), R("reason_set_by_user", _nothing, "reason_user"),
     R("slurmd_start_time", count), R("sockets", count), R("threads", count), R("temporary_disk", count, "tmp_disk"),
-    R("weight", count), R("tres", text, "tres_fmt_str"), R("slurmd_version", text, "version"),
-    R("alloc_memory", count), R("alloc_cpus", count), R("idle_cpus", _idle, "cpus", "alloc_cpus"),
-    R("tres_used", _nothing, "alloc_tres_fmt_str"), R("tres_weighted", _weighted, "tres_weighted", "alloc_cpus"),
+    R("weight", count), R("tres", text, "tres_fmt_str"), R("slurmd_version", text, "version"), R("alloc_memory", count),
+    R("alloc_cpus", count), R("idle_cpus", lambda cpus, used: (cpus or 0) - (used or 0), "cpus", "alloc_cpus"),
+    R("tres_used", _nothing, "alloc_tres_fmt_str"),
+    R("tres_weighted", lambda told, used: float(used or 0 if told is None else told), "tres_weighted", "alloc_cpus"),
 )  # fmt: skip
 """Key, record fields, and how the value is made, in the order of the document."""

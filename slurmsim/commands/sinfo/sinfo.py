@@ -19,7 +19,6 @@ from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from slurmsim.commands.io import Io
@@ -209,13 +208,10 @@ def _starred(layout: Layout, widths: dict[str, int]) -> Layout:
         if spec.width < 0 and not spec.right:
             specs[at] = spec._replace(column=None)  # printf takes a negative precision to mean: nothing
         elif spec.column is not None and "part:default" in spec.column.fields and width > 0:
-            render = _partition_in(partition_text, width)
-            specs[at] = spec._replace(column=spec.column._replace(render=render))
+            specs[at] = spec._replace(column=spec.column._replace(
+                render=lambda _, name, default, width=width: partition_text(name, default, width)
+            ))  # fmt: skip
     return print_fields.Layout(layout.prefix, tuple(specs), layout.unknown)
-
-
-def _partition_in(text: Any, width: int) -> Callable[..., str]:
-    return lambda _, name, default: str(text(name, default, width))
 
 
 # ---- reservations ----

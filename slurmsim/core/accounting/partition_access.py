@@ -129,7 +129,9 @@ class PartitionAccess:
         for p in partitions:
             text = self.denial(sub.user, p, bool(sub.reservation))
             if text == NO_GROUP and late:
-                found[p.index] = Bar(self._closed_to(sub.user, p), "", False)
+                groups = ",".join(p.spec.allow_groups)
+                who = f"{NOT_IN_GROUP}{self.uid_of(sub.user)} not in group permitted to use this partition ({p.name})"
+                found[p.index] = Bar(f"{who}. groups allowed: {groups}", "", False)
             elif text:
                 found[p.index] = Bar("", text, False, Reason.PARTITION_CONFIG)
         if not found:
@@ -138,13 +140,6 @@ class PartitionAccess:
             for p in partitions:
                 found.setdefault(p.index, Bar("", "", False, Reason.PARTITION_NODE_LIMIT))
         return {**(bars or {}), **found}
-
-    def _closed_to(self, user: str, partition: Partition) -> str:
-        """Return what squeue shows while a job waits for its user's groups to be let in."""
-        return (
-            f"{NOT_IN_GROUP}{self.uid_of(user)} not in group permitted to use this partition ({partition.name}). "
-            f"groups allowed: {','.join(partition.spec.allow_groups)}"
-        )
 
     def ask_again(self) -> None:
         """Partitions are not what they were: who waits is looked at again."""

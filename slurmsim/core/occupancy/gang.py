@@ -79,7 +79,10 @@ class Gang(Observer):
 
     def _find_partners(self) -> None:
         partitions = self.state.partitions
-        self.finds = [_rows(p) > 1 or any(self._yields(q, p) for q in partitions) for p in partitions]
+        self.finds = [
+            _rows(p) > 1 or any(q is not p and q.mask & p.mask and not self._hard(q, p) for q in partitions)
+            for p in partitions
+        ]
 
     def partition_added(self, partition: Partition) -> None:
         """Take in a partition that was made while the cluster runs."""
@@ -393,9 +396,6 @@ class Gang(Observer):
             return True
         preempted = self._by_partition and theirs.tier < mine.tier
         return job.request.exclusive and not preempted
-
-    def _yields(self, theirs: Partition, mine: Partition) -> bool:
-        return theirs is not mine and bool(theirs.mask & mine.mask) and not self._hard(theirs, mine)
 
     def _hard(self, theirs: Partition, mine: Partition) -> bool:
         """Return True if jobs of partition `theirs` keep their CPUs from those of `mine`."""

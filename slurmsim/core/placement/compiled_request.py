@@ -447,7 +447,7 @@ class CompiledRequest:
     def _shown_totals(self, request: ResourceRequest, default: MemoryBounds, rules: ReleaseRules) -> None:
         """Memory and GPUs, in all."""
         self.memory_asked = self._memory_asked(request, default, rules)
-        self.gpus_asked = self._gpus_asked(request)
+        self.gpus_asked = sum(self.gres_asked(g) for g in request.gres if g.name == "gpu")
 
     def _memory_asked(self, request: ResourceRequest, default: MemoryBounds, rules: ReleaseRules) -> int:
         """Return the memory a pending job is shown with (job_get_tres_mem).
@@ -463,9 +463,6 @@ class CompiledRequest:
             each, by_cpu = self.untracked(request, default)
             return each * (self.told_cpus if by_cpu else self.min_nodes)
         return self.mem_node * self.min_nodes or self.told_mem_cpu * self.told_cpus
-
-    def _gpus_asked(self, request: ResourceRequest) -> int:
-        return sum(self.gres_asked(g) for g in request.gres if g.name == "gpu")
 
     def gres_asked(self, asked: GresRequest) -> int:
         """Return how many the job asks for in all, on the fewest nodes it may have."""

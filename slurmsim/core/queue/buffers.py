@@ -43,7 +43,7 @@ class Buffers(Observer):
         """Return True if `job`, which may start, is let in; it has its place then, else it shows why not."""
         if job.id in self.places:
             return True
-        sight = sight_of(job)
+        sight = Sight(min(request.node_need for request in job.requests), job.time_limit_s, job.user)
         refusal = self.discipline.refusal(sight)
         if refusal:
             self.state.set_reason(job, refusal)
@@ -103,8 +103,3 @@ class Buffers(Observer):
                 job = self.state.jobs[job_id]
                 assert job.user == user and job.state == JobState.PENDING and not job.queued and not is_held(job.reason)
             assert self.discipline.limit is not None and self.inside.get(user, 0) >= self.discipline.limit
-
-
-def sight_of(job: Job) -> Sight:
-    """Return what a discipline judges `job` by."""
-    return Sight(min(request.node_need for request in job.requests), job.time_limit_s, job.user)

@@ -200,8 +200,8 @@ class Reservations:
         if idle and now - self._quiet_since > self._rounds_s() and self._seen == self._sign():
             awaited = [r for r in self.state.reserved.all if not r.repeats or r.start <= now]
             following = min((t for r in awaited for t in self._times(r, now) if t > now), default=None)
-        if not self._may_replace():
-            return following
+        if not (self._revise and (self.state.running or self._missed != self._there())):
+            return following  # no scan replaces lost nodes: nothing has changed since the last one
         scan = self.state.time_limits.scan_after(now + 1)
         return scan if following is None else min(scan, following)
 
@@ -217,10 +217,6 @@ class Reservations:
         state = self.state
         once = [r.opened + r.over for r in state.reserved.all if not r.repeats]
         return state.created, len(state.jobs), len(state.queue), state.unusable, len(once), sum(once)
-
-    def _may_replace(self) -> bool:
-        """Return True if the next scan may replace lost nodes: not if nothing has changed since the last one."""
-        return self._revise and (bool(self.state.running) or self._missed != self._there())
 
     def _there(self) -> tuple[Bitmap, tuple[tuple[int, int, Bitmap], ...]]:
         """Return what a search for nodes sees while no job runs."""

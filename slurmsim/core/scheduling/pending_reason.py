@@ -241,7 +241,8 @@ class PendingReasons:
             job = state.jobs.get(job_id)
             if job is None or job.queued or is_held(job.reason):
                 continue
-            if _of_the_test(job.reason) or job.restarts:
+            of_the_test = job.reason in _AFTER_THE_TEST or job.reason.startswith(Reason.REQ_NODE_NOT_AVAIL)
+            if of_the_test or job.restarts:  # it may be what sbatch's own test found
                 state.set_reason(job, reason)
         self._hidden.clear()
 
@@ -256,11 +257,6 @@ class PendingReasons:
             return f"{Reason.REQ_NODE_NOT_AVAIL}, May be reserved for other job"
         names = state.cluster.namer.runs(runs(missing))
         return f"{Reason.REQ_NODE_NOT_AVAIL}, UnavailableNodes:{names}"
-
-
-def _of_the_test(reason: str) -> bool:
-    """Return True if sbatch's own test of a job may have found `reason`."""
-    return reason in _AFTER_THE_TEST or reason.startswith(Reason.REQ_NODE_NOT_AVAIL)
 
 
 def _enough(request: CompiledRequest, nodes: Bitmap) -> bool:

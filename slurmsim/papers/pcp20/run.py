@@ -134,10 +134,6 @@ def _without(workload: str) -> frozenset[str]:
     return frozenset({"D", "L2"} if workload in WITHOUT_USERS else {"D"})
 
 
-def _is_here(system: str, data: Path | None) -> bool:
-    return system not in FILES or (data is not None and (data / FILES[system]).is_file())
-
-
 def experiment(
     folder: Path, data: Path | None, *, parts: Sequence[str] = PARTS, sizes: Sizes | None = None, workers: int = 1,
     fresh: bool = False, progress: Progress | None = None,
@@ -161,7 +157,8 @@ def experiment(
     sizes = sizes or Sizes()
     if data is not None and not data.is_dir():
         raise ConfigError("no such folder", file=str(data), field="--data", expected="a folder of job logs")
-    here = [part for part in parts if _is_here(part.split("-")[1], data)]
+    absent = {system for system, name in FILES.items() if data is None or not (data / name).is_file()}
+    here = [part for part in parts if part.split("-")[1] not in absent]
     left_out = [part for part in parts if part not in here]
     runs = run_cells(here, sizes, data or Path(), folder)
     missing = [cell.name for cell in runs if cell.save and not Path(cell.save).is_dir()]

@@ -64,7 +64,7 @@ class Forgetting:
         while self._due and self._due[0][0] <= now:
             due, core_id = heappop(self._due)
             live = self._jobs.get(core_id)
-            if live is None or not self._old(live, due):
+            if live is None or not live.over or int(live.core.end_time or 0) + self._age > due:
                 continue  # it runs again
             if live.array is None or live.own_id not in (None, live.array.id):
                 going[core_id] = live
@@ -86,6 +86,3 @@ class Forgetting:
 
     def _minute(self, after: int) -> int:
         return after + (self._start - after) % PURGE_S
-
-    def _old(self, live: LiveJob, now: int) -> bool:
-        return live.over and int(live.core.end_time or 0) + self._age <= now

@@ -343,12 +343,9 @@ class Change(ABC):
             measure = default if own or not key[1] or "DEFAULTQOS" not in named else self._default_qos((key[0], "", ""))
             measure = default if key in keys else measure
             if measure and measure not in records.qos_of(self.db, key, self.draft)[0]:
-                found.append(f"DefQOS = {default:<10} {self._barred_text(key, own)}")
+                account = f"C = {self.db.cluster:<10} A = {key[0]:<20}{'' if own else ' '}"
+                found.append(f"DefQOS = {default:<10} {self.text(key) if key[1] else account}")
         return found
-
-    def _barred_text(self, key: Key, own: bool) -> str:
-        """Return how slurmdbd names an association that may not use its default QOS."""
-        return self.text(key) if key[1] else f"C = {self.db.cluster:<10} A = {key[0]:<20}{'' if own else ' '}"
 
     def text(self, key: Key, *, told: bool = False) -> str:
         """Return an association as the database tells of it; `told`: because of one above it."""

@@ -76,16 +76,11 @@ def all_tres(cluster: LiveCluster) -> list[tuple[str, str, str]]:
     """Return type, name, and both as one word of every TRES, in the order of their numbers."""
     plain = [(kind, "") for kind in ("cpu", "mem", "energy", "node", "billing")]
     names = [*plain, ("fs", "disk"), ("vmem", ""), ("pages", "")]
-    for word in (*counted_gres(cluster), *_counted_licenses(cluster)):
+    counted = [str(name).lower() for name in cluster.spec.option("AccountingStorageTRES")]
+    for word in (*counted_gres(cluster), *(name for name in counted if name.startswith("license/"))):
         kind, _, name = word.partition("/")
         names.append((kind, name))
     return [(kind, name, f"{kind}/{name}" if name else kind) for kind, name in names]
-
-
-def _counted_licenses(cluster: LiveCluster) -> list[str]:
-    """Return the licenses that AccountingStorageTRES lists."""
-    return [str(name).lower() for name in cluster.spec.option("AccountingStorageTRES")
-            if str(name).lower().startswith("license/")]  # fmt: skip
 
 
 def whole_tres(cluster: LiveCluster) -> dict[str, int]:

@@ -11,7 +11,6 @@ from slurmsim.json_text import loads
 from slurmsim.slurmctld.database.record_query import conditions, nodes_of, sql
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.base.job_record import JobRecord
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 _COLUMNS = (
@@ -64,7 +63,11 @@ def runs(cluster: LiveCluster, cond: Mapping[str, Any]) -> Iterator[Run]:
     living = (record for row in cluster.job_table.rows() for record in cluster.storage.runs(row))
     for record in chain(store.waiting(), living):
         if all(test(record) for test in wanted):
-            yield _run_of(record)
+            yield Run(
+                record.account, record.user, record.qos, str(record.asked.get("wckey") or ""), _held(record.tres_alloc),
+                record.req_cpus, record.resv_name or "", record.eligible or 0, record.start, record.end,
+                record.suspended,
+            )  # fmt: skip
 
 
 class _Tres(dict[str, dict[str, int]]):
@@ -77,10 +80,3 @@ class _Tres(dict[str, dict[str, int]]):
 
 def _held(tres: Mapping[str, int]) -> dict[str, int]:
     return {name: count for name, count in tres.items() if name != "energy"}
-
-
-def _run_of(r: JobRecord) -> Run:
-    return Run(
-        r.account, r.user, r.qos, str(r.asked.get("wckey") or ""), _held(r.tres_alloc), r.req_cpus, r.resv_name or "",
-        r.eligible or 0, r.start, r.end, r.suspended,
-    )  # fmt: skip

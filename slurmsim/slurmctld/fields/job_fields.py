@@ -148,7 +148,8 @@ def eligible_behind(row: Row) -> int:
 
 def _accrue(r: Row, cluster: LiveCluster) -> int:
     """Since when it accrues age: from the first pass that looks at it on."""
-    if _rejected(r) or allocated_at_once(r) or (r.core.start_time is None and begins_to_accrue(r, cluster)):
+    began = r.core.start_time is not None
+    if allocated_at_once(r) or (not began and (r.core.state == JobState.FAILED or begins_to_accrue(r, cluster))):
         return 0
     first_pass = r.job.array is not None and r.core.start_time == r.core.eligible_time
     by_backfill = r.core.scheduler == "Backfill" and not r.core.array_limit
@@ -170,10 +171,6 @@ def _last_of_its_array(row: Row) -> int:
     if not row.tasks or array is None or row.core.reason != Reason.ARRAY_TASK_LIMIT:
         return 0
     return max((int(task.core.start_time or 0) for task in array.tasks.values() if task.own_id is not None), default=0)
-
-
-def _rejected(row: Row) -> bool:
-    return bool(row.core.state == JobState.FAILED and row.core.start_time is None)
 
 
 def _pattern(row: Row, which: str) -> str | None:

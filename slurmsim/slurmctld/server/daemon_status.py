@@ -24,7 +24,7 @@ def daemon_status(folder: Path, engine: Engine, clock: Clock, journal: Journal, 
         "uptime_s": round(uptime_s, 3),
         "jobs": "run" if engine.runs_jobs else "simulate",
         "clock": {"now": clock.now(), "mode": clock.mode, "rate": clock.rate},
-        "memory_bytes": _resident(),
+        "memory_bytes": int(Path("/proc/self/statm").read_text("ascii").split()[1]) * _PAGE,
         "journal": {"path": str(journal.path), "bytes": journal.size, "entries": journal.last - journal.after},
         "queue": {
             "pending": states[JobState.PENDING], "running": states[JobState.RUNNING],
@@ -44,8 +44,3 @@ def _streams(engine: Engine) -> list[dict[str, Any]]:
          "refused": one.refused, "open": one.chains > 0}
         for one in (jobs.sources.sources if jobs is not None else ())
     ]  # fmt: skip
-
-
-def _resident() -> int:
-    """Bytes of memory this process holds."""
-    return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * _PAGE

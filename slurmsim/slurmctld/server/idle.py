@@ -9,7 +9,6 @@ from slurmsim.slurmctld.fields.job_fields import says_so_later
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.base.live_job import LiveJob
     from slurmsim.slurmctld.engine.engine import Engine
 
 QUIET_S = 600
@@ -31,7 +30,7 @@ def is_idle(engine: Engine) -> bool:
         last = max(last, core.submit_time)
         if core.state != JobState.PENDING:
             return False
-        if not _stuck(engine, live):
+        if core.priority and not engine.controller.eligibility.depends(core):
             may_start = True
             last = max(last, core.begin or 0)
     return not may_start or engine.now > last + QUIET_S
@@ -41,11 +40,6 @@ def awaits_a_pass(engine: Engine) -> bool:
     """Return True if the reason of a job that waits is another one in the next second, once a pass has looked."""
     waiting = (live.core for live in engine.jobs.values() if not live.over)
     return any(says_so_later(core, engine) for core in waiting)
-
-
-def _stuck(engine: Engine, live: LiveJob) -> bool:
-    """Return True if the job is held, or depends on a job that is not over."""
-    return not live.core.priority or engine.controller.eligibility.depends(live.core)
 
 
 def runs_something_real(engine: Engine) -> bool:

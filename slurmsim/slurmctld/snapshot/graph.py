@@ -145,7 +145,9 @@ class Encoder:
     def column(self, values: Sequence[Any]) -> dict[str, Any]:
         """Many values: ``=`` all alike, ``v`` plain ones, ``k`` and ``v`` records of one kind, ``x`` any."""
         types = set(map(type, values))
-        if types <= _PLAIN and (int not in types or _all_small(values)):
+        if types <= _PLAIN and (
+            int not in types or all(type(value) is not int or -LARGE < value < LARGE for value in values)
+        ):
             if len(types) == 1 and (values[0] is None or all(value == values[0] for value in values)):
                 return {"=": values[0]}
             return {"v": list(values)}
@@ -202,10 +204,6 @@ def _by_keys(found: list[dict[Any, Any]]) -> tuple[dict[tuple[str, ...], list[in
         else:
             others.append(at)
     return groups, others
-
-
-def _all_small(values: Sequence[Any]) -> bool:
-    return all(type(value) is not int or -LARGE < value < LARGE for value in values)
 
 
 class Decoder:

@@ -34,8 +34,8 @@ def check_together(chosen: Chosen, say: Messages, spec_allowed: Callable[[], boo
     Stop
         After Slurm's ``fatal:`` line.
     """
-    twice = chosen.is_set("gpus-per-node") and "gpu" in _names_of_gres(chosen)
-    if twice and since(chosen.context.release, "gpus_in_one_way"):
+    names = [bare(item).partition(":")[0] for item in str(chosen.get("gres") or "").split(",")]
+    if chosen.is_set("gpus-per-node") and "gpu" in names and since(chosen.context.release, "gpus_in_one_way"):
         say.fatal("--gpus-per-node and --gres=gpu are mutually exclusive.")
     _tasks_per_gpu(chosen, say)
     _specialised_cores(chosen, say, spec_allowed)
@@ -46,10 +46,6 @@ def check_together(chosen: Chosen, say: Messages, spec_allowed: Callable[[], boo
     both = chosen.written("exclusive") and chosen.written("oversubscribe")
     if both and since(chosen.context.release, "exclusive_or_oversubscribe"):
         say.fatal("--exclusive and --oversubscribe options are mutually exclusive")
-
-
-def _names_of_gres(chosen: Chosen) -> list[str]:
-    return [bare(item).partition(":")[0] for item in str(chosen.get("gres") or "").split(",")]
 
 
 def _tasks_per_gpu(chosen: Chosen, say: Messages) -> None:

@@ -211,16 +211,12 @@ def hint_settings(text: str) -> dict[str, Any]:
     return found
 
 
-def _begins_with_digit(text: str) -> bool:
-    return is_number(text[:1])
-
-
 def _is_number(text: str) -> bool:
     """Return True if a number begins here, or a hexadecimal one fills the place to the next comma."""
     return is_number(text[:1]) or not set(text.partition(",")[0].lower()) - set("0123456789abcdef")
 
 
-def _words(text: str, is_value: Callable[[str], bool] = _begins_with_digit) -> list[str]:
+def _words(text: str, is_value: Callable[[str], bool] = lambda text: is_number(text[:1])) -> list[str]:
     """Cut at commas, except those before a value (they belong to a list of numbers)."""
     words = [""]
     for i, char in enumerate(text):

@@ -60,12 +60,9 @@ def choices_table(found: ChoiceResult) -> list[list[str]]:
     for ratio in RATIOS:
         for shape in SHAPES:
             measured = figures(found, ratio, shape)
-            rows.append([f"{ratio:g}", shape, *(e.text(_digits(name)) for name, e in measured.items())])
+            texts = (e.text(FOUR[name].digits if name in FOUR else 1) for name, e in measured.items())
+            rows.append([f"{ratio:g}", shape, *texts])
     return rows
-
-
-def _digits(name: str) -> int:
-    return FOUR[name].digits if name in FOUR else 1
 
 
 def decided_table(found: ChoiceResult) -> list[list[str]]:

@@ -46,14 +46,11 @@ def as_text(answer: Answer) -> str:
 def hypothesis(answer: Answer) -> str:
     """Whether fixed categories are better than the random strategy, in two sentences."""
     best, (more, same, less) = answer.drawn[0], above(answer.ranked, answer.drawn)
-    return (f"Random, a category drawn anew for each job, next on {best.scheme}{_streams(best)}: P = "
+    streams = f", {best.streams} streams" if best.streams > 1 else ""
+    return (f"Random, a category drawn anew for each job, next on {best.scheme}{streams}: P = "
             f"{best.probability:.3f}, the best fixed way: {answer.ranked[0].probability:.3f}. "
             f"Of {more + same + less} fixed ways {more} are above drawing anew in the same way, {same} equal, "
             f"{less} below.")  # fmt: skip
-
-
-def _streams(one: Candidate) -> str:
-    return f", {one.streams} streams" if one.streams > 1 else ""
 
 
 def out_of_reach(answer: Answer) -> str | None:
