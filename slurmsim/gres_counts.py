@@ -80,6 +80,27 @@ def bare(item: str) -> str:
     return item.removeprefix("gres:").removeprefix("gres/")
 
 
+def kind_of(item: str) -> str:
+    """Return the kind of TRES of an item of ``--tres-per-task``, in small letters: cpu, gres, license."""
+    for separator in "/:=":
+        item = item.partition(separator)[0]
+    return item.lower()
+
+
+def bare_items(text: str, scope: str) -> list[str]:
+    """Return the GRES of a request as `bare` items.
+
+    What a task is given has CPUs and licenses among it, and may have ``=`` before a count.
+
+    >>> bare_items("cpu=2,gres/gpu=1,license/mat:2", "task"), bare_items("gres:gpu:2,mic", "node")
+    (['gpu:1'], ['gpu:2', 'mic'])
+    """
+    items = filter(None, text.split(","))
+    if scope != "task":
+        return [bare(item) for item in items]
+    return [bare(item).replace("=", ":") for item in items if kind_of(item) not in ("cpu", "license")]
+
+
 def read_item(item: str, units: Mapping[str, int] = MappingProxyType({})) -> tuple[str, str, int] | None:
     """Name, type and count of a `bare` item: ``gpu``, ``gpu:2``, ``gpu:a100``, ``gpu:a100:2``. None for anything else.
 
@@ -107,8 +128,8 @@ def gres_items(text: str, scope: str) -> list[tuple[str, str, int, str]]:
     [('gpu', 'a', 2, 'node'), ('nvme', '', 1, 'node')]
     """
     found = []
-    for item in filter(None, text.split(",")):
-        asked = read_item(bare(item))
+    for item in bare_items(text, scope):
+        asked = read_item(item)
         if asked is not None and asked[2]:
             found.append((*asked, scope))
     return found

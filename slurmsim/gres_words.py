@@ -1,6 +1,6 @@
 """GRES of a request as its job tells of them: ``gres:gpu:2`` of old, ``gres/gpu:2`` and ``gres/gpu=2`` since."""
 
-from slurmsim.gres_counts import bare, gres_items
+from slurmsim.gres_counts import bare, gres_items, kind_of
 from slurmsim.release_changes import since
 
 
@@ -18,19 +18,29 @@ def told(text: str | None, release: str) -> str | None:
 def told_per_task(text: str | None, release: str, cpus: int | None = None) -> str | None:
     """Return what each task is given; newer releases tell the CPUs of ``--cpus-per-task`` (`cpus`) among it.
 
+    What ``--tres-per-task`` said stays as it was written; GPUs of ``--gpus-per-task`` come as ``gres:gpu:2``.
+
     >>> told_per_task("gres:gpu:a100:2", "22.05", 4), told_per_task("gres:gpu:a100:2,gres:nvme", "24.11", 4)
     ('gres:gpu:a100:2', 'cpu=4,gres/gpu:a100=2,gres/nvme=1')
+    >>> told_per_task("cpu:4,gres/gpu:2,license/mat", "24.11", 4)
+    'cpu:4,gres/gpu:2,license/mat'
     """
     if not since(release, "gres_with_slash"):
         return text or None
-    found = [f"cpu={cpus}"] if cpus and since(release, "cpus_per_task_as_tres") else []
-    for name, kind, count, _ in gres_items(text or "", "task"):
-        found.append(f"gres/{name}:{kind}={count}" if kind else f"gres/{name}={count}")
+    items = [item for item in (text or "").split(",") if item]
+    told_already = any(kind_of(item) == "cpu" for item in items)
+    found = [f"cpu={cpus}"] if cpus and not told_already and since(release, "cpus_per_task_as_tres") else []
+    for item in items:
+        if not item.startswith("gres:"):
+            found.append(item)
+            continue
+        for name, kind, count, _ in gres_items(item, "task"):
+            found.append(f"gres/{name}:{kind}={count}" if kind else f"gres/{name}={count}")
     return ",".join(found) or None
 
 
 def told_binding(gpu_bind: str | None, per_task: str | None, release: str) -> str | None:
-    """Return TresBind: ``--gpu-bind``, in newer releases else as many of the first GRES a task as a task asks for.
+    """Return TresBind: ``--gpu-bind``, in newer releases else as many of each GRES a task as a task asks for.
 
     >>> told_binding("closest", None, "22.05"), told_binding(None, "gres:gpu:a:1,gres:gpu:b:2", "22.05")
     ('gpu:closest', None)
@@ -41,7 +51,6 @@ def told_binding(gpu_bind: str | None, per_task: str | None, release: str) -> st
     if gpu_bind:
         return f"gres/gpu:{gpu_bind}" if newer else f"gpu:{gpu_bind}"
     items = gres_items(per_task or "", "task") if newer else []
-    if not items:
-        return None
-    first = items[0][0]
-    return f"gres/{first}:per_task:{sum(count for name, _, count, _ in items if name == first)}"
+    found = [f"gres/{name}:per_task:{count}" for name, _, count, _ in items if name != "gpu"]
+    gpus = sum(count for name, _, count, _ in items if name == "gpu")
+    return "+".join([*found, *([f"gres/gpu:per_task:{gpus}"] if gpus else [])]) or None

@@ -34,7 +34,7 @@ CARRIED: tuple[F, ...] = (
       option=Option("prefer", "preserve-env", "supported"), column=Column("PREFER", "Prefer"),
       line=Line("Prefer", "Features")),
     F("tres_bind", "text", update="TresBind:5", json="tres_bind", before="tres_per_job", body=False, ruled=True,
-      option=Option("tres-bind", "tres-per-task", "refused", part=True, since="24.11"),
+      option=Option("tres-bind", "tres-per-task", "accepted", part=True, since="24.11"),
       line=Line("TresBind", "MemPerTres")),
     F("tres_freq", "text", update="TresFreq:5", json="tres_freq", before="tres_per_job", body=False, ruled=True,
       line=Line("TresFreq", "MemPerTres")),

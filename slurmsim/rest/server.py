@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import socket
 import stat
@@ -79,7 +80,8 @@ def _request(asked: Any) -> Request:
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in asked.headers.raw}
     local = asked.client is None or not asked.client.host
     peer = "unix:" if local else f"[{asked.client.host}]:{asked.client.port}"
-    return Request(asked.method, asked.url.path, dict(asked.query_params), headers, b"", local, peer)
+    path = re.sub("/+", "/", asked.url.path)  # slurmrestd reads the names between slashes
+    return Request(asked.method, path, dict(asked.query_params), headers, b"", local, peer)
 
 
 def make_service(

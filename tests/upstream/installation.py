@@ -94,6 +94,9 @@ class Installation:
         for name in TOOLS:
             shutil.copy(STANDINS / f"{name}.sh", self.prefix / "tools" / name)
             (self.prefix / "tools" / name).chmod(0o755)
+        generator = Path(sys.executable).with_name("openapi-generator-cli")
+        if generator.exists():
+            (self.prefix / "tools" / generator.name).symlink_to(generator)
         facts = {"prefix": self.prefix, "host": socket.gethostname(), "path": self.path}
         _write(self.prefix / "etc.orig" / "slurm.conf", _CONF.format(**facts))
         _write(self.prefix / "etc.orig" / "slurmdbd.conf", _DATABASE)

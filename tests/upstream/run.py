@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -70,9 +71,9 @@ def run_module(installation: Installation, name: str, limit_s: int) -> list[dict
             process.wait(limit_s)
         except subprocess.TimeoutExpired:
             late = True
-            process.terminate()
+            process.send_signal(signal.SIGINT)  # pytest then still writes its report
             try:
-                process.wait(20)
+                process.wait(30)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

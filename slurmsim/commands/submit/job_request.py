@@ -11,6 +11,7 @@ import os
 
 from slurmsim.commands.submit.options.checks import check_together, hint_counts
 from slurmsim.commands.submit.options.layout_values import ANY_TASKS, HINT_HELP, hint_settings
+from slurmsim.commands.submit.options.task_tres import asked_per_task
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.values import BadValue
 from slurmsim.gres_counts import BAD_GRES, Counts, Disagreement, agree, gres_items
@@ -40,7 +41,6 @@ _GPU_SCOPES = (
     ("tres_per_job", "gpus"),
     ("tres_per_node", "gpus_per_node"),
     ("tres_per_socket", "gpus_per_socket"),
-    ("tres_per_task", "gpus_per_task"),
 )
 _SCOPES = (("tres_per_job", "job"), ("tres_per_node", "node"), ("tres_per_socket", "socket"), ("tres_per_task", "task"))
 _OF_GPUS = ("mem_per_gpu", "cpus_per_gpu", "ntasks_per_tres")
@@ -100,8 +100,6 @@ class Builder:
         """
         if self._checks:
             self._check_first()
-        if self.chosen.get("tres_per_task") and self.chosen.get("cpus_per_task"):
-            self.chosen.set_by_name("cpus-per-task", str(self.chosen.get("cpus_per_task")))
         self._file_names()
         self._node_lists()
         self._job_name(command)
@@ -355,12 +353,15 @@ class Builder:
             items = [item for item in (self.chosen.get(source) or "").split(",") if item]
             if items:
                 job[field] = ",".join(f"gres:gpu:{item}" for item in items)
-        for field, source in (("tres_per_node", "gres"), ("tres_per_task", "gres_per_task")):
-            gres = self.chosen.get(source)
-            if gres and gres.lower() != "none":
-                if "/" in gres and not since(self.chosen.context.release, "gres_with_slash"):
-                    self._bad_gres(BAD_GRES)
-                job[field] = f"{job[field]},{gres}" if field in job else gres
+        gres = self.chosen.get("gres")
+        if gres and gres.lower() != "none":
+            if "/" in gres and not since(self.chosen.context.release, "gres_with_slash"):
+                self._bad_gres(BAD_GRES)
+            job["tres_per_node"] = f"{job['tres_per_node']},{gres}" if "tres_per_node" in job else gres
+        job.pop("tres_per_task", None)
+        per_task = asked_per_task(self.chosen)
+        if per_task:
+            job["tres_per_task"] = per_task
         for field, source in (("cpus_per_tres", "cpus_per_gpu"), ("mem_per_tres", "mem_per_gpu")):
             if self.chosen.get(source) is not None:
                 job[field] = f"gres:gpu:{self.chosen.get(source)}"

@@ -48,6 +48,9 @@ class Billing:
         self.table = table
         self.names = tracked(cluster)
         self._gres = self.names[len(ALWAYS) :]
+        self._licenses = frozenset(
+            str(name).lower() for name in cluster.option("AccountingStorageTRES") or () if "/" in str(name)
+        )
         flags = {flag.upper() for flag in cluster.option("PriorityFlags")}
         self._largest = bool(flags & {"MAX_TRES", "MAX_TRES_GRES"})
         self._gres_in_largest = "MAX_TRES_GRES" not in flags
@@ -104,6 +107,10 @@ class Billing:
         for label in (f"gres/{name}", f"gres/{name}:{gtype}"):
             if label in self._gres:
                 counts[label] = counts.get(label, 0) + count
+
+    def of_licenses(self, licenses: Iterable[tuple[str, int]]) -> dict[str, int]:
+        """Return the licenses that AccountingStorageTRES lists, as TRES."""
+        return {f"license/{name}": count for name, count in licenses if f"license/{name}".lower() in self._licenses}
 
     def bill(self, counts: Mapping[str, int], weights: Sequence[tuple[str, float]]) -> float:
         """Return what `counts` are billed at: Σ weight × count; the CPUs where a partition has no weights.

@@ -46,6 +46,7 @@ class ReleaseRules(Value):
     serves_whole_tasks: bool = _rule("24.11")
     # of required nodes that are not available only those that are down are named (select_nodes)
     drained_unnamed: bool = _rule("24.11")
+    license_equals: bool = _rule("24.11")  # ``-L a=2`` is ``-L a:2``
     license_choice: bool = _rule("26.05")  # ``-L a|b`` asks for any one of them
     one_separator: bool = _rule("26.05")  # dependencies joined by both ``,`` and ``?`` are refused
     # the priority thread runs without slurmdbd as well (priority_p_thread_start). What it finds then is that a job with

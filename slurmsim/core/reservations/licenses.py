@@ -45,6 +45,8 @@ class Licenses(Observer):
         return choices[0] if choices else ()
 
     def _choices(self, text: str) -> tuple[Counts, ...]:
+        if self.state.rules.license_equals:
+            text = text.replace("=", ":")
         try:
             return parse_license_choice(text) if self.state.rules.license_choice else (parse_licenses(text),)
         except ValueError:

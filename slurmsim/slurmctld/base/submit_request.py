@@ -10,7 +10,7 @@ from typing import Any
 from slurmsim.core.placement.gres import agreed
 from slurmsim.core.records.job import ONE_YEAR_S
 from slurmsim.errors import SubmitError
-from slurmsim.gres_counts import BAD_GRES, UNITS, bare, read_item
+from slurmsim.gres_counts import BAD_GRES, UNITS, bare_items, read_item
 from slurmsim.hostlist import expand
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
@@ -143,8 +143,8 @@ def names_of(text: str | None) -> tuple[str, ...]:
 def parse_tres_request(text: str, scope: str) -> tuple[GresRequest, ...]:
     """``gres:gpu:a100:2,gres:nvme`` as requests of `scope`. Raises SubmitError."""
     found = []
-    for item in filter(None, text.split(",")):
-        one = read_item(bare(item), UNITS)
+    for item in bare_items(text, scope):
+        one = read_item(item, UNITS)
         if one is None:
             raise SubmitError(BAD_GRES)
         if one[2]:

@@ -148,12 +148,14 @@ def _memory(cluster: LiveCluster, core: Job) -> tuple[int, int]:
 def _asked_tres(cluster: LiveCluster, core: Job) -> dict[str, int]:
     counts = cluster.controller.state.billing.requested(core, core.request)
     counts["cpu"] = int(core.request.told_cpus)
-    return _billed(cluster, core, counts)
+    return _billed(cluster, core, counts) | cluster.controller.state.billing.of_licenses(core.licenses)
 
 
 def _given_tres(cluster: LiveCluster, core: Job) -> dict[str, int]:
     assert core.alloc is not None
-    return _billed(cluster, core, cluster.controller.state.billing.allocated(core.alloc))
+    return _billed(
+        cluster, core, cluster.controller.state.billing.allocated(core.alloc)
+    ) | cluster.controller.state.billing.of_licenses(core.licenses)
 
 
 def _energy(cluster: LiveCluster, core: Job, *, over: bool) -> dict[str, int]:
@@ -241,4 +243,5 @@ def step_tres(cluster: LiveCluster, record: JobRecord, step: Step) -> dict[str, 
         tres |= {name: count // max(record.alloc_nodes, 1) for name, count in more.items()}
     else:
         tres = {"cpu": sum(step.cpus), "mem": sum(step.memory), "node": len(step.nodes)}
+        tres |= step.asked.get("tres") or {}
     return tres

@@ -89,9 +89,16 @@ def _binding(row: Row, cluster: LiveCluster) -> str | None:
     return gres_words.told_binding(asked.get("gpu_bind"), asked.get("tres_per_task"), cluster.release)
 
 
+def _frequency(row: Row, cluster: LiveCluster) -> str | None:
+    """TresFreq, as it was asked for or set by an update."""
+    asked = row.job.asked
+    return asked.get("tres_freq") or (f"gpu:{asked['gpu_freq']}" if asked.get("gpu_freq") else None)
+
+
 FIELDS: dict[str, Any] = {
     **{name: _gres(name) for name in ("tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket")},
     "tres_bind": _binding,
+    "tres_freq": _frequency,
     "cpus_per_task": cpus_per_task,
     "pn_min_cpus": pn_min_cpus,
     "pn_min_memory": lambda r, c: memory(r, c)[0],

@@ -349,7 +349,7 @@ def tres_asked(live: LiveJob, cluster: LiveCluster) -> dict[str, int]:
     counts = billing.requested(core, core.request)
     counts |= {"cpu": int(core.request.told_cpus), "node": core.nodes_asked, **(live.asked.get("tres_settled") or {})}
     counts.setdefault("billing", int(billing.bill(counts, core.partition.spec.tres_billing_weights)))
-    return counts
+    return counts | billing.of_licenses(core.licenses)
 
 
 def tres_given(row: Row, cluster: LiveCluster) -> str | None:
@@ -361,7 +361,7 @@ def tres_given(row: Row, cluster: LiveCluster) -> str | None:
     if not counts.get("mem"):
         counts.pop("mem", None)
     counts["billing"] = billed(row.job, cluster)
-    return format_tres(counts)
+    return format_tres(counts | cluster.controller.state.billing.of_licenses(core.licenses))
 
 
 def billed(live: LiveJob, cluster: LiveCluster) -> int:

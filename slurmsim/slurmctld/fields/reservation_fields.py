@@ -57,9 +57,8 @@ def reserved_tres(r: Reservation, cluster: LiveCluster) -> dict[str, int]:
         cpus = sum(r.cores.values())
     else:
         cpus = sum(int(cluster.controller.state.table.cpus[i]) for i in range(len(specs)) if r.nodes >> i & 1)
-    listed = {str(name).lower() for name in cluster.spec.option("AccountingStorageTRES")}
     found = {"cpu": cpus} if cpus else {}
-    return found | {f"license/{name}": count for name, count in r.licenses if f"license/{name}".lower() in listed}
+    return found | cluster.controller.state.billing.of_licenses(r.licenses)
 
 
 def _core_lists(r: Reservation, cluster: LiveCluster) -> list[list[str]]:

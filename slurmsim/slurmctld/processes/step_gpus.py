@@ -25,12 +25,16 @@ _ASKED = ("gpus", "tres_per_node", "tres_per_task", "tres_per_socket", "cpus_per
 
 
 def check_gres(core: Job, table: NodeTable, asked: Mapping[str, Any], release: str) -> None:
-    """Refuse a step that wants GRES its job has none of; CPUs or memory of each GPU want one, too. Raises Refusal."""
+    """Refuse a step that wants GRES its job has none of, or more than it has. Raises Refusal.
+
+    CPUs or memory of each GPU want one, too.
+    """
     alloc = core.alloc
     given = [table.gres_kinds[kind] for kind, _ in alloc.gres] if alloc is not None else []
-    wanted = [(name, kind) for key in _ASKED for name, kind, *_ in gres_items(str(asked.get(key) or ""), "step")
-              if name not in ("cpu", "none")]  # fmt: skip
-    why = ""
+    wanted = [(name, kind) for key in _ASKED for name, kind, *_ in _items(asked, key) if name not in ("cpu", "none")]
+    why = _too_many(core, table, asked)
+    if why is None:
+        raise Refusal(BAD_GRES, 2072)
     if not given:
         why = "Step requested GRES but job doesn't have GRES" if wanted else ""
     for name, kind in wanted if given else ():
@@ -40,10 +44,33 @@ def check_gres(core: Job, table: NodeTable, asked: Mapping[str, Any], release: s
         raise Refusal(BAD_GRES if since(release, "missing_gres_not_named") else f"{why}\n{BAD_GRES}", 2072)
 
 
-def gpus_of_step(
-    core: Job, table: NodeTable, asked: Mapping[str, Any], places: Sequence[int], tasks: Sequence[int]
+def _items(asked: Mapping[str, Any], key: str) -> list[tuple[str, str, int, str]]:
+    return gres_items(str(asked.get(key) or ""), "task" if key == "tres_per_task" else "step")
+
+
+def _too_many(core: Job, table: NodeTable, asked: Mapping[str, Any]) -> str | None:
+    """Return what Slurm says of a step that wants more GRES than its job has: None for nothing, "" if it does not."""
+    alloc, tasks = core.alloc, int(asked["num_tasks"])
+    for key, times in (("tres_per_node", 1), ("gpus", 1), ("tres_per_task", tasks)):
+        for name, kind, count, _ in _items(asked, key):
+            counts = [have for index, have in (alloc.gres if alloc is not None else ())
+                      if table.gres_kinds[index][0] == name and kind in ("", table.gres_kinds[index][1])]  # fmt: skip
+            on_nodes = [sum(have if isinstance(have, int) else int(have[place]) for have in counts)
+                        for place in range(core.n_nodes)]  # fmt: skip
+            if not counts or (count * times <= sum(on_nodes) and (key == "gpus" or count <= max(on_nodes))):
+                continue
+            if key == "tres_per_node":
+                shown, most = f"{name}:{kind}" if kind else name, max(on_nodes)
+                wants = f"Step requested gres_per_node={shown}:{count}"
+                return f"{wants} is more than the job's gres_per_node={shown}:{most}"
+            return None
+    return ""
+
+
+def gres_of_step(
+    core: Job, table: NodeTable, asked: Mapping[str, Any], places: Sequence[int], tasks: Sequence[int], wanted: str
 ) -> list[int]:
-    """Return the GPUs on each node of a step.
+    """Return the GRES of one name on each node of a step.
 
     Parameters
     ----------
@@ -53,17 +80,35 @@ def gpus_of_step(
         Places of its nodes among those of the allocation.
     tasks
         Its tasks on each.
+    wanted
+        The name, as ``gpu``.
     """
     if asked.get("no_gres"):
         return [0] * len(places)
-    per_task, per_node, total = (_count(asked.get(key)) for key in ("tres_per_task", "tres_per_node", "gpus"))
-    if per_task:
-        return [per_task * count for count in tasks]
-    if per_node:
-        return [per_node] * len(places)
-    if total and len(places) == 1:
-        return [total]
-    return _of_job(core, table, places, tasks)
+    counts = {key: _count(asked, key, wanted) for key in ("tres_per_task", "tres_per_node", "gpus")}
+    if counts["tres_per_task"]:
+        return [counts["tres_per_task"] * count for count in tasks]
+    if counts["tres_per_node"]:
+        return [counts["tres_per_node"]] * len(places)
+    if counts["gpus"] and len(places) == 1:
+        return [counts["gpus"]]
+    if not counts["gpus"] and any(name not in ("cpu", "none") for key in counts for name, *_ in _items(asked, key)):
+        return [0] * len(places)  # it asked for others
+    return _of_job(core, table, places, tasks, wanted)
+
+
+def tres_of_step(
+    cluster: LiveCluster, core: Job, asked: Mapping[str, Any], places: Sequence[int], tasks: Sequence[int]
+) -> dict[str, int]:
+    """Return the GRES of a step that are TRES, by their names there."""
+    state, alloc = cluster.controller.state, core.alloc
+    given = [state.table.gres_kinds[kind] for kind, _ in alloc.gres] if alloc is not None else []
+    counts: dict[str, int] = {}
+    for name in dict.fromkeys(name for name, _ in given):
+        types = [kind for own, kind in given if own == name]
+        total = sum(gres_of_step(core, state.table, asked, places, tasks, name))
+        state.billing.add_gres(counts, name, types[0] if len(types) == 1 else "", total)
+    return {name: count for name, count in counts.items() if count}
 
 
 def devices_of_step(
@@ -82,15 +127,15 @@ def devices_of_step(
     return found
 
 
-def _count(text: Any) -> int:
-    return sum(count for name, _, count, _ in gres_items(str(text or ""), "step") if name == "gpu")
+def _count(asked: Mapping[str, Any], key: str, wanted: str) -> int:
+    return sum(count for name, _, count, _ in _items(asked, key) if name == wanted)
 
 
-def _of_job(core: Job, table: NodeTable, places: Sequence[int], tasks: Sequence[int]) -> list[int]:
+def _of_job(core: Job, table: NodeTable, places: Sequence[int], tasks: Sequence[int], wanted: str) -> list[int]:
     alloc = core.alloc
     found = [0] * len(places)
     for wish in core.sub.request.gres:
-        if wish.name != "gpu" or alloc is None:
+        if wish.name != wanted or alloc is None:
             continue
         for k, place in enumerate(places):
             if wish.scope == "task":
@@ -98,7 +143,7 @@ def _of_job(core: Job, table: NodeTable, places: Sequence[int], tasks: Sequence[
             elif wish.scope == "node":
                 found[k] += wish.count
             else:
-                kinds = [n for n, (name, of) in enumerate(table.gres_kinds) if name == "gpu" and wish.type in ("", of)]
+                kinds = [n for n, (name, of) in enumerate(table.gres_kinds) if name == wanted and wish.type in ("", of)]
                 given = [count for kind, count in alloc.gres if kind in kinds]
                 found[k] += sum(count if isinstance(count, int) else int(count[place]) for count in given)
     return found

@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim import sluid
 from slurmsim.core.records.job import Job
+from slurmsim.gres_words import told_per_task
 from slurmsim.hostlist import expand
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.base.step import BATCH, EXTERN, NO_STATUS, Step
 from slurmsim.slurmctld.base.submit_request import MOST_NAMES
 from slurmsim.slurmctld.processes import job_termination
-from slurmsim.slurmctld.processes.step_gpus import check_gres, devices_of_step, gpus_of_step
+from slurmsim.slurmctld.processes.step_gpus import check_gres, devices_of_step, gres_of_step, tres_of_step
 from slurmsim.slurmctld.processes.step_places import BUSY, Room, place_step, task_ids
 from slurmsim.states import JobState
+from slurmsim.task_licenses import BAD_TRES, licenses_of_task
 from slurmsim.tres import format_tres
 
 if TYPE_CHECKING:
@@ -71,6 +74,7 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
     if int(asked["num_tasks"]) > len(members) * int(cluster.spec.options.get("MaxTasksPerNode") or MAX_TASKS_PER_NODE):
         raise Refusal("Task count specification invalid", 2025)
     number = _number(cluster, live, asked)
+    _check_task_tres(cluster, asked)
     check_gres(core, cluster.controller.state.table, asked, cluster.release)
     try:
         place = place_step(wanted, rooms(live, cluster.controller.state.table.grain.tolist()))
@@ -83,10 +87,13 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
         tuple(place.tasks), tuple(place.cpus), tuple(place.memory), core.restarts, dict(asked),
     )  # fmt: skip
     _counter(cluster, live).next_step = max(_counter(cluster, live).next_step, number + 1)
-    counts = gpus_of_step(core, cluster.controller.state.table, asked, place.nodes, place.tasks)
+    counts = gres_of_step(core, cluster.controller.state.table, asked, place.nodes, place.tasks, "gpu")
     devices = devices_of_step(cluster, live, step.nodes, counts)
     if any(devices):
         step.asked = {**step.asked, "devices": devices}
+    tres = tres_of_step(cluster, core, asked, place.nodes, place.tasks)
+    if tres:
+        step.asked = {**step.asked, "tres": tres}
     live.steps.append(step)
     _limit(cluster, live, step)
     ids = task_ids(place.tasks, str(asked.get("distribution") or "block"), int(asked.get("plane_size") or 0))
@@ -98,6 +105,16 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
         "after": len(live.mail),
         "gpus": counts, "devices": devices, "gpu_variables": [cluster.spec.nodes[i].gpu_variables for i in step.nodes],
     }  # fmt: skip
+
+
+def _check_task_tres(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
+    """Refuse TRES of tasks that cannot be read, or licenses there are none of. Raises Refusal."""
+    try:
+        found = licenses_of_task(str(asked.get("tres_per_task") or ""))
+    except ValueError:
+        raise Refusal(BAD_TRES, 2115) from None
+    if any(name not in cluster.controller.state.license_totals for name, _ in found):
+        raise Refusal(BAD_TRES, 2115)
 
 
 def _members(cluster: LiveCluster, live: LiveJob, person: Person) -> list[int]:
@@ -298,7 +315,8 @@ def layout(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]
 def _tres(cluster: LiveCluster, step: Step) -> str | None:
     if not step.asked:
         return None
-    return format_tres({"cpu": sum(step.cpus), "mem": sum(step.memory), "node": len(step.nodes)})
+    more = step.asked.get("tres") or {}
+    return format_tres({"cpu": sum(step.cpus), "mem": sum(step.memory), "node": len(step.nodes), **more})
 
 
 def _run_time(cluster: LiveCluster, live: LiveJob, step: Step) -> int:
@@ -311,6 +329,18 @@ Pair = tuple[LiveJob, Step]
 
 def _asked(name: str, default: Any = None) -> Callable[[LiveCluster, LiveJob, Step], Any]:
     return lambda cluster, live, step: step.asked.get(name, default)
+
+
+def _per_task(cluster: LiveCluster, live: LiveJob, step: Step) -> str | None:
+    """TresPerTask: the job's, if the step asked for no GRES of its own."""
+    own = step.asked.get("tres_per_task")
+    if not since(cluster.release, "gres_with_slash") or any("gres" in str(step.asked.get(name)) for name in _OF_STEP):
+        return own
+    asked = live.asked
+    return told_per_task(asked.get("tres_per_task"), cluster.release, asked.get("cpus_per_task")) or own
+
+
+_OF_STEP = ("tres_per_task", "tres_per_node", "tres_per_socket", "gpus")
 
 
 def _time_limit(cluster: LiveCluster, live: LiveJob, step: Step) -> int | None:
@@ -348,7 +378,7 @@ FIELDS: dict[str, Callable[[LiveCluster, LiveJob, Step], Any]] = {
     "submit_line": _asked("submit_line"),
     "tres_per_step": _asked("tres_per_step"),
     "tres_per_node": _asked("tres_per_node"),
-    "tres_per_task": _asked("tres_per_task"),
+    "tres_per_task": _per_task,
     "tres_per_socket": _asked("tres_per_socket"),
     "cpus_per_tres": _asked("cpus_per_tres"),
     "mem_per_tres": _asked("mem_per_tres"),

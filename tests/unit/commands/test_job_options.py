@@ -131,11 +131,12 @@ def test_reader_of_letters_and_names() -> None:
     [
         ("cpu=2", {"cpus_per_task": 2}),
         ("cpu:3,gres/gpu:a100=1", {"cpus_per_task": 3, "gpus_per_task": "a100:1"}),
-        ("gres:gpu:2", {"gpus_per_task": "2"}),
+        ("gres:gpu:2", {"gpus_per_task": "2", "tres_per_task": "gres/gpu:2"}),
+        ("gres/gpu:a100", {"gpus_per_task": "a100:1"}),
         ("gres/gpu", {"gpus_per_task": "1"}),
         (
             "gres/mic=2,gres/gpu=1,gres/nvme:fast:3",
-            {"gpus_per_task": "1", "gres_per_task": "gres:mic:2,gres:nvme:fast:3"},
+            {"gpus_per_task": "1", "tres_per_task": "gres/mic=2,gres/gpu=1,gres/nvme:fast:3"},
         ),
     ],
 )
@@ -148,8 +149,6 @@ def test_resources_of_a_task(text: str, found: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("tres-per-task", "mem=3", "Invalid TRES for --tres-per-task: mem"),
-        ("tres-per-task", "license/a=1", "--tres-per-task=license/a=1 is not modelled"),
         ("segment", "x", "Invalid --segment specification"),
         ("oom-kill-step", "2", "Invalid --oom-kill-step specification"),
     ],

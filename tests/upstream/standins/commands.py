@@ -6,6 +6,7 @@ which is the cluster's folder for commands of the one kind or of the other.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sys
 
@@ -15,6 +16,9 @@ from tests.upstream.standins.asking import ask
 
 RELEASE = "26.05"
 _DATABASE = ("sacct", "sacctmgr", "sreport")
+_BRIEF = ("squeue", "sinfo", "sprio", "sshare", "sdiag")
+_AT_ONCE = 16
+"""Displays that run at once, of the hundreds that one module starts: each is a process of Python."""
 
 
 def main(name: str, prefix: str) -> int:
@@ -39,4 +43,7 @@ def main(name: str, prefix: str) -> int:
         return serve()
     from slurmsim.commands import main as command
 
+    if name in _BRIEF and not any(word.startswith(("-i", "--iter")) for word in words):
+        slot = open(os.path.join(prefix, "var", "run", f"slot{os.getpid() % _AT_ONCE}"), "wb")  # noqa: SIM115
+        fcntl.flock(slot, fcntl.LOCK_EX)
     return command(name)

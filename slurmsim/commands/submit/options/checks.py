@@ -6,7 +6,7 @@ Mirrors the checks sbatch, srun and salloc share (22.05; later ones from 24.11),
 from __future__ import annotations
 
 from slurmsim.commands.text.values import THREAD_FLAG
-from slurmsim.gres_counts import bare
+from slurmsim.gres_counts import bare, kind_of
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from slurmsim.commands.text.messages import Messages
 
 
+_NO_TASK_TRES = ("mem", "energy", "node", "billing", "fs", "vmem", "pages", "bb")
 _MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
 _GPU_RIVALS = ("gpus-per-task", "gpus-per-socket", "ntasks-per-node")
 
@@ -43,6 +44,8 @@ def check_together(chosen: Chosen, say: Messages, spec_allowed: Callable[[], boo
         say.info("Setting --cpu-bind=threads as a default of --threads-per-core use")
     _memory(chosen, say)
     _cpus(chosen, say)
+    if chosen.get("tres_per_task"):
+        _task_tres(chosen, say)
     both = chosen.written("exclusive") and chosen.written("oversubscribe")
     if both and since(chosen.context.release, "exclusive_or_oversubscribe"):
         say.fatal("--exclusive and --oversubscribe options are mutually exclusive")
@@ -115,6 +118,26 @@ def _cpus(chosen: Chosen, say: Messages) -> None:
         chosen.reset(gpu)
     elif chosen.written(gpu) and chosen.from_variable(task):
         chosen.reset(task)
+
+
+def _task_tres(chosen: Chosen, say: Messages) -> None:
+    """Hold ``--tres-per-task`` against the options that give tasks CPUs and GPUs: those win over a variable's."""
+    items = str(chosen.get("tres_per_task")).split(",")
+    for item in items:
+        kind = next((kind for kind in _NO_TASK_TRES if item.lower().startswith(kind)), None)
+        if kind is not None:
+            say.fatal(f"Invalid TRES for --tres-per-task: {kind}")
+    for option, name in (("gpus-per-task", "gres/gpu"), ("cpus-per-task", "cpu")):
+        if chosen.written(option) and any(item.lower().startswith(name) for item in items):
+            if chosen.written("tres-per-task"):
+                say.fatal(f"You can not have --tres-per-task={name}= and --{option} please use one or the other")
+            items = [item for item in items if not item.lower().startswith(name)]
+    chosen.values["tres_per_task"] = ",".join(items)
+    cpus = chosen.get("cpus_per_task")
+    if any(kind_of(item) == "cpu" for item in items):
+        if not cpus:
+            say.fatal(f"Invalid --tres-per-task=cpu={cpus}")
+        chosen.set_by_name("cpus-per-task", str(cpus), variable=True)
 
 
 def hint_counts(chosen: Chosen, say: Messages) -> bool:

@@ -82,13 +82,12 @@ class Chosen:
         """Take what tasks of the job have been given for what tasks of the step want."""
         if variable == "SLURM_TRES_BIND" and text.startswith(_BOUND_GPUS):
             self.set(self._by_name["gpu-bind"], text.removeprefix(_BOUND_GPUS), variable=True)
-        gres = [item for item in text.split(",") if item.startswith("gres/")]
-        if variable == "SLURM_TRES_PER_TASK" and gres:
-            self.set(self._by_name["tres-per-task"], ",".join(gres), variable=True)
+        if variable == "SLURM_TRES_PER_TASK" and text:
+            self.set(self._by_name["tres-per-task"], text, variable=True)
 
-    def set_by_name(self, name: str, text: str | None) -> None:
+    def set_by_name(self, name: str, text: str | None, *, variable: bool = False) -> None:
         """Set one option. Raises BadValue."""
-        self.set(self._by_name[name], text)
+        self.set(self._by_name[name], text, variable)
 
     def set(self, option: Option, text: str | None, variable: bool = False) -> None:
         """Set `option`, or take it back when a variable says no. Raises BadValue."""

@@ -13,7 +13,8 @@ from slurmsim.commands.submit.options import layout_values as layout
 from slurmsim.commands.text import values
 from slurmsim.commands.text import values as v
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption
-from slurmsim.commands.text.values import BadValue, Context
+from slurmsim.commands.text.values import BadValue, Context, leading_number
+from slurmsim.gres_counts import kind_of
 from slurmsim.numerals import is_number
 from slurmsim.records import merged
 from slurmsim.records.job import CARRIED
@@ -116,28 +117,28 @@ def _oom_kill(text: str | None, option: str, context: Context) -> int:
 
 
 def _tres_per_task(text: str, option: str, context: Context) -> dict[str, Any]:
-    """``cpu=2,gres/gpu:a100=1`` as the options it stands for."""
-    found: dict[str, Any] = {"tres_per_task": text}
-    for item in filter(None, text.split(",")):
-        whole = item.replace("/", ":", 1)
-        name, _, number = whole.rpartition("=" if "=" in item else ":")
-        if not is_number(number):
-            name, number = whole, "1"
-        kind = next((kind for kind in _NO_TASK_TRES if name.lower().startswith(kind)), None)
-        if kind is not None:
-            raise BadValue(f"Invalid TRES for {option}: {kind}", status=1)
-        if name.lower() == "cpu" and is_number(number) and int(number):
-            found["cpus_per_task"] = int(number)
-        elif name.lower().startswith("gres:gpu"):
-            found["gpus_per_task"] = ":".join(filter(None, (name[len("gres:gpu") :].lstrip(":"), number)))
-        elif name.lower().startswith("gres:") and len(name) > len("gres:"):
-            found["gres_per_task"] = ",".join(filter(None, (found.get("gres_per_task"), f"{name}:{number}")))
-        else:
-            raise BadValue(f"{option}={item} is not modelled", status=1)
+    """Return ``cpu=2,gres/gpu:a100=1`` as it is kept, and the options it stands for."""
+    items = [_slashed(item) for item in text.split(",") if item]
+    found: dict[str, Any] = {"tres_per_task": ",".join(items)}
+    gpus = []
+    for item in items:
+        kind = kind_of(item)
+        if kind == "cpu":
+            found["cpus_per_task"] = leading_number(item[len("cpu:") :])[0]
+        elif kind == "gres" and item.startswith("gres/gpu") and item[len("gres/gpu") :][:1] in ("", ":", "="):
+            *name, count = item[len("gres/gpu") :].replace("=", ":").strip(":").rpartition(":")
+            gpus.append(":".join(filter(None, (*name[:1], count or "1"))))
+            if not is_number(count or "1"):
+                gpus[-1] = f"{count}:1"
+    if gpus:
+        found["gpus_per_task"] = ",".join(gpus)
     return found
 
 
-_NO_TASK_TRES = ("mem", "energy", "node", "billing", "fs", "vmem", "pages", "bb")
+def _slashed(item: str) -> str:
+    """``gres:gpu`` and ``license:mat`` have a slash as names of TRES."""
+    kind = kind_of(item)
+    return f"{kind}/{item[len(kind) + 1 :]}" if item.lower().startswith(("gres:", "license:")) else item
 
 
 def _kill_command(text: str | None, option: str, context: Context) -> int:

@@ -10,9 +10,10 @@ if TYPE_CHECKING:
 
 
 def asked_per_task(chosen: Chosen) -> str:
-    """Return the GRES of a task, ``gres:gpu:2,gres:nvme:1``."""
-    gpus = [f"gres:gpu:{item}" for item in str(chosen.get("gpus_per_task") or "").split(",") if item]
-    return ",".join([*gpus, *filter(None, [str(chosen.get("gres_per_task") or "")])])
+    """Return what a task is given, ``gres:gpu:2,license/mat:1``: what ``--tres-per-task`` says, and GPUs beside it."""
+    text = str(chosen.get("tres_per_task") or "")
+    gpus = "" if "gres/gpu" in text else str(chosen.get("gpus_per_task") or "")
+    return ",".join([*(f"gres:gpu:{item}" for item in gpus.split(",") if item), *filter(None, [text])])
 
 
 def task_tres(chosen: Chosen) -> dict[str, str | None]:
@@ -20,5 +21,5 @@ def task_tres(chosen: Chosen) -> dict[str, str | None]:
     release, gres = chosen.context.release, asked_per_task(chosen)
     return {
         "tres_per_task": told_per_task(gres, release, chosen.get("cpus_per_task")),
-        "tres_bind": told_binding(chosen.get("gpu_bind"), gres, release),
+        "tres_bind": chosen.get("tres_bind") or told_binding(chosen.get("gpu_bind"), gres, release),
     }

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 import os
 
+from slurmsim.commands.submit.options.task_tres import asked_per_task, task_tres
 from slurmsim.commands.text.messages import Stop
-from slurmsim.gres_counts import BAD_GRES, gres_items
+from slurmsim.gres_counts import BAD_GRES, gres_items, kind_of
+from slurmsim.gres_words import told_per_task
 from slurmsim.hostlist import HostlistError, compress, expand
 from slurmsim.release_changes import since
 
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
 _PER_SOCKET = (
     "warning: Ignoring --gpus-per-socket because it can only be specified at job allocation time, not during step "
     "allocation."
+)
+_LICENSES = (
+    "warning: Ignoring --tres-per-task license specification because licenses can only be specified at job allocation "
+    "time, not during step allocation."
 )
 _NAMES = {"block": "Block", "cyclic": "Cyclic", "plane": "Plane", "arbitrary": "Arbitrary"}
 
@@ -183,8 +189,11 @@ class StepRequest:
     def _tres(self, found: dict[str, Any]) -> None:
         release = self.chosen.context.release
         found["tres_per_step"] = f"cpu:{found['cpu_count']}"
-        for field, source in (("tres_per_node", "gpus_per_node"), ("tres_per_task", "gpus_per_task"),
-                              ("tres_per_socket", "gpus_per_socket")):  # fmt: skip
+        found["tres_bind"] = task_tres(self.chosen)["tres_bind"]
+        if self.chosen.get("gpu_freq"):
+            found["tres_freq"] = f"gpu:{self.chosen.get('gpu_freq')}"
+        found["tres_per_task"] = told_per_task(asked_per_task(self.chosen), release, self.chosen.get("cpus_per_task"))
+        for field, source in (("tres_per_node", "gpus_per_node"), ("tres_per_socket", "gpus_per_socket")):
             if self.chosen.get(source):
                 found[field] = ",".join(f"gres:gpu:{item}" for item in str(self.chosen.get(source)).split(",") if item)
         found["gpus"] = (
@@ -193,9 +202,13 @@ class StepRequest:
         for field, source in (("cpus_per_tres", "cpus_per_gpu"), ("mem_per_tres", "mem_per_gpu")):
             if self.chosen.get(source) is not None:
                 found[field] = f"gres:gpu:{self.chosen.get(source)}"
+        items = str(self.chosen.get("tres_per_task") or "").split(",")
+        if not self.own and self.chosen.written("tres-per-task") and any(kind_of(i) == "license" for i in items):
+            self.say.info(_LICENSES)
         gres = self.chosen.get("gres")
         known = (self.part.builder.configured("GresTypes") or "").split(",")
-        if any(name not in known and name != "none" for name, *_ in gres_items(str(gres or ""), "node")):
+        wanted = [*gres_items(str(gres or ""), "node"), *gres_items(str(found["tres_per_task"] or ""), "task")]
+        if any(name not in known and name != "none" for name, *_ in wanted):
             self._fail(BAD_GRES)
         if self.chosen.get("gpus_per_socket") and not self.own and since(release, "gpus_per_socket_of_jobs"):
             self.say.info(_PER_SOCKET)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.release_changes import since
+from slurmsim.task_licenses import licenses_of_tasks
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
@@ -48,6 +49,10 @@ def normalised_request(cluster: LiveCluster, asked: dict[str, Any]) -> dict[str,
 def _kept_otherwise(cluster: LiveCluster, asked: dict[str, Any]) -> dict[str, Any]:
     """Return what is kept in another form than it was asked for."""
     found: dict[str, Any] = {name: str(asked[name]).lower() for name in ("account", "wckey") if asked.get(name)}
+    if "license" in str(asked.get("tres_per_task") or ""):
+        tasks = int(asked.get("num_tasks") or max(int(asked.get("min_nodes") or 1), 1))
+        of_tasks = licenses_of_tasks(str(asked["tres_per_task"]), tasks)
+        found["licenses"] = ",".join(filter(None, [str(asked.get("licenses") or ""), of_tasks])) or None
     if asked.get("features"):
         found["features"] = plain_features(str(asked["features"]))
     if asked.get("req_switch"):

@@ -18,12 +18,14 @@ from slurmsim.core.placement.compiled_request import NOT_AVAILABLE
 from slurmsim.core.placement.constraints import parse_constraint
 from slurmsim.core.placement.memory_limits import REFUSED_BY_DEFAULT
 from slurmsim.errors import SubmitError
-from slurmsim.gres_counts import BAD_GRES, bare
+from slurmsim.gpu_bindings import are_bindings
+from slurmsim.gres_counts import BAD_GRES, bare_items
 from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.release_changes import since
 from slurmsim.releases import row
 from slurmsim.slurmctld.base.submit_request import BAD_NODES, names_of, resources
+from slurmsim.task_licenses import BAD_TRES, licenses_of_task
 
 if TYPE_CHECKING:
     from slurmsim.core.records.partition import Partition
@@ -64,6 +66,7 @@ _GRES_KEYS = ("tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket
 def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> None:
     """Refuse what the core never sees. Raises SubmitError with Slurm's text."""
     get = asked.get
+    check_task_tres(asked, cluster.release)
     if not get("allocate"):
         check_gres(cluster, asked)  # sbatch looks at them before it asks
     nice = int(get("nice") or 0)
@@ -151,10 +154,19 @@ def check_gres(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
     if asked.get("cpus_per_gpu") and "gpu" not in known:
         raise SubmitError(BAD_GRES)
     for key in _GRES_KEYS:
-        for item in filter(None, (asked.get(key) or "").split(",")):
-            name = bare(item).partition(":")[0].lower()
-            if name not in known:
+        for item in bare_items(asked.get(key) or "", "task" if key == "tres_per_task" else ""):
+            if item.partition(":")[0].lower() not in known:
                 raise SubmitError(BAD_GRES)
+
+
+def check_task_tres(asked: Mapping[str, Any], release: str) -> None:
+    """Refuse TRES of tasks and bindings to them that cannot be read. Raises SubmitError."""
+    try:
+        licenses_of_task(str(asked.get("tres_per_task") or ""))
+    except ValueError:
+        raise SubmitError(BAD_TRES) from None
+    if not are_bindings(str(asked.get("tres_bind") or ""), release):
+        raise SubmitError(BAD_TRES)
 
 
 def lines(cluster: LiveCluster, error: SubmitError, asked: Mapping[str, Any]) -> list[str]:
