@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import socket
@@ -14,7 +15,7 @@ from slurmsim.live.programs import NAMES
 HERE = Path(__file__).resolve().parent
 STANDINS = HERE / "standins"
 DAEMONS = ("slurmctld", "slurmd", "slurmdbd", "slurmrestd", "slurmstepd")
-TOOLS = ("sudo", "mysql", "mysqldump")
+TOOLS = ("sudo", "mysql", "mysqldump", "openapi-generator-cli")
 RELEASE = "26.05"
 SLURM_UID, TESTER_UID = 64030, 1000
 TESTER = "atf"  # the name the suite's own machines have for the user who runs it
@@ -70,7 +71,7 @@ class Installation:
             "PATH": self.path, "HOME": str(home), "USER": TESTER, "LOGNAME": TESTER, "LANG": "C.UTF-8",
             "SLURMSIM_USER": TESTER, "SLURM_TESTSUITE_CONF": str(self.prefix / "testsuite.conf"),
             "PYTHONPYCACHEPREFIX": str(self.prefix / "var" / "pycache"), "PYTHONUNBUFFERED": "1",
-            "UPSTREAM_PREFIX": str(self.prefix), "TERM": "dumb",
+            "UPSTREAM_PREFIX": str(self.prefix), "TERM": "dumb", "UPSTREAM_GENERATOR": _generator(),
         }  # fmt: skip
 
     @property
@@ -94,9 +95,6 @@ class Installation:
         for name in TOOLS:
             shutil.copy(STANDINS / f"{name}.sh", self.prefix / "tools" / name)
             (self.prefix / "tools" / name).chmod(0o755)
-        generator = Path(sys.executable).with_name("openapi-generator-cli")
-        if generator.exists():
-            (self.prefix / "tools" / generator.name).symlink_to(generator)
         facts = {"prefix": self.prefix, "host": socket.gethostname(), "path": self.path}
         _write(self.prefix / "etc.orig" / "slurm.conf", _CONF.format(**facts))
         _write(self.prefix / "etc.orig" / "slurmdbd.conf", _DATABASE)
@@ -120,6 +118,13 @@ class Installation:
     def _users(self, line: str) -> str:
         known = {"root": 0, TESTER: TESTER_UID, "slurm": SLURM_UID, "nobody": 65534}
         return "".join(line.format(name=name, uid=uid, home=self.prefix / "home" / name) for name, uid in known.items())
+
+
+def _generator() -> str:
+    """Return the path of the generator of REST clients, a Java archive; empty if it is not installed."""
+    package = importlib.util.find_spec("openapi_generator_cli")
+    folder = Path(package.origin).parent if package is not None and package.origin else None
+    return next((str(path) for path in folder.rglob("*.jar")), "") if folder is not None else ""
 
 
 def _write(path: Path, text: str) -> None:

@@ -52,7 +52,8 @@ STEP = Fields(
         "exact": FLAG, "overlap": FLAG, "overcommit": FLAG, "no_gres": FLAG, "submit_line": Text(4 << 20),
         **dict.fromkeys(("node_list", "exc_nodes", "task_nodes"), LIST),
         **dict.fromkeys(("name", "srun_host", "network", "distribution", "task_dist", "tres_per_step", "tres_per_node",
-                         "tres_per_task", "tres_per_socket", "gpus", "cpus_per_tres", "mem_per_tres"), Text(LINE)),
+                         "tres_per_task", "tres_per_socket", "gpus", "cpus_per_tres", "mem_per_tres",
+                         "tres_bind", "tres_freq"), Text(LINE)),
     },
     frozenset({"job_id", "num_tasks", "cpu_count"}),
 )  # fmt: skip
