@@ -202,16 +202,21 @@ class StepRequest:
         for field, source in (("cpus_per_tres", "cpus_per_gpu"), ("mem_per_tres", "mem_per_gpu")):
             if self.chosen.get(source) is not None:
                 found[field] = f"gres:gpu:{self.chosen.get(source)}"
-        items = str(self.chosen.get("tres_per_task") or "").split(",")
-        if not self.own and self.chosen.written("tres-per-task") and any(kind_of(i) == "license" for i in items):
-            self.say.info(_LICENSES)
         gres = self.chosen.get("gres")
-        known = (self.part.builder.configured("GresTypes") or "").split(",")
-        wanted = [*gres_items(str(gres or ""), "node"), *gres_items(str(found["tres_per_task"] or ""), "task")]
-        if any(name not in known and name != "none" for name, *_ in wanted):
-            self._fail(BAD_GRES)
-        if self.chosen.get("gpus_per_socket") and not self.own and since(release, "gpus_per_socket_of_jobs"):
-            self.say.info(_PER_SOCKET)
+        self._check_gres(str(gres or ""), str(found["tres_per_task"] or ""))
         found["no_gres"] = True if str(gres or "").lower() == "none" else None
         if gres and str(gres).lower() != "none":
             found["tres_per_node"] = f"{found['tres_per_node']},{gres}" if "tres_per_node" in found else gres
+
+    def _check_gres(self, gres: str, per_task: str) -> None:
+        """Refuse unknown GRES, and say what only a job can ask for. Raises Stop."""
+        known = (self.part.builder.configured("GresTypes") or "").split(",")
+        wanted = [*gres_items(gres, "node"), *gres_items(per_task, "task")]
+        if any(name not in known and name != "none" for name, *_ in wanted):
+            self._fail(BAD_GRES)
+        if self.own:
+            return
+        if self.chosen.written("tres-per-task") and any(kind_of(item) == "license" for item in per_task.split(",")):
+            self.say.info(_LICENSES)
+        if self.chosen.get("gpus_per_socket") and since(self.chosen.context.release, "gpus_per_socket_of_jobs"):
+            self.say.info(_PER_SOCKET)
