@@ -60,6 +60,7 @@ LAYERS: dict[str, Layer] = {
                 "gpu_bindings",
                 "gres_counts",
                 "gres_words",
+                "task_licenses",
                 "duration",
                 "cron",
                 "releases",

@@ -28,6 +28,7 @@ _OPTIONS = options(
 )  # fmt: skip
 _HELP = """\
 sacctmgr [<OPTION>] [<COMMAND>]
+    Valid <OPTION> values are:
     -h or --help        this text
     -i or --immediate   make changes without asking
     -n or --noheader    no heading
@@ -39,9 +40,23 @@ sacctmgr [<OPTION>] [<COMMAND>]
     -v or --verbose     say more
     -V or --version     the release
 
-  dump CLUSTER [file=FILE], load [file=]FILE [clean]
-  add ENTITY SPECS, delete ENTITY SPECS, modify ENTITY SPECS set SPECS, show ENTITY [SPECS],
-  associations, help, quiet, verbose, readonly, reconfigure, version, exit
+    Valid <COMMAND> values are:
+    dump CLUSTER [file=FILE], load [file=]FILE [clean]
+    add <ENTITY> <SPECS>, delete <ENTITY> <SPECS>, modify <ENTITY> <SPECS> set <SPECS>, show <ENTITY> [<SPECS>],
+    list as show, associations, help, quiet, verbose, readonly, reconfigure, version, exit
+
+    <ENTITY> may be account, association, cluster, coordinator, event, problem, qos, reservation, resource,
+    runawayjobs, stats, transaction, tres, user, wckey
+
+    <SPECS> are different for each command entity pair:
+    add account      Names= Parent= Description= Organization= and the limits of associations
+    add coordinator  Accounts= Names=
+    add qos          Names= and the limits of QOS
+    add user         Names= Accounts= DefaultAccount= AdminLevel= and the limits of associations
+    delete account   Names= and what else it may be found by; so are delete coordinator, delete qos, delete user
+    list associations  Accounts= Users= Partitions= Tree Format=
+    list account, list qos, list user  Names= WithAssoc Format=
+    modify account, modify cluster, modify qos, modify user  a condition, set, what is to change
 """
 _NOT_HERE = ("archive", "rollup", "shutdown", "clear")
 

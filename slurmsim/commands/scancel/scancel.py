@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from slurmsim import releases, sluid
 from slurmsim.commands.io import FAILED_CALLS, text_of
-from slurmsim.commands.text import array_text
+from slurmsim.commands.text import array_text, short_helps
 from slurmsim.commands.text.cluster_facts import named_cluster
 from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.option_reader import NO, REQUIRED, Parser, options
@@ -179,7 +179,8 @@ def _apply(asked: Asked, key: str, value: str, io: Io) -> None:
             io.out(version_of(io))
             raise Stop(0)
         case "usage" | "help":
-            io.out(_USAGE.format(ctld=releases.row(_CTLD, release_of(io))))
+            usage = _USAGE.format(ctld=releases.row(_CTLD, release_of(io)))
+            io.out(usage if key == "usage" else short_helps.text("scancel", _OPTIONS))
             raise Stop(0)
         case "M":
             named_cluster(io, _NAME, value)

@@ -26,7 +26,7 @@ _WORDS = {
     "top": "JOB: before the user's other jobs", "token": "[lifespan=S] [username=U]: refused, no JWT here",
     "wait_job": "JOB: until its nodes are up", "setdebugflags": "{+|-}NAME...: what the daemon's log tells of",
     "fsdampeningfactor": "NUMBER: FairShareDampeningFactor", "setdebug": "LEVEL: how much the daemon's log tells",
-    "schedloglevel": "0|1: a log of the scheduler", "show": "ENTITY [ID]: see below",
+    "schedloglevel": "0|1: a log of the scheduler", "show": "a record, or all: see below",
     "write": "batch_script JOB [FILE|-] | config [FILE]", "takeover": "[INDEX]: let a backup take over",
     "shutdown": "[slurmctld|controller]: stop the daemon", "update": "SPECIFICATIONS: change a job, node, ...",
     "delete": "ENTITY=ID: remove a node, partition or reservation", "verbose": "say more, from now on",
@@ -50,7 +50,7 @@ def text(
     entities: Iterable[tuple[str, int, str, str, object]],
 ) -> str:
     """Return the whole text: the rows of the three tables the command is read with, those that the release has."""
-    lines = ["scontrol [OPTIONS] [KEYWORD ...]", "  Options:"]
+    lines = ["scontrol [<OPTION>] [<COMMAND>]", "  Valid <OPTION> values are:"]
     told: set[str] = set()
     for name, argument, key, since, _ in options:
         if key in told or since > release or key not in _OPTIONS:
@@ -58,10 +58,11 @@ def text(
         told.add(key)
         letter = f"-{key}, " if len(key) == 1 else "    "
         lines.append(f"    {letter}--{name}{'=VALUE' if argument == 'required' else ''}".ljust(30) + _OPTIONS[key])
-    lines.append("  Keywords; without one they are read from standard input:")
+    lines.append("  Valid <COMMAND> values are: (without one they are read from standard input)")
     for name, _, since, until, _ in keywords:
         if name in _WORDS and has(release, since, until):
-            lines.append(f"    {name}".ljust(30) + _WORDS[name])
+            synopsis = "show <ENTITY> [<ID>]" if name == "show" else name
+            lines.append(f"    {synopsis}".ljust(30) + _WORDS[name])
     shown = [name.lower() for name, _, since, until, _ in entities if has(release, since, until)]
     lines.append("  Entities of show: " + ", ".join(shown))
     return "\n".join(lines) + "\n"

@@ -10,6 +10,7 @@ import time
 
 from slurmsim import hostlist
 from slurmsim.commands.io import FAILED_CALLS, text_of
+from slurmsim.commands.text import short_helps
 from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, Parser, options
 from slurmsim.commands.text.release import release_of, version_of
@@ -30,6 +31,7 @@ _OPTIONS = options(
 )  # fmt: skip
 
 
+_USAGE = "Usage: sbcast [--exclude] [-CfFjpvV] [--send-libs] SOURCE DEST\n"
 _ENDED = ("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "DEADLINE",
           "OUT_OF_MEMORY")  # fmt: skip
 _FIELDS = ("job_id", "job_state", "user_name", "nodes")
@@ -48,7 +50,7 @@ def run(argv: list[str], io: Io) -> int:
             io.out(version_of(io))
             return 0
         if key in ("help", "usage"):
-            io.out("Usage: sbcast [OPTIONS] SOURCE DEST\n")
+            io.out(_USAGE if key == "usage" else short_helps.text("sbcast", _OPTIONS))
             return 0
         given[key] = value or ""
         given["verbose"] += "v" if key == "v" else ""

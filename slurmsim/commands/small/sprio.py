@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS, text_of
+from slurmsim.commands.text import short_helps
 from slurmsim.commands.text.cluster_facts import reach
 from slurmsim.commands.text.messages import Stop, exclusive, stoppable
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, Parser, options
@@ -226,7 +227,7 @@ class _Call:
                 letters = [f"{c:<1}" for c, column in _COLUMNS.items() if column.since <= self.release]
                 io.out("".join(f"%{letter} {_COLUMNS[letter].header}\n" for letter in letters))
             else:
-                io.out(_USAGE)
+                io.out(_USAGE if key == "usage" else short_helps.text("sprio", _OPTIONS))
             raise Stop(0)
         if key == "M":
             reach("sprio", value or "", io)

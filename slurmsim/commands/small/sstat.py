@@ -8,6 +8,7 @@ from __future__ import annotations
 from slurmsim import releases, sluid
 from slurmsim.commands.io import FAILED_CALLS
 from slurmsim.commands.squeue.step_columns import SPECIAL_STEPS
+from slurmsim.commands.text import short_helps
 from slurmsim.commands.text.option_reader import NO, REQUIRED, OptionError, Parser, options
 from slurmsim.commands.text.release import release_of, version_of
 from slurmsim.commands.text.widths import width_of
@@ -103,6 +104,10 @@ _WIDTH = pattern(r"-?\d+")
 _ID = pattern(r"(?a)(\d+(?:_\d+)?|s\w{13})(?:\.(\w+))?")
 
 
+def _help(io: Io) -> str:
+    return short_helps.text("sstat", _OPTIONS)
+
+
 def run(argv: list[str], io: Io) -> int:
     """One sstat call in the world `io`; the exit code."""
     release = release_of(io)
@@ -118,7 +123,7 @@ def run(argv: list[str], io: Io) -> int:
     except OptionError as error:
         io.error(f"sstat: {error}")
         return 1
-    for keys, text in (("V",), version_of), (("h", "usage"), lambda _: _USAGE):
+    for keys, text in (("V",), version_of), (("h",), _help), (("usage",), lambda _: _USAGE):
         if any(key in given for key in keys):
             io.out(text(io))
             return 0

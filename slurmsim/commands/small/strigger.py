@@ -10,6 +10,7 @@ import stat
 
 from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS, text_of
+from slurmsim.commands.text import short_helps
 from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser, options
 from slurmsim.commands.text.release import release_of, version_of
@@ -47,10 +48,7 @@ _NAMED = """ (--down, --up, --reconfig, --time, --fini, --burst_buffer,
 --primary_database_failure, or 
 --primary_database_resumed_operation)
 """  # noqa: W291
-_HELP = """\
-Usage: strigger [--set | --get | --clear] [OPTIONS]
-Triggers are not modelled: there are none to get or clear, and --set is refused.
-"""
+_USAGE = "Usage: strigger [--set | --get | --clear | --version] [-aAbBcCdDefFgGhHiIjnNopQrtuv]\n"
 _MODES = ("set", "get", "clear")
 
 
@@ -62,7 +60,8 @@ def run(argv: list[str], io: Io) -> int:
     parser = Parser([*_events(release), *_OTHERS], permute=True)
     for key, value in parser.parse_for("strigger", argv, io):
         if key in ("V", "help", "usage"):
-            io.out(version_of(io) if key == "V" else _HELP)
+            texts = {"V": version_of(io), "usage": _USAGE}
+            io.out(texts.get(key) or short_helps.text("strigger", [*_OTHERS, *_events(release)]))
             return 0
         given[key] = value or ""
         _check_value(key, value or "", io)

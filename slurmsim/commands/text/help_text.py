@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def option_help(command: str, rows: Rows, words: Mapping[str, str], release: str) -> str:
     """Return the options that `release` has, with what each is for: `words`, by key."""
-    lines = [f"Usage: {command} [OPTIONS]"]
+    lines, asking = [f"Usage: {command} [OPTIONS]"], ["", "Help options:"]
     told: set[str] = set()
     for name, argument, key, since, until in rows:
         if key in told or not releases.has(release, since, until):
@@ -20,8 +20,9 @@ def option_help(command: str, rows: Rows, words: Mapping[str, str], release: str
         told.add(key)
         letter = f"-{key}, " if len(key) == 1 else "    "
         value = {"no": "", "required": "=VALUE", "optional": "[=VALUE]"}[argument]
-        lines.append(f"  {letter}--{name}{value}".ljust(32) + f" {words[key]}")
-    return "\n".join(lines) + "\n"
+        part = asking if name.lower().startswith(("help", "usage", "version")) else lines
+        part.append(f"  {letter}--{name}{value}".ljust(32) + f" {words[key]}")
+    return "\n".join([*lines, *asking]) + "\n"
 
 
 def names(listed: str, release: str) -> list[str]:

@@ -332,7 +332,7 @@ def test_help_and_version_end_the_call_where_they_stand(tmp_path: Path) -> None:
     assert Run(["-V", "-t", "x"], tmp_path).out == "slurm 22.05.8\n"
     assert Run(["-t", "x", "-V"], tmp_path).rc == 255
     shown = Run(["--help"], tmp_path)
-    assert shown.rc == 0 and "  -t, --time=VALUE\n" in shown.out and "--context" not in shown.out
+    assert shown.rc == 0 and "  -t, --time=minutes\n" in shown.out and "--context" not in shown.out
 
 
 def test_files_of_nodes(tmp_path: Path) -> None:

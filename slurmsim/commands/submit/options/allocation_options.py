@@ -111,7 +111,8 @@ def _options(
             say.io.out(version_of(say.io))
         elif option in ("help", "usage"):
             rows = [(row.short, row.name, row.argument) for row in chosen.listed()]
-            say.io.out(sbatch_usage.help_text(name, rows, "command [arguments...]"))
+            text = sbatch_usage.usage_text if option == "usage" else sbatch_usage.help_text
+            say.io.out(text(name, rows, "[command [args...]]" if name == "salloc" else "executable [args...]"))
         else:
             return
         raise Stop(0)

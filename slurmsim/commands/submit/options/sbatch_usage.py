@@ -46,10 +46,33 @@ _26_05 = (
 USAGE: dict[str, str] = {"22.05": _22_05, "24.11": _24_11, "26.05": _26_05}
 
 
+_VALUES = {
+    "begin": "time", "nodes": "N", "ntasks": "n", "cpus-per-task": "n", "qos": "qos", "mincpus": "n", "gpus": "n",
+    "partition": "partition", "account": "name", "time": "minutes", "mem": "MB", "nodelist": "hosts", "gres": "list",
+}  # fmt: skip
+"""What stands for the value of an option; VALUE for others."""
+_WIDTH = 80
+
+
+def _value(name: str, argument: str) -> str:
+    word = _VALUES.get(name, "VALUE")
+    return {"no": "", "required": f"={word}", "optional": f"[={word}]"}[argument]
+
+
 def help_text(command: str, names: list[tuple[str | None, str, str]], trailer: str) -> str:
     """Return a list of the options of `command`: (letter, long name, how it takes an argument) each."""
     lines = [f"Usage: {command} [OPTIONS...] {trailer}", "", "Options:"]
     for letter, name, argument in names:
-        value = {"no": "", "required": "=VALUE", "optional": "[=VALUE]"}[argument]
-        lines.append(f"  {f'-{letter},' if letter else '   '} --{name}{value}")
+        lines.append(f"  {f'-{letter},' if letter else '   '} --{name}{_value(name, argument)}")
     return "\n".join(lines) + "\n"
+
+
+def usage_text(command: str, names: list[tuple[str | None, str, str]], trailer: str) -> str:
+    """Return a synopsis of the options of `command`, as `help_text` has them."""
+    lines, indent = [f"Usage: {command}"], " " * len(f"Usage: {command}")
+    for _, name, argument in names:
+        word = f" [--{name}{_value(name, argument)}]"
+        if len(lines[-1]) + len(word) > _WIDTH:
+            lines.append(indent)
+        lines[-1] += word
+    return "\n".join([*lines, f"{indent} {trailer}"]) + "\n"
