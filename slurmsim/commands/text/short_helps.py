@@ -20,7 +20,7 @@ _TITLE = "\nHelp options:"
 _ASK = ("help", "helpformat", "usage", "version")
 _WORDS = """
 sbcast compress    compress what is sent
-sbcast exclude     folders whose shared objects are not sent
+sbcast exclude     folders of shared objects that are not sent
 sbcast fanout      how many nodes each node sends to
 sbcast force       replace a file that is there
 sbcast jobid       the job on the nodes that get the file, with a part or a step
