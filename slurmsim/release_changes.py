@@ -202,6 +202,11 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "24.11", "sdiag", "Tells how often scheduling and backfill cycles ended for which reason."
     ),
     "no_cycles_per_minute": Change("26.05", "sdiag", "Cycles per minute are not told."),
+    "steps_wait_unsaid": Change(
+        "24.11",
+        "srun",
+        "That a step waits for the end of another is told after two minutes; it was when that one ended.",
+    ),
     "sbcast_warns": Change("24.11", "sbcast", "That a file is empty is a warning, no longer an error that says so."),
     "sbcast_tells_tree_width": Change(
         "24.11", "sbcast", "`-v` calls the width of the tree `treewidth`; it was `fanout`."

@@ -23,7 +23,7 @@ cdef class Nodes:
     cdef public int64_t n, n_jobs, job_room, room, n_left, n_chosen
     cdef public bint exclusive
     cdef public int64_t rem_cpus, rem_max, rem_nodes, min_rem, room_nodes
-    cdef public int64_t min_nodes, target_nodes, most_nodes, min_cpus, least, core, floor
+    cdef public int64_t min_nodes, target_nodes, most_nodes, min_cpus, least, floor
     cdef public int64_t[::1] cpus, mem, grain, weight, now_cpus, now_mem, now_open, free_cpus, free_mem, open, inside, offered, now_jobs, jobs_there
     cdef public int64_t[::1] ends, whole, begins, touched, held, held_cpus, held_mem
     cdef public int64_t[::1] node, left, weigh, gone, taken, chosen, given

@@ -87,7 +87,7 @@ class Nodes:
         self.set_first, self.set_end, self.set_cpus = zeros(n), zeros(n), zeros(n)
         self.set_count, self.set_weight = zeros(n), zeros(n)
         self.rem_cpus = self.rem_max = self.rem_nodes = self.min_rem = self.room_nodes = 0
-        self.min_nodes = self.target_nodes = self.most_nodes = self.min_cpus = self.least = self.core = 0
+        self.min_nodes = self.target_nodes = self.most_nodes = self.min_cpus = self.least = 0
         self.floor = 0
         self.exclusive = False
         # chosen, given, n_chosen: the nodes of the last request that fitted, ascending, and the CPUs taken of each
@@ -398,7 +398,6 @@ class Nodes:
         self.min_nodes, self.target_nodes, self.most_nodes = asked[MIN_NODES_], asked[TARGET_NODES_], asked[MAX_NODES_]
         self.min_cpus, self.least, self.exclusive = asked[MIN_CPUS_], asked[LEAST_CPUS_], asked[EXCLUSIVE_] != 0
         self.floor = 0 if asked[N_DEMANDS_] else self.least  # GRES may have lowered what nodes offer
-        self.core = self.grain[self.node[0]]
         alive = self.n_left
         if self._evaluate(alive):
             return True
@@ -595,7 +594,7 @@ class Nodes:
     def _take(self, p: int) -> None:
         cpus = self.left[p]
         others = self.min_rem - 1 if self.min_rem > 1 else 0
-        room = self.rem_max - others * self.core
+        room = self.rem_max - others * self.grain[self.node[p]]
         if cpus > room and not self.exclusive:
             cpus = room if room > self.least else self.least
             self.left[p] = cpus

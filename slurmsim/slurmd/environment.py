@@ -65,7 +65,6 @@ ENVIRONMENT =BATCH
 HOSTNAME first_node
 SLURMSIM_CLUSTER_DIR folder
 """
-_EXCLUSIVE = {"exclusive": "NODE", "user": "USER", "mcs": "MCS", "topo": "TOPO"}
 
 
 def batch_environment(facts: Mapping[str, Any], submitted: Mapping[str, str], release: str) -> dict[str, str]:
@@ -83,10 +82,9 @@ def batch_environment(facts: Mapping[str, Any], submitted: Mapping[str, str], re
     release
         The release to be like.
     """
-    shared = facts.get("shared")
     known = {
         "oom_kill_step": 0, **facts, "restart_count": facts.get("restarts") or None,
-        "exclusive": _EXCLUSIVE.get(str(shared), "NO"), "oversubscribe": "YES" if shared == "ok" else "NO",
+        "oversubscribe": "YES" if facts.get("shared") == "ok" else "NO",
     }  # fmt: skip
     found = {name: value for name, value in submitted.items() if not name.startswith("SLURMSIM_CLUSTER")}
     found |= shown(_ROWS, known, release)

@@ -12,6 +12,7 @@ to be said of a run that was begun needs no room on the disk.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -137,14 +138,27 @@ def _become(spec: dict[str, Any], failed: int) -> None:
         with contextlib.suppress(ValueError, OSError, AttributeError):
             number = getattr(resource, name)
             resource.setrlimit(number, (value, resource.getrlimit(number)[1]))
+    if memory := int(spec.get("memory") or 0):
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_RSS, (memory, memory))
     for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
     script = spec["script"]
     environment = {**spec["environment"], "SLURM_TASK_PID": str(os.getpid())}
     try:
         os.execve(script, [script, *spec["argv"]], environment)
+    except FileNotFoundError as error:
+        text = f"{spec['notice']}execve(): bad interpreter({_interpreter(script)}): {os.strerror(errno.ENOENT)}\n"
+        os.write(2, text.encode("utf-8", "surrogateescape"))
+        os._exit(error.errno or errno.ENOENT)
     except OSError:
         os.execve("/bin/sh", ["sh", script, *spec["argv"]], environment)
+
+
+def _interpreter(script: str) -> str:
+    """Return the program that a script's first line names, with its options."""
+    with open(script, encoding="utf-8", errors="surrogateescape") as file:
+        return file.readline().removeprefix("#!").strip()
 
 
 def _write(path: str, text: str) -> None:

@@ -115,3 +115,61 @@ def test_gpus_of_a_node_are_those_of_the_step(
     told = ran(cluster, tmp_path, f"sbatch -W -Q -t1 -o x.out {options} --wrap '{body}'; cat x.out")
     found = [part.strip().removeprefix("SLURM_GPUS_ON_NODE=") for part in told.replace("\n\n", "\n;\n").split(";")]
     assert [part for part in found if part] == [value for value in (script, *steps) if value]
+
+
+def test_a_limit_of_memory_is_a_limit_of_its_tasks(tmp_path: Path) -> None:
+    """slurmstepd sets RLIMIT_RSS to the memory of the job or step on the node."""
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(
+        "ClusterName=x\nSlurmctldHost=head\nSelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n"
+        "NodeName=n1 CPUs=4 RealMemory=4000\nPartitionName=p Nodes=n1 Default=YES\n", "utf-8",
+    )  # fmt: skip
+    with slurmsim.cluster(conf=conf) as cluster:
+        script = "srun -n1 --mem=50 bash -c 'ulimit -m'; ulimit -m; ulimit -Hm"
+        said = ran(cluster, tmp_path, f'sbatch -W -Q --mem=100 -o x.out --wrap "{script}"; cat x.out')
+    assert said == "51200\n102400\n102400\n"
+
+
+def test_a_task_is_called_as_its_program_was_found(live: tuple[slurmsim.Cluster, str], tmp_path: Path) -> None:
+    said = ran(live[0], tmp_path, "srun -Q -n1 bash -c nosuch; srun -Q -n1 bash -c 'echo $0'")
+    assert re.search(r"^/\S*/bash: line 1: nosuch: command not found$", said, re.MULTILINE)
+    assert re.search(r"^/\S*/bash$", said, re.MULTILINE)
+
+
+def test_a_script_without_its_interpreter_fails(live: tuple[slurmsim.Cluster, str], tmp_path: Path) -> None:
+    (tmp_path / "job.sh").write_text("#!/no/such/perl -w\nprint 1;\n", "utf-8")
+    said = ran(live[0], tmp_path, "sbatch -W -Q -o x.out job.sh; echo $?; cat x.out")
+    assert said == "2\nstepd: execve(): bad interpreter(/no/such/perl -w): No such file or directory\n"
+
+
+def test_steps_wait_for_each_other_as_the_release_tells_it(live: tuple[slurmsim.Cluster, str], tmp_path: Path) -> None:
+    cluster, release = live
+    said = ran(cluster, tmp_path, "salloc -Q -n1 bash -c 'srun -n1 sleep 1 & sleep 0.4; srun -v -n1 true; wait'")
+    kept = [re.sub(r"\d+", "N", line) for line in said.splitlines() if "tep c" in line]
+    wait = "Job N step creation temporarily disabled, retrying (Requested nodes are busy)"
+    if release == "22.05":
+        assert kept == [f"srun: {wait}", "srun: Step created for job N"]
+    else:
+        assert kept == ["srun: Step completed in JobId=N, retrying", "srun: Step created for StepId=N.N"]
+
+
+def test_a_partition_of_whole_nodes_is_told_to_the_script(tmp_path: Path) -> None:
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(
+        "ClusterName=x\nSlurmctldHost=head\nSelectType=select/cons_tres\nSelectTypeParameters=CR_Core\n"
+        "NodeName=n1 CPUs=4\nPartitionName=own Nodes=n1 Default=YES OverSubscribe=EXCLUSIVE\n"
+        "PartitionName=more Nodes=n1\n", "utf-8",
+    )  # fmt: skip
+    with slurmsim.cluster(conf=conf, slurm_version="26.05") as cluster:
+        script = "echo $SLURM_JOB_EXCLUSIVE"
+        words = "".join(f"sbatch -W -Q -p {p} -o {p} --wrap '{script}'; cat {p};" for p in ("own", "more"))
+        assert ran(cluster, tmp_path, words) == "NODE\nNO\n"
+
+
+def test_a_step_wants_gpus_that_its_job_has_not(live: tuple[slurmsim.Cluster, str], tmp_path: Path) -> None:
+    cluster, release = live
+    said = ran(cluster, tmp_path, "salloc -Q -N1 srun -N1 -c1 --gpus-per-task=1 --exact true")
+    first = "srun: error: Step requested GRES but job doesn't have GRES\n" if release == "22.05" else ""
+    assert re.sub(r"job \d+", "job N", said) == (
+        f"{first}srun: error: Unable to create step for job N: Invalid generic resource (gres) specification\n"
+    )

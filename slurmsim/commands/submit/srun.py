@@ -7,6 +7,7 @@ knows the step, says when its job is over, and passes signals on.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import time
 from contextlib import suppress
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 _NAME = "srun"
 _BUSY = "Requested nodes are busy"
 _LATER = (_BUSY, "Requested operation is presently disabled")
+_STEP_WAIT_S = 120  # srun waits for another step to end before it asks again, and tells: SlurmctldTimeout and some
 _CREATED = {"22.05": "Step created for job {job}", "24.11": "Step created for StepId={job}.{step}"}
 _INSIST_S = 60.0
 
@@ -186,12 +188,15 @@ class _Call(AllocatingCall):
         if text not in _LATER or immediate:
             self.say.error(f"Unable to create step for job {job_id}: {text}")
             raise Stop(self.error_code)
-        self.say.info(f"Job {job_id} step creation temporarily disabled, retrying ({text})")
-        patient = self.io.client.patient()
+        told, patient = "", self.io.client.patient()
         while True:
             try:
                 with interruptible():
-                    step = patient.call("step_create", step=request, wait=True)
+                    waiting = patient.post("step_create", step=request, wait=True)
+                    while not select.select([waiting], [], [], _STEP_WAIT_S + os.getpid() % 10)[0]:
+                        told = "still" if told else "temporarily"
+                        self.say.info(f"Job {job_id} step creation {told} disabled, retrying ({text})")
+                    step = patient.receive()
                 break
             except Interrupted:
                 self.say.info(f"Cancelled pending step for job {job_id}")
@@ -204,6 +209,10 @@ class _Call(AllocatingCall):
                     raise Stop(self.error_code) from None
                 signal.sigtimedwait((), 1)
         patient.close()
+        if not told and since(self.cluster.release, "steps_wait_unsaid"):
+            self.say.verbose(f"Step completed in JobId={job_id}, retrying")
+        elif not told:
+            self.say.info(f"Job {job_id} step creation temporarily disabled, retrying ({text})")
         self.say.info(row(_CREATED, self.cluster.release).format(job=job_id, step=step["step_id"]))
         return step
 

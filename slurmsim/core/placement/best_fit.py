@@ -135,7 +135,7 @@ class Ask:
     min_cpus: int
     exclusive: bool
     pn_min_cpus: int
-    cpus_per_core: int
+    cpus_per_core: int | npt.NDArray[np.int64]  # by node where they differ
     contiguous: bool
     node_floor: int  # CPUs a node must offer to be used at all
     strict_one: bool
@@ -145,13 +145,17 @@ class Ask:
 
     def __init__(
         self, min_nodes: int, target_nodes: int, max_nodes: int, min_cpus: int, exclusive: bool, pn_min_cpus: int,
-        cpus_per_core: int, contiguous: bool, node_floor: int, strict_one: bool, gres: GresNeed | None = None,
-        gpu_cpus: int = 0, job_gpu_cpus: int = 0,
+        cpus_per_core: int | npt.NDArray[np.int64], contiguous: bool, node_floor: int, strict_one: bool,
+        gres: GresNeed | None = None, gpu_cpus: int = 0, job_gpu_cpus: int = 0,
     ) -> None:  # fmt: skip
         self.min_nodes, self.target_nodes, self.max_nodes = min_nodes, target_nodes, max_nodes
         self.min_cpus, self.exclusive, self.pn_min_cpus = min_cpus, exclusive, pn_min_cpus
         self.cpus_per_core, self.contiguous, self.node_floor = cpus_per_core, contiguous, node_floor
         self.strict_one, self.gres, self.gpu_cpus, self.job_gpu_cpus = strict_one, gres, gpu_cpus, job_gpu_cpus
+
+    def core_of(self, node: int) -> int:
+        """CPUs of a core of `node`."""
+        return self.cpus_per_core if isinstance(self.cpus_per_core, int) else int(self.cpus_per_core[node])
 
 
 class Evaluator(Protocol):
@@ -339,7 +343,7 @@ class Taking:
     def take(self, node: int) -> None:
         cpus = self.left[node]
         if not self.ask.exclusive:
-            room = self.rem_max - max(self.min_rem - 1, 0) * self.ask.cpus_per_core
+            room = self.rem_max - max(self.min_rem - 1, 0) * self.ask.core_of(node)
             if cpus > room:
                 cpus = max(room, self.ask.pn_min_cpus, self.ask.gpu_cpus)
                 self.left[node] = cpus

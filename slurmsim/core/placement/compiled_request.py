@@ -541,6 +541,11 @@ class CompiledRequest:
         return bool(self.asked.tasks_per_gpu) and self.min_nodes <= 1
 
     @property
+    def offers_for_tasks(self) -> int:
+        """CPUs that a node offers at most for --ntasks-per-node tasks, where releases count so; 0 for all it has."""
+        return 0 if self.exclusive or self.gres else self.tasks_per_node * self.cpus_per_task
+
+    @property
     def least_given(self) -> int:
         """CPUs each node gives at least."""
         return self.cpus_per_task if self.tasks_anywhere else self.least_cpus

@@ -104,11 +104,20 @@ def gpu_cpus(wanted: Sequence[Demand], nodes: int | None) -> int:
     return found
 
 
-def beside_tasks(wanted: Sequence[Demand], given: list[int], most: list[int], tasks_per_node: int) -> list[int]:
-    """CPUs `given` for the tasks of each node, with those its GPUs bring beside, `most` at the highest."""
+def beside_tasks(
+    wanted: Sequence[Demand], given: list[int], most: list[int], tasks_per_node: int, *, by_node: bool
+) -> list[int]:
+    """CPUs `given` for the tasks of each node, with those its GPUs bring beside, `most` at the highest.
+
+    Before 24.11 (not `by_node`) GPUs of the job count as if its nodes had equally many of them.
+    """
     if not (wanted and tasks_per_node):
         return given
     least = gpu_cpus([demand for demand in wanted if demand.scope == "node"], None)
+    if not by_node:
+        nodes = len(given)
+        of_job = ((-(-d.count // nodes)) * d.cpus for d in wanted if d.scope == "job")
+        least = max(least, *of_job, 0)
     return [max(own, min(least, at_most)) for own, at_most in zip(given, most, strict=True)]
 
 
@@ -275,14 +284,14 @@ def totals(wanted: Sequence[Demand], have: IntArray, idx: IntArray) -> GresNeed 
 
 def grant(
     wanted: Sequence[Demand], free_gres: IntArray, idx: IntArray, tasks: Sequence[int], cpus: IntArray,
-    most_gpus: IntArray | None = None, table: NodeTable | None = None,
+    most_gpus: IntArray | None = None, table: NodeTable | None = None, *, by_node: bool = False,
 ) -> tuple[tuple[int, IntArray], ...]:  # fmt: skip
     """Per kind how many each node of the allocation gives; the first kind with enough first, spilling into the next.
 
     A total is filled node after node: each leaves one for every node behind it, and gives as many as its CPUs are
     reserved for; what is missing then comes from any node that has some. Tasks bring their own. `most_gpus`: the GPUs
     that the memory of each node suffices for. 22.05 reads that only when it chooses nodes, and so may promise more than
-    there is.
+    there is. Since 24.11 (`by_node`) each node gives the total of a job that has more nodes than GPUs.
     """
     given: dict[int, IntArray] = {}
     for demand in wanted:
@@ -292,6 +301,8 @@ def grant(
             have = np.minimum(have, most_gpus)
         if demand.scope == "node":
             missing = np.full(len(idx), demand.count, np.int64)
+        elif by_node and demand.scope == "job" and len(idx) > demand.count:
+            missing = np.minimum(have, demand.count)
         elif demand.scope == "task":
             missing = _fill(have, [t * demand.count for t in tasks], demand.most)
         else:

@@ -376,14 +376,20 @@ class Placer:
             cpus = np.where(cpus == request.used_of(table.cpus[idx], grain), cpus, 0)
         if request.task_cpus:
             cpus = cpus - cpus % request.task_cpus
+        if self.rules.offers_for_tasks and (most := request.offers_for_tasks):
+            cpus = np.minimum(cpus, most)
         return np.where(cpus >= request.least_offer, cpus, 0)
 
     def _ask(self, request: CompiledRequest, idx: IntArray) -> Ask:
         min_nodes, max_nodes = request.bounds
-        grain = int(request.used_each(self.table.grain[idx[0]])) if len(idx) else 1
+        if self.rules.first_node_serves and request.tasks_per_node and not request.asked.max_nodes:
+            max_nodes = min_nodes  # sbatch asks for as many as the tasks fill
+        each = request.used_each(self.table.grain[idx])
+        grain = int(each[0]) if len(idx) else 1
+        cores = grain if (each == grain).all() else request.used_each(self.table.grain)
         return Ask(
             min_nodes, max(request.target_nodes, min_nodes), max_nodes, request.min_cpus,
-            request.whole or request.all_cores, request.least_given, grain, request.contiguous, request.floor,
+            request.whole or request.all_cores, request.least_given, cores, request.contiguous, request.floor,
             request.strict_one, None, gpu_cpus(request.gres, None), gpu_cpus(request.gres, request.min_nodes),
         )  # fmt: skip
 
@@ -541,7 +547,7 @@ class Placer:
             request.min_cpus, request.least_given, each, request.cpus_per_task, per_node, grain, dealt, brought,
             one_each=share_cpus(request.asked, self.rules),
         )  # fmt: skip
-        given = beside_tasks(request.gres, given, each, per_node)
+        given = beside_tasks(request.gres, given, each, per_node, by_node=self.rules.gpu_cpus_by_node)
         if brought and self.rules.gpu_cpus_by_node and any(d.cpus and d.scope != "node" for d in request.gres):
             given = list(offered)
         if request.all_cores:
@@ -552,9 +558,10 @@ class Placer:
                 cpus = request.given_for(cpus, table.grain[idx])
         gres: tuple[tuple[int, IntArray], ...] = ()
         if request.gres:
+            by_node = self.rules.gpu_cpus_by_node
             most = free.free_mem[idx] // request.mem_gpu if request.mem_gpu and request.per_gpu.charged else None
             tasks = (cpus // request.cpus_per_task).tolist()
-            gres = grant(request.gres, free.free_gres, idx, tasks, cpus, most, table)
+            gres = grant(request.gres, free.free_gres, idx, tasks, cpus, most, table, by_node=by_node)
             if request.all_cores:
                 gres = all_of(table.gres, idx)
             elif request.asked.tasks_per_gpu and self.rules.gpu_cpus_by_node:

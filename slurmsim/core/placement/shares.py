@@ -67,6 +67,8 @@ class Shares:
             return False
         if selector.serial_last and request.min_cpus == request.min_nodes == 1:
             return False
+        if selector.rules.offers_for_tasks and request.offers_for_tasks:
+            return False
         asked = request.columns
         return asked is not None and not (selector.rules.first_node_serves and asked[MAX_NODES_] == 1)
 

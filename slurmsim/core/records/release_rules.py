@@ -34,6 +34,8 @@ class ReleaseRules(Value):
     list_may_be_longer: bool = _rule("24.11")
     # a job with -n and --ntasks-per-node gets CPUs for its tasks, not for as many as its nodes may have (dist_tasks.c)
     deals_tasks: bool = _rule("24.11", "26.05")
+    # a node offers CPUs for --ntasks-per-node tasks and no more, so nodes of all sizes fit such a job alike
+    offers_for_tasks: bool = _rule("24.11")
     # what has more tasks (-n) than its CPUs can take gets no nodes; it got them and the tasks shared CPUs. An update of
     # the CPUs or tasks of a job may lead there (_dist_tasks_compute_c_b, dist_tasks.c).
     tasks_need_cpus: bool = _rule("24.11")

@@ -27,6 +27,7 @@ from slurmsim.slurmctld.base.step import BATCH
 from slurmsim.slurmctld.base.submit_request import array_tasks
 from slurmsim.slurmctld.fields.gres_ids import gpu_devices
 from slurmsim.slurmctld.fields.output_files import file_name
+from slurmsim.slurmctld.fields.sharing import exclusive
 from slurmsim.slurmctld.processes import job_termination
 from slurmsim.slurmctld.processes.step_places import lay_out
 from slurmsim.slurmd.environment import batch_environment
@@ -152,7 +153,8 @@ class RealJobs:
             "std_in": self._file(live, "std_in") or "/dev/null", "std_out": self._file(live, "std_out"),
             "std_err": self._file(live, "std_err"), "rlimits": live.asked.get("rlimits") or {},
             "argv": live.asked.get("argv") or [], "place": f"{self._node(core)}/job{live.id:05d}",
-            "make_folders": since(self.cluster.release, "output_folders_made"),
+            "make_folders": since(self.cluster.release, "output_folders_made"), "memory": _memory(core) << 20,
+            "notice": stepd_notices.line("", self._node(core), self.cluster.now, self.cluster.release),
             "environment": self._environment(live), "socket": str(self.executor.folder.parent / "slurmctld.sock"),
         }  # fmt: skip
         self._begun.add(run)
@@ -306,6 +308,9 @@ class RealJobs:
             "cluster": self.cluster.spec.name, "conf": self.cluster.conf_path, "restarts": core.restarts,
             "working_cluster": working_cluster(self.cluster), "start": core.start_time, "end": core.end_limit,
             "licenses": asked.get("licenses"), "shared": asked.get("shared"), **self._gpus(core),
+            "exclusive": exclusive(
+                asked.get("shared"), core.partition.spec, forced=core.forced, whole=core.request.whole
+            ),
             "spool": str(self.executor.spool), "folder": str(self.executor.folder.parent),
             "oom_kill_step": int(asked.get("oom_kill_step") or 0),
             "sluid": sluid.text(self.cluster.storage.first(live).db_index),
@@ -357,6 +362,13 @@ class RealJobs:
             "gpus_on_node": len(devices),
             "gpu_variables": self.cluster.spec.nodes[node].gpu_variables,
         }
+
+
+def _memory(core: Job) -> int:
+    """Return the memory of a running job on its first node, MiB; 0 where memory is not allocated."""
+    assert core.alloc is not None
+    mem = core.alloc.mem
+    return mem if isinstance(mem, int) else int(mem[0])
 
 
 def used_cpus(core: Job, cluster: LiveCluster) -> list[int]:

@@ -101,7 +101,7 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
         ids = [[k for k, i in enumerate(wanted["arbitrary"]) if i == node] for node in place.nodes]
     return {
         "step_id": step.number, "nodes": [names[i] for i in place.nodes], "tasks": place.tasks, "task_ids": ids,
-        "cpus": place.cpus, "node_list": step.node_list(cluster.controller.state.table.names),
+        "cpus": place.cpus, "memory": place.memory, "node_list": step.node_list(cluster.controller.state.table.names),
         "after": len(live.mail),
         "gpus": counts, "devices": devices, "gpu_variables": [cluster.spec.nodes[i].gpu_variables for i in step.nodes],
     }  # fmt: skip

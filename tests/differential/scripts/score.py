@@ -34,6 +34,11 @@ _OURS = re.compile(r"^(\d+: )?(\[\S+ \S+\] )?SLURMSIM_\w+=.*\n| (\[\S+ \S+\] )?S
 _TRACED = re.compile(r"\$'((?:[^'\\]|\\.)*)'")
 _TRACE = re.compile(r"^\++ .*\$'.*$", re.MULTILINE)  # of ``set -x``: bash quotes new lines in another way from 5.3 on
 _SPOOL = re.compile(r"/[^\s:']*/(\w+/job\d+/slurm_script)")  # under SlurmdSpoolDir, and in our cluster's folder
+_SPOOL_FOLDER = re.compile(r"(?<![\w/])(/var/spool/slurmd|/tmp/scripts-\w+/owner/c/spool)(?=[/\s]|$)")
+# what no two runs have in common: ``date`` and ``time``, and words that programs of another Debian have changed
+_DATE = re.compile(r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} +\d+ \d\d:\d\d:\d\d (AM |PM )?(UTC )?\d{4}")
+_TIMED = re.compile(r"^(real|user|sys)(\s+)(\d+m)?\d+[.,]\d+s?$", re.MULTILINE)
+_WORDING = (("integer expression expected", "integer expected"),)
 _PID = re.compile(r"(slurm_script: line \d+: (?:kill: \(| *))\d+")
 
 
@@ -63,7 +68,10 @@ def normal(text: str, job: str | None) -> str:
     """`text` without trivia; job ids are told by how far they are from the first one."""
     text = _TRACE.sub(lambda line: _TRACED.sub(_as_before, line[0]), text)
     text = _SPOOL.sub(r"\1", _NAMED.sub(r"\1=*", _OURS.sub("", text)))
-    text = _PID.sub(r"\1*", _TIME.sub("TIME", text))
+    text = _PID.sub(r"\1*", _TIME.sub("TIME", _SPOOL_FOLDER.sub("SPOOL", text)))
+    text = _TIMED.sub(r"\1 *", _DATE.sub("DATE", text))
+    for before, since in _WORDING:
+        text = text.replace(before, since)
     if job is not None:
         first = int(job)
         text = re.sub(r"(?<!\d)(?<!Priority=)1\d{5}(?!\d)", lambda n: f"J+{int(n[0]) - first}"

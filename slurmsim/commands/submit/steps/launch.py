@@ -123,6 +123,7 @@ class Launch:
                         prolog=life.chosen.get("task_prolog"),
                         epilog=life.chosen.get("task_epilog"),
                         release=life.release,
+                        memory=life.step["memory"][node],
                         said=partial(self._said, life.step["nodes"][node], life.release, when),
                     )
                 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import selectors
 import signal
 import time
@@ -49,6 +50,7 @@ class Task:
     prolog: str | None = None
     epilog: str | None = None
     release: str = ""
+    memory: int = 0  # MiB of its step on its node, which slurmstepd sets as RLIMIT_RSS; 0 for none
     said: Callable[[str], str] = str  # a complaint as slurmstepd writes it
 
 
@@ -59,6 +61,12 @@ class Stream:
     to: int
     label: bytes
     rest: bytes = b""
+
+
+def _program(name: str, path: str) -> str:
+    """Return where a task's program is, which is what it is called as; its name where `path` has none."""
+    found = [os.path.join(folder, name) for folder in path.split(":")] if "/" not in name else []
+    return next((one for one in found if os.path.isfile(one) and os.access(one, os.X_OK)), name)
 
 
 class Runner:
@@ -160,13 +168,17 @@ class Runner:
                     os.chdir(task.folder)
                 except OSError:
                     os.chdir("/tmp")
+            if task.memory:
+                with suppress(ValueError, OSError):
+                    resource.setrlimit(resource.RLIMIT_RSS, (task.memory << 20, task.memory << 20))
             environ = {**task.environ, "SLURM_TASK_PID": str(os.getpid())}
             if task.prolog:
                 environ, printed = after_prolog(task.prolog, environ)
                 os.write(1, "".join(f"{line}\n" for line in printed).encode("utf-8", "surrogateescape"))
             if "/" not in task.words[0] and "PATH" not in environ:
                 raise FileNotFoundError(errno.ENOENT, "")  # slurmstepd looks in the task's own PATH alone
-            os.execvpe(task.words[0], task.words, environ)
+            program = _program(task.words[0], environ.get("PATH", ""))
+            os.execvpe(program, [program, *task.words[1:]], environ)
         except PrologFailed as failed:
             number = failed.status
             with suppress(OSError):
