@@ -14,7 +14,8 @@ from typing import Any, get_type_hints
 
 from slurmsim.campaign.cells import Cell
 from slurmsim.errors import ConfigError
-from slurmsim.policy import NamedCodeError, check_without_code
+from slurmsim.policy import GivenPolicy, NamedCodeError, Policy, check_without_code
+from slurmsim.policy.policy_file import in_file
 from slurmsim.replaying.jobs import GENERATE
 from slurmsim.replaying.options import RunOptions
 from slurmsim.toml_file import read_toml
@@ -121,7 +122,7 @@ class _Reader:
         grid = Grid(
             self.text("name", Path(self.file).stem if self.file.endswith(".toml") else "sweep"), common, workloads,
             windows, self.loads(), settings, policies, self.seeds(), self.text("baseline", policies[0].name),
-            self.flag("per_job"), table, self.file,
+            self.flag("per_job"), _as_data(table), self.file,
         )  # fmt: skip
         if len(grid) > MOST_CELLS:
             raise self.wrong("seeds", f"the grid has {len(grid):,} cells", f"at most {MOST_CELLS:,}")
@@ -203,10 +204,25 @@ class _Reader:
             if extra := [key for key in row if key not in ("name", option)]:
                 raise self.wrong(f"{where}.{extra[0]}", "unknown key", f"name, {option}")
             value = row.get(option)
-            if not _is_text(value):
+            if option == "policy":
+                value = self.policy(f"{where}.{option}", value)
+            elif not _is_text(value):
                 raise self.wrong(f"{where}.{option}", _shown(value), "a text")
-            found.append(Choice(self.label(where, row.get("name", value)), {option: value}))
+            name = value.name if isinstance(value, GivenPolicy) else row.get(option)
+            found.append(Choice(self.label(where, row.get("name", name)), {option: value}))
         return self.named(axis, found) or default
+
+    def policy(self, where: str, value: Any) -> str | GivenPolicy:
+        """Return a policy as `RunOptions` has it; a file in its text is named relative to the grid's file."""
+        if isinstance(value, type | Policy):
+            try:
+                return GivenPolicy(value)
+            except ConfigError as error:
+                raise self.wrong(where, error.message, error.expected) from None
+        if not _is_text(value):
+            raise self.wrong(where, _shown(value), "a text")
+        found = in_file(value)
+        return str(value) if found is None else found.text(self.path(found.file))
 
     def rows(self, axis: str) -> list[tuple[str, Any]]:
         rows = self.table.get(axis, [])
@@ -293,6 +309,15 @@ class _Reader:
                 raise self.wrong("seeds", f"nothing is drawn in the cells of {workload.name}: {len(grid.seeds)} seeds "
                                  "would be as many times the same run", "a generator, jitter, streams, mtbf or weeks, "
                                  'or load_by = "users"')  # fmt: skip
+
+
+def _as_data(value: Any) -> Any:
+    """Return a grid with the name of each policy that a program gave in its place."""
+    if isinstance(value, type | Policy):
+        return str(GivenPolicy(value))
+    if isinstance(value, Mapping):
+        return {key: _as_data(one) for key, one in value.items()}
+    return [_as_data(one) for one in value] if isinstance(value, list) else value
 
 
 def _is_text(value: Any) -> bool:

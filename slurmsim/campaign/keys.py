@@ -10,14 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+import pickle
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from slurmsim import __version__, compiled
 from slurmsim.campaign.cells import Cell
-from slurmsim.campaign.sources import own_digest, source_digest
+from slurmsim.campaign.sources import own_digest, present_source_digest, source_digest
 from slurmsim.config.files import Remembering
 from slurmsim.config.load import examine, make_cluster
 from slurmsim.errors import ConfigError, InputError, WorkloadError
@@ -25,10 +26,13 @@ from slurmsim.input_file import open_input, read_text
 from slurmsim.installed import entry_points
 from slurmsim.kernel import MODULES as KERNELS
 from slurmsim.kernel import compiled as kernel_compiled
-from slurmsim.policy import configured_policy
+from slurmsim.policy import GivenPolicy, Policy, choose_policy, configured_policy
+from slurmsim.policy.given import can_be_imported
+from slurmsim.policy.policy_file import in_file
 from slurmsim.replaying.jobs import GENERATE, generator_of
 from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.preparation import check_options
+from slurmsim.toml_file import texts_from
 from slurmsim.trace.schema import SCHEMA_VERSION
 
 RESULTS_VERSION = 2  # raised when what is kept of a cell changes
@@ -74,6 +78,7 @@ class Keys:
         check_options(options)
         facts: dict[str, Any] = {f.name: getattr(options, f.name) for f in fields(options) if f.name != "out"}
         facts["workload"] = self._workload(options)
+        facts["policy"] = _without_place(options.policy)
         for name in _FILES:
             facts[name] = self._file(getattr(options, name), "--" + name.replace("_", "-"))
         for name in _LISTS:
@@ -123,7 +128,7 @@ class Keys:
         texts: dict[str, str] = {}
         overrides = list(options.set)
         if options.policy is not None:
-            overrides.append(("SchedulerType", "sched/" + options.policy.removeprefix("sched/")))
+            overrides.append(("SchedulerType", f"sched/{choose_policy(options.policy).name}"))
         scheduler = overrides and dict(overrides).get("SchedulerType")
         conf: dict[str, str] | None = None
         if options.conf is None:
@@ -140,12 +145,36 @@ class Keys:
             scheduler = scheduler or examination.cluster.option("SchedulerType")
             conf[""] = conf.pop(Path(options.conf).name)  # whatever it is called
         here = Path() if options.policy is not None or options.conf is None else Path(options.conf).parent
-        policy = configured_policy(
-            scheduler or "sched/backfill", _reading(here, texts), allow_code=options.policy is not None
-        )
-        sources = [source_digest(type(one).__module__) for one in (policy, policy.predictor) if one is not None]
+        reading = _reading(here, texts)
+        if options.policy is None:
+            policy = configured_policy(scheduler or "sched/backfill", reading)
+        else:
+            with texts_from(reading):
+                policy = choose_policy(options.policy).make()
+        sources = _sources(options.policy, policy)
         self._digests |= {str(here / name): _digest(text) for name, text in texts.items()}
         return {"conf": conf, "sources": sources, "policy_files": [_digest(text) for text in texts.values()]}
+
+
+def _without_place(policy: str | GivenPolicy | None) -> str | None:
+    """Return a policy's text without the folder of its file: what is in the file counts, not where it lies."""
+    if policy is None or isinstance(policy, GivenPolicy):
+        return None if policy is None else policy.name
+    found = in_file(policy)
+    return policy if found is None else found.text("")
+
+
+def _sources(chosen: str | GivenPolicy | None, made: Policy) -> list[str]:
+    """Return what a policy and its predictor are made of; what no package offers may have changed since last time."""
+    given = isinstance(chosen, GivenPolicy)
+    classes: Iterable[type] = (type(made),)
+    digest: Callable[[str], str] = source_digest
+    if given or (chosen is not None and in_file(str(chosen)) is not None):
+        classes, digest = filter(can_be_imported, type(made).__mro__), present_source_digest
+    found = [digest(one.__module__) for one in classes]
+    if made.predictor is not None:
+        found.append(digest(type(made.predictor).__module__))
+    return [*found, hashlib.sha256(pickle.dumps(chosen)).hexdigest()] if given else found
 
 
 def _reading(folder: Path, texts: dict[str, str]) -> Callable[[str], str]:

@@ -57,6 +57,11 @@ def _digest(files: Iterable[tuple[str, Path]]) -> str:
 
 @cache
 def source_digest(module: str) -> str:
+    """Return `present_source_digest` of a module that does not change while this process lives."""
+    return present_source_digest(module)
+
+
+def present_source_digest(module: str) -> str:
     """SHA-256 over the source of `module` and of all it imports, by module name.
 
     Followed are modules of its own package and loose files; of what belongs to another installed distribution the

@@ -67,11 +67,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _dispatcher(text: str) -> Dispatcher:
-    from slurmsim.policy import load_policy, parse_policy
+    from slurmsim.policy import choose_policy
 
-    name, options = parse_policy(text)
-    policy = load_policy(name)(options)
+    policy = choose_policy(text).make()
     if not isinstance(policy, Dispatcher):
-        raise ConfigError(f"policy {name!r} plans no single instances", field="--policy",
+        raise ConfigError(f"policy {policy.name!r} plans no single instances", field="--policy",
                           expected=f"{NAMES}, or one with a dispatch method")  # fmt: skip
     return policy

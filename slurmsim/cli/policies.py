@@ -25,13 +25,15 @@ def run(args: argparse.Namespace) -> int:
     """List them. Raises ConfigError for an unknown name, PolicyError for a broken policy that was asked for."""
     from slurmsim.policy import installed_policies
 
-    found = {one.name: one for one in installed_policies()}
+    found = installed_policies()
+    good = {one.name for one in found if one.policy is not None}
+    broken = {one.name: one for one in found if one.name not in good}
     for name in args.names:
-        if name not in found:
-            raise ConfigError(f"no policy is called {name!r}", expected=", ".join(found))
-        if found[name].policy is None:
-            raise PolicyError(name, f"broken: {found[name].file}: {found[name].problem}")
-    shown = [_Shown(one) for name, one in found.items() if not args.names or name in args.names]
+        if name in broken:
+            raise PolicyError(name, f"broken: {broken[name].file}: {broken[name].problem}")
+        if name not in good:
+            raise ConfigError(f"no policy is called {name!r}", expected=", ".join(sorted({one.name for one in found})))
+    shown = [_Shown(one) for one in found if not args.names or one.name in args.names]
     print(json.dumps([_plain(one) for one in shown], indent=2) if args.json else _table(shown))
     return 0
 

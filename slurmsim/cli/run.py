@@ -27,7 +27,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--feedback", action="store_true",
                    help="users wait for results: sessions and think times inferred from the log")  # fmt: skip
     p.add_argument("--format", metavar="FORMAT", help="swf, sacct, parquet or streams (default: told by the file)")
-    p.add_argument("--policy", metavar="NAME[:key=value,…]", help="scheduler plugin, as SchedulerType=sched/NAME")
+    p.add_argument("--policy", metavar="NAME[:key=value,…]",
+                   help="scheduler plugin, as SchedulerType=sched/NAME; or FILE.py:CLASS[:key=value,…], a class in a "
+                   "file, which is run")  # fmt: skip
     p.add_argument("--set", action="append", default=[], metavar="Key=Value", help="override a slurm.conf key")
     p.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="option of the log's format")
     p.add_argument("--seed", type=int, default=0, metavar="N", help="seed of whatever is drawn (default 0)")

@@ -39,6 +39,7 @@ from slurmsim.policy.decisions import (
     WakeAt,
 )
 from slurmsim.policy.discipline import Discipline, Sight
+from slurmsim.policy.given import GivenPolicy, check_without_code, choose_policy
 from slurmsim.policy.layouts import LayoutsView
 from slurmsim.policy.plans import PlannedRecord, PlansView, RequestView, ReservedNodes, SharedNodes, WholeNodes
 from slurmsim.policy.pools import Forecast, Pool, PoolsView
@@ -49,7 +50,6 @@ from slurmsim.policy.registry import (
     PREDICTOR,
     PREDICTORS,
     InstalledPolicy,
-    check_without_code,
     configured_policy,
     installed_policies,
     load_policy,
@@ -75,6 +75,7 @@ __all__ = [
     "Decisions",
     "Discipline",
     "Forecast",
+    "GivenPolicy",
     "Holding",
     "InstalledPolicy",
     "JobUnits",
@@ -115,6 +116,7 @@ __all__ = [
     "WakeAt",
     "WholeNodes",
     "check_without_code",
+    "choose_policy",
     "configured_policy",
     "installed_policies",
     "load_policy",

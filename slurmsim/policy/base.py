@@ -47,6 +47,12 @@ def without_code() -> Iterator[None]:
         _code_allowed.reset(token)
 
 
+def check_code_allowed(named: str, instead: str) -> None:
+    """Raise NamedCodeError within `without_code`: `named` says what names code, `instead` where it may stand."""
+    if not _code_allowed.get():
+        raise NamedCodeError(f"{named}, which a file may not", field="--policy", expected=instead)
+
+
 class Policy:
     """Base of policies: option handling and the two traits the controller asks for.
 
@@ -127,10 +133,9 @@ class Policy:
 
     def _check_code(self, key: str, value: Any) -> None:
         option = self.OPTIONS[key]
-        if option.code and value != option.default and not _code_allowed.get():
-            raise NamedCodeError(f"option {key} of policy {self.name} names code, which a file may not",
-                                 field="--policy",
-                                 expected=f"--policy {self.name}:{key}=… on the command line")  # fmt: skip
+        if option.code and value != option.default:
+            named = f"option {key} of policy {self.name} names code"
+            check_code_allowed(named, f"--policy {self.name}:{key}=… on the command line")
 
     @property
     def solvers(self) -> frozenset[str]:

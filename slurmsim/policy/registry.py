@@ -1,19 +1,22 @@
 """Where policies and predictors register: the entry points of all installed packages."""
 
 import importlib.util
-from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Any
 
-from slurmsim.errors import ConfigError, PolicyError, SlurmSimError
+from slurmsim.errors import ConfigError, PolicyError
 from slurmsim.installed import entry_points
-from slurmsim.policy.base import NamedCodeError, Policy, PolicyOption, without_code
+from slurmsim.policy.base import Policy, PolicyOption, check_code_allowed, without_code
+from slurmsim.policy.policy_file import in_file
 from slurmsim.policy.predictor import ChosenPredictor, Predictor
 from slurmsim.toml_file import Texts, texts_from
 
 GROUP = "slurmsim.policies"
 PREDICTORS = "slurmsim.predictors"
+OURS = frozenset({"slurmsim", "slurmsim_policies"})
+"""Packages of the policies that are distributed with slurmsim."""
+OUR_NAME = "refused: the name is that of a policy of slurmsim"
 REQUESTED = "requested"
 """The predictor that learns nothing: jobs are expected to use up their limits."""
 
@@ -39,9 +42,15 @@ def load_policy(name: str) -> type[Policy]:
         It cannot be imported or is no Policy.
     """
     found: type[Policy] = _load(GROUP, name, Policy, "policy", "SchedulerType")
-    if not all(isinstance(option, PolicyOption) for option in found.OPTIONS.values()):
-        raise PolicyError(name, f"{found.__module__} has OPTIONS that are no slurmsim.policy.PolicyOption")
+    check_policy(found, name)
     return found
+
+
+def check_policy(found: type[Policy], name: str = "") -> None:
+    """Raise PolicyError for a class whose options are none; `name` if it has none of its own."""
+    if not all(isinstance(option, PolicyOption) for option in found.OPTIONS.values()):
+        said = f"{found.__module__} has OPTIONS that are no slurmsim.policy.PolicyOption"
+        raise PolicyError(name or found.name, said)
 
 
 def load_predictor(name: str) -> type[Predictor]:
@@ -66,7 +75,7 @@ def _names(group: str) -> list[str]:
 
 def _load(group: str, name: str, base: type, kind: str, field: str) -> Any:
     """Return the class an entry point of `group` names, a subclass of `base`."""
-    offered = {point.value: point for point in entry_points(group=group) if point.name == name}
+    offered, _ = _offered(group, name)
     if len(offered) > 1:
         raise ConfigError(f"several packages offer a {kind} {name!r}: {', '.join(sorted(offered))}",
                           field=field, expected="all but one of them uninstalled")  # fmt: skip
@@ -84,6 +93,21 @@ def _load(group: str, name: str, base: type, kind: str, field: str) -> Any:
     raise ConfigError(f"no {kind} is called {name!r}", field=field, expected=", ".join(_names(group)))
 
 
+def _offered(group: str, name: str) -> tuple[dict[str, EntryPoint], dict[str, EntryPoint]]:
+    """Return the entry points that offer `name`, and those refused as the name is one of ours; by what they point at.
+
+    Another package cannot take the place of what is distributed with slurmsim.
+    """
+    found = {point.value: point for point in entry_points(group=group) if point.name == name}
+    ours = {value: point for value, point in found.items() if point.module.partition(".")[0] in OURS}
+    return (ours, {value: found[value] for value in found if value not in ours}) if ours else (found, {})
+
+
+def refused_claims(name: str) -> list[str]:
+    """Return what else offers a policy under the name of one of ours, as ``module:Class``; it is never loaded."""
+    return sorted(_offered(GROUP, name)[1])
+
+
 @dataclass(frozen=True, slots=True)
 class InstalledPolicy:
     """A policy some package offers: its class, or why there is none, and the file it comes from."""
@@ -96,11 +120,18 @@ class InstalledPolicy:
 
 def installed_policies() -> list[InstalledPolicy]:
     """Return all installed policies by name, the broken ones among them; loads each and raises nothing."""
-    return [_installed(name) for name in policy_names()]
+    found = []
+    for name in policy_names():
+        found.append(_installed(name))
+        refused = _offered(GROUP, name)[1]
+        found += [
+            InstalledPolicy(name, _file_of(point), None, f"{value}: {OUR_NAME}") for value, point in refused.items()
+        ]
+    return found
 
 
 def _installed(name: str) -> InstalledPolicy:
-    offered = {point.value: point for point in entry_points(group=GROUP) if point.name == name}
+    offered, _ = _offered(GROUP, name)
     file = ", ".join(_file_of(offered[value]) for value in sorted(offered))
     try:
         return InstalledPolicy(name, file, load_policy(name))
@@ -122,24 +153,29 @@ def _file_of(point: EntryPoint) -> str:
 def parse_policy(text: str) -> tuple[str, dict[str, str]]:
     """Split ``NAME[:key=value,…]``; a leading ``sched/`` is accepted. Raises ConfigError."""
     name, _, rest = text.partition(":")
+    return name.removeprefix("sched/"), parse_options(rest)
+
+
+def parse_options(text: str) -> dict[str, str]:
+    """Split ``key=value,…``. Raises ConfigError."""
     options: dict[str, str] = {}
-    for item in filter(None, rest.split(",")):
+    for item in filter(None, text.split(",")):
         key, equals, value = item.partition("=")
         if not equals or not key:
             raise ConfigError(f"{item!r} is not an option", field="--policy", expected="NAME:key=value,key=value")
         if key in options:
             raise ConfigError(f"option {key!r} is given twice", field="--policy", expected="each option once")
         options[key] = value
-    return name.removeprefix("sched/"), options
+    return options
 
 
-def configured_policy(scheduler_type: str, texts: Texts | None = None, *, allow_code: bool = False) -> Policy:
+def configured_policy(scheduler_type: str, texts: Texts | None = None) -> Policy:
     """Return the policy a configuration names: ``SchedulerType=sched/NAME[:key=value,…]``.
+
+    It is a text from a file (a slurm.conf, a journal, a recorded session), so it names no code.
 
     Parameters
     ----------
-    allow_code
-        Whether its options may name code. False for texts from files: a slurm.conf, a journal, a recorded session.
     texts
         The texts of files that its options name (`slurmsim.toml_file.texts_from`).
 
@@ -152,22 +188,12 @@ def configured_policy(scheduler_type: str, texts: Texts | None = None, *, allow_
         As `load_policy`.
     """
     try:
-        name, options = parse_policy(scheduler_type)
-        with texts_from(texts), nullcontext() if allow_code else without_code():
+        with texts_from(texts), without_code():
+            if (found := in_file(scheduler_type.removeprefix("sched/"))) is not None:
+                check_code_allowed(f"{found.file}:{found.name} names code", f"--policy {found.file}:{found.name}")
+            name, options = parse_policy(scheduler_type)
             return load_policy(name)(options)
     except ConfigError as error:
         if error.file is not None:
             raise
         raise ConfigError(error.message, field="SchedulerType", expected=error.expected) from None
-
-
-def check_without_code(text: str) -> None:
-    """Raise NamedCodeError if a policy's text (``NAME[:key=value,…]``) names code; other mistakes are left."""
-    try:
-        name, options = parse_policy(text)
-        with without_code():
-            load_policy(name)(options)
-    except NamedCodeError:
-        raise
-    except SlurmSimError:
-        return

@@ -13,6 +13,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, get_type_hints
 
+from slurmsim.policy import GivenPolicy, Policy
+from slurmsim.policy.given import as_option
 from slurmsim.replaying.instances import MOST
 
 FileName = str | Path
@@ -26,7 +28,7 @@ class RunKeywords(TypedDict, total=False):
     nodes: int | None
     cpus_per_node: int | None
     format: str | None
-    policy: str | None
+    policy: str | type[Policy] | Policy | None
     set: Mapping[str, object] | Iterable[tuple[str, object]] | None
     option: Mapping[str, object] | Iterable[tuple[str, object]] | None
     seed: int
@@ -74,7 +76,7 @@ class RunOptions:
     nodes: int | None = None
     cpus_per_node: int | None = None
     format: str | None = None
-    policy: str | None = None
+    policy: str | GivenPolicy | None = None
     set: Pairs = ()
     seed: int = 0
     until: str | None = None
@@ -130,6 +132,8 @@ class RunOptions:
                 continue
             if field.name in ("set", "option"):
                 value = [f"{k}={v}" for k, v in value]
+            elif isinstance(value, GivenPolicy):
+                value = str(value)
             found[_IN_MANIFEST.get(field.name, field.name)] = value
         return found
 
@@ -184,8 +188,8 @@ def _pairs(value: Mapping[str, object] | Iterable[tuple[str, object]] | None) ->
 
 
 _FORMS: dict[str, Callable[[Any], Any]] = {
-    "conf": _text, "node_events": _text, "reservations": _text, "until": _text, "save_instances": _text,
-    "streams": _text,
+    "policy": as_option, "conf": _text, "node_events": _text, "reservations": _text, "until": _text,
+    "save_instances": _text, "streams": _text,
     "power_budget": _text, "power_cap": _text, "base_w": _text, "full_w": _text, "idle_w": _text, "limit": _text,
     "accounting": _texts, "groups": _texts, "set": _pairs, "option": _pairs,
 }  # fmt: skip

@@ -18,7 +18,9 @@ from slurmsim.errors import ConfigError
 from slurmsim.input_file import open_input
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
-from slurmsim.policy import Policy, configured_policy, load_policy, parse_policy
+from slurmsim.policy import Policy, choose_policy, configured_policy, parse_policy
+from slurmsim.policy.policy_file import in_file
+from slurmsim.policy.registry import OUR_NAME, refused_claims
 from slurmsim.replaying.instances import check_folder
 from slurmsim.replaying.jobs import FRAME, GENERATE, check_variation, generator_of, jobs_of
 from slurmsim.replaying.options import RunOptions
@@ -40,9 +42,8 @@ _time = attrgetter("time")
 
 def new_policy(options: RunOptions, cluster: ClusterSpec) -> Policy:
     """Return the policy of a run, knowing nothing yet. Raises ConfigError."""
-    name, words = parse_policy(options.policy) if options.policy is not None else ("", {})
-    if name:
-        return load_policy(name)(words)
+    if options.policy is not None:
+        return choose_policy(options.policy).make()
     # files that the options of a slurm.conf's policy name are beside it
     return configured_policy(cluster.option("SchedulerType"), None if options.conf is None else beside(options.conf))
 
@@ -72,14 +73,10 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     """
     from slurmsim_workloads.parquet import digest
 
-    policy_name = parse_policy(options.policy)[0] if options.policy is not None else ""
-    if options.policy is not None and not policy_name:
-        raise ConfigError("no policy is named", field="--policy", expected="NAME[:key=value,…]")
     check_options(options)
     overrides = list(options.set)
-    if policy_name:
-        load_policy(policy_name)  # an unknown name ends the run before anything is read
-        overrides.append(("SchedulerType", f"sched/{policy_name}"))
+    if options.policy is not None:  # an unknown name ends the run before anything is read
+        overrides.append(("SchedulerType", f"sched/{choose_policy(options.policy).name}"))
     cluster, findings, scheduler_line = _configured(options, overrides)
     _refuse_unmodelled(overrides, findings)
     reader_options = dict(options.option)
@@ -106,6 +103,9 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     if policy.event_driven and cluster.option("PreemptType") != "preempt/none":
         findings.append(Finding("warning", options.conf, None, "PreemptType", cluster.option("PreemptType"),
                                 f"policy {name} never preempts: sched/backfill and sched/builtin do"))  # fmt: skip
+    findings += [
+        Finding("warning", None, None, "policy", name, f"{claim} is {OUR_NAME}") for claim in refused_claims(name)
+    ]
     _check_predictor(options, policy, workload)
     if policy.discipline is not None:
         policy.discipline.check(len(cluster.nodes))
@@ -203,6 +203,8 @@ def _hashes(options: RunOptions) -> dict[str, Any]:
     hashes: dict[str, Any] = {}
     if options.workload != FRAME and not options.workload.startswith(GENERATE):
         hashes["workload_sha256"] = _sha256(options.workload)
+    if isinstance(options.policy, str) and (found := in_file(options.policy)) is not None:
+        hashes["policy_sha256"] = _sha256(found.file)
     if options.streams is not None:
         hashes["streams_sha256"] = _sha256(options.streams)
     if options.conf is not None:

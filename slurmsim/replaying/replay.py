@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gc
 import resource
+import shutil
+import tempfile
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,24 +37,36 @@ Progress = Callable[[Simulation], None]
 
 
 def run(
-    workload: str | Path | pd.DataFrame, *, out: str | Path, report: bool = True, **options: Unpack[RunKeywords]
-) -> Trace:
+    workload: str | Path | pd.DataFrame, *, out: str | Path | None = None, report: bool | None = None,
+    **options: Unpack[RunKeywords],
+) -> Trace:  # fmt: skip
     """Replay a workload, as ``slurmsim run`` does, and return its trace.
 
     Parameters are those of the command under the same names: `set` and `option` are mappings, `accounting` and
     `groups` one path or several. `workload` may be a pandas DataFrame with the columns of docs/workloads.md, of which
-    ``job_id`` and ``submit`` have to be there. Warnings of the command are Python warnings; errors raise
-    `slurmsim.errors.SlurmSimError` with the same one line.
+    ``job_id`` and ``submit`` have to be there. `policy` may also be a subclass of `slurmsim.policy.Policy` or an
+    instance of one, of which the run has a copy. Without `out` the trace is in a temporary folder, which is removed
+    when nothing refers to the trace any more; then there is no report unless `report` is true. Warnings of the command
+    are Python warnings; errors raise `slurmsim.errors.SlurmSimError` with the same one line.
     """
     from slurmsim.trace.reader import read_trace
 
+    if out is None:
+        scratch = tempfile.mkdtemp(prefix="slurmsim-run-")
+        try:
+            trace = run(workload, out=Path(scratch) / "trace", report=bool(report), **options)
+        except BaseException:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
+        weakref.finalize(trace, shutil.rmtree, scratch, ignore_errors=True)
+        return trace
     frame = None if isinstance(workload, str | Path) else workload
     file = workload if isinstance(workload, str | Path) else FRAME
     prepared = prepare(RunOptions.of(file, out, **options), frame)
     for finding in prepared.findings:
         if finding.severity == "warning":
             warnings.warn(str(finding), stacklevel=2)
-    folder, summary, interrupted = execute(prepared, report=report)
+    folder, summary, interrupted = execute(prepared, report=report is None or report)
     if summary["refused"]:
         warnings.warn(refused_warning(summary["refused"]), stacklevel=2)
     for note in prepared.notes:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.policy.registry import OURS
+
 if TYPE_CHECKING:
     from slurmsim.core.scheduling.read_only import Guard
-
-OURS = frozenset({"slurmsim", "slurmsim_policies"})
-"""Policies of these packages are shown the core's own objects."""
 
 
 def guard_of(plugin: object) -> Guard | None:

@@ -81,7 +81,14 @@ class PolicyHost:
         self.planned = self.planned_busy = 0
         self._label = self.policy.label or self.policy.name
         self.policy.watched = self._watched = state.spec.watched
-        self.policy.configure(state.spec.scheduler_parameters, state.start_time)
+        self._configure(state.start_time)
+
+    def _configure(self, now: int) -> None:
+        """Tell the policy of SchedulerParameters."""
+        try:
+            self.policy.configure(self.state.spec.scheduler_parameters, now)
+        except (Exception, SystemExit) as error:
+            raise self._broken(error) from error
 
     def count_no_more(self, job: Job) -> None:
         """Take note that `job` is suspended: from now on counting units does not tell what its pool can do."""
@@ -92,7 +99,7 @@ class PolicyHost:
         if self.state.event_driven:
             return
         shown = {name: getattr(self.policy, name) for name in SHOWN if hasattr(self.policy, name)}
-        self.policy.configure(self.state.spec.scheduler_parameters, now)
+        self._configure(now)
         for name, value in shown.items():
             setattr(self.policy, name, value)
         self.planned = self.planned_busy = 0
@@ -110,11 +117,17 @@ class PolicyHost:
             return now
         if self.wake is not None:
             return max(self.wake, now)
-        return (
-            self.policy.next_time(self._given, now, self.state.triggers.changed)
-            if not self.state.event_driven
-            else None
-        )
+        return None if self.state.event_driven else self._asked_for(now)
+
+    def _asked_for(self, now: int) -> int | None:
+        """Return when a policy that is not event-driven wants to be called."""
+        try:
+            at = self.policy.next_time(self._given, now, self.state.triggers.changed)
+        except (Exception, SystemExit) as error:
+            raise self._broken(error) from error
+        if at is not None and type(at) is not int:
+            raise PolicyError(self.policy.name, f"wants to be called at {at!r} (expected whole seconds, or None)")
+        return at
 
     def any_has_place(self) -> bool:
         """Return True if any job in the queue could start now if it were the first.
@@ -153,7 +166,7 @@ class PolicyHost:
             if not self.state.triggers.changed and not due:
                 return
         else:
-            at = self.policy.next_time(self._given, now, self.state.triggers.changed)
+            at = self._asked_for(now)
             if not due and (at is None or at > now):
                 return
         test, triggers, limits = self._test, self.state.triggers, self._test.accounting.limits
