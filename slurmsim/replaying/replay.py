@@ -25,6 +25,7 @@ from slurmsim.replaying.simulating import simulation_of
 from slurmsim.sim.recorder import Recorder
 from slurmsim.sim.shares import SharesRecorder
 from slurmsim.sim.simulation import Simulation, Timed
+from slurmsim.trace.inputs import input_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +96,7 @@ def execute(
     interrupted = False
     every = prepared.options.shares
     power = prepared.cluster.power is not None
-    optional = (*(() if every is None else ("shares",)), *(("phases",) if power else ()))
+    optional = (*(() if every is None else ("shares",)), *(("phases",) if power else ()), "inputs")
     with _few_collections(), TraceWriter(Path(prepared.options.out), optional=optional) as writer:
 
         def flush() -> None:
@@ -103,6 +104,8 @@ def execute(
             if progress is not None:
                 progress(simulation)
 
+        if writer.inputs is not None:
+            writer.inputs.add_columns(input_columns(prepared.workload))
         recorder = Recorder(
             writer.jobs.append, writer.events.extend, writer.usage.extend, writer.requeued.append, flush,
             writer.phases.append if writer.phases is not None else None,

@@ -210,6 +210,17 @@ PHASES: Table = {
         "before and after."),
     "drawn_mw": Column("int64", "mW", "What it draws by the model of its application."),
 }
+# One row a job of the workload, kept before the run began: what the run may not change.
+INPUTS: Table = {
+    "job_id": Column("int64", "", "The job."),
+    "submit": Column("int64?", "time", "When it is submitted; null where that follows from another job's end."),
+    "user": Column("text", "", "User name."),
+    "time_limit_s": Column("int64?", "s",
+        "Time limit it asks for, one year for UNLIMITED; null where the partition or the policy decides."),
+    "nodes": Column("int64?", "", "Nodes it asks for at least; null for none, or where the policy decides."),
+    "cpus": Column("int64?", "", "CPUs it asks for: tasks times CPUs a task; null for none."),
+    "run_time_s": Column("int64?", "s", "How long it runs; null where that is unknown, or depends on its shape."),
+}
 
 # Further columns of a run in which power is known.
 POWER: Mapping[str, Table] = {
@@ -236,8 +247,10 @@ TABLES: Mapping[str, Table] = {
     "requeued": JOBS,
     "shares": SHARES,
     "phases": PHASES,
+    "inputs": INPUTS,
 }
-OPTIONAL = ("shares", "phases")  # tables a run has only if it is asked for them, or knows of power
+# Tables a run has only if it is asked for them, knows of power, or comes from a workload.
+OPTIONAL = ("shares", "phases", "inputs")
 
 
 def fields(table: str, power: bool) -> Table:

@@ -76,6 +76,14 @@ class Sink:
         """True if a batch's worth of rows waits."""
         return len(self._rows) >= self._full_at
 
+    def add_columns(self, arrays: Sequence[pa.Array]) -> None:
+        """Take many rows as Arrow arrays in schema order."""
+        self._take_rows()
+        self._settle(written_next=False)
+        self._batches.append(pa.Table.from_arrays(list(arrays), schema=self._schema))
+        self._count(len(arrays[0]))
+        self._write_groups()
+
     def flush(self) -> None:
         """Write whole row groups; what is left of the last one waits for more."""
         self._take_rows()
@@ -207,6 +215,7 @@ class TraceWriter:
         self.jobs, self.events, self.usage, self.requeued = list(self._sinks.values())[:4]
         self.shares = self._sinks.get("shares")
         self.phases = self._sinks.get("phases")
+        self.inputs = self._sinks.get("inputs")
 
     def flush_if_full(self) -> None:
         """Convert what waits and write the row groups that are complete; cheap enough to call after every instant."""

@@ -16,6 +16,7 @@ from slurmsim.validate.columns import NULL, Table, Texts, read_table, table_of
 from slurmsim.validate.facts import ClusterFacts, cluster_facts
 from slurmsim.validate.figures import check_summary
 from slurmsim.validate.history import History, check_history, raw_runs
+from slurmsim.validate.inputs import check_inputs
 from slurmsim.validate.layouts import check_layouts
 from slurmsim.validate.nodelists import NodeIndex
 from slurmsim.validate.outages import DRAIN, outages
@@ -34,7 +35,7 @@ _JOBS = (
     "job_id", "partition", "nodes", "cpus", "gpus", "mem_mib", "cpus_per_node", "mem_per_node_mib", "gres_per_node",
     "req_nodes", "req_cpus", "req_gpus", "req_mem_mib", "time_limit_s", "submit", "last_submit", "begin", "eligible",
     "start", "end", "state", "node_list", "restarts", "run_time_s", "wait_s", "held_since", "account", "qos",
-    "reservation", "licenses", "layout", "arrived", "cpus_per_task", "threads_per_core",
+    "reservation", "licenses", "layout", "arrived", "cpus_per_task", "threads_per_core", "user",
 )  # fmt: skip
 _EVENTS = ("time", "event", "job_id", "state", "reason", "partition", "nodes", "value", "scheduler")
 _REQUIRED = ("job_id", "submit", "start", "end", "node_list")
@@ -54,6 +55,7 @@ class _Run:
     complete: bool
     power: PowerFacts | None = None
     phases: Table | None = None
+    inputs: Table | None = None
 
 
 def validate_trace(folder: Path | str) -> ValidationReport:
@@ -95,6 +97,7 @@ def validate_trace(folder: Path | str) -> ValidationReport:
         complete,
         power,
         None if power is None else read_table(path / "phases.parquet", schema.PHASES),
+        read_table(path / "inputs.parquet", schema.INPUTS) if (path / "inputs.parquet").exists() else None,
     )
     report = ValidationReport(str(folder))
     _judge(report, run)
@@ -167,6 +170,11 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     edited, resized = (np.append(none if history is None else history.count(jobs.n, kind) > 0, False)[owner]
                        for kind in ("LIMIT", "RESIZE"))  # fmt: skip
     check_allocations(report, records, runs, cluster, edited, resized)
+    if run.inputs is None:
+        report.skip("inputs_unchanged", "no table of the workload's jobs")
+    else:
+        edits = (_had(history, jobs.n, kind) for kind in ("LIMIT", "RESIZE"))
+        check_inputs(report, jobs, run.inputs, *edits)
     check_layouts(report, records, cluster.memory_tracked)
     check_accounts(report, records, runs, cluster)
     check_reservations(report, run.events, records, runs, index, edited, first_stopped(stops, jobs.n, owner))
