@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import pickle
 from collections.abc import Callable, Iterable
 from dataclasses import fields
 from pathlib import Path
@@ -166,15 +165,14 @@ def _without_place(policy: str | GivenPolicy | None) -> str | None:
 
 def _sources(chosen: str | GivenPolicy | None, made: Policy) -> list[str]:
     """Return what a policy and its predictor are made of; what no package offers may have changed since last time."""
-    given = isinstance(chosen, GivenPolicy)
     classes: Iterable[type] = (type(made),)
     digest: Callable[[str], str] = source_digest
-    if given or (chosen is not None and in_file(str(chosen)) is not None):
+    if isinstance(chosen, GivenPolicy) or (chosen is not None and in_file(str(chosen)) is not None):
         classes, digest = filter(can_be_imported, type(made).__mro__), present_source_digest
     found = [digest(one.__module__) for one in classes]
     if made.predictor is not None:
         found.append(digest(type(made.predictor).__module__))
-    return [*found, hashlib.sha256(pickle.dumps(chosen)).hexdigest()] if given else found
+    return [*found, hashlib.sha256(chosen.pickled()).hexdigest()] if isinstance(chosen, GivenPolicy) else found
 
 
 def _reading(folder: Path, texts: dict[str, str]) -> Callable[[str], str]:

@@ -60,6 +60,10 @@ class GivenPolicy:
             object.__setattr__(self, "_content", _packed(self))
         return self._content
 
+    def pickled(self) -> bytes:
+        """Return what another process is sent, be it by name. Raises ConfigError if nothing can be sent."""
+        return pickle.dumps(self)
+
     def __str__(self) -> str:
         return f"{self.name} (given from Python)"
 

@@ -47,7 +47,7 @@ def load_policy(name: str) -> type[Policy]:
 
 
 def check_policy(found: type[Policy], name: str = "") -> None:
-    """Raise PolicyError for a class whose options are none; `name` if it has none of its own."""
+    """Raise PolicyError for a class with options that are none; `name` if it has none of its own."""
     if not all(isinstance(option, PolicyOption) for option in found.OPTIONS.values()):
         said = f"{found.__module__} has OPTIONS that are no slurmsim.policy.PolicyOption"
         raise PolicyError(name or found.name, said)
