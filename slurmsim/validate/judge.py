@@ -173,8 +173,7 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     if run.inputs is None:
         report.skip("inputs_unchanged", "no table of the workload's jobs")
     else:
-        edits = (_had(history, jobs.n, kind) for kind in ("LIMIT", "RESIZE"))
-        check_inputs(report, jobs, run.inputs, *edits)
+        check_inputs(report, jobs, run.inputs, edited[: jobs.n], resized[: jobs.n])
     check_layouts(report, records, cluster.memory_tracked)
     check_accounts(report, records, runs, cluster)
     check_reservations(report, run.events, records, runs, index, edited, first_stopped(stops, jobs.n, owner))
