@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from slurmsim import long_lived
 from slurmsim.core.records.messages import CreateReservation
+from slurmsim.replaying.inputs import input_columns
 from slurmsim.replaying.instances import InstanceSaver
 from slurmsim.replaying.jobs import FRAME
 from slurmsim.replaying.manifest import manifest, predictor_named
@@ -25,7 +26,6 @@ from slurmsim.replaying.simulating import simulation_of
 from slurmsim.sim.recorder import Recorder
 from slurmsim.sim.shares import SharesRecorder
 from slurmsim.sim.simulation import Simulation, Timed
-from slurmsim.trace.inputs import input_columns
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -96,7 +96,9 @@ LAYERS: dict[str, Layer] = {
     ),
     "config": Layer(("slurmsim.config",), _set("vocabulary model") | {"user files"}),
     "policy": Layer(
-        ("slurmsim.policy",), _set("vocabulary bitmap capacity model config energy") | {"user files"}, _set("numpy")
+        ("slurmsim.policy",),
+        _set("vocabulary bitmap capacity model config energy") | {"user files"},
+        _set("numpy cloudpickle"),  # the second sends a class of a notebook to a worker
     ),
     "core": Layer(
         ("slurmsim.core",),

@@ -5,14 +5,16 @@ It is made from the workload's own columns before the run, so nothing that happe
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from slurmsim.trace.columns import NULL, coded_array, int_array
 from slurmsim.trace.schema import INPUTS
 from slurmsim.workload import Workload
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 UNLIMITED_S = 365 * 86400  # what a job without a limit is given
 
