@@ -67,6 +67,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables; warnings still go to stderr")
     shown.add_argument("--json", action="store_true", help="print the summary as JSON")
+    p.add_argument("--check-repeat", action="store_true",
+                   help="make the run twice, and fail where the second differs: what a policy decides must follow from "
+                   "the run alone")  # fmt: skip
     p.add_argument("--strict", action="store_true", help="exit code 1 where most jobs never started")
     p.add_argument(
         "--as-live",
@@ -154,7 +157,8 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigError("nothing to run", field="--workload", expected="--workload, --streams or both")
         args.workload, args.streams = args.streams, None
         args.format = args.format or "streams"
-    prepared = prepare(RunOptions.of(**run_keywords(args)))
+    options = RunOptions.of(**run_keywords(args))
+    prepared = prepare(options)
     talkative = not args.quiet and not args.json
     for finding in prepared.findings:
         if finding.severity == "warning":
@@ -179,6 +183,12 @@ def run(args: argparse.Namespace) -> int:
     if interrupted:
         print(f"slurmsim: interrupted; what happened until then is in {folder} (marked partial)", file=sys.stderr)
         return 130
+    if args.check_repeat:
+        from slurmsim.replaying.repeat import check_repeat
+
+        check_repeat(options, folder)
+        if talkative:
+            print("Made again, the run gives the same tables.")
     if starved(summary):
         print("slurmsim: warning: most jobs never started: no mean says anything about them", file=sys.stderr)
         return 1 if args.strict else 0

@@ -73,6 +73,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "exec": "the same",
     },
     "slurmsim/policy/registry.py": {"load": "entry points of installed packages, chosen by name"},
+    "slurmsim/replaying/repeat.py": {"subprocess": OWN_CHILD},
     "slurmsim/rest/commands.py": {"import_module": CONSTANT},
     "slurmsim/rest/body_text.py": {"yaml": "bodies of requests, read as plain data only"},
     "slurmsim/sessions/clock_programs.py": {"execvp": "commands of a job's own script", "execvpe": "the same"},

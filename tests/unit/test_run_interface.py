@@ -15,7 +15,13 @@ from slurmsim.cli import build_parser
 from slurmsim.errors import SlurmSimError, WorkloadError
 from slurmsim.replaying.options import RunKeywords, RunOptions
 
-SHOWN = {"help", "quiet", "json", "strict"}  # what the command prints, and its exit code; Python has neither
+SHOWN = {
+    "help",
+    "quiet",
+    "json",
+    "strict",
+    "check_repeat",
+}  # what the command prints, and its exit code; Python has neither
 ROWS = {
     "job_id": [1, 2, 3],
     "submit": [0, 10, 20],
