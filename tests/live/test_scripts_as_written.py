@@ -173,3 +173,18 @@ def test_a_step_wants_gpus_that_its_job_has_not(live: tuple[slurmsim.Cluster, st
     assert re.sub(r"job \d+", "job N", said) == (
         f"{first}srun: error: Unable to create step for job N: Invalid generic resource (gres) specification\n"
     )
+
+
+def test_a_file_of_hosts_may_have_more_lines_than_tasks(live: tuple[slurmsim.Cluster, str], tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("n2\nn1\nn2\n", "utf-8")
+    echo = "bash -c 'echo $SLURM_PROCID $SLURMD_NODENAME $SLURM_STEP_NODELIST'"
+    (tmp_path / "job.sh").write_text(
+        f"#!/bin/bash\n#SBATCH -N2 -n6 -o x.out\nexport SLURM_HOSTFILE=hosts\nsrun -n1 {echo}\nsrun {echo} | sort\n"
+        f"srun -n4 {echo}; echo $?\n",
+        "utf-8",
+    )
+    said = ran(live[0], tmp_path, "sbatch -W -Q job.sh; grep -v warning -i x.out")
+    short = (
+        "srun: error: Too few NodeNames in Slurm Hostfile\nsrun: error: Failure getting NodeNames from hostfile\n1\n"
+    )
+    assert said == f"0 n2 n2\n0 n2 n[1-2]\n1 n1 n[1-2]\n2 n2 n[1-2]\n{short}"

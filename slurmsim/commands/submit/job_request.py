@@ -44,6 +44,7 @@ _GPU_SCOPES = (
 )
 _SCOPES = (("tres_per_job", "job"), ("tres_per_node", "node"), ("tres_per_socket", "socket"), ("tres_per_task", "task"))
 _OF_GPUS = ("mem_per_gpu", "cpus_per_gpu", "ntasks_per_tres")
+_NO_NAMES = "Failure getting NodeNames from hostfile"
 _COUNTS = ("num_tasks", "min_nodes", "max_nodes", "ntasks_per_node", "sockets_per_node", "cpus_per_task")
 """What counts of GRES have to agree with, in the order of `Counts`."""
 _BASE = ("block", "cyclic", "arbitrary", "plane")
@@ -167,12 +168,28 @@ class Builder:
             chosen.values["req_nodes"] = self._host_file(chosen.get("req_nodes"))
         elif chosen.get("req_nodes") is None and chosen.context.environ.get("SLURM_HOSTFILE"):
             path = chosen.context.environ["SLURM_HOSTFILE"]
-            chosen.values["req_nodes"] = self._host_file(
-                path if "/" in path else f"./{path}", "Failure getting NodeNames from hostfile"
-            )
+            told = self._host_file(path if "/" in path else f"./{path}", _NO_NAMES)
+            chosen.values["req_nodes"] = self._one_line_a_task(told)
             chosen.values["distribution"] = "arbitrary"
         if chosen.get("req_nodes"):
             self._count_names(chosen.get("req_nodes"))
+
+    def _one_line_a_task(self, told: str) -> str:
+        """Return the names of SLURM_HOSTFILE that tasks go to: so many as -n says, or all of them, a task each."""
+        from slurmsim.commands.text.typed_hosts import TextAfterBrackets, typed_hosts  # rarely wanted
+        from slurmsim.hostlist import BadRange, HostlistError
+
+        try:
+            names = typed_hosts(told, self.say.error, self.release)
+        except (BadRange, TextAfterBrackets, HostlistError):
+            return told
+        if not self.chosen.written("ntasks"):
+            self.sizes.tasks, self.sizes.tasks_set = len(names), True
+        elif len(names) < self.sizes.tasks:
+            self.say.error("Too few NodeNames in Slurm Hostfile")
+            self.say.error(_NO_NAMES)
+            raise Stop(self.error_code)
+        return ",".join(names[: self.sizes.tasks])
 
     def _count_names(self, text: str) -> None:
         from slurmsim.commands.text.typed_hosts import TextAfterBrackets, typed_hosts  # rarely wanted

@@ -212,7 +212,7 @@ class Admission:
         plain = (
             len(job.requests) == 1 and request.possible and job.sub.array_task_id is None and partition.state == "UP"
         )
-        plain = plain and job.bars is None and not job.threshold
+        plain = plain and job.bars is None and not job.threshold and not job.sub.reservation
         return bool(plain and job.time_limit_s in request.limits_met)
 
     def _show_bar(self, job: Job) -> None:

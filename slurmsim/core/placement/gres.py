@@ -291,7 +291,8 @@ def grant(
     A total is filled node after node: each leaves one for every node behind it, and gives as many as its CPUs are
     reserved for; what is missing then comes from any node that has some. Tasks bring their own. `most_gpus`: the GPUs
     that the memory of each node suffices for. 22.05 reads that only when it chooses nodes, and so may promise more than
-    there is. Since 24.11 (`by_node`) each node gives the total of a job that has more nodes than GPUs.
+    there is. Since 24.11 (`by_node`) each node gives the total of a job that has more nodes than GPUs, but for one with
+    --cpus-per-gpu.
     """
     given: dict[int, IntArray] = {}
     for demand in wanted:
@@ -301,7 +302,7 @@ def grant(
             have = np.minimum(have, most_gpus)
         if demand.scope == "node":
             missing = np.full(len(idx), demand.count, np.int64)
-        elif by_node and demand.scope == "job" and len(idx) > demand.count:
+        elif by_node and demand.scope == "job" and len(idx) > demand.count and not demand.reserved:
             missing = np.minimum(have, demand.count)
         elif demand.scope == "task":
             missing = _fill(have, [t * demand.count for t in tasks], demand.most)

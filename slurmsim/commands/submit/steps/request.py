@@ -171,7 +171,9 @@ class StepRequest:
             if len(wanted) != tasks:
                 self._fail(f"You asked for {tasks} tasks but hostlist specified {len(wanted)} nodes")
             found["task_nodes"] = ",".join(wanted)
-            found["node_list"] = compress(list(dict.fromkeys(wanted)))
+            named = list(dict.fromkeys(wanted))
+            found["node_list"] = compress(named)
+            found["min_nodes"] = found["max_nodes"] = len(named)
         found["distribution"] = base or "block"
         found["task_dist"] = _NAMES.get(base, "Block")
 
