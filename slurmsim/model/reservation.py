@@ -5,10 +5,10 @@ from dataclasses import dataclass
 # Flags by Slurm's names (22.05). Those of the second set the core refuses by name.
 FLAGS = frozenset({
     "MAINT", "OVERLAP", "IGNORE_JOBS", "FLEX", "MAGNETIC", "HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY",
-    "SPEC_NODES", "ALL_NODES", "ANY_NODES", "PART_NODES", "REPLACE_DOWN", "STATIC", "PURGE_COMP",
+    "SPEC_NODES", "ALL_NODES", "ANY_NODES", "PART_NODES", "REPLACE", "REPLACE_DOWN", "STATIC", "PURGE_COMP",
     "NO_HOLD_JOBS_AFTER", "FIRST_CORES",
 })  # fmt: skip
-NOT_MODELLED = frozenset({"TIME_FLOAT", "REPLACE"})
+NOT_MODELLED = frozenset({"TIME_FLOAT"})
 REPEATING = frozenset({"HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY"})
 # other spellings scontrol reads or prints
 SYNONYMS = {

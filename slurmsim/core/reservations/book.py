@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.bitmap import Bitmap, runs
+from slurmsim.bitmap import Bitmap, runs, to_indices
 from slurmsim.core.records.job import ONE_YEAR_S
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.messages import (
@@ -135,6 +135,7 @@ class Reservations:
         """Take note that `r` came or was edited: everything is tested again."""
         self._note(what, r.describe(), r.nodes, r.end)
         self._sort_out("MAGNETIC" in r.flags)
+        self._revise |= "REPLACE" in r.flags
         self.state.look_again()
         self.turn(self.state.now, True)
 
@@ -305,19 +306,22 @@ class Reservations:
         """Other nodes for those that cannot be used, where Slurm chose them (_validate_node_choice)."""
         missing = 0
         for r in self.state.reserved.all:
-            lost = r.nodes & self.state.unusable
-            if not (lost and nodes_of.replaceable(r)) or r.over:
+            lost = 0 if r.over else nodes_of.lost(self.state, r)
+            if not lost:
                 continue
             found = nodes_of.replacements(self.state, r, lost)
             missing += found.bit_count() < lost.bit_count()
             if not found:
                 continue
+            for node in to_indices(lost & ~self.state.unusable)[: lost.bit_count() - found.bit_count()]:
+                lost &= ~(1 << int(node))  # there are too few others: it keeps nodes that are in use
             r.nodes = (r.nodes & ~lost) | found
             self._note("UPDATED", r.describe(), r.nodes, r.end)
             if r.began:
                 self._show(r, "STARTED")
             self.state.look_again()
-        self._revise, self._missed = bool(missing), self._there()  # the others at a later scan
+        following = any("REPLACE" in r.flags for r in self.state.reserved.all)
+        self._revise, self._missed = bool(missing) or following, self._there()  # the others at a later scan
 
     def _end(self, r: Reservation, now: int) -> None:
         """Its period is over: the jobs in it lose their place, the next period of a repeating one is set."""

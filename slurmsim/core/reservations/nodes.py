@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
 
 OVERLAPS = "Requested reservation overlaps with another reservation"
+REPLACING = frozenset({"REPLACE", "REPLACE_DOWN"})
 NODES_BUSY = "Requested nodes are busy"
 INVALID = "Requested reservation is invalid"
 BAD_TIME = "Invalid time specified"
@@ -94,7 +95,7 @@ def _check(state: ControllerState, spec: ReservationSpec, flags: set[str], resto
     past = not restored and min(spec.start, spec.end) < state.now - MAX_PAST_S
     if past or spec.end <= spec.start:
         raise SubmitError(BAD_TIME)
-    if "REPLACE_DOWN" in flags:
+    if flags & REPLACING:
         if spec.nodes and not restored:
             raise SubmitError(BAD_NODE)
         if spec.core_counts:
@@ -279,14 +280,27 @@ def replaceable(r: Reservation) -> bool:
     return r.cores is None and bool(r.nodes) and r.flags.isdisjoint({"SPEC_NODES", "STATIC"})
 
 
+def lost(state: ControllerState, r: Reservation) -> Bitmap:
+    """Return its nodes that others should take the place of: unusable ones, with REPLACE those in use as well."""
+    if not replaceable(r):
+        return 0
+    gone = r.nodes & state.unusable
+    return gone | r.nodes & ~state.table.idle if "REPLACE" in r.flags else gone
+
+
 def replacements(state: ControllerState, r: Reservation, lost: Bitmap) -> Bitmap:
-    """Other nodes for `lost` ones of `r`, as many as there are (_validate_node_choice)."""
+    """Other nodes for `lost` ones of `r`, as many as there are (_validate_node_choice); for nodes in use idle ones."""
     partition = r.partition or state.cluster.default
     base = (partition.mask if partition is not None else state.table.everything) & ~r.nodes
-    try:
-        return count_nodes(state, ReservationSpec(r.name, r.start, r.end), r.flags, base, lost.bit_count())
-    except SubmitError:
-        return 0
+    spec, count, in_use = ReservationSpec(r.name, r.start, r.end), lost.bit_count(), "REPLACE" in r.flags
+    while count:
+        try:
+            found = count_nodes(state, spec, r.flags, base, count)
+        except SubmitError:
+            count = count // 2 if in_use else 0
+        else:
+            return found & state.table.idle if in_use else found
+    return 0
 
 
 def _cores(

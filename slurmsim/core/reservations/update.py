@@ -35,9 +35,9 @@ def update(
     for flag in sorted(fact.set_flags & NOT_MODELLED):
         raise SubmitError(f"slurmsim: reservation flag {flag} is not modelled")
     flags = (r.flags | fact.set_flags) - fact.clear_flags
-    if "REPLACE_DOWN" in fact.set_flags and ("SPEC_NODES" in r.flags or r.cores is not None):
+    if fact.set_flags & nodes_of.REPLACING and ("SPEC_NODES" in r.flags or r.cores is not None):
         raise SubmitError(NOT_SUPPORTED)
-    if fact.nodes and "REPLACE_DOWN" in flags:
+    if fact.nodes and flags & nodes_of.REPLACING:
         raise SubmitError(NOT_SUPPORTED)
     start, end = _times(state, r, fact)
     nodes, flags = _nodes(state, r, fact, flags)

@@ -12,6 +12,7 @@ from slurmsim.slurmctld.base.live_job import task_ranges
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.people import Person
 
 ReservationGetter = Callable[[Reservation, "LiveCluster"], Any]
 
@@ -48,6 +49,18 @@ def _cores(r: Reservation, cluster: LiveCluster) -> dict[int, int]:
     if r.cores is not None:
         return {i: cpus // max(specs[i].threads_per_core, 1) for i, cpus in sorted(r.cores.items())}
     return {i: specs[i].sockets * specs[i].cores_per_socket for i in range(len(specs)) if r.nodes >> i & 1}
+
+
+def is_visible(r: Reservation, cluster: LiveCluster, person: Person) -> bool:
+    """Return True if `person` sees it: with PrivateData=reservations only who may use it, and operators."""
+    private = str(cluster.spec.options.get("PrivateData") or "").lower().split(",")
+    if "reservations" not in private or cluster.database.is_operator(person):
+        return True
+    tree, accounts = cluster.controller.state.tree, cluster.controller.accounting.accounts
+    if tree is None or accounts is None or not accounts.enforce.associations:
+        return bool(r.users) and r.admits(person.name, ())
+    own = [branch for branch in tree.users() if branch.spec.user == person.name]
+    return any(r.admits(person.name, [above.spec.account for above in branch.path]) for branch in own)
 
 
 def reserved_tres(r: Reservation, cluster: LiveCluster) -> dict[str, int]:

@@ -80,6 +80,20 @@ def test_what_slurm_refuses_to_create() -> None:
     assert [r.name for r in w.controller.state.reserved.all] == ["held"]
 
 
+def test_replace_gives_idle_nodes_for_those_in_use() -> None:
+    w = World(simple(4), "backfill")
+    create(w, "r", 0, 9000, "", "REPLACE", node_counts=(2,), users=("bob",))
+    w.until(5)
+    assert reserved(w, "r") == "n[1-2]"
+    w.sbatch("-J in --reservation=r -w n1 -N1 -t 60", 3000, at=6, user="bob")
+    w.until(100)
+    assert reserved(w, "r") == "n[2-3]"
+    w.sbatch("-J more --reservation=r -N2 -t 60", 3000, at=101, user="bob")
+    w.until(200)
+    assert reserved(w, "r") == "n[2,4]"  # one idle node is left for two: it keeps the first
+    assert not w.refused
+
+
 def test_maintenance_and_overlap_may_overlap() -> None:
     w = World(simple(2), "backfill")
     create(w, "a", 100, 200, "n1")

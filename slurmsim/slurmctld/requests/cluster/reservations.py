@@ -87,6 +87,9 @@ class _Reservations:
             accounts = self.cluster.controller.accounting.accounts
             if kind == "accounts" and accounts is not None and not self._account(bare):
                 raise Refusal(BAD_ACCOUNT)
+        if not before and len({word[0] == "-" for word in names}) > 1:  # some may, others may not
+            unspecified = kind == "users" and new and since(self.cluster.release, "unspecified_user_error")
+            raise Refusal("Unspecified error" if unspecified else "Invalid user id" if kind == "users" else BAD_ACCOUNT)
         alters = names and before and all(word[0] in "+-" for word in names)
         if alters and since(self.cluster.release, "lists_of_who_may_not"):
             return _altered(names, before, "Invalid user id" if kind == "users" else BAD_ACCOUNT)

@@ -16,7 +16,7 @@ from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.fields.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.fields.last_sched_eval import last_cycle
 from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS, is_future, is_hidden_cloud
-from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS
+from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS, is_visible
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
@@ -108,7 +108,8 @@ class _Queries:
         return {"values": values}
 
     def reservations(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        return self._table(RESERVATION_FIELDS, list(self.cluster.controller.state.reserved.all), arguments)
+        rows = [r for r in self.cluster.controller.state.reserved.all if is_visible(r, self.cluster, person)]
+        return self._table(RESERVATION_FIELDS, rows, arguments)
 
     def ping(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         return {
