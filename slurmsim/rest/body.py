@@ -39,7 +39,7 @@ class Row:
 
 Table = Mapping[str, Row]
 SHAPES: dict[Reader, Any] = {}
-"""What a reader takes, for the OpenAPI document: a word, or a table, or a list of one table."""
+"""What a reader takes, for the OpenAPI document: a word, a table, or a list of a table and the name of its records."""
 
 
 def shaped(read: Reader, shape: Any) -> Reader:
@@ -266,7 +266,7 @@ def rows_of(rows: Table, name: str) -> Reader:
         found = value if isinstance(value, list) else [value]
         return [body.table(one, f"{path.removesuffix('/')}[{at}]/", rows, name) for at, one in enumerate(found)]
 
-    return shaped(read, [rows])
+    return shaped(read, [rows, name.lower()])
 
 
 def skipped(body: Body, value: Any, path: str) -> None:

@@ -28,9 +28,9 @@ _TYPES: dict[str, Schema] = {
     "list[str]": _STRINGS, "list": _STRINGS, "list[Record]": {"type": "array", "items": OBJECT}, "Record": OBJECT,
 }  # fmt: skip
 _RECORDS: dict[str, Sequence[Field]] = {
-    "job": JOB, "node": NODE, "partition": PARTITION, "reservation": RESERVATION, "license": LICENSE,
+    "job_info": JOB, "node": NODE, "partition_info": PARTITION, "reservation_info": RESERVATION, "license": LICENSE,
 }  # fmt: skip
-_LISTS = {"jobs": "job", "nodes": "node", "partitions": "partition", "reservations": "reservation",
+_LISTS = {"jobs": "job_info", "nodes": "node", "partitions": "partition_info", "reservations": "reservation_info",
           "licenses": "license"}  # fmt: skip
 _DATABASE = {"db_jobs": "jobs", "qos": "qos", "accounts": "accounts", "users": "users",
              "associations": "associations", "clusters": "clusters", "tres": "TRES", "db_pings": "pings",
@@ -39,7 +39,19 @@ _DATABASE = {"db_jobs": "jobs", "qos": "qos", "accounts": "accounts", "users": "
 _NAMES = frozenset({"removed_accounts", "removed_users", "removed_associations", "removed_qos", "deleted_clusters",
                     "deleted_wckeys", "hostnames"})  # fmt: skip
 _WORDS = frozenset({"added_accounts", "added_users", "hostlist"})
+_BODY_NAMES = {
+    "db_accounts": "openapi_accounts_resp", "db_users": "openapi_users_resp", "db_associations": "openapi_assocs_resp",
+    "db_qos": "openapi_slurmdbd_qos_resp", "db_wckeys": "openapi_wckey_resp", "db_clusters": "openapi_clusters_resp",
+    "db_users_association": "openapi_users_add_cond_resp", "nodes": "update_node_msg",
+    "db_accounts_association": "openapi_accounts_add_cond_resp", "reservation": "reservation_desc_msg",
+    "hostnames": "openapi_hostnames_req_resp", "hostlist": "openapi_hostlist_req_resp",
+    "requeue": "openapi_jobs_requeue_query", "reservations": "reservation_mod_req",
+    "partitions": "openapi_partitions_mod_req", "submit": "job_submit_req", "job": "job_desc_msg",
+    "allocate": "job_alloc_req",
+}  # fmt: skip
+"""The names Slurm's document has for what writes take: clients that are generated from either have the same."""
 _BODIES: dict[str, Table] = {**database_tables.BODIES, **controller_writing.BODIES}
+NUMBER = "uint32_no_val_struct"
 _NUMERIC = frozenset({"number", "_minutes"})
 _DESCRIPTIONS = {
     200: "What was asked for.", 401: "The user of the request is unknown.", 404: "There is no such thing.",
@@ -92,7 +104,7 @@ def _of_field(row: Field, version: int) -> Schema:
         return _of_value(make.value, version)
     told = str(getattr(make, "__annotations__", {}).get("return", "")) or getattr(make, "__name__", "")
     if told == "Number":
-        return _ref(version, "number")
+        return _ref(version, NUMBER)
     if told == "Record | None":
         return {**OBJECT, "nullable": True}
     return dict(_TYPES.get(told, OBJECT))
@@ -100,7 +112,7 @@ def _of_field(row: Field, version: int) -> Schema:
 
 def _of_value(value: Any, version: int) -> Schema:
     if isinstance(value, dict):
-        return _ref(version, "number") if "number" in value else dict(OBJECT)
+        return _ref(version, NUMBER) if "number" in value else dict(OBJECT)
     if isinstance(value, list):
         return dict(_STRINGS)
     return dict(_TYPES[type(value).__name__])
@@ -108,29 +120,35 @@ def _of_value(value: Any, version: int) -> Schema:
 
 def _schemas(version: int) -> dict[str, Schema]:
     found: dict[str, Schema] = {
-        "number": {
+        name: {
             "type": "object", "description": "A number that may be unset, or without end.",
             "properties": {"set": {"type": "boolean"}, "infinite": {"type": "boolean"}, "number": {"type": "number"}},
-        },
-        "error": {
+        } for name in ("uint16_no_val_struct", NUMBER, "uint64_no_val_struct", "float64_no_val_struct")
+    }  # fmt: skip
+    found |= {
+        "openapi_error": {
             "type": "object",
             "properties": {"description": _STRING, "error_number": {"type": "integer"}, "error": _STRING,
                            "source": _STRING},
         },
-        "warning": {"type": "object", "properties": {"description": _STRING, "source": _STRING}},
-        "job_description": {"type": "object", "properties": {
+        "openapi_warning": {"type": "object", "properties": {"description": _STRING, "source": _STRING}},
+        "job_desc_msg": {"type": "object", "properties": {
             name: _of_input(reader, version) for name, (_, reader) in sorted(job_description.FIELDS.items())
         }},
     }  # fmt: skip
-    found["submission"] = {
+    found["job_submit_req"] = {
         "type": "object", "required": ["script"],
         "properties": {
-            "script": _STRING, "job": _ref(version, "job_description"),
-            "jobs": {"type": "array", "items": _ref(version, "job_description")},
+            "script": _STRING, "job": _ref(version, "job_desc_msg"),
+            "jobs": {"type": "array", "items": _ref(version, "job_desc_msg")},
         },
     }  # fmt: skip
-    found["allocation"] = {"type": "object", "properties": {"job": _ref(version, "job_description")}}
-    found |= {f"{name}_body": _of_table(table, version) for name, table in _BODIES.items()}
+    found["tres"] = {"type": "object", "properties": {
+        "type": _STRING, "name": _STRING, "id": {"type": "integer"}, "count": {"type": "integer"},
+    }}  # fmt: skip
+    found["job_alloc_req"] = {"type": "object", "properties": {"job": _ref(version, "job_desc_msg")}}
+    for name, table in _BODIES.items():
+        found[_BODY_NAMES[name]] = _of_table(table, version, found)
     found |= {name: _of_record(table, version) for name, table in _RECORDS.items()}
     return {f"v0.0.{version}_{name}": schema for name, schema in found.items()}
 
@@ -148,27 +166,31 @@ def _of_record(table: Sequence[Field], version: int) -> Schema:
     return found
 
 
-def _of_table(rows: Table, version: int) -> Schema:
-    """Return the schema of a body that is read by a table."""
-    properties = {key: _of_shape(SHAPES.get(row.read), version) for key, row in rows.items()}
+def _of_table(rows: Table, version: int, found: dict[str, Schema]) -> Schema:
+    """Return the schema of a body that is read by a table; records that lists hold are put into `found`."""
+    properties = {key: _of_shape(SHAPES.get(row.read), version, found) for key, row in rows.items()}
     required = sorted(key for key, row in rows.items() if row.required)
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
 
-def _of_shape(shape: Any, version: int) -> Schema:
+def _of_shape(shape: Any, version: int, found: dict[str, Schema]) -> Schema:
     if isinstance(shape, list):
-        return {"type": "array", "items": _of_table(shape[0], version)}
+        table, name = shape
+        name = "update_partition_msg" if name == "partition_info" else name
+        found[name] = _of_table(table, version, found)
+        return {"type": "array", "items": _ref(version, name)}
     if isinstance(shape, str):
         return {
-            "number": _ref(version, "number"), "strings": dict(_STRINGS), "tres": {"type": "array", "items": OBJECT},
+            "number": _ref(version, NUMBER), "strings": dict(_STRINGS),
+            "tres": {"type": "array", "items": _ref(version, "tres")},
         }.get(shape, {"type": shape})  # fmt: skip
-    return dict(OBJECT) if shape is None else _of_table(shape, version)
+    return dict(OBJECT) if shape is None else _of_table(shape, version, found)
 
 
 def _of_input(reader: Any, version: int) -> Schema:
     name = getattr(reader, "__name__", "")
     if name in _NUMERIC or name == "read":
-        return _ref(version, "number")
+        return _ref(version, NUMBER)
     if name in ("_flag", "_hold"):
         return {"type": "boolean"}
     if name in ("_environment", "_argv", "_shared", "_mail"):
@@ -177,7 +199,10 @@ def _of_input(reader: Any, version: int) -> Schema:
 
 
 def _operation(route: routes.Route, version: int) -> dict[str, Any]:
-    words = [route.method.lower(), route.plugin, f"v00{version}", *re.findall(r"\w+", route.path)]
+    named = re.sub(r"\{\w+\}", "", route.path)
+    words = [route.plugin, f"v00{version}", route.method.lower(), *re.findall(r"\w+", named)]
+    if route.path.startswith("qos/{"):
+        words.insert(-1, "single")
     parameters = [
         {"name": name, "in": "path", "required": True, "schema": _STRING}
         for name in re.findall(r"\{(\w+)\}", route.path)
@@ -190,8 +215,7 @@ def _operation(route: routes.Route, version: int) -> dict[str, Any]:
         },
     }  # fmt: skip
     if route.body:
-        named = {"submit": "submission", "job": "job_description", "allocate": "allocation"}
-        name = f"{route.body}_body" if route.body in _BODIES else named.get(route.body)
+        name = _BODY_NAMES.get(route.body)
         schema = OBJECT if name is None else _ref(version, name)
         found["requestBody"] = {"content": {"application/json": {"schema": schema}}}
     return found
@@ -199,13 +223,13 @@ def _operation(route: routes.Route, version: int) -> dict[str, Any]:
 
 def _response(route: routes.Route | None, version: int, description: str) -> dict[str, Any]:
     properties: dict[str, Schema] = {
-        "meta": OBJECT, "errors": {"type": "array", "items": _ref(version, "error")},
-        "warnings": {"type": "array", "items": _ref(version, "warning")},
+        "meta": OBJECT, "errors": {"type": "array", "items": _ref(version, "openapi_error")},
+        "warnings": {"type": "array", "items": _ref(version, "openapi_warning")},
     }  # fmt: skip
     key = "" if route is None else route.key
     if key in _LISTS:
         properties[key] = {"type": "array", "items": _ref(version, _LISTS[key])}
-        properties["last_update"] = _ref(version, "number")
+        properties["last_update"] = _ref(version, NUMBER)
     elif key == "submitted":
         properties |= {"job_id": {"type": "integer"}, "step_id": _STRING, "job_submit_user_msg": _STRING}
     elif key == "allocated":
