@@ -228,8 +228,8 @@ def test_each_version_answers_with_its_own_fields(release: str) -> None:
         seen = set()
         for version in served(release):
             schemas = specification(release, PLUGINS, (version,))["components"]["schemas"]
-            for path, key, name in (("jobs", "jobs", "job"), ("nodes", "nodes", "node"),
-                                    ("partitions", "partitions", "partition")):  # fmt: skip
+            for path, key, name in (("jobs", "jobs", "job_info"), ("nodes", "nodes", "node"),
+                                    ("partitions", "partitions", "partition_info")):  # fmt: skip
                 answer = service.answer(Request("GET", f"/slurm/v0.0.{version}/{path}"))
                 document = json.loads(answer.body)
                 assert document["meta"]["plugin"]["data_parser"] == f"data_parser/v0.0.{version}"
