@@ -42,7 +42,7 @@ _WORDS = frozenset({"added_accounts", "added_users", "hostlist"})
 _BODY_NAMES = {
     "db_accounts": "openapi_accounts_resp", "db_users": "openapi_users_resp", "db_associations": "openapi_assocs_resp",
     "db_qos": "openapi_slurmdbd_qos_resp", "db_wckeys": "openapi_wckey_resp", "db_clusters": "openapi_clusters_resp",
-    "db_users_association": "openapi_users_add_cond_resp", "nodes": "update_node_msg",
+    "db_users_association": "openapi_users_add_cond_resp", "nodes": "update_node_msg", "node": "update_node_msg",
     "db_accounts_association": "openapi_accounts_add_cond_resp", "reservation": "reservation_desc_msg",
     "hostnames": "openapi_hostnames_req_resp", "hostlist": "openapi_hostlist_req_resp",
     "requeue": "openapi_jobs_requeue_query", "reservations": "reservation_mod_req",
@@ -97,22 +97,40 @@ def _ref(version: int, name: str) -> Schema:
     return {"$ref": f"#/components/schemas/v0.0.{version}_{name}"}
 
 
+_KINDS = {
+    "uint16": "cpus_per_task distribution_plane_size kill_warning_delay minimum_cpus_per_node over_time_limit resume"
+    " segment_size sockets_per_node suspend tasks_per_board tasks_per_core tasks_per_node tasks_per_socket"
+    " tasks_per_tres threads_per_core cores_per_socket",
+    "uint64": "accrue_time begin_time boot_time deadline eligible_time end end_time free_mem last_busy last_update"
+    " last_sched_evaluation memory_per_cpu memory_per_node partition_memory_per_cpu partition_memory_per_node"
+    " pre_sus_time preempt_time preemptable_time reason_changed_at resize_time resume_after slurmd_start_time start"
+    " start_time submit_time value",
+    "float64": "billable_tres factor effective_usage level shares_normalized usage_factor usage_threshold",
+}  # fmt: skip
+"""Kinds of numbers in Slurm's document, by the names of fields; others are of 32 bits."""
+_KIND_OF = {name: f"{kind}_no_val_struct" for kind, names in _KINDS.items() for name in names.split()}
+
+
+def _number(version: int, name: str) -> Schema:
+    return _ref(version, _KIND_OF.get(name.rpartition(".")[2], NUMBER))
+
+
 def _of_field(row: Field, version: int) -> Schema:
     """Return the schema of one field, by what its value is made with."""
     make = row.make
     if isinstance(make, Always):
-        return _of_value(make.value, version)
+        return _of_value(make.value, version, row.key)
     told = str(getattr(make, "__annotations__", {}).get("return", "")) or getattr(make, "__name__", "")
     if told == "Number":
-        return _ref(version, NUMBER)
+        return _number(version, row.key)
     if told == "Record | None":
         return {**OBJECT, "nullable": True}
     return dict(_TYPES.get(told, OBJECT))
 
 
-def _of_value(value: Any, version: int) -> Schema:
+def _of_value(value: Any, version: int, name: str) -> Schema:
     if isinstance(value, dict):
-        return _ref(version, NUMBER) if "number" in value else dict(OBJECT)
+        return _number(version, name) if "number" in value else dict(OBJECT)
     if isinstance(value, list):
         return dict(_STRINGS)
     return dict(_TYPES[type(value).__name__])
@@ -133,7 +151,7 @@ def _schemas(version: int) -> dict[str, Schema]:
         },
         "openapi_warning": {"type": "object", "properties": {"description": _STRING, "source": _STRING}},
         "job_desc_msg": {"type": "object", "properties": {
-            name: _of_input(reader, version) for name, (_, reader) in sorted(job_description.FIELDS.items())
+            name: _of_input(reader, version, name) for name, (_, reader) in sorted(job_description.FIELDS.items())
         }},
     }  # fmt: skip
     found["job_submit_req"] = {
@@ -168,12 +186,12 @@ def _of_record(table: Sequence[Field], version: int) -> Schema:
 
 def _of_table(rows: Table, version: int, found: dict[str, Schema]) -> Schema:
     """Return the schema of a body that is read by a table; records that lists hold are put into `found`."""
-    properties = {key: _of_shape(SHAPES.get(row.read), version, found) for key, row in rows.items()}
+    properties = {key: _of_shape(SHAPES.get(row.read), version, found, key) for key, row in rows.items()}
     required = sorted(key for key, row in rows.items() if row.required)
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
 
-def _of_shape(shape: Any, version: int, found: dict[str, Schema]) -> Schema:
+def _of_shape(shape: Any, version: int, found: dict[str, Schema], key: str) -> Schema:
     if isinstance(shape, list):
         table, name = shape
         name = "update_partition_msg" if name == "partition_info" else name
@@ -181,16 +199,16 @@ def _of_shape(shape: Any, version: int, found: dict[str, Schema]) -> Schema:
         return {"type": "array", "items": _ref(version, name)}
     if isinstance(shape, str):
         return {
-            "number": _ref(version, NUMBER), "strings": dict(_STRINGS),
+            "number": _number(version, key), "strings": dict(_STRINGS),
             "tres": {"type": "array", "items": _ref(version, "tres")},
         }.get(shape, {"type": shape})  # fmt: skip
     return dict(OBJECT) if shape is None else _of_table(shape, version, found)
 
 
-def _of_input(reader: Any, version: int) -> Schema:
+def _of_input(reader: Any, version: int, key: str) -> Schema:
     name = getattr(reader, "__name__", "")
     if name in _NUMERIC or name == "read":
-        return _ref(version, NUMBER)
+        return _number(version, key)
     if name in ("_flag", "_hold"):
         return {"type": "boolean"}
     if name in ("_environment", "_argv", "_shared", "_mail"):

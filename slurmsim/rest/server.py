@@ -151,6 +151,8 @@ def _words(text: str, known: Sequence[str], what: str) -> list[str] | None:
         print(f"Possible {what} plugins:", file=sys.stderr)
         print("\n".join(known))
         return None
+    if what == "data_parser":
+        text = re.sub(r"\+(prefer|minimize|no)_refs\b|\+inline_enums\b", "", text)  # the form of the document only
     found = [word if word in known else next((k for k in known if k.endswith(f"/{word}")), "") or word
              for word in text.split(",") if word]  # fmt: skip
     for word in found:
