@@ -6,6 +6,7 @@ from slurmsim.commands.scontrol.keywords import keyword_of
 from slurmsim.commands.scontrol.session import NO_ERROR, Session
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of
 from slurmsim.records.partition import PARTITION
+from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,6 +89,15 @@ def _share(session: Session, value: str, name: str, word: str) -> tuple[str, int
                "Acceptable OverSubscribe values are NO, EXCLUSIVE, YES:#, and FORCE:#")  # fmt: skip
 
 
+def _exclusive(session: Session, value: str, word: str) -> str:
+    """NO, NODE or USER. Raises _Wrong."""
+    if value.upper() == "TOPO":
+        raise _bad(session, "slurmsim: Exclusive=TOPO is not modelled")
+    if value.upper() not in ("NO", "NODE", "USER"):
+        raise _bad(session, f"Invalid input: {word}", "Acceptable Exclusive values are NO, NODE, USER, TOPO")
+    return value.upper()
+
+
 def _mode(session: Session, value: str, name: str, word: str) -> str:
     words = [part for part in value.upper().split(",") if part]
     if not words or not _MODES.issuperset(words):
@@ -118,6 +128,9 @@ def _read(session: Session, words: Words) -> dict[str, Any]:
         tag, equals, value = word.partition("=")
         if not equals:
             raise _bad(session, f"Invalid input: {word}  Request aborted")
+        if tag.lower() == "exclusive" and since(session.release, "exclusive_of_partitions"):
+            request["exclusive"] = _exclusive(session, value, word)
+            continue
         keyword = keyword_of(PARTITION, tag, session.release)
         if keyword is None:
             raise _bad(session, f"Update of this parameter is not supported: {word}\n", "Request aborted")

@@ -132,6 +132,11 @@ class _Partitions:
         for row in PARTITION:
             if row.name in asked and row.attribute and row.kind != "node list":
                 self._change(row, asked[row.name], changes)
+        if "exclusive" in asked:
+            changes["exclusive_user"] = asked["exclusive"] == "USER"
+            shared = str(changes.get("oversubscribe", before.oversubscribe)).upper()
+            if asked["exclusive"] == "NODE" or shared == "EXCLUSIVE":
+                changes["oversubscribe"] = "EXCLUSIVE" if asked["exclusive"] == "NODE" else "NO"
         if "priority" in asked:
             changes["priority_tier"] = changes["priority_job_factor"] = asked["priority"]
         if "billing_weights" in asked:

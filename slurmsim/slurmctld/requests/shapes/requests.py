@@ -126,7 +126,7 @@ def settable(rows: Iterable[Field], kinds: Mapping[str, Shape] = _OF_KINDS, need
     return Fields({row.name: kinds[row.kind] for row in rows if row.update}, frozenset({needed}))
 
 
-_PARTITION = settable(PARTITION)
+_PARTITION = Fields({**settable(PARTITION).known, "exclusive": OneOf(("NO", "NODE", "USER"))})
 _RESERVATION = Fields({**settable(RESERVATION).known, "duration_sign": OneOf(("+", "-")), "purge_comp": NUMBER})
 _KINDS = ("association", "cluster", "tres", "user", "event", "account", "qos", "transaction", "reservation", "problem",
           "wckey")  # fmt: skip
