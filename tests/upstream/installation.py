@@ -47,7 +47,7 @@ SlurmdSpoolDir={prefix}/var/spool/%n
 StateSaveLocation={prefix}/var/state
 TmpFS={prefix}/var/tmp/%n
 SlurmdParameters=config_overrides
-ReturnToService=2
+ReturnToService=1
 NodeName=node0 NodeHostname={host} Port=6819 CPUs=4 RealMemory=8000
 PartitionName=primary Nodes=ALL Default=YES State=UP
 """

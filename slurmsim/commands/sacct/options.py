@@ -277,6 +277,8 @@ class Reader:
             self.choose_fields()
             asked.style = Style(self.parsable, self.delimiter, self.header)
             return
+        if asked.help:
+            return  # no database is needed for it
         self.check_enabled()
         if self.verbose:
             self.tell_window()
@@ -293,8 +295,6 @@ class Reader:
                 cond["whole_hetjob"] = self.whole
         self.choose_fields()
         asked.style = Style(self.parsable, self.delimiter, self.header)
-        if asked.help:
-            return
         if rest:
             self.io.error("sacct: error: Unknown arguments:")
             for word in rest:

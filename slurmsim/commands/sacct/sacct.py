@@ -10,6 +10,8 @@ from slurmsim import sluid
 from slurmsim.commands.sacct import completions
 from slurmsim.commands.sacct import fields as sacct_fields
 from slurmsim.commands.sacct.options import read
+from slurmsim.commands.sacct.words import OPTIONS
+from slurmsim.commands.text import short_helps
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.dashed_table import Head, heading, line
 from slurmsim.commands.text.database_away import database_away
@@ -28,16 +30,9 @@ if TYPE_CHECKING:
 
 _AT_A_TIME = 500  # rows the daemon looks at for one answer
 _RULE = "-" * 80
-_HELP = """\
-sacct [OPTION]
-  -a, -u USERS, -A ACCOUNTS, -g GROUPS   jobs of all users, or of these
-  -j JOBS[.STEP], --name NAMES           which jobs
-  -S TIME, -E TIME, -s STATES            when, and in what states then
-  -r PARTITIONS, -q QOS, -N NODES, -i N-M, -k MIN, -K MAX
-  -X, -D, -T, --array                    without steps; every run of a job; times cut to the window; a row a task
-  -o FIELDS, -b, -l, -e                  columns; all that there are
-  -n, -p, -P, --delimiter, --units, --noconvert, --json, --yaml
-"""
+_TIMES = (
+    "\nvalid start/end time formats are...\n  HH:MM[:SS], MMDD[YY], MM/DD[/YY], MM.DD[.YY], YYYY-MM-DD[THH:MM[:SS]]\n"
+)
 
 
 @stoppable
@@ -78,7 +73,8 @@ def _help(asked: Asked, io: Io) -> int:
     elif asked.help == "usage":
         io.out("Usage: sacct [options]\n\tUse --help for help\n")
     else:
-        io.out(_HELP)
+        listed = [option for option, first in OPTIONS if first <= asked.release]
+        io.out(short_helps.text("sacct", listed, _TIMES))
     return 0
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from slurmsim.commands.text.option_reader import LongOption
 
 _HEADS = {
+    "sacct": "sacct [<OPTION>]\n    Valid <OPTION> values are:",
     "sbcast": "Usage: sbcast [OPTIONS] SOURCE DEST", "scancel": "Usage: scancel [OPTIONS] [JOB[_TASK][.STEP]...]",
     "sprio": "Usage: sprio [OPTIONS]", "sstat": "sstat [<OPTION>] -j <JOB[.STEP]>\n    Valid <OPTION> values are:",
     "strigger": "Usage: strigger [--set | --get | --clear] [OPTIONS]\n"
@@ -19,6 +20,56 @@ _HEADS = {
 _TITLE = "\nHelp options:"
 _ASK = ("help", "helpformat", "usage", "version")
 _WORDS = """
+sacct allusers jobs of all users
+sacct accounts jobs of these accounts
+sacct allocations no steps
+sacct brief few columns
+sacct batch-script the script of a job
+sacct completion read the log of completed jobs
+sacct constraints jobs that asked for these features
+sacct delimiter what stands between columns
+sacct duplicates every run of a job
+sacct federation accepted; there is one cluster
+sacct helpformat the columns there are
+sacct endtime jobs before this time
+sacct env-vars the environment of a job
+sacct file a log of completed jobs
+sacct flags jobs with these flags
+sacct gid jobs of these groups
+sacct help this text
+sacct local accepted; there is one cluster
+sacct name jobs of these names
+sacct nnodes jobs of so many nodes, N or N-M
+sacct ncpus jobs of so many CPUs, N or N-M
+sacct jobs jobs or steps, with commas between them
+sacct timelimit-min jobs with at least this time limit
+sacct timelimit-max jobs with at most this time limit
+sacct long many columns
+sacct allclusters accepted; there is one cluster
+sacct cluster the cluster by its name
+sacct nodelist jobs on these nodes
+sacct noconvert numbers as they are, without units
+sacct units the unit of numbers
+sacct noheader no heading
+sacct fields columns, with commas between them
+sacct parsable columns end in '|'
+sacct parsable2 columns are separated by '|'
+sacct qos jobs of these qualities of service
+sacct partition jobs of these partitions
+sacct reason jobs that waited for these reasons
+sacct state jobs in these states
+sacct starttime jobs after this time
+sacct truncate times cut to the window
+sacct uid jobs of these users
+sacct use-local-uid names of users from this machine
+sacct usage one line of it
+sacct wckeys jobs with these keys
+sacct whole-hetjob all parts of a heterogeneous job, yes or no
+sacct associations jobs of these associations
+sacct array a line for each task of an array
+sacct helpreason the reasons there are
+sacct helpstate the states there are
+sacct expand-patterns patterns in file names filled in
 sbcast compress    compress what is sent
 sbcast exclude     folders of shared objects that are not sent
 sbcast fanout      how many nodes each node sends to
@@ -120,7 +171,7 @@ def text(command: str, options: Iterable[LongOption], last: str = "") -> str:
             continue
         told.add(key)
         value = {"no": "", "required": f"={name.upper()}"}.get(option.argument, f"[={_OPTIONAL.get(name, 'VALUE')}]")
-        if command == "sstat":
+        if command in ("sacct", "sstat"):
             value = ":" if option.argument == REQUIRED else ""
         letter = f"-{key}, " if len(key) == 1 else ""
         lines[name in _ASK].append(f"  {letter}--{name}{value}".ljust(30) + f" {words[name]}")
