@@ -94,5 +94,9 @@ class PolicyError(SlurmSimError):
         return type(self), (self.policy, self.message)
 
 
+class PassTooLong(BaseException):
+    """Raised in the thread of a policy's pass beyond its limit; no policy catches it by accident."""
+
+
 class InvariantError(SlurmSimError):
     """slurmsim itself is wrong: a state that may not exist was reached. Please report it."""

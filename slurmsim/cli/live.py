@@ -240,6 +240,8 @@ def run_status(args: argparse.Namespace) -> int:
         ("journal", f"{journal['entries']:,} entries, {journal['bytes'] / 1e6:,.1f} MB"),
     ):  # fmt: skip
         print(f"{name:8} {text}")
+    if found.get("policy_error"):
+        print(f"{'error':8} {found['policy_error']}")
     if aside := found["accounting"]["put_aside"]:
         print(
             f"{'rows':8} {len(aside):,} damaged and put aside: {', '.join(aside[:5])}{' …' if len(aside) > 5 else ''}"

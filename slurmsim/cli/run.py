@@ -33,6 +33,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--set", action="append", default=[], metavar="Key=Value", help="override a slurm.conf key")
     p.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="option of the log's format")
     p.add_argument("--seed", type=int, default=0, metavar="N", help="seed of whatever is drawn (default 0)")
+    p.add_argument("--pass-limit", type=float, metavar="SECONDS",
+                   help="end the run when one pass of a policy of yours takes longer, by the machine's clock "
+                   "(default 600)")  # fmt: skip
     p.add_argument("--until", metavar="TIME", help="stop there: seconds, +D-HH:MM:SS or a date")
     p.add_argument("--jobs", type=int, metavar="N", help="replay the first N jobs only")
     add_variants(p)

@@ -32,6 +32,7 @@ class ClusterSpec:
     # where it decides nothing. They also see when backfill runs, so that the effect of its own plans on its cadence
     # counts as well.
     watched: bool = False
+    pass_limit_s: float | None = None  # most seconds for a pass of a policy from outside; None: as the core has it
     power: PowerSpec | None = None  # what is known of watts; None where nothing is, and no job has an application
 
     def option(self, key: str) -> Any:

@@ -64,6 +64,7 @@ class RunKeywords(TypedDict, total=False):
     load_by: str
     jitter: int
     fair_start: int
+    pass_limit: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,7 @@ class RunOptions:
     load_by: str = "arrivals"
     jitter: int = 0
     fair_start: int = 0
+    pass_limit: float | None = None
 
     @classmethod
     def of(cls, workload: FileName, out: FileName, **given: Unpack[RunKeywords]) -> RunOptions:

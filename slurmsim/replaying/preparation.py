@@ -114,6 +114,7 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     if (power := power_spec(options, policy, workload, cluster)) is not None:
         cluster = replace(cluster, power=power)
         workload = settle_overdrawn(workload, cluster, options.impossible_jobs, options.workload)
+    cluster = replace(cluster, pass_limit_s=options.pass_limit)
     until = parse_until(options.until, workload) if options.until is not None else None
     timed = _timed(options, data, cluster, workload, until)
     drop_unknown_claims(workload, timed, [name for name, _ in cluster.option("Licenses")])
@@ -179,6 +180,8 @@ def check_options(options: RunOptions) -> None:
         if getattr(options, name):
             raise ConfigError("who comes later changes what comes before", field=f"--fair-start with --{name}",
                               expected="one of the two")  # fmt: skip
+    if options.pass_limit is not None and not options.pass_limit > 0:
+        raise ConfigError(f"{options.pass_limit:g}", field="--pass-limit", expected="seconds above 0")
     if options.jobs is not None and options.jobs < 1:
         raise ConfigError(f"{options.jobs} jobs", field="--jobs", expected="at least 1")
 

@@ -40,6 +40,7 @@ from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
+from slurmsim.sim.pass_watch import LIMIT_S, LIVE_LIMIT_S, PassWatch
 from slurmsim.sim.solving import solve
 from slurmsim.sim.timers import TURN, Timer, Timers
 from slurmsim.states import JobState
@@ -108,6 +109,10 @@ class Network:
             cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits,
             epilog_s=durations.epilog_s, term_s=durations.term_s,
         )  # fmt: skip
+        if self.controller.host.from_outside:
+            self.controller.host.watch = PassWatch(
+                cluster.pass_limit_s or (LIVE_LIMIT_S if cluster.watched else LIMIT_S)
+            )
         self._watts = self.controller.watts
         self.refused: list[tuple[Submission, str]] = []
         self.refused_reservations: list[tuple[str, str]] = []  # name and Slurm's text

@@ -79,6 +79,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "slurmsim/sessions/clock_programs.py": {"execvp": "commands of a job's own script", "execvpe": "the same"},
     "slurmsim/sessions/player.py": {"subprocess": "waits for what a replay started"},
     "slurmsim/sessions/replay.py": {"subprocess": "Slurm's commands of a recorded session, in the cluster made for it"},
+    "slurmsim/sim/pass_watch.py": {"ctypes": "raises one exception of ours in a thread of this process"},
     "slurmsim/sim/solving.py": {"import_module": "a solver that a policy names; files name none (test_named_code)"},
     "slurmsim/sim/sources.py": {"load": "the entry point `streams`"},
     "slurmsim/slurmctld/processes/solver.py": {"create_subprocess_exec": OWN_CHILD},

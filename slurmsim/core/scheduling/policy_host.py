@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.bitmap import runs
@@ -17,7 +18,7 @@ from slurmsim.core.scheduling.outside import guard_of
 from slurmsim.core.scheduling.policy_view import View
 from slurmsim.core.scheduling.solves import Solves
 from slurmsim.core.scheduling.together import Refusal, Wanted, find_all
-from slurmsim.errors import PolicyError, SlurmSimError
+from slurmsim.errors import PassTooLong, PolicyError, SlurmSimError
 from slurmsim.policy import (
     Change,
     Plan,
@@ -76,6 +77,8 @@ class PolicyHost:
         self._guard = guard_of(self.policy)
         shown: Any = self.view if self._guard is None else self._guard.shown(self.view)
         self._given: SlurmView = shown
+        # within it a pass of a policy from outside runs, which ends by `PassTooLong`: of the driver, who has a clock
+        self.watch: AbstractContextManager[None] | None = None
         self.passes = 0
         self.wake: int | None = None
         self.planned = self.planned_busy = 0
@@ -89,6 +92,11 @@ class PolicyHost:
             self.policy.configure(self.state.spec.scheduler_parameters, now)
         except (Exception, SystemExit) as error:
             raise self._broken(error) from error
+
+    @property
+    def from_outside(self) -> bool:
+        """Return True if the policy is not one that is distributed with slurmsim."""
+        return self._guard is not None
 
     def count_no_more(self, job: Job) -> None:
         """Take note that `job` is suspended: from now on counting units does not tell what its pool can do."""
@@ -224,8 +232,19 @@ class PolicyHost:
     def run(self, solved: tuple[Any, Any] | None = None) -> None:
         """One call of the policy, to its end: to schedule, or to take in the answer to a request in `solved`.
 
-        What the policy itself raises comes out as a PolicyError.
+        What the policy itself raises comes out as a PolicyError, and so does a pass of one from outside that takes too
+        long.
         """
+        if self.watch is None:
+            self._run(solved)
+            return
+        try:
+            with self.watch:
+                self._run(solved)
+        except PassTooLong as error:
+            raise self._broken(error) from error
+
+    def _run(self, solved: tuple[Any, Any] | None) -> None:
         if self._test.preemption is not None:
             self._test.preemption.in_progress.clear()
         policy, now = self.policy, self.state.now
@@ -326,6 +345,14 @@ class PolicyHost:
         """`error`, raised by the policy's code, as one line that says where."""
         if isinstance(error, SlurmSimError):
             return error
+        if isinstance(error, PassTooLong):
+            return PolicyError(self.policy.name, f"a pass takes more than {self.watch}{self._line_of(error)}")
+        return PolicyError(
+            self.policy.name, f"{type(error).__name__}: {' '.join(str(error).split())}{self._line_of(error)}"
+        )
+
+    def _line_of(self, error: BaseException) -> str:
+        """Return `` (FILE:LINE)`` of the policy's package in a traceback, else the innermost line."""
         at = error.__traceback__
         where = own = ""
         package = type(self.policy).__module__.partition(".")[0]
@@ -334,7 +361,7 @@ class PolicyHost:
             if at.tb_frame.f_globals.get("__name__", "").partition(".")[0] == package:
                 own = where
             at = at.tb_next
-        return PolicyError(self.policy.name, f"{type(error).__name__}: {' '.join(str(error).split())}{own or where}")
+        return own or where
 
     def _carry_out(self, decision: Any) -> Any:
         kind = type(decision)

@@ -525,8 +525,8 @@ class Server:
             return {"refused": [refusal.number, refusal.text]}
         except OutputError:
             return {"refused": list(NO_ROOM)}
-        except Exception:
-            self.trouble.broke(call, person)
+        except Exception as error:
+            self.trouble.broke(call, person, error)
             if line and (call not in PLAIN or self.engine.network.n_told != told):  # it may have done half of it
                 self._rebuild()
             return {"refused": list(UNSPECIFIED)}
@@ -676,7 +676,9 @@ class Server:
         return {"now": self.clock.now()}
 
     def _status(self, arguments: dict[str, Any], person: Person) -> Answer:
-        return daemon_status(self.folder.path, self.engine, self.clock, self.journal, time.monotonic() - self._began)
+        uptime_s = time.monotonic() - self._began
+        told = daemon_status(self.folder.path, self.engine, self.clock, self.journal, uptime_s)
+        return {**told, "policy_error": self.trouble.policy_error}
 
     def _log_call(self, arguments: dict[str, Any], person: Person) -> Answer:
         return self._book.log_call(arguments, person, other=self._judged not in (None, 0, self.engine.owner))

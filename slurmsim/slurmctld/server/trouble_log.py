@@ -6,6 +6,7 @@ import traceback
 from collections import deque
 from datetime import datetime
 
+from slurmsim.errors import PolicyError
 from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.requests.shapes.values import Malformed
 
@@ -19,6 +20,7 @@ class TroubleLog:
     def __init__(self) -> None:
         # the last exceptions that no handler foresaw: bugs of ours, every one
         self.tracebacks: deque[str] = deque(maxlen=KEPT)
+        self.policy_error = ""  # the last error of the policy, one line
         self.turned_away = 0  # how many requests were malformed
         self._last = -PAUSE_S
         self._silent = 0
@@ -34,8 +36,15 @@ class TroubleLog:
         self._last, self._silent = now, 0
         self._write(f"Malformed RPC of type {str(call)[:60]!r} received from uid {person.uid}: {error}{more}")
 
-    def broke(self, call: str, person: Person) -> None:
-        """Log the exception that is being handled, which came out of a request."""
+    def broke(self, call: str, person: Person, error: Exception) -> None:
+        """Log the exception `error`, which is being handled and came out of a request.
+
+        One of the policy, its owner's code, is one line and no bug of ours.
+        """
+        if isinstance(error, PolicyError):
+            self.policy_error = str(error)
+            self._write(f"request {call!r} of uid {person.uid}: {error}")
+            return
         self.tracebacks.append(f"{call}: {traceback.format_exc()}")
         self._write(f"request {call!r} of uid {person.uid} broke:\n{traceback.format_exc()}")
 
