@@ -47,7 +47,7 @@ class PassWatch:
                 _raise_in(self._thread, None)  # takes back what was not raised yet
 
     def __reduce__(self) -> tuple[type[PassWatch], tuple[float]]:
-        """A copy of a controller has a watch of its own."""
+        """Return what makes a watch of its own for a copy of a controller."""
         return PassWatch, (self.limit_s,)
 
     def __str__(self) -> str:
