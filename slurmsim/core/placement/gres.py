@@ -257,11 +257,11 @@ def offer(
 def preference(wanted: Sequence[Demand], have: IntArray, cpus: IntArray, whole: bool) -> IntArray:
     """Return what to add to 256 times a node's weight, (n_nodes,): nodes with more usable GPUs are lighter.
 
-    `whole`: those beyond what the job asks for count, too.
+    `whole`: those beyond what the job asks for count, too, if it asks for any.
     """
     near = np.zeros(have.shape[1], np.int64)
     for k, demand in enumerate(wanted):
-        if demand.is_gpu:
+        if demand.is_gpu and (demand.count or not whole):
             count = have[k] if whole or not demand.most else np.minimum(have[k], demand.most)
             near += np.minimum(count, cpus // demand.cpus) if demand.cpus else count
     return NEAR - np.minimum(near, NEAR)
@@ -284,15 +284,14 @@ def totals(wanted: Sequence[Demand], have: IntArray, idx: IntArray) -> GresNeed 
 
 def grant(
     wanted: Sequence[Demand], free_gres: IntArray, idx: IntArray, tasks: Sequence[int], cpus: IntArray,
-    most_gpus: IntArray | None = None, table: NodeTable | None = None, *, by_node: bool = False,
+    most_gpus: IntArray | None = None, table: NodeTable | None = None,
 ) -> tuple[tuple[int, IntArray], ...]:  # fmt: skip
     """Per kind how many each node of the allocation gives; the first kind with enough first, spilling into the next.
 
     A total is filled node after node: each leaves one for every node behind it, and gives as many as its CPUs are
     reserved for; what is missing then comes from any node that has some. Tasks bring their own. `most_gpus`: the GPUs
     that the memory of each node suffices for. 22.05 reads that only when it chooses nodes, and so may promise more than
-    there is. Since 24.11 (`by_node`) each node gives the total of a job that has more nodes than GPUs, but for one with
-    --cpus-per-gpu.
+    there is.
     """
     given: dict[int, IntArray] = {}
     for demand in wanted:
@@ -302,8 +301,6 @@ def grant(
             have = np.minimum(have, most_gpus)
         if demand.scope == "node":
             missing = np.full(len(idx), demand.count, np.int64)
-        elif by_node and demand.scope == "job" and len(idx) > demand.count and not demand.reserved:
-            missing = np.minimum(have, demand.count)
         elif demand.scope == "task":
             missing = _fill(have, [t * demand.count for t in tasks], demand.most)
         else:

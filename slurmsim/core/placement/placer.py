@@ -558,10 +558,9 @@ class Placer:
                 cpus = request.given_for(cpus, table.grain[idx])
         gres: tuple[tuple[int, IntArray], ...] = ()
         if request.gres:
-            by_node = self.rules.gpu_cpus_by_node
             most = free.free_mem[idx] // request.mem_gpu if request.mem_gpu and request.per_gpu.charged else None
             tasks = (cpus // request.cpus_per_task).tolist()
-            gres = grant(request.gres, free.free_gres, idx, tasks, cpus, most, table, by_node=by_node)
+            gres = grant(request.gres, free.free_gres, idx, tasks, cpus, most, table)
             if request.all_cores:
                 gres = all_of(table.gres, idx)
             elif request.asked.tasks_per_gpu and self.rules.gpu_cpus_by_node:

@@ -43,3 +43,16 @@ def test_nodes_are_those_of_real_slurm(cluster: Cluster, line: str) -> None:
     cluster.now += 6
     shown = dict(re.findall(r"(\w+)=(\S+)", cluster.text(f"scontrol show job {job}")))
     assert f"{shown['NodeList']} cpus={shown['NumCPUs']} tasks={shown['NumTasks']}" == wanted
+
+
+def test_cpus_of_gpus_that_are_not_asked_for_prefer_no_node(cluster: Cluster) -> None:
+    """The launchers of some trainings ask so; newer releases refuse it."""
+    cluster.run("scancel -u alice")
+    cluster.now += 60
+    options = "-p gpu -N3 --ntasks-per-node=8 --cpus-per-gpu=6 --exclusive"
+    code, job, error = cluster.run(f"sbatch --parsable {options} --wrap 'sleep 60'", "alice")
+    if cluster.release != "22.05":
+        assert code == 1 and "did not request any GPU" in error
+        return
+    cluster.now += 6
+    assert "NodeList=g[01-03]" in cluster.text(f"scontrol show job {job.strip()}")
