@@ -188,3 +188,13 @@ def test_a_file_of_hosts_may_have_more_lines_than_tasks(live: tuple[slurmsim.Clu
         "srun: error: Too few NodeNames in Slurm Hostfile\nsrun: error: Failure getting NodeNames from hostfile\n1\n"
     )
     assert said == f"0 n2 n2\n0 n2 n[1-2]\n1 n1 n[1-2]\n2 n2 n[1-2]\n{short}"
+
+
+def test_steps_of_whole_nodes_have_the_gpus_whose_cpus_are_asked_for(tmp_path: Path) -> None:
+    """Without ``--cpus-per-gpu`` they have none; 24.11 refuses it without a GPU."""
+    job = tmp_path / "job.sh"
+    job.write_text("#!/bin/bash\nsrun -n1 bash -c 'echo seen $CUDA_VISIBLE_DEVICES'\n", "utf-8")
+    with slurmsim.cluster(nodes=1, cpus_per_node=4, gpus_per_node=2) as cluster:
+        for options, seen in (("--cpus-per-gpu=2", "0,1"), ("", "")):
+            said = ran(cluster, tmp_path, f"sbatch -W -Q --exclusive {options} -o x.out job.sh; cat x.out")
+            assert said.split() == ["seen", *seen.split()]

@@ -83,6 +83,12 @@ def gres_of_step(
     wanted
         The name, as ``gpu``.
     """
+    if (
+        wanted == "gpu"
+        and asked.get("cpus_per_tres")
+        and not any(g.name == "gpu" and g.count for g in core.sub.request.gres)
+    ):
+        return _on_nodes(core, table, places, "gpu", "")  # CPUs of GPUs that come with whole nodes: of all of them
     if asked.get("no_gres"):
         return [0] * len(places)
     counts = {key: _count(asked, key, wanted) for key in ("tres_per_task", "tres_per_node", "gpus")}
@@ -132,18 +138,23 @@ def _count(asked: Mapping[str, Any], key: str, wanted: str) -> int:
 
 
 def _of_job(core: Job, table: NodeTable, places: Sequence[int], tasks: Sequence[int], wanted: str) -> list[int]:
-    alloc = core.alloc
     found = [0] * len(places)
     for wish in core.sub.request.gres:
-        if wish.name != wanted or alloc is None:
+        if wish.name != wanted or core.alloc is None:
             continue
-        for k, place in enumerate(places):
+        given = _on_nodes(core, table, places, wanted, wish.type)
+        for k in range(len(places)):
             if wish.scope == "task":
                 found[k] += wish.count * tasks[k]
             elif wish.scope == "node":
                 found[k] += wish.count
             else:
-                kinds = [n for n, (name, of) in enumerate(table.gres_kinds) if name == wanted and wish.type in ("", of)]
-                given = [count for kind, count in alloc.gres if kind in kinds]
-                found[k] += sum(count if isinstance(count, int) else int(count[place]) for count in given)
+                found[k] += given[k]
     return found
+
+
+def _on_nodes(core: Job, table: NodeTable, places: Sequence[int], wanted: str, kind: str) -> list[int]:
+    """Return how many GRES of a name, and of a type if there is one, the job has on the nodes at `places`."""
+    kinds = [n for n, (name, of) in enumerate(table.gres_kinds) if name == wanted and kind in ("", of)]
+    given = [count for number, count in (core.alloc.gres if core.alloc is not None else ()) if number in kinds]
+    return [sum(count if isinstance(count, int) else int(count[place]) for count in given) for place in places]
