@@ -154,6 +154,7 @@ def split_words(text: str) -> tuple[str, ...]:
 _NUMBER = re.compile(r"\+?(?:0x([0-9a-f]{1,15})|(0[0-7]{0,17})|([1-9][0-9]{0,17}))(k?)", re.IGNORECASE | re.ASCII)
 _SHORT = 65_535  # the most that a number of 16 bits holds; those take no k
 _LONG = 2**32 - 1
+_ENDLESS = ("unlimited", "infinite")
 
 
 def _count(text: str, option: Option) -> int:
@@ -161,7 +162,7 @@ def _count(text: str, option: Option) -> int:
 
     UNLIMITED is the most that the number's 16 or 32 bits hold.
     """
-    if text.lower() in ("unlimited", "infinite"):
+    if text.lower() in _ENDLESS:
         return _SHORT if option.high is not None and option.high <= _SHORT else _LONG
     found = _NUMBER.fullmatch(text)
     if found is None and option.low is not None and re.fullmatch("-[0-9]{1,18}", text):
@@ -174,7 +175,7 @@ def _count(text: str, option: Option) -> int:
 
 
 def _count_or_unlimited(text: str, option: Option) -> int | None:
-    return None if text.lower() in ("unlimited", "infinite") else _count(text, option)
+    return None if text.lower() in _ENDLESS else _count(text, option)
 
 
 def _minutes(text: str, option: Option) -> int | None:
@@ -197,7 +198,7 @@ def _duration(text: str, _option: Option) -> int | None:
 
 
 def _memory(text: str, _option: Option) -> int | None:
-    if text.lower() in ("unlimited", "infinite"):
+    if text.lower() in _ENDLESS:
         return None
     if has_memory_unit(text):
         return parse_memory(text) or None
@@ -210,14 +211,6 @@ def _memory(text: str, _option: Option) -> int | None:
 def has_memory_unit(text: str) -> bool:
     """Return True for a size with M, G or T, which commands take and slurm.conf does not."""
     return re.fullmatch(r"[0-9]{1,18}(?:\.[0-9]{1,18})?[mgt]b?", text, re.IGNORECASE) is not None
-
-
-def _memory_or_none(text: str, option: Option) -> int | None:
-    return None if text.lower() in ("unlimited", "infinite") else _memory(text, option) or 0
-
-
-def _memory_limit(text: str, option: Option) -> int | None:
-    return 0 if text.lower() in ("unlimited", "infinite") else _memory(text, option)
 
 
 def _beginning(text: str, option: Option) -> str:
@@ -311,8 +304,9 @@ KINDS: Mapping[str, Callable[[str, Option], Any]] = {
     "time": _time,  # minutes or D-HH:MM:SS, rounded up to minutes; seconds in the spec; None when unlimited
     "duration": _duration,  # as time, to the second
     "memory": _memory,  # MiB (k: times 1,024, as for any number); 0 and UNLIMITED give None
-    "memory or none": _memory_or_none,  # MiB; UNLIMITED gives None
-    "memory limit": _memory_limit,  # MiB; 0 gives None, UNLIMITED 0
+    # the same, but of the two only UNLIMITED gives None; only 0 does, and UNLIMITED gives 0
+    "memory or none": lambda text, option: None if text.lower() in _ENDLESS else _memory(text, option) or 0,
+    "memory limit": lambda text, option: 0 if text.lower() in _ENDLESS else _memory(text, option),
     "choice": _pick,
     "beginning": _beginning,
     "exit codes": _exit_codes,

@@ -53,11 +53,8 @@ def is_constraint(text: str) -> bool:
         return True
     balanced = text.count("[") == text.count("]") and text.count("(") == text.count(")")
     ends = text[:1] + text[-1:]
-    return balanced and len(text) <= _LONGEST_CONSTRAINTS and not re.search(r"[|&,]|\s", ends) and not _blank(text)
-
-
-def _blank(text: str) -> bool:
-    return len(text.split()) > 1
+    one = len(text.split()) == 1
+    return balanced and len(text) <= _LONGEST_CONSTRAINTS and not re.search(r"[|&,]|\s", ends) and one
 
 
 @cache

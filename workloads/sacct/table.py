@@ -168,10 +168,7 @@ class _Rows:
         holding = [name for name in self.names if name in (FREE_TEXT if few else HOLDS_DELIMITER)]
         causes = [name for name in holding if name in _USUAL_CAUSES] or holding[:3]
         what = "a line break" if few else f"a {self.shown!r}"
-        cause = f": {what} in {_either(causes)} does this" if causes else ""
+        listed = causes[0] if len(causes) == 1 else f"{', '.join(causes[:-1])} or {causes[-1]}" if causes else ""
+        cause = f": {what} in {listed} does this" if causes else ""
         message = f"{found} field{'s' * (found != 1)} for {len(self.names)} names{cause}; {DROP_HINT}"
         return WorkloadError(message, file=str(self.path), line=index + self.line)
-
-
-def _either(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"

@@ -40,18 +40,6 @@ def dump(session: Session, key: str, records: list[Record], words: list[str]) ->
     dump_frame.write(session.io, session.dump, session.release, entries, command, cluster, version=version)
 
 
-def _minutes(seconds: int | None) -> Record:
-    return limit(None if seconds is None else seconds // 60)
-
-
-def _factor(value: float | None) -> Record:
-    return {"set": value is not None, "infinite": value is None, "number": float(value or 0)}
-
-
-def _tres(counts: dict[str, int]) -> list[Record]:
-    return openapi_sacct.tres_list(dict(counts), "")
-
-
 def _coordinators(direct: list[str], inherited: list[str]) -> list[Record]:
     return [{"name": name, "direct": name in direct} for name in sorted({*direct, *inherited})]
 
@@ -85,18 +73,6 @@ def _association(r: Record, release: str, version: int) -> Record:
     return nested(versions.record(_ASSOCIATION, {**r, "is_default": default}, version))
 
 
-def _qos(r: Record, release: str, version: int) -> Record:
-    return nested(versions.record(_QOS, r, version))
-
-
-def _qos_flags(flags: list[str]) -> list[str]:
-    return [_FLAGS[flag.lower()] for flag in flags if flag.lower() in _FLAGS]
-
-
-def _modes(mode: str | None) -> list[str]:
-    return [str(mode or "disabled").upper()]
-
-
 def _short(account: str, cluster: str, partition: str | None, user: str | None, number: int) -> Record:
     return _own_name({"account": account, "cluster": cluster, "partition": partition, "user": user, "id": number})
 
@@ -107,8 +83,12 @@ def _same(value: Any) -> Any:
 
 _KINDS: dict[str, Callable[..., Any]] = {
     "text": text, "name": text, **dict.fromkeys(("told", "names", "shares", "flag"), _same), "seconds": count,
-    **dict.fromkeys(("limit", "exempt"), limit), "minutes": _minutes, "tres": _tres, "factor": _factor,
-    "priority": at_least_zero, "flags": _qos_flags, "modes": _modes,
+    **dict.fromkeys(("limit", "exempt"), limit), "priority": at_least_zero,
+    "minutes": lambda seconds: limit(None if seconds is None else seconds // 60),
+    "tres": lambda counts: openapi_sacct.tres_list(dict(counts), ""),
+    "factor": lambda told: {"set": told is not None, "infinite": told is None, "number": float(told or 0)},
+    "flags": lambda flags: [_FLAGS[flag.lower()] for flag in flags if flag.lower() in _FLAGS],
+    "modes": lambda mode: [str(mode or "disabled").upper()],
 }  # fmt: skip
 _F = versions.field
 _QOS = placed(records.QOS, _KINDS, {})
@@ -120,10 +100,6 @@ _ASSOCIATION = placed(records.ASSOCIATION, _KINDS, {
         _F("id", always(0), first=41, last=42), _F("id", _same, first=43),
     ),
 })  # fmt: skip
-
-
-def _one_tres(r: Record, release: str, version: int) -> Record:
-    return {"type": r["type"], "name": r["name"], "id": r["id"], "count": 0}
 
 
 def _cluster(r: Record, release: str, version: int) -> Record:
@@ -142,6 +118,7 @@ def _cluster(r: Record, release: str, version: int) -> Record:
 
 
 _MAKERS: dict[str, Callable[[Record, str, int], Record]] = {
-    "accounts": _account, "users": _user, "associations": _association, "qos": _qos, "tres": _one_tres,
-    "clusters": _cluster,
+    "accounts": _account, "users": _user, "associations": _association, "clusters": _cluster,
+    "qos": lambda r, _, version: nested(versions.record(_QOS, r, version)),
+    "tres": lambda r, *_: {"type": r["type"], "name": r["name"], "id": r["id"], "count": 0},
 }  # fmt: skip

@@ -8,8 +8,6 @@ from slurmsim.records import reservation as records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from slurmsim.commands.json.versions import Record
 
 F = field
@@ -58,10 +56,6 @@ LICENSE = (
 )  # fmt: skip
 
 
-def _array(job: int | None, task: int | None) -> Record:
-    return {"job_id": job or 0, "task_id": 0xFFFFFFFE if task is None else task}
-
-
 def _frequency(step: int, low: int | None, high: int | None, governor: int | None) -> Record:
     unset = 0 if step >= 0xFFFFFFF0 else None  # no option sets the frequency of a batch step
     values = (unset if value is None else value for value in (low, high, governor))
@@ -78,38 +72,23 @@ def _tres(
     return {"per": per, "allocation": text(allocation), "binding": text(bind), "frequency": text(frequency)}
 
 
-def _time(run: int, start: int, minutes: int | None) -> Record:
-    return {"running": number(run), "start": number(start), "limit": limit(minutes)}
-
-
-def _srun(host: str | None, pid: int | None) -> Record:
-    return {"host": text(host), "pid": pid or 0}
-
-
-def _id(job: int, step: int) -> str:
-    return f"{job}.{STEP_NAMES.get(step, step)}"
-
-
-def _state(state: Any) -> list[str]:
-    return [str(state)]
-
-
-def _task(distribution: str | None) -> Record:
-    return {"distribution": distribution or "Unknown"}
-
-
 STEP = (
-    F("array", _array, "array_job_id", "array_task_id"), F("cluster", text), F("container", text),
-    F("container_id", always("")), F("container_type", always(""), first=45),
+    F("array", lambda job, task: {"job_id": job or 0, "task_id": 0xFFFFFFFE if task is None else task},
+      "array_job_id", "array_task_id"),
+    F("cluster", text), F("container", text), F("container_id", always("")), F("container_type", always(""), first=45),
     F("cpu", _frequency, "step_id", "cpu_freq_min", "cpu_freq_max", "cpu_freq_gov"),
     F("tres", _tres, "tres_alloc_str", "cpus_per_tres", "mem_per_tres", "tres_per_step", "tres_per_node",
       "tres_per_socket", "tres_per_task", "tres_bind", "tres_freq"),
     F("name", text), F("network", text), F("nodes", text), F("number_cpus", count, "num_cpus"),
     F("number_tasks", count, "num_tasks"), F("partition", text), F("reserved_ports", text, "resv_ports"),
-    F("time", _time, "run_time", "start_time", "time_limit"), F("srun", _srun, "srun_host", "srun_pid"),
-    F("state", _state), F("sluid", text, first=45), F("id", _id, "job_id", "step_id"),
+    F("time", lambda run, start, most: {"running": number(run), "start": number(start), "limit": limit(most)},
+      "run_time", "start_time", "time_limit"),
+    F("srun", lambda host, pid: {"host": text(host), "pid": pid or 0}, "srun_host", "srun_pid"),
+    F("state", lambda state: [str(state)]), F("sluid", text, first=45),
+    F("id", lambda job, step: f"{job}.{STEP_NAMES.get(step, step)}", "job_id", "step_id"),
     *(F(key, always(""), first=43) for key in ("stderr", "stdin", "stdout", "stdin_expanded", "stdout_expanded",
                                                "stderr_expanded")),
-    F("submit_line", text), F("task", _task, "task_dist"), F("user", text, "user_name"),
+    F("submit_line", text), F("task", lambda told: {"distribution": told or "Unknown"}, "task_dist"),
+    F("user", text, "user_name"),
 )  # fmt: skip
 """Key, how it is made of which of the daemon's fields, and its versions; in the order of the recordings."""

@@ -172,16 +172,13 @@ def _values(groups: Sequence[Group], field: str, partitions: Table, nodes: Table
         return [values[group.partition] for group in groups]
     values = nodes[name]
     if how == "list":
-        return [_names(values, group.nodes) for group in groups]
+        listed = (group.nodes for group in groups)
+        return [values[rows[0]] if len(rows) == 1 else compress(values[row] for row in rows) for rows in listed]
     if how in ("low", "high"):
         pick = min if how == "low" else max
         return [_extreme(pick, [values[node] for node in group.nodes]) for group in groups]
     at = 0 if how == "first" else -1
     return [values[group.nodes[at]] if group.nodes else None for group in groups]
-
-
-def _names(values: list[str], rows: list[int]) -> str:
-    return values[rows[0]] if len(rows) == 1 else compress(values[row] for row in rows)
 
 
 def _extreme(pick: Callable[[Iterable[Any]], Any], values: list[Any]) -> Any:

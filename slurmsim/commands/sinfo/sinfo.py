@@ -46,15 +46,12 @@ def run(argv: list[str], io: Io) -> int:
         from slurmsim.commands.sinfo.verbose import options_text
 
         io.out(options_text(asked, [column.group for column in layout.columns()] if layout else []))
-        for line in _plugins(asked, io) if layout else ():
+        plugins = Cluster(io).configured("SelectTypeParameters") if layout else None
+        for line in plugin_lines(plugins, asked.release, nodes=True) if layout else ():
             io.error(f"sinfo: {line}")
     if layout is None:
         return print_repeatedly(asked, io, lambda: _print_reservations(asked, io))
     return print_repeatedly(asked, io, lambda: _print_nodes(asked, layout, io))
-
-
-def _plugins(asked: Asked, io: Io) -> list[str]:
-    return plugin_lines(Cluster(io).configured("SelectTypeParameters"), asked.release, nodes=True)
 
 
 def _layout(asked: Asked, io: Io) -> Layout:

@@ -125,7 +125,7 @@ def wait_for(io: Io, job_id: int, say: Messages) -> int:
         except Unreachable as away:
             text = away.text
         else:
-            return max((_code(status) for status in columns["exit_code"]), default=0)
+            return max((1 if wait & 0x7F else wait >> 8 & 0xFF for wait in columns["exit_code"]), default=0)
         say.error(f"Currently unable to load job state information, retrying: {text}")
         time.sleep(pause)
         pause = min(pause * 1.5, _LONGEST_POLL_S)
@@ -149,7 +149,3 @@ def start_line_together(components: list[dict[str, Any]], date: str) -> str:
         f"Job {components[0]['job_id']} to start at {date} using {cpus} processors "
         f"on {compress(sorted(nodes, key=natural_key))}"
     )
-
-
-def _code(status: int) -> int:
-    return 1 if status & 0x7F else status >> 8 & 0xFF
