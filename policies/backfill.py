@@ -22,15 +22,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import accumulate
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import CapacityProfile, NodeSpace
 from slurmsim.duration import format_duration
 from slurmsim.policy import Decision, Decisions, JobView, Plan, Policy, Pool, PoolsView, RecordView, Start, WakeAt
 
-FOREVER = 1 << 62
-SHORTEST = "shortest"
+FOREVER: Final = 1 << 62
+SHORTEST: Final = "shortest"
 
 
 class ReservationBackfill(Policy):

@@ -7,7 +7,7 @@ so everything that needs indices or runs goes through NumPy here.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,10 @@ import numpy.typing as npt
 from slurmsim.kernel import compiled, load
 
 Bitmap = int
-_PICKER: Any = load("picking").Picker() if compiled("picking") else None  # else big integers are quicker
-FEW = 8  # below so many members one shift each is quickest
-MANY = 64  # up to so many a shift for each run
-FEW_RUNS = 8  # up to so many it is quicker to take them off one by one
+_PICKER: Final[Any] = load("picking").Picker() if compiled("picking") else None  # else big integers are quicker
+FEW: Final = 8  # below so many members one shift each is quickest
+MANY: Final = 64  # up to so many a shift for each run
+FEW_RUNS: Final = 8  # up to so many it is quicker to take them off one by one
 Indices = npt.NDArray[np.int64]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from slurmsim.bitmap import Bitmap, runs
 from slurmsim.kernel import compiled, constants, load
@@ -29,11 +29,11 @@ from slurmsim_policies.slurm_backfill.walked_queue import WalkedQueue, Watched
 from slurmsim_policies.slurm_backfill.who_runs import WhoRuns, in_order
 
 Runs = Sequence[tuple[int, int]]
-MOST_SETS = 256  # node sets that are remembered from cycle to cycle
-MOST_REQUESTS = 8192
-SPARE_RECORDS = 1000  # ended ones may be so many before they are forgotten
-FEW_NODES = 500  # up to so many, each is an atom from the start where plans take nodes one by one
-COMPILED = compiled("cycle")
+MOST_SETS: Final = 256  # node sets that are remembered from cycle to cycle
+MOST_REQUESTS: Final = 8192
+SPARE_RECORDS: Final = 1000  # ended ones may be so many before they are forgotten
+FEW_NODES: Final = 500  # up to so many, each is an atom from the start where plans take nodes one by one
+COMPILED: Final = compiled("cycle")
 kernel, atoms_kernel, queue_kernel = load("cycle"), load("atoms"), load("queue")
 limits_kernel = load("limits")
 
@@ -216,7 +216,7 @@ class AtomPlans:
         refusing = not view.completing and view.power is None and reserved is None
         cycle.restart(
             known.runs_of_up(nodes.up), idle, search.now, begin, end, nodes.window_linear,
-            view.kill_wait + view.over_limit, placement, nodes.n, refusing,
+            search.too_late, placement, nodes.n, refusing,
         )  # fmt: skip
         if whole is not None and whole.asleep:
             cycle.asleep = self.nodes.make(whole.asleep)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.policy import (
@@ -45,8 +45,9 @@ from slurmsim_policies.slurm_backfill.node_plans import NodePlans
 from slurmsim_policies.slurm_backfill.search import Found, Search
 from slurmsim_policies.slurm_backfill.walk import Array, Walk, array_of, limit_of, show_limits
 
-_OWN_LIMITS = ("PartitionNodeLimit", "PartitionTimeLimit")  # found where the job is looked at
-_BLOCKED_S = 500  # assoc_limit_stop: a job a limit holds is planned that much later when no boundary is known
+_TESTED: Final = Tested()  # all that a cycle looked at
+_OWN_LIMITS: Final = ("PartitionNodeLimit", "PartitionTimeLimit")  # found where the job is looked at
+_BLOCKED_S: Final = 500  # assoc_limit_stop: a job a limit holds is planned that much later when no boundary is known
 
 
 def _number(parameters: Mapping[str, str], name: str, default: int) -> int:
@@ -165,15 +166,15 @@ class SlurmBackfill(Policy):
     def schedule(self, view: SlurmView, now: int) -> Decisions:
         self._last_cycle = self.last_cycle = now
         self._started = self._cut = False
-        everything = self.plan_all or view.plans_count
-        if view.limits is not None:
+        everything, limits = self.plan_all or view.plans_count, view.limits
+        if limits is not None:
             self.known.restated(view)
         parts = self._independent(view, everything)
         part: KernelPart | None = None
         cycle: _Cycle | None = None
         for number, records in enumerate(parts):
             last = len(records) - 1 if everything else view.last_fitting(records)
-            if cycle is None and records and (last >= 0 or view.limits is not None):
+            if cycle is None and records and (last >= 0 or limits is not None):
                 part = part or self._kernel_part(view, parts, everything)
                 if last >= 0 or part.walks:  # the kernel tells which jobs limits hold, even if no job fits
                     cycle = _Cycle(self, view, now, part, parts, everything)
@@ -181,12 +182,12 @@ class SlurmBackfill(Policy):
                 yield from cycle.plan(number, last)
                 if cycle.het:
                     yield from cycle.start_het_jobs()
-            if view.limits is not None:
+            if limits is not None:
                 if cycle is not None:
-                    yield from cycle.walk.show(number, cycle.reached if last >= 0 else 0, view.limits)
+                    yield from cycle.walk.show(number, cycle.reached if last >= 0 else 0, limits)
                 else:
-                    yield from show_limits(view, view.limits, records)
-        yield Tested()
+                    yield from show_limits(view, limits, records)
+        yield _TESTED
         self._left_waiting = view.n_queued > 0
         # a reservation in force touches its nodes every 5 s, which is a change as well
         self._left_idle = view.reserved_now()
@@ -407,8 +408,10 @@ class _Cycle:
             return (yield from self._plan_component(record, limit, begin, now_only))
         found = self.plans.find(record, limit, begin=begin, now_only=now_only)
         if found is not None and found.start <= self.now:
-            started = yield from self._start(record, found, limit)
+            start = self._start_of(record, found, limit)
+            started = yield start
             if started:
+                self._hold(record, limit, extended=start.longer is not None)
                 return "started"
             if started is None and (limits is None or not limits.stop):
                 yield Plan(record, None)
@@ -431,22 +434,23 @@ class _Cycle:
         yield from self._keep(record, found)
         return "planned"
 
-    def _start(self, record: SlurmRecord, found: Found, limit: int) -> Generator[Decision, Outcome, Outcome]:
-        """Start a record where it was found, and hold its nodes and licenses; return what became of the start."""
+    def _start_of(self, record: SlurmRecord, found: Found, limit: int) -> Start:
+        """Return the start of a record where it was found."""
         job = record.job
         extended = job.time_min_s and job.deadline is None and self.view.minimum_extended
         longer = partial(self._as_long_as, record) if extended else None
-        started = yield Start(record, found.within, time_limit_s=self._granted(record, limit), longer=longer)
-        if started:
-            until = self._held_until(self.now + limit)
-            if extended and job.end_limit is not None:
-                until = self._held_until(job.end_limit)
-            if self.licenses is not None:
-                self.licenses.take(record, self.begin, until)
-            self.plans.started(job)
-            if self.view.keeps_nodes(job):
-                self.plans.take(self.begin, until, job.nodes)
-        return started
+        return Start(record, found.within, time_limit_s=self._granted(record, limit), longer=longer)
+
+    def _hold(self, record: SlurmRecord, limit: int, *, extended: bool) -> None:
+        """Hold the nodes and licenses of a record that has just started."""
+        job = record.job
+        end = job.end_limit if extended else None
+        until = self._held_until(self.now + limit if end is None else end)
+        if self.licenses is not None:
+            self.licenses.take(record, self.begin, until)
+        self.plans.started(job)
+        if self.view.keeps_nodes(job):
+            self.plans.take(self.begin, until, job.nodes)
 
     def _keep(self, record: SlurmRecord, found: Found) -> Decisions:
         """Keep the nodes of a plan for its job, and show it."""

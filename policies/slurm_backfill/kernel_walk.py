@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from typing import Final
 
 from slurmsim.kernel import constants as c
 from slurmsim.policy import Decisions, LimitsView, Reject, SlurmRecord, SlurmView
@@ -11,7 +12,7 @@ from slurmsim_policies.slurm_backfill.atom_plans import AtomPlans, Known
 from slurmsim_policies.slurm_backfill.walk import Array, Walk, array_of, limit_of, show_limits
 from slurmsim_policies.slurm_backfill.walked_queue import WalkedQueue, Watched
 
-NO_COLUMN = array("q")
+NO_COLUMN: Final = array("q")
 
 
 class KernelWalk(Walk):

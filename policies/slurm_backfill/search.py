@@ -64,7 +64,7 @@ class Search:
         self.available: Bitmap = view.available()
         self._free_to = view.free_to
         self.from_try: bool = view.tests_from_try
-        self._too_late = view.kill_wait + view.over_limit
+        self.too_late: int = view.kill_wait + view.over_limit
         self.first = 0  # when the future test of the last search first let the job start, whatever is planned
         self.put_behind = False  # a plan has to begin later than the future test says, because of another plan
 
@@ -198,4 +198,4 @@ class Search:
         """Return the start to plan with; a predicted start is past if the job in the way is over its limit."""
         if predicted >= self.now:
             return predicted
-        return max(predicted + self._too_late, self.now + 1)
+        return max(predicted + self.too_late, self.now + 1)

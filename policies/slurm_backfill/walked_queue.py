@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from slurmsim.kernel import load
 from slurmsim.policy import SlurmRecord
@@ -43,8 +43,8 @@ class Watched:
         self.array, self.limited, self.shown, self.refused = other.array, other.limited, other.shown, other.refused
 
 
-EDITED = -1  # in place of the number of a limit: nothing known holds
-NOT_KNOWN = Watched(-1, 0, 0, 0, None, limited=-1, shown=0)  # in the place of one that is not known yet
+EDITED: Final = -1  # in place of the number of a limit: nothing known holds
+NOT_KNOWN: Final = Watched(-1, 0, 0, 0, None, limited=-1, shown=0)  # in the place of one that is not known yet
 
 
 class WalkedQueue:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from typing import Any
+from typing import Any, Final
 
 from slurmsim.kernel import load
 from slurmsim.policy import WholeNodes
@@ -12,7 +12,8 @@ kernel = load("running")
 alike = load("arrays").alike
 
 
-_WIDE, _ABOVE = 1 << 64, 1 << 62
+_WIDE: Final = 1 << 64
+_ABOVE: Final = 1 << 62
 
 
 def in_order(job_id: int) -> int:

@@ -1,19 +1,35 @@
 """The numbers that kernels and their callers both name: ends of a search, flags of a record, kinds of a column.
 
-Callers import them from here. A kernel does so as well, and its file of types (``.pxd``) makes them integers of C.
+Callers import them from here, and in a compiled caller each is a number in its place: they are final. A kernel imports
+them as well, and its file of types (``.pxd``) makes them integers of C.
 """
 
 from __future__ import annotations
 
-NOTHING, START, ESTIMATE, PLANNED = 0, 1, 2, 3  # how a search ends
-ASKS = 1  # flag of a record: the caller decides about it
-UNSEEN = 2  # a plan of it is to be seen
-SEEN = 4  # so is that there is none
-BARRED = 8  # it is passed over
-ALONE = 16  # what a plan of it would break is shown, looked at or not
-REFUSED = 32  # that a limit forbids its start has been said
-FOREIGN = 64  # beside ASKS: the kernel cannot tell where it goes
-UNLIMITED, UNKNOWN = -1, -2  # in place of the number of its limits: there are none, or the caller tests them
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+# how a search ends
+NOTHING: Final = 0
+START: Final = 1
+ESTIMATE: Final = 2
+PLANNED: Final = 3
+ASKS: Final = 1  # flag of a record: the caller decides about it
+UNSEEN: Final = 2  # a plan of it is to be seen
+SEEN: Final = 4  # so is that there is none
+BARRED: Final = 8  # it is passed over
+ALONE: Final = 16  # what a plan of it would break is shown, looked at or not
+REFUSED: Final = 32  # that a limit forbids its start has been said
+FOREIGN: Final = 64  # beside ASKS: the kernel cannot tell where it goes
+# in place of the number of its limits: there are none, or the caller tests them
+UNLIMITED: Final = -1
+UNKNOWN: Final = -2
 # what a reservation does to jobs of a partition that are not in it: nothing, keep its nodes, or keep them all out
-UNTOUCHED, TOUCHED, CLOSED = 0, 1, 2
-INTEGER, OPTIONAL, TEXT = 0, 1, 2  # kinds of columns of a trace: OPTIONAL are integers that may be null
+UNTOUCHED: Final = 0
+TOUCHED: Final = 1
+CLOSED: Final = 2
+# kinds of columns of a trace: OPTIONAL are integers that may be null
+INTEGER: Final = 0
+OPTIONAL: Final = 1
+TEXT: Final = 2

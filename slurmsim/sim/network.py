@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import simpy
 
@@ -45,8 +45,10 @@ from slurmsim.sim.solving import solve
 from slurmsim.sim.timers import TURN, Timer, Timers
 from slurmsim.states import JobState
 
-LAUNCH_MS, LATE_MS = 120, 4  # until a job's programs begin; what a round of slurmctld's loop is late (3 to 8)
-BOOT_S = 60
+# until a job's programs begin; what a round of slurmctld's loop is late (3 to 8)
+LAUNCH_MS: Final = 120
+LATE_MS: Final = 4
+BOOT_S: Final = 60
 Pending = tuple[float, int, int, list[Callable[[Any], None]], Any]
 """An event: its time, SimPy's priority, its number, the functions it calls, and its value."""
 
@@ -391,7 +393,7 @@ class Network:
         now = self.timers.now
         at = self.controller.wake_at()
         if at is not None and at <= now:
-            self._call_controller()
+            self._settle(timer)
         else:
             self._arm(now)
 

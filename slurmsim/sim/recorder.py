@@ -9,7 +9,7 @@ of the schema.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from slurmsim.core.controller.controller import Controller
 from slurmsim.core.occupancy.watts import Watts
@@ -200,7 +200,7 @@ class Recorder(Listener):
         )  # fmt: skip
 
 
-_NO_WATTS: tuple[int | None, ...] = (None, None, None, None)
+_NO_WATTS: Final[tuple[int | None, ...]] = (None, None, None, None)
 
 
 def _watts_of(watts: Watts) -> tuple[int | None, ...]:
@@ -216,7 +216,7 @@ def asked_for(request: ResourceRequest) -> Asked:
     return request.min_nodes, request.min_cpus, gpus, memory or None
 
 
-_SCOPES: dict[str, Callable[[ResourceRequest], int]] = {
+_SCOPES: Final[dict[str, Callable[[ResourceRequest], int]]] = {
     "node": lambda request: request.min_nodes,
     "socket": lambda request: request.min_nodes * request.sockets_per_node,
     "task": lambda request: request.tasks,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 
@@ -18,11 +19,11 @@ from slurmsim.sim.more_options import MoreOptions, parse_more_options
 from slurmsim.sim.network import Behaviour
 from slurmsim.workload import Workload
 
-CHUNK = 4096
-UNLIMITED_S = 365 * 86400
-_REQUEST_INTS = ("nodes", "nodes_max", "tasks", "cpus_per_task", "tasks_per_node", "mem_per_node", "mem_per_cpu",
+CHUNK: Final = 4096
+UNLIMITED_S: Final = 365 * 86400
+_REQUEST_INTS: Final = ("nodes", "nodes_max", "tasks", "cpus_per_task", "tasks_per_node", "mem_per_node", "mem_per_cpu",
                  "exclusive", "oversubscribe", "contiguous")  # fmt: skip
-_REQUEST_TEXTS = ("gres", "gpus", "constraint", "node_list", "exclude", "options")
+_REQUEST_TEXTS: Final = ("gres", "gpus", "constraint", "node_list", "exclude", "options")
 
 
 class Submissions:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heappush
 from itertools import count
-from typing import Any
+from typing import Any, Final
 
-NORMAL, TURN = 1, 2
+NORMAL: Final = 1
+TURN: Final = 2
 """SimPy's priorities: of most events; of the controller's turn, after everything else of an instant (URGENT is 0)."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.core.records.associations import AssociationTree, Branch
 from slurmsim.core.records.barred_partitions import Bar, Bars
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from slurmsim.core.records.release_rules import ReleaseRules
     from slurmsim.model.submission import Submission
 
-INVALID_ACCOUNT = "Invalid account or account/partition combination specified"
-INVALID_QOS = "Invalid qos specification"
-PARTITION_ASSOCIATION = "Multiple partition job request not supported when a partition is set in the association"
+INVALID_ACCOUNT: Final = "Invalid account or account/partition combination specified"
+INVALID_QOS: Final = "Invalid qos specification"
+PARTITION_ASSOCIATION: Final = "Multiple partition job request not supported when a partition is set in the association"
 
 
 @dataclass(slots=True)

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
+from typing import Final
 
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.core.accounting.limit_rules import Demand, Rule
 from slurmsim.core.accounting.limit_usage import Gauge
 from slurmsim.core.accounting.usage_counters import UsageCounters
 
-NAMES = ("", *sorted(LIMIT_REASONS))
-NUMBERS = {reason: number for number, reason in enumerate(NAMES) if number}
+NAMES: Final = ("", *sorted(LIMIT_REASONS))
+NUMBERS: Final = {reason: number for number, reason in enumerate(NAMES) if number}
 """A reason a limit can give, as a number from 1 on."""
-MOST = 1 << 61  # of one number, so that two add up within 64 bits; no limit or usage is as large
-NOTHING = 0  # the column that always reads 0
+MOST: Final = 1 << 61  # of one number, so that two add up within 64 bits; no limit or usage is as large
+NOTHING: Final = 0  # the column that always reads 0
 
 
 class LimitTests:

@@ -5,8 +5,10 @@ A TRES limit names the family of the first TRES that breaks it; the spellings of
 
 from __future__ import annotations
 
+from typing import Final
+
 # by kind of limit: the names for cpu, mem, node, and the pattern of all others; "" falls back to Unknown
-_KINDS: dict[str, tuple[str, str, str, str]] = {
+_KINDS: Final[dict[str, tuple[str, str, str, str]]] = {
     "AssocGrp": ("AssocGrpCpuLimit", "AssocGrpMemLimit", "AssocGrpNodeLimit", "AssocGrp{}"),
     "AssocGrpMinutes": ("AssocGrpCPUMinutesLimit", "AssocGrpMemMinutes", "AssocGrpNodeMinutes", "AssocGrp{}Minutes"),
     "AssocGrpRunMinutes": (
@@ -44,8 +46,8 @@ _KINDS: dict[str, tuple[str, str, str, str]] = {
     ),
     "QOSMin": ("QOSMinCpuNotSatisfied", "QOSMinMemory", "QOSMinNode", "QOSMin{}"),
 }  # fmt: skip
-_FAMILIES = {"energy": "Energy", "billing": "Billing", "gres": "GRES", "license": "License", "bb": "BB"}
-_NOT_PER_NODE = ("License",)
+_FAMILIES: Final = {"energy": "Energy", "billing": "Billing", "gres": "GRES", "license": "License", "bb": "BB"}
+_NOT_PER_NODE: Final = ("License",)
 
 
 def tres_reason(kind: str, tres: str) -> str:
@@ -74,10 +76,10 @@ def _all() -> frozenset[str]:
     return frozenset(found | _PLAIN)
 
 
-_PLAIN = frozenset({
+_PLAIN: Final = frozenset({
     "AssocGrpJobsLimit", "AssocGrpSubmitJobsLimit", "AssocGrpWallLimit", "AssocMaxJobsLimit",
     "AssocMaxSubmitJobLimit", "AssocMaxWallDurationPerJobLimit", "QOSGrpJobsLimit", "QOSGrpSubmitJobsLimit",
     "QOSGrpWallLimit", "QOSMaxJobsPerUserLimit", "QOSMaxSubmitJobPerUserLimit", "QOSMaxWallDurationPerJobLimit",
     "MaxJobsPerAccount", "MaxSubmitJobsPerAccount",
 })  # fmt: skip
-LIMIT_REASONS = _all()  # every reason a limit can give
+LIMIT_REASONS: Final = _all()  # every reason a limit can give

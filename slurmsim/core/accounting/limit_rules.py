@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.accounting.limit_reasons import tres_reason
@@ -22,7 +23,7 @@ from slurmsim.core.accounting.limit_usage import (
 from slurmsim.core.accounting.usage_counters import TrackedTres, UsageCounters
 from slurmsim.core.records.associations import Ledger
 
-UNLIMITED_MIN = 2**32  # minutes of a job without any limit
+UNLIMITED_MIN: Final = 2**32  # minutes of a job without any limit
 
 
 @dataclass(slots=True, init=False)

@@ -13,7 +13,7 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.accounting.job_limits import JobLimits
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
     from slurmsim.core.state.interfaces import QueueWay, RunWay
 
-REFUSED = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+REFUSED: Final = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
 
-MOST_STANDINGS = 10_000  # of which equal jobs share one
+MOST_STANDINGS: Final = 10_000  # of which equal jobs share one
 
 
 class Standing:

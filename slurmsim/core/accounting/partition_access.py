@@ -7,7 +7,7 @@ EnforcePartLimits says; of several, it waits as PartitionConfig for those that a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.core.accounting.accounts import bars_without_accounts
 from slurmsim.core.accounting.controller_accounting import AccountingParts
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from slurmsim.model.partition import PartitionSpec
     from slurmsim.model.submission import Submission
 
-DENIED = "Access/permission denied"
-NO_ROOT = "Invalid user id"
-NOT_IN_GROUP = "uid "  # how the reason of a job begins that waits for its user's groups to be let in
-NO_GROUP = "User's group not permitted to use this partition"
-NOT_AVAILABLE = "Required partition not available (inactive or drain)"
+DENIED: Final = "Access/permission denied"
+NO_ROOT: Final = "Invalid user id"
+NOT_IN_GROUP: Final = "uid "  # how the reason of a job begins that waits for its user's groups to be let in
+NO_GROUP: Final = "User's group not permitted to use this partition"
+NOT_AVAILABLE: Final = "Required partition not available (inactive or drain)"
 
 
 class PartitionAccess:

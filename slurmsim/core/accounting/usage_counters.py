@@ -7,11 +7,14 @@ running jobs may still use up to their limits, which shrink only when the priori
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from slurmsim.bitmap import Bitmap
 
 # slurmctld's order of the built-in TRES: the first violated one in this order names the reason
-_ORDER = {name: i for i, name in enumerate(("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"))}
+_ORDER: Final = {
+    name: i for i, name in enumerate(("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"))
+}
 
 
 class TrackedTres:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 
 Rows = npt.NDArray[np.int64]
 Amounts = npt.NDArray[np.float64]
-BILLED, WALL, FIRST_TRES = 0, 1, 2  # rows of the table of amounts
+# rows of the table of amounts
+BILLED: Final = 0
+WALL: Final = 1
+FIRST_TRES: Final = 2
 kernel = load("amounts")
-RESET_PERIODS = ("NONE", "NOW", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY")
+RESET_PERIODS: Final = ("NONE", "NOW", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY")
 
 
 def decay_factor(half_life_s: int) -> float:

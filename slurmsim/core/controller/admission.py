@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.core.accounting.partition_access import NOT_IN_GROUP, PartitionAccess
 from slurmsim.core.placement.compiled_request import NOT_AVAILABLE, CompiledRequest
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from slurmsim.core.scheduling.pending_reason import PendingReasons
     from slurmsim.core.state.controller_state import ControllerState
 
-CLOSED = ("DRAIN", "INACTIVE")  # states in which a partition takes no submissions
+CLOSED: Final = ("DRAIN", "INACTIVE")  # states in which a partition takes no submissions
 
 
 class Admission:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from slurmsim.core.scheduling.policy_view import View
     from slurmsim.core.state.controller_state import ControllerState
 
-SEVERAL_POOLS = "slurmsim: a partition over nodes of partitions that share none is not modelled"
+SEVERAL_POOLS: Final = "slurmsim: a partition over nodes of partitions that share none is not modelled"
 
 
 class ClusterUpdates:

@@ -361,7 +361,8 @@ class Controller:
             soonest = min(soonest, due)
         if (due := self.deadlines.next_time()) is not None:
             soonest = min(soonest, due)
-        if (due := self.recalculation.wake_at(self.host.any_has_place)) is not None:
+        again = self.recalculation
+        if again.period_s is not None and (due := again.wake_at(self.host.any_has_place)) is not None:
             soonest = min(soonest, due)
         if limits is not None and state.running and (due := limits.enforcement.next_scan) is not None:
             soonest = min(soonest, due)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.core.placement.compiled_request import SETTLED
 from slurmsim.core.records.job import Job
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slurmsim.model.submission import Submission
 
 # what a job keeps of its new submission
-_OF_A_REQUEST = (
+_OF_A_REQUEST: Final = (
     "sub", "partitions", "requests", "partition", "request", "account", "branch", "qos", "qos_spec", "bars",
     "threshold", "name", "claims", "licenses", "reservations", "reservation_name", "time_min_s", "deadline", "begin",
     "n_nodes", "n_cpus", "accrue_time",

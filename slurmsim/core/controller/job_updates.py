@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from slurmsim.core.queue.priority import Basic
 from slurmsim.core.records.messages import (
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
     from slurmsim.core.state.interfaces import RunWay
 
-LEAST_BASIC_PRIORITY = 2
+LEAST_BASIC_PRIORITY: Final = 2
 
 
 class JobUpdates:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.allocation import Allocation
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from slurmsim.core.reservations.licenses import Licenses
     from slurmsim.core.state.controller_state import ControllerState
 
-REQUEUE_DELAY_S = 121  # credential lifetime 120 s + 1
-_RECURS = frozenset({
+REQUEUE_DELAY_S: Final = 121  # credential lifetime 120 s + 1
+_RECURS: Final = frozenset({
     JobState.COMPLETED, JobState.FAILED, JobState.TIMEOUT, JobState.OUT_OF_MEMORY, JobState.NODE_FAIL,
 })  # fmt: skip
 """Ends of a run behind which a cron job waits for its next time."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import Hold, Release
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
 
 # slurmctld finds out that these are over when it builds a queue or, of the last one, when it tries the job
-_KEPT_UNTIL_LOOKED_AT = (Reason.BEGIN_TIME, Reason.DEPENDENCY, Reason.ARRAY_TASK_LIMIT)
+_KEPT_UNTIL_LOOKED_AT: Final = (Reason.BEGIN_TIME, Reason.DEPENDENCY, Reason.ARRAY_TASK_LIMIT)
 
 
 class Waiting(QueueWay):

@@ -10,7 +10,7 @@ let go of the job when it ends.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.states import JobState
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from slurmsim.core.records.messages import ProcessesGone
     from slurmsim.core.state.controller_state import ControllerState
 
-BY_THEMSELVES = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
+BY_THEMSELVES: Final = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
 """Final states in which the processes of a job are gone."""
 Left = tuple[int, int, Bitmap, "Job", Bitmap, bool]
 """When its nodes are clean at the latest, and since when they are left; they; the job, which of them are idle since,

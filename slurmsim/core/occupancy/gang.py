@@ -22,7 +22,7 @@ As in slurmctld, jobs run at once on the same CPUs in three cases (all seen with
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.placement.compiled_request import CompiledRequest
@@ -42,9 +42,13 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
 
 # where a job stands: not in the active row; put there by its turn; put there because there was room
-_OUT, _ACTIVE, _FILLER = range(3)
+_OUT: Final = 0
+_ACTIVE: Final = 1
+_FILLER: Final = 2
 # how a job takes its nodes (select's node states): for itself, on CPUs of its own, on CPUs it may share
-_ALONE, _OWN, _SHARED = range(3)
+_ALONE: Final = 0
+_OWN: Final = 1
+_SHARED: Final = 2
 Cores = dict[int, int]  # node -> its CPUs as bits
 
 

@@ -8,7 +8,7 @@ everything, UNDRAIN the drain alone. What nodes are usable is the union of these
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from slurmsim.bitmap import Bitmap, to_indices
 from slurmsim.core.records.messages import (
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
     from slurmsim.core.state.interfaces import RunWay
 
-SILENT = "Not responding"
-PING_S = 100  # between two rounds of pings where SlurmdTimeout=0; else a third of that
+SILENT: Final = "Not responding"
+PING_S: Final = 100  # between two rounds of pings where SlurmdTimeout=0; else a third of that
 
 
 class NodeStates:

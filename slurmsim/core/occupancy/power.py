@@ -11,7 +11,7 @@ its processes start and its limit counts from there.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
     from slurmsim.core.state.interfaces import RunWay
 
-SCAN_S = 10  # power_save_interval
-TIMED_OUT = "ResumeTimeout reached"
+SCAN_S: Final = 10  # power_save_interval
+TIMED_OUT: Final = "ResumeTimeout reached"
 
 
 def make_power(state: ControllerState, runs: RunWay, node_states: NodeStates) -> PowerSaving | None:

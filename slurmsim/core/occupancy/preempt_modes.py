@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import Kill
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from slurmsim.core.state.interfaces import RunWay
 
 OFF, CANCEL, REQUEUE, SUSPEND = "OFF", "CANCEL", "REQUEUE", "SUSPEND"
-_MODES = (CANCEL, REQUEUE, SUSPEND)
+_MODES: Final = (CANCEL, REQUEUE, SUSPEND)
 
 
 def mode_of(words: frozenset[str]) -> str:

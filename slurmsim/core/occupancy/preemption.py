@@ -11,7 +11,7 @@ The lapse of an exempt time causes no pass; it only makes the next full pass loo
 from __future__ import annotations
 
 from functools import cmp_to_key
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.occupancy.preempt_modes import CANCEL, OFF, REQUEUE, SUSPEND, PreemptModes
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from slurmsim.core.state.interfaces import RunWay
     from slurmsim.model.cluster import ClusterSpec
 
-_STOPS = (CANCEL, REQUEUE)
-_NODES_MASK = 0xFFFF
+_STOPS: Final = (CANCEL, REQUEUE)
+_NODES_MASK: Final = 0xFFFF
 
 
 def _parameters(cluster: ClusterSpec) -> dict[str, str]:

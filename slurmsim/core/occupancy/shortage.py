@@ -7,7 +7,7 @@ policy that watches its budget meets it only when that falls. Weight is priority
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.bitmap import lowest
 from slurmsim.core.records.messages import Reshaped
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
     from slurmsim.core.state.controller_state import ControllerState
 
-BUDGET = "Budget"
+BUDGET: Final = "Budget"
 
 
 class Shortage:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.capacity import CapacityProfile
 from slurmsim.core.records.shape import Shape
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from slurmsim.energy.profile import Profile
 
 Phase = tuple[int, int, int | None, int, int, int, int]
-ONE_YEAR_S = 365 * 86400  # a limit of that long is none
-UNLIMITED = 1 << 60  # milliwatts before the first budget
+ONE_YEAR_S: Final = 365 * 86400  # a limit of that long is none
+UNLIMITED: Final = 1 << 60  # milliwatts before the first budget
 
 
 class Watts(WattsWay):

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from slurmsim.bitmap import Bitmap, runs, span
 from slurmsim.kernel import compiled, load
 
-_PICKER: Any = load("picking").Picker() if compiled("picking") else None  # else big integers are quicker
+_PICKER: Final[Any] = load("picking").Picker() if compiled("picking") else None  # else big integers are quicker
 
 
 def pick_equal(mask: Bitmap, n: int, least: int) -> list[tuple[int, int]] | None:
@@ -389,7 +389,8 @@ class Taking:
                      else self.rem_nodes)  # fmt: skip
 
 
-_NO_WEIGHT, _ANY_WEIGHT = -1, -2
+_NO_WEIGHT: Final = -1
+_ANY_WEIGHT: Final = -2
 
 
 @dataclass(slots=True, init=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from slurmsim.model.submission import Submission
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
 
-_DOWN_STATES = ("DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE")
+_DOWN_STATES: Final = ("DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE")
 
 
 def allocation_unit(cluster: ClusterSpec) -> tuple[str, bool]:

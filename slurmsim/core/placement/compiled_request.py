@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -32,14 +32,16 @@ from slurmsim.policy.units import JobUnits
 
 Flags = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.int64]
-MOST_COUNTED = 1 << 53  # what a kernel is asked with stays below: its integers have 64 bits
-NO_LIMIT_NODES = 500_000  # slurmctld's own cap on nodes a job
+MOST_COUNTED: Final = 1 << 53  # what a kernel is asked with stays below: its integers have 64 bits
+NO_LIMIT_NODES: Final = 500_000  # slurmctld's own cap on nodes a job
 # flags of a QOS that lift a limit of the partition
-PART_MIN_NODES, PART_MAX_NODES, PART_TIME_LIMIT = "PartitionMinNodes", "PartitionMaxNodes", "PartitionTimeLimit"
-SETTLED = "settled"
+PART_MIN_NODES: Final = "PartitionMinNodes"
+PART_MAX_NODES: Final = "PartitionMaxNodes"
+PART_TIME_LIMIT: Final = "PartitionTimeLimit"
+SETTLED: Final = "settled"
 """Beside limits that are lifted: the fewest nodes are what the job asks for, whatever its partition wants by now."""
-PARTITION_FLAGS = frozenset({PART_MIN_NODES, PART_MAX_NODES, PART_TIME_LIMIT})
-NOT_AVAILABLE = "Requested node configuration is not available"
+PARTITION_FLAGS: Final = frozenset({PART_MIN_NODES, PART_MAX_NODES, PART_TIME_LIMIT})
+NOT_AVAILABLE: Final = "Requested node configuration is not available"
 
 
 class CompiledRequest:
@@ -478,8 +480,9 @@ class CompiledRequest:
     @property
     def told_cpus(self) -> int:
         """CPUs it asks for after MaxMemPerCPU, without the other threads of its cores, with those of --cpus-per-gpu."""
-        brought = self.min_cpus if self.per_gpu.reserved and self.charge == 1 else 0
-        return max(self.memory.request.min_cpus, brought, 1)
+        fitted = self.memory.request
+        told = self.asked_cpus if fitted is self.asked else max(fitted.min_cpus, 1)
+        return max(told, self.min_cpus) if self.per_gpu.reserved and self.charge == 1 else told
 
     @property
     def told_mem_cpu(self) -> int:
@@ -571,8 +574,9 @@ class CompiledRequest:
         """Nodes it takes at most of more equal ones; -1 where it may not have what it needs."""
         if self.node_need > self.max_nodes:
             return -1
-        most = min(self.target_nodes, self.bounds[1])  # none without a task
-        return max(self.node_need, most) if self.elastic else self.node_need
+        if not self.elastic:
+            return self.node_need
+        return max(self.node_need, min(self.target_nodes, self.bounds[1]))  # none without a task
 
     @property
     def elastic(self) -> bool:

@@ -10,14 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from slurmsim.core.records.value import Value
 from slurmsim.errors import SubmitError
 from slurmsim.numerals import is_number
 
-BAD = "Invalid feature specification"
+BAD: Final = "Invalid feature specification"
 Test = Callable[[frozenset[str]], bool]
-_TOKEN = re.compile(r"\s*([&|()\[\]*]|[^&|()\[\]*\s]+)")
+_TOKEN: Final = re.compile(r"\s*([&|()\[\]*]|[^&|()\[\]*\s]+)")
 
 
 @dataclass(frozen=True, slots=True)

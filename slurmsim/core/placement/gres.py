@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from slurmsim.errors import SubmitError
 from slurmsim.gres_counts import BAD_GRES, Counts, Disagreement, agree
 from slurmsim.model.request import GresRequest, ResourceRequest
 
-NEAR = 255  # the lowest byte of a node's weight, less the GPUs that count
+NEAR: Final = 255  # the lowest byte of a node's weight, less the GPUs that count
 
 
 @dataclass(frozen=True, slots=True)

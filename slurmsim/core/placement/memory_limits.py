@@ -9,6 +9,7 @@ whole node's.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.partition import Partition
@@ -16,8 +17,8 @@ from slurmsim.core.records.value import Value
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.request import ResourceRequest
 
-REFUSED = "Memory required by task is not available"
-REFUSED_BY_DEFAULT = "Requested partition configuration not available now"
+REFUSED: Final = "Memory required by task is not available"
+REFUSED_BY_DEFAULT: Final = "Requested partition configuration not available now"
 
 
 @dataclass(frozen=True, slots=True)

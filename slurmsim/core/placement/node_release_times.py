@@ -5,11 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from typing import Final
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.job import Job
 
-ONE_BY_ONE = -1  # in place of bf_window_linear: select/linear supposes one job gone after the other
+ONE_BY_ONE: Final = -1  # in place of bf_window_linear: select/linear supposes one job gone after the other
 
 
 class NodeReleaseTimes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -42,8 +42,8 @@ from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.release_rules import ReleaseRules
 from slurmsim.core.records.shared_cores import Taken
 
-ASLEEP_BITS = 40  # above any weight
-OUTSIDE_BITS = 41  # above that
+ASLEEP_BITS: Final = 40  # above any weight
+OUTSIDE_BITS: Final = 41  # above that
 
 Trim = Callable[[FreeState, int], FreeState]
 
@@ -55,7 +55,7 @@ class Bias(NamedTuple):
     heavier: Bitmap
 
 
-UNBIASED = Bias(0, 0)
+UNBIASED: Final = Bias(0, 0)
 
 
 class Placer:

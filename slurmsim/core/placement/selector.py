@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from slurmsim.bitmap import Bitmap, from_ascending
 from slurmsim.core.placement.compiled_request import CompiledRequest
@@ -24,8 +24,8 @@ from slurmsim.core.records.release_rules import ReleaseRules
 from slurmsim.core.records.shared_cores import Taken
 from slurmsim.core.records.value import Value
 
-NEVER = 1 << 60
-FOUND_IN_TURN = 4  # after so many looks that all found a place the kernel is not asked first
+NEVER: Final = 1 << 60
+FOUND_IN_TURN: Final = 4  # after so many looks that all found a place the kernel is not asked first
 Trim = Callable[[FreeState, int], FreeState]
 
 

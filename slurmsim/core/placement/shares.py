@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from slurmsim.core.records.release_rules import ReleaseRules
 from slurmsim.kernel import compiled, load
 from slurmsim.kernel.placement import MAX_NODES_
 
-COMPILED = compiled("placement")
+COMPILED: Final = compiled("placement")
 
 
 class Selecting(Protocol):

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from typing import Final
 
 from slurmsim.bitmap import Bitmap, from_indices, to_indices
 from slurmsim.core.placement.best_fit import Ask, Taking
 from slurmsim.model.switch import SwitchSpec
 
-APART = 1 << 30  # distance of switches that are not connected
+APART: Final = 1 << 30  # distance of switches that are not connected
 
 
 class SwitchTree:

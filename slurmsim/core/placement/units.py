@@ -7,6 +7,8 @@ same. What units cannot say is refused by name, and never left out.
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from slurmsim.bitmap import to_indices
@@ -15,7 +17,7 @@ from slurmsim.core.records.allocation import IntArray
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.policy.units import JobUnits, Unit
 
-NO_UNIT = Unit(0)
+NO_UNIT: Final = Unit(0)
 
 
 def units_of(request: CompiledRequest, table: NodeTable) -> JobUnits:

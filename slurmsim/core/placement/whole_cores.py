@@ -9,12 +9,13 @@ of a partition's nodes differ in their threads (`Fitted.by_thread`).
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from slurmsim.bitmap import Bitmap, to_indices
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.model.request import ResourceRequest
 
-MANY = 1 << 15  # more than the threads of any core
+MANY: Final = 1 << 15  # more than the threads of any core
 
 
 def threads_of(table: NodeTable, nodes: Bitmap) -> int:

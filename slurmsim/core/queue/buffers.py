@@ -10,7 +10,7 @@ docs/systems/titan.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.observer import Observer
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
     from slurmsim.core.state.interfaces import QueueWay
 
-OVER_LIMIT = "QOSMaxSubmitJobPerUserLimit"
+OVER_LIMIT: Final = "QOSMaxSubmitJobPerUserLimit"
 """What a job in the buffer shows: Slurm's own limit on a user's jobs that are in the queue."""
 
 

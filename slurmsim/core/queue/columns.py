@@ -7,7 +7,7 @@ slurmctld's order of summation. Only records with a changed priority are touched
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
     from slurmsim.core.records.job_queue import JobQueue, Record
 
-NEVER = 2**62  # when a job that accrues no age began to
-FIRST_SLOTS = 64
-AT_ONCE, LEAST_RUNS = 4096, 16  # priorities of runs to come that are worked out in one go, and of at least so many runs
-NO_FACTORS = np.zeros(0)
+NEVER: Final = 2**62  # when a job that accrues no age began to
+FIRST_SLOTS: Final = 64
+# priorities of runs to come that are worked out in one go, and of at least so many runs
+AT_ONCE: Final = 4096
+LEAST_RUNS: Final = 16
+NO_FACTORS: Final = np.zeros(0)
 kernel = load("priorities")
 
 

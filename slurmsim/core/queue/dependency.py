@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from slurmsim.core.records.value import Value
 from slurmsim.errors import SubmitError
 from slurmsim.numerals import is_number
 from slurmsim.states import JobState
 
-TYPES = frozenset({"after", "afterany", "afterok", "afternotok", "aftercorr", "afterburstbuffer"})
-PROBLEM = "Job dependency problem"
-CIRCULAR = "Circular job dependency"
+TYPES: Final = frozenset({"after", "afterany", "afterok", "afternotok", "aftercorr", "afterburstbuffer"})
+PROBLEM: Final = "Job dependency problem"
+CIRCULAR: Final = "Circular job dependency"
 
 
 class Outcome(Enum):

@@ -7,7 +7,7 @@ fact that can change its answer arrives, which comes to the same.
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from slurmsim.core.queue.begin_times import BeginTimes
 from slurmsim.core.queue.dependency import CIRCULAR, PROBLEM, Known, Outcome, Term, combine, judge, parse
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from slurmsim.core.state.interfaces import QueueWay, RunWay
 
 _Key = TypeVar("_Key", int, tuple[str, str])
-PURGE_S = 60
-_BY_RESULT = frozenset({"afterok", "afternotok"})
+PURGE_S: Final = 60
+_BY_RESULT: Final = frozenset({"afterok", "afternotok"})
 
 
 class Eligibility:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.placement.free_state import Supposed
 from slurmsim.core.records.job import Job
 from slurmsim.core.state.controller_state import ControllerState
 
-FORGOTTEN = -1
+FORGOTTEN: Final = -1
 """`Job.likely_nodes` once an update has changed what the job asks for: the next pass that tries it finds it anew."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from slurmsim.core.accounting.accounts import refusal
 from slurmsim.core.placement.compiled_request import SETTLED
@@ -13,7 +13,7 @@ from slurmsim.core.state.controller_state import ControllerState
 from slurmsim.errors import SubmitError
 from slurmsim.states import Reason
 
-_ENFORCED: dict[str, str] = {
+_ENFORCED: Final[dict[str, str]] = {
     Reason.PARTITION_TIME_LIMIT: "Requested time limit is invalid (missing or exceeds some limit)",
     Reason.PARTITION_NODE_LIMIT: "Node count specification invalid",
     Reason.PARTITION_CONFIG: "More processors requested than permitted",
@@ -138,7 +138,7 @@ class PartitionLimits:
         return tuple([self.keeps_out(job, p, r) is None and self.state.selector.possible(r) for p, r in pairs])
 
 
-_CLOSED = {"DOWN": Reason.PARTITION_DOWN, "INACTIVE": Reason.PARTITION_INACTIVE}
+_CLOSED: Final = {"DOWN": Reason.PARTITION_DOWN, "INACTIVE": Reason.PARTITION_INACTIVE}
 
 
 def _text(partition: Partition, request: Any, reason: str | None) -> str | None:

@@ -13,7 +13,7 @@ each counted from the first prediction.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.observer import Observer
@@ -24,8 +24,8 @@ from slurmsim.states import JobState
 if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
 
-UNKNOWN_S = 1 << 40  # of a job nothing is known of: as long as its limit
-_TELLS_NOTHING = frozenset({JobState.NODE_FAIL, JobState.PREEMPTED})
+UNKNOWN_S: Final = 1 << 40  # of a job nothing is known of: as long as its limit
+_TELLS_NOTHING: Final = frozenset({JobState.NODE_FAIL, JobState.PREEMPTED})
 
 
 class Predictions(Observer):

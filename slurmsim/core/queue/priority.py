@@ -7,7 +7,7 @@ priorities are recalculated, in `recalculation`. Equations: docs/rules/fair-shar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.core.accounting.fairshare import Classic, FairTree
 from slurmsim.core.records.job import ONE_YEAR_S, Job
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from slurmsim.core.records.partition import Partition
     from slurmsim.model.cluster import ClusterSpec
 
-FIRST_BASIC_PRIORITY = 4_294_901_759  # 0xFFFEFFFF, what the first job of a priority/basic cluster gets
-MAX_PRIORITY = 2**32 - 1
-UNLIMITED_MIN = 2**32 - 1  # a time limit of UNLIMITED as slurmctld keeps it
+FIRST_BASIC_PRIORITY: Final = 4_294_901_759  # 0xFFFEFFFF, what the first job of a priority/basic cluster gets
+MAX_PRIORITY: Final = 2**32 - 1
+UNLIMITED_MIN: Final = 2**32 - 1  # a time limit of UNLIMITED as slurmctld keeps it
 
 
 class Basic:

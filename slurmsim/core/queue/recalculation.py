@@ -7,7 +7,7 @@ period are applied to running jobs. A part that counts by the second adds itself
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.core.accounting.accrual import Accrual
 from slurmsim.core.accounting.fairshare import Classic, FairTree, ShareTree
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
     from slurmsim.core.state.controller_state import ControllerState
 
-FAR = 2**62
+FAR: Final = 2**62
 
 
 class Recalculation:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.states import Reason
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
     from slurmsim.core.records.job_queue import JobQueue
 
-_PARTITION = frozenset(
+_PARTITION: Final = frozenset(
     {Reason.PARTITION_DOWN, Reason.PARTITION_INACTIVE, Reason.PARTITION_NODE_LIMIT, Reason.PARTITION_TIME_LIMIT}
 )
 

@@ -7,7 +7,7 @@ under the names AccountingStorageTRES lists, ``gres/gpu`` for all types and ``gr
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from slurmsim.core.records.partition import Partition
     from slurmsim.model.cluster import ClusterSpec
 
-ALWAYS = ("cpu", "mem", "node", "billing")  # of the TRES every cluster tracks, those a job can have
-_OF_A_NODE = ("cpu", "mem", "node")  # these and GRES are what MAX_TRES takes the largest of
+ALWAYS: Final = ("cpu", "mem", "node", "billing")  # of the TRES every cluster tracks, those a job can have
+_OF_A_NODE: Final = ("cpu", "mem", "node")  # these and GRES are what MAX_TRES takes the largest of
 
 
 def tracked(cluster: ClusterSpec) -> tuple[str, ...]:

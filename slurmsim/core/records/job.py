@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.errors import InvariantError
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from slurmsim.model.accounting import Qos
 
 # An unlimited job counts as one year wherever an end is needed (slurmctld: start + 1 year).
-ONE_YEAR_S = 365 * 86400
-OVERRUN_S = (0, 60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 180000, 360000)
+ONE_YEAR_S: Final = 365 * 86400
+OVERRUN_S: Final = (0, 60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 180000, 360000)
 """How much longer than predicted a job is taken to run, by how often its prediction has proved too short."""
-UNSPLIT = 2**32  # added to the index of a task that still is in the record of its array
+UNSPLIT: Final = 2**32  # added to the index of a task that still is in the record of its array
 
 
-AS_ASKED = -1  # `Job.foremost` where its submission found nodes in none of its partitions
+AS_ASKED: Final = -1  # `Job.foremost` where its submission found nodes in none of its partitions
 
 
 class Job:

@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.partition import Partition
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from slurmsim.core.placement.compiled_request import CompiledRequest
     from slurmsim.core.records.reservation import Reservation
 
-RESERVED_FIRST = 1 << 40  # beyond any partition tier
-_tier, _rest = attrgetter("tier"), attrgetter("rest")
+RESERVED_FIRST: Final = 1 << 40  # beyond any partition tier
+_tier: Final = attrgetter("tier")
+_rest: Final = attrgetter("rest")
 kernel = load("priorities")
 
 
@@ -214,7 +215,7 @@ class Watcher:
         raise NotImplementedError
 
 
-_MAY_CHANGE = PARTITION_REASONS | {Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT}
+_MAY_CHANGE: Final = PARTITION_REASONS | {Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT}
 
 
 class JobQueue:

@@ -6,6 +6,7 @@ Constructors of what every job has are written out: a dataclass's own is Python 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.job import Job
@@ -359,7 +360,7 @@ class Solved:
     answer: str
 
 
-_TOLD = (
+_TOLD: Final = (
     (JobEnded, ProcessesGone, NodesDown, LaunchFailed),
     (
         NodesDrain, NodesFail, NodesResume, NodesUndrain, NodesMute, NodesRegister, NodesReboot, NodesRebootCancel,
@@ -375,7 +376,7 @@ _TOLD = (
     (StartAtOnce,),
     (Solved,),
 )  # fmt: skip
-ORDER: dict[type, int] = {kind: at for at, kinds in enumerate(_TOLD) for kind in kinds}
+ORDER: Final[dict[type, int]] = {kind: at for at, kinds in enumerate(_TOLD) for kind in kinds}
 """The place of each kind of fact among those of one instant."""
 
 Fact = (

@@ -8,7 +8,7 @@ the full amounts, for whole-taken nodes they mean nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from slurmsim.errors import InvariantError
 from slurmsim.kernel import compiled, load
 from slurmsim.model.node import NodeSpec
 
-_KERNEL: Any = load("placement") if compiled("placement") else None  # else NumPy is quicker
+_KERNEL: Final[Any] = load("placement") if compiled("placement") else None  # else NumPy is quicker
 
 
 class NodeTable(NodeColumns):

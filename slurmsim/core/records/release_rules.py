@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Final
 
 from slurmsim.core.records.value import Value
 from slurmsim.releases import has
 from slurmsim.states import Reason
 
-_PARTITION_LIMITS = frozenset({Reason.PARTITION_CONFIG, Reason.PARTITION_NODE_LIMIT})
+_PARTITION_LIMITS: Final = frozenset({Reason.PARTITION_CONFIG, Reason.PARTITION_NODE_LIMIT})
 
 
 def _rule(*span: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.model.reservation import REPEATING, ReservationSpec
@@ -12,9 +12,9 @@ from slurmsim.model.reservation import REPEATING, ReservationSpec
 if TYPE_CHECKING:
     from slurmsim.core.records.partition import Partition
 
-DAY = 86_400
-HOUR = 3_600
-WEEK_DAYS = 7
+DAY: Final = 86_400
+HOUR: Final = 3_600
+WEEK_DAYS: Final = 7
 FRIDAY, SATURDAY, SUNDAY = 4, 5, 6
 
 

@@ -7,12 +7,12 @@ it is never rounded between two changes. Instants are whole seconds, rounded up 
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from slurmsim.energy.profile import Profile
 
-NOTHING_S = 1e-6  # what floats may be off after many changes: an end that little after a second is at that second
+NOTHING_S: Final = 1e-6  # what floats may be off after many changes: an end so little after a second is at that one
 
 
 class Shape:

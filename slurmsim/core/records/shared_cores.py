@@ -7,6 +7,7 @@ Mirrors the rows of part_data.c (select/cons_tres, 22.05). A core here is the sm
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from slurmsim.errors import InvariantError
 Taken = dict[int, int]  # node -> cores that count as taken, as bits; nodes without are all free
 
 
-NO_ROW = -1
+NO_ROW: Final = -1
 
 
 def both(one: Taken, other: Taken) -> Taken:

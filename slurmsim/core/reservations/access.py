@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.placement.free_state import FreeState, Supposed
@@ -26,9 +26,13 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
 
 # why nothing may be used
-OPEN, MAINTENANCE, BUSY, NOT_USABLE, INVALID = "", "maintenance", "busy", "not usable", "invalid"
-MAINTENANCE_TEXT = f"{Reason.REQ_NODE_NOT_AVAIL}, Reserved for maintenance"
-MAX_MOVES = 10  # how often a start is moved behind a reservation before slurmctld gives up
+OPEN: Final = ""
+MAINTENANCE: Final = "maintenance"
+BUSY: Final = "busy"
+NOT_USABLE: Final = "not usable"
+INVALID: Final = "invalid"
+MAINTENANCE_TEXT: Final = f"{Reason.REQ_NODE_NOT_AVAIL}, Reserved for maintenance"
+MAX_MOVES: Final = 10  # how often a start is moved behind a reservation before slurmctld gives up
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ jobs that still wait for it. Under event-driven policies both are exact to the s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from slurmsim.bitmap import Bitmap, runs, to_indices
 from slurmsim.core.records.job import ONE_YEAR_S
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
     from slurmsim.core.state.interfaces import QueueWay, RunWay
 
-LOOK_S = 5
-IDLE_ROUNDS = 8  # repeating reservations ask for no wake-up after so many of their longest cycle without any change
-IN_USE = "Requested reservation is in use"
-DUPLICATE = "Duplicate reservation name"
+LOOK_S: Final = 5
+IDLE_ROUNDS: Final = 8  # repeating reservations ask for no wake-up after so many of their longest cycle without changes
+IN_USE: Final = "Requested reservation is in use"
+DUPLICATE: Final = "Duplicate reservation name"
 
 
 class Reservations:

@@ -6,7 +6,7 @@ each of its reservations. Under event-driven policies `serve` starts it, in orde
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.reservation import Reservation
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
     from slurmsim.core.state.interfaces import QueueWay
 
-ACCESS_DENIED = "Access denied to requested reservation"
-NO_RESERVATION: tuple[Reservation | None, ...] = (None,)
+ACCESS_DENIED: Final = "Access denied to requested reservation"
+NO_RESERVATION: Final[tuple[Reservation | None, ...]] = (None,)
 
 
 def uses(job: Job, r: Reservation) -> bool:

@@ -10,7 +10,7 @@ waits outside until then; so whatever the policy starts may start, and no job th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.core.records.observer import Observer
 from slurmsim.errors import InvariantError, SubmitError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slurmsim.core.state.interfaces import QueueWay
 
 Counts = tuple[tuple[str, int], ...]
-INVALID = "Invalid license specification"
+INVALID: Final = "Invalid license specification"
 
 
 class Licenses(Observer):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from slurmsim.core.records.partition import Partition
     from slurmsim.core.state.controller_state import ControllerState
 
-OVERLAPS = "Requested reservation overlaps with another reservation"
-REPLACING = frozenset({"REPLACE", "REPLACE_DOWN"})
-NODES_BUSY = "Requested nodes are busy"
-INVALID = "Requested reservation is invalid"
-BAD_TIME = "Invalid time specified"
-BAD_NODE = "Invalid node name specified"
-BAD_PARTITION = "Invalid partition name specified"
-BAD_CPUS = "CPU count specification invalid"
-BAD_CORES = "Core count for reservation node list is not consistent!"
-EMPTY = "Reservation request lacks users, groups or accounts"
-NO_DEFAULT = "No partition specified or system default partition"
-MAX_PAST_S = 60  # a start or end further in the past is refused
+OVERLAPS: Final = "Requested reservation overlaps with another reservation"
+REPLACING: Final = frozenset({"REPLACE", "REPLACE_DOWN"})
+NODES_BUSY: Final = "Requested nodes are busy"
+INVALID: Final = "Requested reservation is invalid"
+BAD_TIME: Final = "Invalid time specified"
+BAD_NODE: Final = "Invalid node name specified"
+BAD_PARTITION: Final = "Invalid partition name specified"
+BAD_CPUS: Final = "CPU count specification invalid"
+BAD_CORES: Final = "Core count for reservation node list is not consistent!"
+EMPTY: Final = "Reservation request lacks users, groups or accounts"
+NO_DEFAULT: Final = "No partition specified or system default partition"
+MAX_PAST_S: Final = 60  # a start or end further in the past is refused
 
 Chosen = tuple[Bitmap, dict[int, int] | None, frozenset[str], "Partition | None"]
 

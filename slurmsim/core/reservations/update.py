@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.bitmap import Bitmap, from_indices, lowest
 from slurmsim.core.records.messages import UpdateReservation
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
     from slurmsim.core.state.controller_state import ControllerState
 
-CORES_FIXED = "Core-based reservation can not be updated"
-KEEPS_USERS = "Reservation update rejected because of JobId="
-STARTED = "Reservation already started"
-NOT_SUPPORTED = "Requested operation not supported on this system"
+CORES_FIXED: Final = "Core-based reservation can not be updated"
+KEEPS_USERS: Final = "Reservation update rejected because of JobId="
+STARTED: Final = "Reservation already started"
+NOT_SUPPORTED: Final = "Requested operation not supported on this system"
 
 
 def update(

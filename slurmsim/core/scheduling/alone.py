@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.core.placement.free_state import Supposed
 from slurmsim.core.records.job import Job
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from slurmsim.core.scheduling.may_start import StartTest
     from slurmsim.core.state.controller_state import ControllerState
 
-ALONE = Asker((PARTITION, BAR), time_min=True)
+ALONE: Final = Asker((PARTITION, BAR), time_min=True)
 
 
 def any_could_start_alone(jobs: Iterable[Job], test: StartTest) -> bool:

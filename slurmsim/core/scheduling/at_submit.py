@@ -6,7 +6,7 @@ of higher priority waits (`top_priority`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.core.queue.top_priority import is_top
 from slurmsim.core.records.messages import StartAtOnce
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
     from slurmsim.core.state.interfaces import RunWay
 
-SCHEDULER = "Main"
+SCHEDULER: Final = "Main"
 
 
 class AtSubmit:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
@@ -39,12 +39,15 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
     from slurmsim.core.state.interfaces import RunWay
 
-SCHEDULER = "Main"
-MAX_BLOCKED_RESERVATIONS = 10
-_MAY_BECOME_PRIORITY = (Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT)
+SCHEDULER: Final = "Main"
+MAX_BLOCKED_RESERVATIONS: Final = 10
+_MAY_BECOME_PRIORITY: Final = (Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT)
 
 
-_GOES_ON, _SETTLED, _ENDS = 0, 1, 2  # what follows a candidate: the next one, all others settled, the end of the pass
+# what follows a candidate: the next one, all others settled, the end of the pass
+_GOES_ON: Final = 0
+_SETTLED: Final = 1
+_ENDS: Final = 2
 
 
 class WalkParts:

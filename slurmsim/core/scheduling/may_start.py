@@ -67,7 +67,7 @@ class Asker:
 
 
 # A main pass: _schedule, then select_nodes.
-MAIN = Asker(
+MAIN: Final = Asker(
     (
         PARTITION,  # job_limits_check: test_rule_recordings.test_limits_of_a_partition, test_states_of_a_partition
         AHEAD,  # _schedule alone keeps partitions to itself for who waits: test_worked_examples, test_rules_queue
@@ -83,7 +83,7 @@ MAIN = Asker(
 )  # fmt: skip
 
 # A start that backfill has decided: select_nodes. LOOK and the plan come before; what has changed since is asked again.
-BACKFILL = Asker(
+BACKFILL: Final = Asker(
     (
         PARTITION,  # asked again; not shown
         BAR,  # a plan minds a list of QOS, a start one of accounts, too: test_rules_accounts.test_later_looks
@@ -96,10 +96,10 @@ BACKFILL = Asker(
 )  # fmt: skip
 
 # Whether a cycle of backfill looks for nodes: _attempt_backfill asks limits first, then license_job_test; not shown.
-LOOK = Asker((PARTITION, BAR, LIMITS, LICENSES), time_min=True)
+LOOK: Final = Asker((PARTITION, BAR, LIMITS, LICENSES), time_min=True)
 
 # A policy that is the scheduler itself: no rule of Slurm's. Its queue holds who has licenses (`Licenses.enter`).
-POLICY = Asker(
+POLICY: Final = Asker(
     (
         PARTITION,
         BAR,
@@ -110,11 +110,11 @@ POLICY = Asker(
 )  # fmt: skip
 
 # Beside such a policy: a job that may use its reservation, with the reservation's licenses.
-RESERVED = Asker((LICENSES, PARTITION, BAR, INSIDE, LIMITS))
+RESERVED: Final = Asker((LICENSES, PARTITION, BAR, INSIDE, LIMITS))
 
 # srun or salloc, which wait: job_allocate. It ends no job at a deadline and preempts none. The order after
 # PARTITION is not shown: the session srun-salloc of tests/conformance is the same in any.
-SUBMISSION = Asker(
+SUBMISSION: Final = Asker(
     (
         PARTITION,  # unit/slurmctld/test_job_control.test_an_immediate_allocation_in_a_partition_that_is_down
         BAR,

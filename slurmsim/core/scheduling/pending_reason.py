@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slurmsim.bitmap import Bitmap, runs
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from slurmsim.core.state.controller_state import ControllerState
 
 
-_BEFORE_THE_TEST = (Reason.NONE, Reason.PRIORITY, Reason.DEPENDENCY, Reason.BEGIN_TIME)
-_AFTER_THE_TEST = LIMIT_REASONS | {
+_BEFORE_THE_TEST: Final = (Reason.NONE, Reason.PRIORITY, Reason.DEPENDENCY, Reason.BEGIN_TIME)
+_AFTER_THE_TEST: Final = LIMIT_REASONS | {
     Reason.RESOURCES, Reason.PARTITION_CONFIG, Reason.PARTITION_DOWN, Reason.RESERVATION
 }  # fmt: skip
 
 
-MOST_REMEMBERED = 4096
+MOST_REMEMBERED: Final = 4096
 
 
 class PendingReasons:
@@ -236,6 +236,8 @@ class PendingReasons:
 
     def show_hidden(self) -> None:
         """Show again, as a pass begins, that jobs wait for a job or a time."""
+        if not self._hidden:
+            return
         state = self.state
         for job_id, reason in self._hidden.items():
             job = state.jobs.get(job_id)

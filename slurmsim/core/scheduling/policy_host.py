@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from slurmsim.bitmap import runs
 from slurmsim.core.placement.layout import malformed
@@ -41,19 +41,11 @@ if TYPE_CHECKING:
     from slurmsim.core.state.interfaces import RunWay
 
 
-_WAITS = frozenset({Reason.NONE, Reason.RESOURCES, Reason.PRIORITY})
-_OVER = object()
+_WAITS: Final = frozenset({Reason.NONE, Reason.RESOURCES, Reason.PRIORITY})
+_OVER: Final = object()
 
 
-def _next_decision(send: Any, outcome: Any) -> Any:
-    """Return the policy's next decision, given the outcome of its last one; `_OVER` if there is none.
-
-    As `send` alone, but for its StopIteration: caught in compiled code, one costs more than most passes.
-    """
-    return next(map(send, (outcome,)), _OVER)
-
-
-SHOWN = ("last_cycle",)  # what commands go on to tell of a policy that begins anew
+SHOWN: Final = ("last_cycle",)  # what commands go on to tell of a policy that begins anew
 
 
 class PolicyHost:
@@ -266,7 +258,8 @@ class PolicyHost:
         outcome: Any = None
         while True:
             try:
-                decision = _next_decision(send, outcome)
+                # as `send` alone, but for its StopIteration: caught in compiled code, one costs more than most passes
+                decision = next(decisions, _OVER) if outcome is None else next(map(send, (outcome,)), _OVER)
             except (Exception, SystemExit) as error:
                 raise self._broken(error) from error
             if decision is _OVER:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.allocation import Allocation
@@ -18,7 +18,7 @@ from slurmsim.core.scheduling.may_start import BACKFILL, LIMITS, MAY
 if TYPE_CHECKING:
     from slurmsim.core.scheduling.may_start import StartTest
 
-TOGETHER = replace(BACKFILL, makes_room=False)
+TOGETHER: Final = replace(BACKFILL, makes_room=False)
 
 
 class Wanted(NamedTuple):

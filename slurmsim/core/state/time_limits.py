@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
+from typing import Final
 
 from slurmsim.core.records.job import ONE_YEAR_S, Job
 from slurmsim.model.cluster import ClusterSpec
 
-SCAN_S = 30  # slurmctld looks that often
+SCAN_S: Final = 30  # slurmctld looks that often
 Entry = tuple[int, int, Job]
 
 
