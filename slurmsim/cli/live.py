@@ -80,6 +80,9 @@ def _add_up(subparsers: Any) -> None:
     made_of.add_argument(
         "--operator", action="append", default=[], metavar="USER", help="a user who may cancel and update all jobs"
     )
+    made_of.add_argument(
+        "--policy", metavar="NAME[:key=value,…]", help="an installed policy in place of the conf's SchedulerType"
+    )
     made_of.add_argument("--streams", metavar="FILE", help="streams of jobs in TOML: users who submit by themselves")
     made_of.add_argument("--slurm-version", metavar="V", help="release to imitate (22.05)")
     made_of.add_argument(
@@ -169,7 +172,7 @@ def run_up(args: argparse.Namespace) -> int:
 def _given(args: argparse.Namespace) -> list[str]:
     """Return the options of `up` that say what the cluster is."""
     names = ("conf", "nodes", "cpus_per_node", "gpus_per_node", "accounting", "no_accounting", "user", "operator",
-             "streams", "slurm_version", "flavour", "clock", "rate", "frozen", "fast", "start", "jobs",
+             "policy", "streams", "slurm_version", "flavour", "clock", "rate", "frozen", "fast", "start", "jobs",
              *OPTIONS)  # fmt: skip
     return [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) not in (None, False, [])]
 
@@ -206,8 +209,18 @@ def _settings(args: argparse.Namespace) -> Settings:
         rate=1.0 if args.rate is None else args.rate, start=args.start, jobs=args.jobs, users=users,
         release=args.slurm_version or RELEASES[0], storage=not args.no_accounting,
         operators=tuple(name for item in args.operator for name in item.split(",")), streams=args.streams,
-        power=power, flavour=args.flavour or "upstream",
+        power=power, flavour=args.flavour or "upstream", policy=_policy(args.policy),
     )  # fmt: skip
+
+
+def _policy(text: str | None) -> str:
+    """Return an installed policy as a slurm.conf names it. Raises ConfigError for another."""
+    if text is None:
+        return ""
+    from slurmsim.policy import configured_policy
+
+    configured_policy(text)  # a daemon reads it from a file, so it names no code
+    return text.removeprefix("sched/")
 
 
 def run_down(args: argparse.Namespace) -> int:

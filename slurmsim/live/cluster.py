@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +30,8 @@ from slurmsim.releases import RELEASES
 
 if TYPE_CHECKING:
     from slurmsim.live.web import Page
+    from slurmsim.policy import Policy
+    from slurmsim.policy.given import ChosenPolicy
     from slurmsim.slurmctld.server.server import Server
 
 _CLOSE_S = 30.0  # the longest a single request of the engine may take
@@ -83,6 +86,8 @@ class Cluster:
         Where it lives; None: a temporary folder, which is removed when the cluster is closed.
     origin
         A file another cluster was written to, of which this one is made.
+    policy
+        A policy that no package offers; this process offers it for as long as the cluster lives.
 
     Attributes
     ----------
@@ -92,8 +97,12 @@ class Cluster:
         A connection to the daemon as the cluster's owner, for calls that have no method here.
     """
 
-    def __init__(self, settings: Settings, folder: Path | None = None, origin: Origin | None = None) -> None:
-        self.settings = settings
+    def __init__(
+        self, settings: Settings, folder: Path | None = None, origin: Origin | None = None,
+        policy: ChosenPolicy | None = None,
+    ) -> None:  # fmt: skip
+        self.settings, self._policy = settings, policy
+        self._offers = ExitStack()
         self._temporary = folder is None
         self._given, self._origin = folder, origin
         self.client = Client("")  # `start` has the folder
@@ -107,12 +116,17 @@ class Cluster:
     def __enter__(self) -> Cluster:
         self.folder = Path(tempfile.mkdtemp(prefix="slurmsim-")) if self._given is None else self._given.absolute()
         try:
+            if self._policy is not None:
+                from slurmsim.policy.registry import offering
+
+                self._offers.enter_context(offering(self._policy.name, self._policy.make))
             if self._origin is not None:
                 self._origin.make(self.folder)
             elif exists(self.folder):
                 check_going_on(self.folder, self.settings, given_in(self.settings))
             self.start()
         except BaseException:
+            self._offers.close()
             self._remove()
             raise
         ENTERED.enter(self.folder)
@@ -130,6 +144,7 @@ class Cluster:
         finally:
             if server is not None and server.engine.real is not None:
                 server.engine.real.executor.end_all()  # no script outlives its cluster
+            self._offers.close()
             self._remove()
 
     def start(self) -> None:
@@ -197,7 +212,8 @@ class Cluster:
         scratch = tempfile.TemporaryDirectory(prefix="slurmsim-fork-")
         path = Path(scratch.name) / "cluster"
         self.snapshot(path)
-        return Cluster(replace(self.settings, mode="frozen"), None, Origin(path, "frozen", scratch=scratch))
+        origin = Origin(path, "frozen", scratch=scratch)
+        return Cluster(replace(self.settings, mode="frozen"), None, origin, self._policy)
 
     # -- commands ---------------------------------------------------------------------------------------------------
 
@@ -400,7 +416,7 @@ def cluster(
     users: Mapping[str, int | str] | None = None, operators: Sequence[str] = (), slurm_version: str = RELEASES[0],
     flavour: str = "upstream",
     streams: str | os.PathLike[str] | None = None, power: Mapping[str, str | float] | None = None,
-    folder: str | os.PathLike[str] | None = None,
+    folder: str | os.PathLike[str] | None = None, policy: str | type[Policy] | Policy | None = None,
 ) -> Cluster:  # fmt: skip
     """Return a live cluster for ``with``: sbatch, squeue and their family on PATH until its end.
 
@@ -434,11 +450,16 @@ def cluster(
         Options of power, as `slurmsim.run` has them: ``{"power_budget": 1500, "idle_w": 10}``.
     folder
         Where the cluster lives; without it a temporary folder that is removed at the end.
+    policy
+        As `slurmsim.run` has it, in place of the conf's SchedulerType. A class, an instance or a class in a file is
+        known to this process only: who goes on with `folder` gives it again.
 
     Raises
     ------
     ConfigError
         An argument is wrong, or there is a cluster in `folder` that was made otherwise.
+    PolicyError
+        The policy cannot be loaded.
     """
     mode = _mode(frozen, fast, rate) or "real"
     settings = Settings(
@@ -449,12 +470,27 @@ def cluster(
         operators=tuple(operators), streams=None if streams is None else os.fspath(streams),
         power={name: str(value) for name, value in (power or {}).items()},
     )  # fmt: skip
-    return Cluster(settings, None if folder is None else Path(folder))
+    named, chosen = ("", None) if policy is None else _chosen(policy)
+    return Cluster(replace(settings, policy=named), None if folder is None else Path(folder), policy=chosen)
+
+
+def _chosen(policy: str | type[Policy] | Policy) -> tuple[str, ChosenPolicy | None]:
+    """Return what a slurm.conf says of a policy, and the policy if no package offers it."""
+    from slurmsim.policy.given import as_option, choose_policy
+    from slurmsim.policy.policy_file import in_file
+
+    option = as_option(policy)
+    assert option is not None
+    chosen = choose_policy(option)
+    if isinstance(option, str) and in_file(option) is None:
+        chosen.make()  # raises for wrong options
+        return option.removeprefix("sched/"), None
+    return chosen.name, chosen
 
 
 def restore(
     path: str | os.PathLike[str], *, frozen: bool = False, fast: bool = False, rate: float | None = None,
-    folder: str | os.PathLike[str] | None = None,
+    folder: str | os.PathLike[str] | None = None, policy: str | type[Policy] | Policy | None = None,
 ) -> Cluster:  # fmt: skip
     """Return the cluster that `Cluster.snapshot` or ``slurmsim snapshot`` wrote to `path`, for ``with``.
 
@@ -464,6 +500,8 @@ def restore(
         Its clock, as `cluster` has them; without any of them it goes on as the first one's went.
     folder
         Where it lives; without it a temporary folder that is removed at the end.
+    policy
+        The policy it has, if no package offers that.
 
     Raises
     ------
@@ -473,7 +511,8 @@ def restore(
         The file cannot be read, is damaged, or is a newer slurmsim's.
     """
     origin = Origin(Path(path).absolute(), _mode(frozen, fast, rate), rate)
-    return Cluster(Settings(), None if folder is None else Path(folder), origin)
+    chosen = None if policy is None else _chosen(policy)[1]
+    return Cluster(Settings(), None if folder is None else Path(folder), origin, chosen)
 
 
 def _mode(frozen: bool, fast: bool, rate: float | None) -> str | None:

@@ -30,6 +30,7 @@ _OPTIONS: Mapping[str, _Option] = {
     "--nodes": _Option("nodes", files=CONF_FILES),
     "--cpus-per-node": _Option("cpus_per_node", files=CONF_FILES),
     "--gpus-per-node": _Option("gpus_per_node", files=CONF_FILES),
+    "--policy": _Option("policy", files=CONF_FILES),
     "--accounting": _Option("accounting", ("accounting",)),
     "--no-accounting": _Option("storage", ("storage",)),
     "--user": _Option("users", ("users",)),

@@ -23,6 +23,7 @@ _BESIDE = ("gres.conf", "topology.conf")  # read along with a slurm.conf
 CONF_FILES = (CONF, *_BESIDE)
 _INCLUDE = re.compile(r"^[ \t]*include[ \t]+\"?([^\s\"]+)", re.IGNORECASE | re.MULTILINE)
 _OF_POLICY = re.compile(r"^[ \t]*SchedulerType[ \t]*=[ \t]*\S*?[:,]file=([^,\s#]+)", re.IGNORECASE | re.MULTILINE)
+_SCHEDULER = re.compile(r"^[ \t]*SchedulerType[ \t]*=.*\n?", re.IGNORECASE | re.MULTILINE)
 _STORAGE = re.compile(r"^[ \t]*AccountingStorageType[ \t]*=", re.IGNORECASE | re.MULTILINE)
 _MAX_DEPTH = 10
 _MODE = 0o644  # whatever the umask: a folder others may write to is not used again
@@ -61,6 +62,9 @@ class Settings:
         Path of streams of jobs in TOML: simulated users who submit by themselves.
     power
         Options of power by name, as `slurmsim run` has them: ``power_budget``, ``power_cap``, ``base_w`` …; watts.
+    policy
+        ``NAME[:key=value,…]`` of an installed policy, or the name of one that this process offers, in place of the
+        SchedulerType of `conf`; empty for that.
     release
         The Slurm release to be like.
     flavour
@@ -88,6 +92,7 @@ class Settings:
     operators: tuple[str, ...] = ()
     streams: str | None = None
     power: Mapping[str, str] = field(default_factory=dict)
+    policy: str = ""
 
     def __post_init__(self) -> None:
         _within("--nodes", self.nodes, 1, MOST_NODES)
@@ -171,6 +176,8 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
             _write(folder / CONF, made_up_conf(settings))
             if settings.gpus_per_node:
                 _write(folder / "gres.conf", f"Name=gpu File=/dev/nvidia[0-{settings.gpus_per_node - 1}]\n")
+        if settings.policy:
+            _let_have_policy(folder / CONF, settings.policy)
         if settings.accounting:
             _let_have_database(folder)
         accounting = [_accounting(path, folder, f"accounting-{k}") for k, path in enumerate(settings.accounting)]
@@ -192,6 +199,12 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
         operators=settings.operators, streams=STREAMS if settings.streams is not None else "",
         power=power, flavour=settings.flavour,
     )  # fmt: skip
+
+
+def _let_have_policy(conf: Path, policy: str) -> None:
+    """Say in the copied slurm.conf which policy there is, in place of what it says."""
+    text = _SCHEDULER.sub("", read_text(conf, "utf-8", "surrogateescape"))
+    conf.write_text(f"{text.rstrip()}\nSchedulerType=sched/{policy}\n", "utf-8", "surrogateescape")
 
 
 def _let_have_database(folder: Path) -> None:

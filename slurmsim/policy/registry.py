@@ -1,6 +1,8 @@
 """Where policies and predictors register: the entry points of all installed packages."""
 
 import importlib.util
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -169,6 +171,31 @@ def parse_options(text: str) -> dict[str, str]:
     return options
 
 
+_offered_here: dict[str, list[Callable[[], Policy]]] = {}
+
+
+@contextmanager
+def offering(name: str, make: Callable[[], Policy]) -> Iterator[None]:
+    """Within it configurations read by this process may name a policy that a program gave: ``sched/NAME``.
+
+    Raises
+    ------
+    ConfigError
+        Another one of that name is offered.
+    """
+    offers = _offered_here.setdefault(name, [])
+    if offers and offers[-1] != make:
+        raise ConfigError(f"another policy called {name!r} is in use in this process", field="policy",
+                          expected="another name")  # fmt: skip
+    offers.append(make)
+    try:
+        yield
+    finally:
+        offers.remove(make)
+        if not offers:
+            _offered_here.pop(name, None)
+
+
 def configured_policy(scheduler_type: str, texts: Texts | None = None) -> Policy:
     """Return the policy a configuration names: ``SchedulerType=sched/NAME[:key=value,…]``.
 
@@ -192,6 +219,8 @@ def configured_policy(scheduler_type: str, texts: Texts | None = None) -> Policy
             if (found := in_file(scheduler_type.removeprefix("sched/"))) is not None:
                 check_code_allowed(f"{found.file}:{found.name} names code", f"--policy {found.file}:{found.name}")
             name, options = parse_policy(scheduler_type)
+            if name in _offered_here and not options:
+                return _offered_here[name][-1]()
             return load_policy(name)(options)
     except ConfigError as error:
         if error.file is not None:

@@ -18,7 +18,7 @@ import slurmsim.policy
 from slurmsim.campaign.grid import read_grid
 from slurmsim.campaign.keys import Keys
 from slurmsim.cli import main
-from slurmsim.errors import ConfigError, PolicyError
+from slurmsim.errors import ConfigError, OutputError, PolicyError
 from slurmsim.policy import (
     GivenPolicy,
     NamedCodeError,
@@ -393,3 +393,75 @@ def test_another_package_cannot_take_the_name_of_ours(
     assert main(["policies", "fcfs"]) == 0
     with pytest.warns(UserWarning, match=f"{claim.value} is refused"):
         assert order("fcfs") == [1, 2, 3, 4]
+
+
+# -- live clusters ------------------------------------------------------------------------------------------------
+
+
+class FewerNodesFirst(Policy):
+    def schedule(self, view: Any, now: int) -> Any:
+        for job in sorted(view.pending, key=lambda job: job.n_nodes):
+            if not (yield Start(job)):
+                break
+
+
+class Other(FewerNodesFirst):
+    name = "FewerNodesFirst"
+
+
+def started(cluster: slurmsim.Cluster) -> list[str]:
+    """Return the names of what runs once a full cluster is free again."""
+    for line in ("-J full -N2 -t 1 --wrap 'sleep 60'", "-J two -N2 -t 5 --wrap 'sleep 60'",
+                 "-J one -N1 -t 5 --wrap 'sleep 60'"):  # fmt: skip
+        assert cluster.run(f"sbatch --exclusive {line}").returncode == 0
+    cluster.step(61)
+    return sorted(job.name for job in cluster.jobs() if job.state == "RUNNING")
+
+
+@pytest.mark.parametrize("how", ["class", "instance", "file", "installed", "conf"])
+def test_a_live_cluster_has_the_policy_it_is_given(how: str, tmp_path: Path) -> None:
+    policy: Any = {"class": FewerNodesFirst, "instance": FewerNodesFirst(), "installed": "fcfs"}.get(how)
+    conf = None
+    if how in ("file", "conf"):
+        file = tmp_path / "mended.py"
+        file.write_text("from slurmsim.policy import Policy, Start\n\n\nclass Mine(Policy):\n"
+                        "    def schedule(self, view, now):\n"
+                        "        few = sorted(view.pending, key=lambda job: job.n_nodes)\n"
+                        "        return [Start(job) for job in few[:1]]\n")  # fmt: skip
+        policy = f"{file}:Mine"
+    if how == "conf":
+        conf = tmp_path / "slurm.conf"
+        conf.write_text("ClusterName=t\nSlurmctldHost=h\nSchedulerType=sched/fcfs\nNodeName=n[1-2] CPUs=8\n"
+                        "PartitionName=p Nodes=ALL Default=YES\n")  # fmt: skip
+    with slurmsim.cluster(nodes=2, frozen=True, policy=policy, conf=conf) as c:
+        assert started(c) == (["two"] if how == "installed" else ["one"])
+        said = c.run("scontrol show config").stdout
+        name = {"file": "Mine", "conf": "Mine", "installed": "fcfs"}.get(how, "FewerNodesFirst")
+        assert re.search(rf"SchedulerType\s+= sched/{name}\n", said)
+        with c.fork() as copy:
+            assert copy.run("sbatch -N1 --wrap true").returncode == 0
+
+
+def test_who_goes_on_with_a_cluster_gives_its_policy_again(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    with slurmsim.cluster(nodes=2, frozen=True, policy=FewerNodesFirst, folder=folder) as c:
+        assert started(c) == ["one"]
+        with pytest.raises(ConfigError, match="another policy called 'FewerNodesFirst' is in use in this process"):
+            slurmsim.cluster(nodes=2, frozen=True, policy=Other).__enter__()
+        c.snapshot(tmp_path / "copy")
+    with slurmsim.cluster(nodes=2, frozen=True, policy=FewerNodesFirst, folder=folder) as c:
+        assert [job.name for job in c.jobs() if job.state == "RUNNING"] == ["one"]
+    with slurmsim.restore(tmp_path / "copy", frozen=True, policy=FewerNodesFirst) as c:
+        assert [job.name for job in c.jobs() if job.state == "RUNNING"] == ["one"]
+    with pytest.raises((ConfigError, OutputError), match="no policy is called 'FewerNodesFirst'"):
+        slurmsim.restore(tmp_path / "copy", frozen=True).__enter__()
+
+
+def test_a_daemon_of_its_own_has_installed_policies_only(
+    policy_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["up", "--state", str(tmp_path / "a"), "--policy", f"{policy_file}:Longest"]) != 0
+    assert "names code, which a file may not" in capsys.readouterr().err
+    assert main(["up", "--state", str(tmp_path / "a"), "--policy", "easier"]) != 0
+    assert "no policy is called 'easier'" in capsys.readouterr().err
+    assert not (tmp_path / "a" / "journal").exists()
