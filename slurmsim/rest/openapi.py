@@ -77,7 +77,7 @@ def specification(release: str, plugins: frozenset[str], versions: Iterable[int]
             "license": {"name": "MIT"},
         },
         "servers": [{"url": "/"}],
-        "security": [{}, {"user": [], "token": []}, {"bearer": []}],
+        "security": [{}, {"user": [], "token": []}, {"bearerAuth": []}],
         "tags": [{"name": "slurm", "description": "The controller."},
                  {"name": "slurmdb", "description": "The database."},
                  {"name": "util", "description": "Lists of hosts."}],
@@ -87,7 +87,7 @@ def specification(release: str, plugins: frozenset[str], versions: Iterable[int]
             "securitySchemes": {
                 "user": {"type": "apiKey", "in": "header", "name": "X-SLURM-USER-NAME"},
                 "token": {"type": "apiKey", "in": "header", "name": "X-SLURM-USER-TOKEN"},
-                "bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+                "bearerAuth": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
             },
         },
     }  # fmt: skip
@@ -194,15 +194,17 @@ def _of_table(rows: Table, version: int, found: dict[str, Schema]) -> Schema:
 def _of_shape(shape: Any, version: int, found: dict[str, Schema], key: str) -> Schema:
     if isinstance(shape, list):
         table, name = shape
-        name = "update_partition_msg" if name == "partition_info" else name
-        found[name] = _of_table(table, version, found)
+        if name not in _RECORDS:  # partitions are read and written as the same record
+            found[name] = _of_table(table, version, found)
         return {"type": "array", "items": _ref(version, name)}
     if isinstance(shape, str):
         return {
             "number": _number(version, key), "strings": dict(_STRINGS),
             "tres": {"type": "array", "items": _ref(version, "tres")},
         }.get(shape, {"type": shape})  # fmt: skip
-    return dict(OBJECT) if shape is None else _of_table(shape, version, found)
+    if shape is None:
+        return dict(_STRINGS if key == "flags" else OBJECT)
+    return _of_table(shape, version, found)
 
 
 def _of_input(reader: Any, version: int, key: str) -> Schema:

@@ -27,7 +27,7 @@ from tests.upstream.standins.{module} import main
 sys.exit(main({name!r}, {prefix!r}))
 """
 _CONF = """\
-ClusterName=upstream
+ClusterName=atf
 SlurmctldHost={host}
 SlurmUser=slurm
 AuthType=auth/munge
