@@ -42,6 +42,14 @@ def _user(reason: str | None, user: str | None) -> str:
     return user or "" if reason else ""
 
 
+CPU_BINDINGS = {"thread": 2, "core": 4, "socket": 8, "ldom": 16, "none": 32}
+
+
+def binding(word: str | None) -> int:
+    """CpuBind as the number of its flag."""
+    return CPU_BINDINGS.get((word or "").removesuffix("s"), 0)
+
+
 F = field
 _KINDS: dict[str, Callable[..., Any]] = {
     "text": text, "words": words, "count": count, "number": number, "limit": limit,
@@ -50,7 +58,7 @@ _KINDS: dict[str, Callable[..., Any]] = {
 _COMPOSED = {
     "boards": (F("burstbuffer_network_address", always("")),),
     "cores": (F("tls_cert_last_renewal", always(number(0)), first=43), F("cluster_name", always(""))),
-    "cpu_binding": (F("cpu_binding", always(0)),),
+    "cpu_binding": (F("cpu_binding", binding, "cpu_bind"),),
     "energy": (F("energy", _energy, "current_watts"), F("external_sensors", always({}), last=44)),
     "features": (F("power", always({}), last=44),),
     "gres": (F("cert_flags", always([]), first=43), F("gpu_spec", always(""), first=41)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from slurmsim.commands.json.node import binding
 from slurmsim.commands.json.versions import always, count, field, limit, number, placed, text, truth
 from slurmsim.records import partition as records
 
@@ -70,6 +71,13 @@ def _flags(
     return [word for word, there in known.items() if there]
 
 
+def _bindings(word: str | None) -> list[str]:
+    if not word or binding(word) == 0:
+        return []
+    name = word.upper().removesuffix("S")
+    return ["CPU_BIND_NONE" if name == "NONE" else f"CPU_BIND_TO_{name}S"]
+
+
 F = field
 _DEFAULT, _MOST = ("def_mem_per_cpu", "def_mem_per_node"), ("max_mem_per_cpu", "max_mem_per_node")
 _SHARE = ("over_subscribe", "max_share")
@@ -82,8 +90,8 @@ _MAKERS = {
 _COMPOSED = {
     "defaults.partition_memory_per_cpu": (
         F("cluster", always("")), F("select_type", always([]), first=41, last=44),
-        F("select_type", always(["NONE"]), first=45), F("cpus.task_binding", always(0), last=44),
-        F("cpus.task_binding", always([]), first=45), F("cpus.total", count, "total_cpus"),
+        F("select_type", always(["NONE"]), first=45), F("cpus.task_binding", binding, "cpu_bind", last=44),
+        F("cpus.task_binding", _bindings, "cpu_bind", first=45), F("cpus.total", count, "total_cpus"),
         F("defaults.memory_per_cpu", _memory, *_DEFAULT),
         F("defaults.partition_memory_per_cpu", _memory_a_cpu, "def_mem_per_cpu"),
     ),

@@ -174,7 +174,8 @@ def _lists(row: Row, session: Session, dates: Dates) -> str:
 
 def _access(row: Row, session: Session, dates: Dates) -> str:
     other = f" Alternate={row['alternate']}" if row["alternate"] else ""
-    bind = f" CpuBind={row['cpu_bind']} " if row["cpu_bind"] else ""
+    word = (row["cpu_bind"] or "").removesuffix("s")
+    bind = f" CpuBind={word if word == 'none' else f'{word}s'} " if word and word != "off" else ""
     nodes = row["allow_alloc_nodes"] or "ALL"
     return f"AllocNodes={nodes}{other} Default={_yes(row['default'])}{bind} QoS={row['qos'] or 'N/A'}"
 
