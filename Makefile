@@ -61,6 +61,7 @@ nightly: test-compiled ## test-compiled; kernels under sanitizers; fuzzers and p
 	@SLURMSIM_WAITS=1000 $(BIN)/python -m pytest -s tests/live/test_why_live.py -k same_session
 	@$(BIN)/python -m pytest -n 2 -m slow
 	@.ci/beside-load
+	@[ -z "$$SLURM_TESTSUITE" ] || $(MAKE) --no-print-directory upstream
 	@$(MAKE) --no-print-directory site
 
 bench: ## the benchmarks, one file a claim of the README (logs: SLURMSIM_DATA=folder)
