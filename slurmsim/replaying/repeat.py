@@ -6,6 +6,7 @@ or keeps something from run to run.
 
 from __future__ import annotations
 
+import filecmp
 import json
 import os
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import SlurmSimError
+from slurmsim.json_text import loads
 from slurmsim.replaying.options import RunOptions
 from slurmsim.trace.schema import TABLES
 
@@ -44,9 +46,10 @@ def check_repeat(options: RunOptions, folder: Path) -> None:
         for name in TABLES:
             file = f"{name}.parquet"
             one, two = folder / file, Path(scratch) / "trace" / file
-            if one.exists() and one.read_bytes() != two.read_bytes():
-                raise SlurmSimError(f"the same run again gave another result: {file} differs{_first_row(one, two)}; "
-                                    "its policy or predictor depends on more than the run")  # fmt: skip
+            if one.exists() and not filecmp.cmp(one, two, shallow=False):
+                where = _first_row(name, folder, two.parent)
+                raise SlurmSimError(f"the same run again gave another result: {file} differs{where}; its policy or "
+                                    "predictor depends on more than the run")  # fmt: skip
 
 
 def again() -> None:
@@ -54,7 +57,7 @@ def again() -> None:
     from slurmsim.replaying.preparation import prepare
     from slurmsim.replaying.replay import execute
 
-    given: dict[str, Any] = {key: _as_option(value) for key, value in json.load(sys.stdin).items()}
+    given: dict[str, Any] = {key: _as_option(value) for key, value in loads(sys.stdin.read()).items()}
     try:
         execute(prepare(RunOptions(**given)), report=False)
     except SlurmSimError as error:
@@ -66,11 +69,11 @@ def _as_option(value: object) -> object:
     return tuple(map(_as_option, value)) if isinstance(value, list) else value
 
 
-def _first_row(one: Path, two: Path) -> str:
-    """Return `` first in row N (job J)`` for two tables of the same columns."""
-    import pyarrow.parquet as pq
+def _first_row(table: str, *folders: Path) -> str:
+    """Return `` first in row N (job J)`` for a table of two traces."""
+    from slurmsim.trace.reader import read_trace
 
-    rows = [pq.read_table(file).to_pylist() for file in (one, two)]
+    rows = [read_trace(folder).read(table, list(TABLES[table])).to_pylist() for folder in folders]
     for number, (a, b) in enumerate(zip(*rows, strict=False), 1):
         if a != b:
             return f" first in row {number} (job {a.get('job_id')})" if a.get("job_id") else f" first in row {number}"
