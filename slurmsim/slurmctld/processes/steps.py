@@ -332,7 +332,9 @@ def _asked(name: str, default: Any = None) -> Callable[[LiveCluster, LiveJob, St
 
 
 def _per_task(cluster: LiveCluster, live: LiveJob, step: Step) -> str | None:
-    """TresPerTask: the job's, if the step asked for no GRES of its own."""
+    """TresPerTask: the job's, if the step asked for no GRES of its own; none of a step that srun did not make."""
+    if not step.asked:
+        return None
     own = step.asked.get("tres_per_task")
     if not since(cluster.release, "gres_with_slash") or any("gres" in str(step.asked.get(name)) for name in _OF_STEP):
         return own

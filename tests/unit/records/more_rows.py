@@ -56,7 +56,7 @@ def of_partition() -> dict[str, object]:
     except Malformed as wrong:
         found["refused"] = str(wrong)
     schemas = openapi.specification("26.05", routes.PLUGINS, [45])["components"]["schemas"]
-    found["described"] = schemas["v0.0.45_partition"]["properties"]["looks"]
+    found["described"] = schemas["v0.0.45_partition_info"]["properties"]["looks"]
     found["body"] = "looks" in controller_writing.settable() and "looks.colour" in {one.key for one in document.table()}
     return found
 
@@ -96,7 +96,7 @@ def of_request() -> dict[str, object]:
     except Malformed as wrong:
         found["refused"] = str(wrong)
     schemas = openapi.specification("26.05", routes.PLUGINS, [45])["components"]["schemas"]
-    found["described"] = schemas["v0.0.45_job_description"]["properties"]["pace"]
+    found["described"] = schemas["v0.0.45_job_desc_msg"]["properties"]["pace"]
     return found
 
 
@@ -116,7 +116,7 @@ def of_job() -> dict[str, object]:
         found["listed"] = "Mood" in cluster.text("squeue --helpFormat")
         found["document"] = json.loads(cluster.text("squeue --json"))["jobs"][0]["mood"]
     schemas = openapi.specification("26.05", routes.PLUGINS, [45])["components"]["schemas"]
-    found["described"] = [schemas[f"v0.0.45_{name}"]["properties"]["mood"] for name in ("job", "job_description")]
+    found["described"] = [schemas[f"v0.0.45_{name}"]["properties"]["mood"] for name in ("job_info", "job_desc_msg")]
     found["body"] = job_description.read({"mood": "bad"})[0]
     page = coverage_tables.text()
     found["page"] = ["`--mood`" in page, "`mood`" in page]

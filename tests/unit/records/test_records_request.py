@@ -31,6 +31,6 @@ def test_a_new_field_is_a_row(more_rows: dict[str, object]) -> None:
     """It is copied by sbatch, read and described by REST, checked at the door, kept and told by the job."""
     assert more_rows["request"] == {
         "copied": True, "body": {"pace": 3}, "told": [3],
-        "described": {"$ref": "#/components/schemas/v0.0.45_number"},
+        "described": {"$ref": "#/components/schemas/v0.0.45_uint32_no_val_struct"},
         "refused": "'job'.'pace': expected a whole number from 0 to 4294967295",
     }  # fmt: skip
