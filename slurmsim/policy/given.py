@@ -151,8 +151,6 @@ def as_option(given: object) -> str | GivenPolicy | None:
     """Return a policy as an option of a run holds it. Raises ConfigError for what is none."""
     if given is None or isinstance(given, str | GivenPolicy):
         return given
-    if isinstance(given, Path):
-        return str(given)
     return GivenPolicy(given)  # type: ignore[arg-type]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 import subprocess
@@ -252,7 +253,13 @@ class WrongConfiguration(Policy):
 
 @pytest.mark.parametrize(
     ("policy", "said"),
-    [(WrongTimes, r"wants to be called at 1.5 \(expected whole seconds"), (WrongConfiguration, "KeyError: 'bf_what'")],
+    [
+        (
+            WrongTimes,
+            r"wants to be called at 1.5 \(expected whole seconds|TypeError: .*float",
+        ),  # as compiled code says it
+        (WrongConfiguration, "KeyError: 'bf_what'"),
+    ],
 )
 def test_what_goes_wrong_beside_schedule_is_one_line_too(policy: Any, said: str) -> None:
     with pytest.raises(PolicyError, match=said) as raised:
@@ -328,8 +335,9 @@ def test_a_class_of_a_script_runs_in_processes_by_value(how: tuple[str, ...], tm
     pytest.importorskip("cloudpickle")
     (tmp_path / "study.py").write_text(SCRIPT)
     done = subprocess.run(
-        [sys.executable, *how, workload(tmp_path)], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+        [sys.executable, *how, workload(tmp_path)], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONSAFEPATH": ""},  # `-m study` is found in the working folder
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["2", "0", "1", "True", "True"]
 
