@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import io as streams
 import json
 import shlex
@@ -12,7 +11,6 @@ from typing import Any
 
 from slurmsim.commands import MODULES
 from slurmsim.commands.io import Io
-from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.server.start import make_engine, new_header, replay
@@ -58,20 +56,16 @@ class Cluster:
         )  # fmt: skip
         self.engine = make_engine(self.header, folder)
         self.journal: list[tuple[int, str, int, str, dict[str, Any]]] = []
-        self.asked: list[tuple[tuple[int, str, int, str, dict[str, Any]], Any]] = []  # every request and its answer
+        self.asked: list[tuple[str, str]] = []  # every request: its name, and its arguments as JSON
         self.now = start
         self.release = release  # what commands take the daemon for
 
     def call(self, name: str, person: Person, arguments: dict[str, Any]) -> dict[str, Any]:
         person = self.engine.people.by_name(person.name)
-        arguments = json.loads(json.dumps(arguments))  # what comes over the wire shares nothing
-        entry = (self.now, name, person.uid, person.name, copy.deepcopy(arguments))
-        try:
-            found = self.engine.execute(self.now, name, arguments, person)
-        except Refusal as refusal:
-            self.asked.append((entry, [refusal.number, refusal.text]))
-            raise
-        self.asked.append((entry, copy.deepcopy(found)))
+        text = json.dumps(arguments)
+        arguments = json.loads(text)  # what comes over the wire shares nothing
+        self.asked.append((name, text))
+        found = self.engine.execute(self.now, name, arguments, person)
         if name in self.engine.changes:
             self.journal.append((self.now, name, person.uid, person.name, arguments))
         return found
