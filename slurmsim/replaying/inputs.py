@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slurmsim.sim.submissions import UNLIMITED_S
 from slurmsim.trace.columns import NULL, coded_array, int_array
 from slurmsim.trace.schema import INPUTS
 from slurmsim.workload import Workload
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-UNLIMITED_S = 365 * 86400  # what a job without a limit is given
 
 
 def input_columns(workload: Workload) -> list[pa.Array]:

@@ -35,7 +35,7 @@ def check_repeat(options: RunOptions, folder: Path) -> None:
     """
     seed = _HASH_SEEDS[os.environ.get("PYTHONHASHSEED") == _HASH_SEEDS[0]]
     with tempfile.TemporaryDirectory(prefix="slurmsim-repeat-") as scratch:
-        given = json.dumps({**asdict(options), "out": str(Path(scratch) / "trace")})
+        given = json.dumps({**asdict(options), "out": str(Path(scratch) / "trace"), "save_instances": None})
         done = subprocess.run(
             [sys.executable, "-P", "-c", _AGAIN], input=given, text=True, capture_output=True, check=False,
             env={**os.environ, "PYTHONHASHSEED": seed},

@@ -6,8 +6,8 @@ import numpy as np
 
 from slurmsim.validate.columns import NULL, BoolArray, Table
 from slurmsim.validate.report import ValidationReport
+from slurmsim.validate.rows import UNLIMITED_S
 
-UNLIMITED_S = 365 * 86400
 _EQUAL = (("submit", "submit"), ("time_limit_s", "time_limit_s"), ("req_nodes", "nodes"), ("req_cpus", "cpus"))
 
 
@@ -51,7 +51,8 @@ def check_inputs(report: ValidationReport, jobs: Table, inputs: Table, edited: B
     done = jobs.texts["state"].mask(("COMPLETED",))[found] & (jobs.ints["restarts"][found] == 0)
     compare("run_time_s", jobs.ints["run_time_s"][found], inputs.ints["run_time_s"][row], done & ~resized[found])
     users, asked_users = jobs.texts["user"], inputs.texts["user"]
-    codes = np.array([asked_users.code(value) for value in users.values], np.int64)[users.codes[found]]
+    code_of = {value: code for code, value in enumerate(asked_users.values)}
+    codes = np.array([code_of.get(value, -1) for value in users.values], np.int64)[users.codes[found]]
     other = np.flatnonzero(codes != asked_users.codes[row])
     check.flag(len(other), (f"job {ids[found][k]}: user {users[np.flatnonzero(found)[k]]!r}, in the workload "
                             f"{asked_users[row[k]]!r}" for k in other))  # fmt: skip

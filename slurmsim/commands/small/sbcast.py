@@ -14,6 +14,7 @@ from slurmsim.commands.text import short_helps
 from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, Parser, options
 from slurmsim.commands.text.release import release_of, version_of
+from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -112,7 +113,7 @@ def _failed(io: Io, row: dict[str, Any], why: str, code: int) -> int:
 def _job(io: Io, job: str, release: str) -> dict[str, Any]:
     """Return the running job. Raises Stop."""
     try:
-        columns = io.client.call("jobs", fields=list(_FIELDS), job_id=int(job) if job.isdigit() else 0)["columns"]
+        columns = io.client.call("jobs", fields=list(_FIELDS), job_id=int(job) if is_number(job) else 0)["columns"]
     except FAILED_CALLS as error:
         if since(release, "sbcast_loads_job"):
             io.error(f"sbcast: error: Failed to load JobId={job}: '{text_of(error)}'")
@@ -142,7 +143,8 @@ def _read(io: Io, source: str) -> tuple[os.stat_result, bytes]:
         raise Stop(255)
     try:
         with open(path, "rb") as file:
-            return os.fstat(file.fileno()), file.read()
+            found = os.fstat(file.fileno())
+            return found, file.read(found.st_size)  # a device without an end has no size
     except OSError as error:
         io.error(f"sbcast: error: Can't open `{source}`: {error.strerror}")
         raise Stop(255) from None

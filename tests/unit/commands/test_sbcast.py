@@ -92,3 +92,15 @@ def test_verbose_tells_options_file_and_credential(release: str, width: str, tmp
     assert "size     = 12" in lines and "node_list  = n1" in lines
     assert ("Sbcast_cred: HetJobId 0" in lines) == (release == "26.05")
     assert lines[-1] == "Sbcast_cred: Expire  Mon Jan 05 08:10:05 2026"
+
+
+def test_a_device_without_an_end_is_an_empty_file(tmp_path: Path) -> None:
+    found = _cluster(tmp_path).run(f"sbcast -j 1 /dev/zero {tmp_path}/out", "alice")
+    assert found == (0, "", "sbcast: error: Warning: file `/dev/zero` is empty.\n")
+    assert (tmp_path / "out").read_bytes() == b""
+
+
+@pytest.mark.parametrize("job", ["²", "9" * 5000, "x"])
+def test_what_is_no_number_is_no_job(job: str, tmp_path: Path) -> None:
+    code, _, said = _cluster(tmp_path).run(f"sbcast -j {job} {tmp_path}/in.txt {tmp_path}/out", "alice")
+    assert code == 255 and said == f"sbcast: error: Slurm job {job} lookup error: Invalid job id specified\n"

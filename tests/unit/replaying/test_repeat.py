@@ -60,3 +60,12 @@ def test_a_policy_that_depends_on_more_than_its_run_is_found(
     if said:
         assert re.search(said, printed.err) and "Traceback" not in printed.err
     assert (tmp_path / "out" / "jobs.parquet").exists()
+
+
+def test_instances_are_saved_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The second run compares; it saves nothing beside what the first has saved."""
+    (tmp_path / "log.swf").write_text(LOG)
+    words = ["run", "--workload", str(tmp_path / "log.swf"), "--out", str(tmp_path / "out"), "--check-repeat"]
+    saved = tmp_path / "instances"
+    assert main([*words, "--policy", "fcfs", "--save-instances", str(saved)]) == 0, capsys.readouterr().err
+    assert "gives the same tables" in capsys.readouterr().out
