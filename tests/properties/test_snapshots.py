@@ -6,6 +6,7 @@ JSON, and another made of it. Each request from then on is asked of both; in the
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 from contextlib import suppress
@@ -17,9 +18,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit" / "commands"))
-from engine_client import ROOT, Cluster
+from engine_client import ROOT, Cluster, Request
 
 from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.server.start import make_engine
 from slurmsim.slurmctld.snapshot.image import restore, take
@@ -188,8 +190,25 @@ het_changes = st.builds(
 het_steps = st.one_of(st.tuples(users, het_submissions), st.tuples(st.just("root"), het_changes))
 
 
-def begin(conf: str, folder: Path) -> Cluster:
-    return Cluster(folder, CONFS[conf], accounting=ACCOUNTS if conf == "limits" else "")
+class Answered(Cluster):
+    """A cluster that keeps its answers, too."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.answers: list[Any] = []  # of each request in `asked`
+
+    def call(self, name: str, person: Person, arguments: dict[str, Any]) -> dict[str, Any]:
+        try:
+            found = super().call(name, person, arguments)
+        except Refusal as refusal:
+            self.answers.append([refusal.number, refusal.text])
+            raise
+        self.answers.append(copy.deepcopy(found))
+        return found
+
+
+def begin(conf: str, folder: Path) -> Answered:
+    return Answered(folder, CONFS[conf], accounting=ACCOUNTS if conf == "limits" else "")
 
 
 def picture(engine: Engine) -> list[Any]:
@@ -215,10 +234,10 @@ def again(cluster: Cluster) -> Engine:
     return engine
 
 
-def ask(engine: Engine, entry: tuple[int, str, int, str, dict[str, Any]]) -> Any:
-    now, call, _, name, arguments = entry
+def ask(engine: Engine, request: Request) -> Any:
+    now, call, user, arguments = request
     try:
-        return engine.execute(now, call, json.loads(json.dumps(arguments)), engine.people.by_name(name))
+        return engine.execute(now, call, json.loads(arguments), engine.people.by_name(user))
     except Refusal as refusal:
         return [refusal.number, refusal.text]
 
@@ -237,7 +256,7 @@ def test_heterogeneous_jobs_too(conf: str, data: st.DataObject, tmp_path_factory
     go_on_alike(begin(conf, tmp_path_factory.mktemp("cluster")), data, het_steps)
 
 
-def go_on_alike(cluster: Cluster, data: st.DataObject, steps: st.SearchStrategy[Any]) -> None:
+def go_on_alike(cluster: Answered, data: st.DataObject, steps: st.SearchStrategy[Any]) -> None:
     followers: list[Engine] = []
     for _ in range(data.draw(st.integers(5, 25))):
         user, command = data.draw(steps)
@@ -247,9 +266,9 @@ def go_on_alike(cluster: Cluster, data: st.DataObject, steps: st.SearchStrategy[
         else:
             with suppress(Refusal):
                 cluster.call(command[0], ROOT, command[1])
-        for entry, answer in cluster.asked[asked:]:
+        for request, answer in zip(cluster.asked[asked:], cluster.answers[asked:], strict=True):
             for follower in followers:
-                assert ask(follower, entry) == answer
+                assert ask(follower, request) == answer
         cluster.now += data.draw(st.sampled_from([0, 1, 7, 30, 61, 200]))
         for engine in (cluster.engine, *followers):
             engine.network.advance(cluster.now)

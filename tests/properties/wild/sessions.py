@@ -12,9 +12,8 @@ import random
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from engine_client import START, Cluster
+from engine_client import START, Cluster, Request
 
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.engine.engine import Engine
@@ -104,8 +103,8 @@ def goes_on_otherwise(world: World, folder: Path) -> str:
             restore(other, json.loads(json.dumps(list(take(cluster.engine)))))
         asked = len(cluster.asked)
         cluster.run(command, user)
-        for entry, _ in cluster.asked[asked:] if other is not None else ():
-            _ask(other, entry)
+        for request in cluster.asked[asked:] if other is not None else ():
+            _ask(other, request)
     cluster.now += 7200
     _advance(cluster, other)
     assert other is not None
@@ -129,7 +128,7 @@ def _advance(cluster: Cluster, other: Engine | None) -> None:
             engine.network.advance(cluster.now)
 
 
-def _ask(engine: Engine, entry: tuple[int, str, int, str, dict[str, Any]]) -> None:
-    now, call, _, name, arguments = entry
+def _ask(engine: Engine, request: Request) -> None:
+    now, call, user, arguments = request
     with suppress(Refusal):
-        engine.execute(now, call, json.loads(json.dumps(arguments)), engine.people.by_name(name))
+        engine.execute(now, call, json.loads(arguments), engine.people.by_name(user))

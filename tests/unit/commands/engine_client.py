@@ -37,6 +37,9 @@ PEOPLE = {
 }
 
 
+Request = tuple[int, str, str, str]  # the time, the request's name, the user, the arguments as JSON
+
+
 class Cluster:
     """An engine, its journal, and the time."""
 
@@ -56,7 +59,7 @@ class Cluster:
         )  # fmt: skip
         self.engine = make_engine(self.header, folder)
         self.journal: list[tuple[int, str, int, str, dict[str, Any]]] = []
-        self.asked: list[tuple[str, str]] = []  # every request: its name, and its arguments as JSON
+        self.asked: list[Request] = []
         self.now = start
         self.release = release  # what commands take the daemon for
 
@@ -64,7 +67,7 @@ class Cluster:
         person = self.engine.people.by_name(person.name)
         text = json.dumps(arguments)
         arguments = json.loads(text)  # what comes over the wire shares nothing
-        self.asked.append((name, text))
+        self.asked.append((self.now, name, person.name, text))
         found = self.engine.execute(self.now, name, arguments, person)
         if name in self.engine.changes:
             self.journal.append((self.now, name, person.uid, person.name, arguments))

@@ -59,7 +59,7 @@ def test_what_users_of_a_file_get(tmp_path: Path, release: str) -> None:
     (tmp_path / "users.cfg").write_text(FILE)
     code, _, error = cluster.run(f"sacctmgr -i load {tmp_path}/users.cfg")
     assert code == 0, error
-    (changes,) = [json.loads(text)["changes"] for name, text in cluster.asked if name == "account_change"]
+    (changes,) = [json.loads(text)["changes"] for _, name, _, text in cluster.asked if name == "account_change"]
     assert [one["names"] for one in changes if one["action"] == "add_user"] == [
         ["alice", "bob"], ["carol", "dave"], ["alice"]
     ]  # fmt: skip
