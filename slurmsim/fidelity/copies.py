@@ -5,6 +5,7 @@ By way of pickle, as `copy.deepcopy` leaves methods of compiled objects bound to
 
 import io
 import pickle
+from functools import cache
 from types import BuiltinMethodType, MethodType
 from typing import Any, Generic, TypeVar
 
@@ -14,10 +15,12 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.node import NodeSpec
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.request import ResourceRequest
+from slurmsim.model.submission import Submission
 
 Beside = TypeVar("Beside")
 
-_FROZEN = (Value, ResourceRequest, NodeSpec, PartitionSpec)
+_FROZEN = (Value, ResourceRequest, Submission, NodeSpec, PartitionSpec)
+"""Shared by copies. A submission changes before it is told or by a live request, and none of these meets a copy."""
 _NAMED_OR_BOUND = (type, MethodType, BuiltinMethodType)  # callable, and left to pickle
 _shared: list[Any] = []  # what the copy being read shares with its original
 
@@ -64,9 +67,14 @@ class _Writer(pickle.Pickler):
         self.shared: list[Any] = []
 
     def reducer_override(self, obj: Any) -> Any:
-        if not isinstance(obj, _FROZEN) and obj is not self._cluster:
-            function = callable(obj) and obj is not _take and not isinstance(obj, _NAMED_OR_BOUND)
-            if not function:
-                return NotImplemented
+        if not _of_shared_kind(type(obj)) and obj is not self._cluster or obj is _take:
+            return NotImplemented
         self.shared.append(obj)
         return _take, (len(self.shared) - 1,)
+
+
+@cache
+def _of_shared_kind(kind: type[Any]) -> bool:
+    """Return True if copies share all objects of `kind`: frozen values, and functions."""
+    called = any("__call__" in base.__dict__ for base in kind.__mro__) and not issubclass(kind, _NAMED_OR_BOUND)
+    return issubclass(kind, _FROZEN) or called
