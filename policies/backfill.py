@@ -462,10 +462,13 @@ def earliest_pinned(
     Nodes busy now are preferred for a start in the future: idle ones stay free for backfill.
     """
     limit = record.job.expected_s
-    for after in [begin, *[t for t in space.times if t > begin]]:
-        within = space.free_over(after, after + limit - 1)
+    failed: Bitmap | None = None
+    for after, within in space.windows(begin, limit):
+        if within == failed:
+            continue
         found = pool.future(record, within, exact=True)
         if found is None:
+            failed = within
             continue
         start, nodes = max(found.start, after), found.nodes
         if start > now:

@@ -221,6 +221,31 @@ class NodeSpace:
             mask &= self.nodes[k]
         return mask
 
+    def windows(self, begin: int, length: int) -> Iterator[tuple[int, Bitmap]]:
+        """Yield (start, nodes free from then on for `length` seconds) for `begin` and each later boundary.
+
+        Boundaries from which no node stays free are left out: most of them where many jobs are planned.
+        """
+        yield begin, self.free_over(begin, begin + length - 1)
+        times, sets = self.times, self.nodes
+        i = bisect_right(times, begin)
+        j, n = i, len(times)
+        while i < n:
+            last = times[i] + length - 1
+            j = max(j, i + 1)
+            while j < n and times[j] <= last:
+                j += 1
+            mask = sets[i]
+            for k in range(i + 1, j):
+                mask &= sets[k]
+                if not mask:
+                    if not sets[k]:
+                        i = k  # nor does any node stay free from the boundaries up to there
+                    break
+            if mask:
+                yield times[i], mask
+            i += 1
+
     def openings(
         self, base: Bitmap, begin: int, length: int, need: int, not_before: int, *, goes_on: bool = False
     ) -> Iterator[tuple[int, int, Bitmap]]:

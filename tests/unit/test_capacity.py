@@ -135,6 +135,15 @@ def test_space_free_over_has_an_inclusive_end(taken: list[tuple[int, int, int]],
     assert space.free_over(begin, begin + length) == free
 
 
+@given(takes, st.integers(0, HORIZON - 1), st.integers(1, 40))
+def test_space_windows_are_all_from_which_some_node_stays_free(
+    taken: list[tuple[int, int, int]], begin: int, length: int
+) -> None:
+    space, _ = space_and_table(taken)
+    first, *others = [(t, space.free_over(t, t + length - 1)) for t in (begin, *(t for t in space.times if t > begin))]
+    assert list(space.windows(begin, length)) == [first, *(window for window in others if window[1])]
+
+
 def tries(space: NodeSpace, base: int, begin: int, length: int, goes_on: bool) -> list[tuple[int, int, int]]:
     """backfill.c's walk over its slots, one start after another: the same as `openings`, without its short cuts."""
     found = []
