@@ -67,14 +67,15 @@ class _Writer(pickle.Pickler):
         self.shared: list[Any] = []
 
     def reducer_override(self, obj: Any) -> Any:
-        if not _of_shared_kind(type(obj)) and obj is not self._cluster or obj is _take:
+        shared = _of_shared_kind(obj.__class__) or obj is self._cluster
+        if not shared or obj is _take:
             return NotImplemented
         self.shared.append(obj)
         return _take, (len(self.shared) - 1,)
 
 
 @cache
-def _of_shared_kind(kind: type[Any]) -> bool:
+def _of_shared_kind(kind: type[object]) -> bool:
     """Return True if copies share all objects of `kind`: frozen values, and functions."""
     called = any("__call__" in base.__dict__ for base in kind.__mro__) and not issubclass(kind, _NAMED_OR_BOUND)
     return issubclass(kind, _FROZEN) or called
