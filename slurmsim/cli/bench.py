@@ -110,16 +110,18 @@ def _add_pcp20(names: Any) -> None:
         "results.txt, results.json, pcp20.png, pcp20.svg. About the paper and the result: docs/systems/pcp20.md.",
     )
     p.add_argument("--parts", metavar="PART,…", default="all",
-                   help="of instances-eurora, instances-kit, systems-eurora, systems-kit, quality-kth, quality-ctc, "
-                   "quality-theta, quality-mix; or all (default)")  # fmt: skip
+                   help="of instances-eurora, instances-kit, variables-eurora, variables-kit, systems-eurora, "
+                   "systems-kit, systems-theta, quality-kth, quality-ctc, quality-theta, quality-mix; or all "
+                   "(default)")  # fmt: skip
     p.add_argument("--data", metavar="FOLDER", type=Path,
                    help="folder of the logs, with seeds/ in it (default: SLURMSIM_DATA)")  # fmt: skip
     for name, size, about in (
         ("instances", 16, "contested instances a system, at most"), ("jobs", 400, "jobs of a system's run"),
-        ("window", 150, "jobs of a log's window"), ("first", 1000, "number of the first of them, from 0"),
-        ("seeds", 3, "replicates of each window"),
+        ("window", 150, "jobs of a log's window"), ("seeds", 3, "replicates of each window"),
     ):  # fmt: skip
         p.add_argument(f"--{name}", metavar="N", type=int, default=size, help=f"{about} (default %(default)s)")
+    p.add_argument("--first", metavar="N", type=int,
+                   help="number of the first job of a window, from 0 (default 1000; 12000 of theta)")  # fmt: skip
     _common(p, "bench-pcp20", workers=1)
     p.set_defaults(func=run, experiment=pcp20, parser=p)
 

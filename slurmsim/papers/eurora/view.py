@@ -16,12 +16,10 @@ from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.eurora.data import CLASSES, EWT_S, TABLE_6, WINDOW_S
 from slurmsim.papers.eurora.goals import (
     CAPPED,
-    CPU,
     DEBUG,
     LISTED,
     LONGPAR,
     MODELS,
-    NO_WORSE,
     ORDER,
     PACKING,
     PAPER,
@@ -33,6 +31,8 @@ from slurmsim.papers.eurora.goals import (
     TWO_GPUS,
     USE,
     WAITS,
+    cpu_time,
+    no_worse,
     of_batch_1,
 )
 from slurmsim.papers.eurora.packing import figure as packing_figure
@@ -55,7 +55,26 @@ that waited long are not in the trace."""
 
 def claims(found: Result) -> list[Claim]:
     """Return the paper's numbers beside ours, on the batches as the trace has them."""
-    return [*_batch_1(found), *_other_batches(found), *_ours(found)]
+    return [claim for part in claims_by_part(found).values() for claim in part]
+
+
+def claims_by_part(found: Result) -> dict[str, list[Claim]]:
+    """Return the claims of each batch, of the example on packing and of the budgets of watts; none is empty."""
+    numbers = sorted({batch.number for batch in found.batches})
+    made = {f"batch{number}": [*_of_batch(found, number)] for number in numbers}
+    return {part: claims for part, claims in made.items() if claims} | _packing(found) | _watts(found)
+
+
+def _of_batch(found: Result, number: int) -> Iterator[Claim]:
+    """Return what the paper says of a batch, and what ours did with it."""
+    if number == 1:
+        yield from _batch_1(found)
+    if number == 2 and (row := found.row(2, "mks_wt_nl")) is not None:
+        yield TWO_GPUS.measured(row.figures()["gpus"])
+    for goal, name in ((THREE_CP, "mks_wt_nl"), (THREE_PBS, PBS)) if number == 3 else ():
+        if (row := found.row(3, name)) is not None:
+            yield goal.measured(row.figures()["cores_percent"])
+    yield from _ours(found, number)
 
 
 def _batch_1(found: Result) -> Iterator[Claim]:
@@ -86,32 +105,31 @@ def _less(goal: Goal, waits: Mapping[str, float], names: Sequence[str]) -> Claim
     return goal.measured(less, "" if less else "a tie")
 
 
-def _other_batches(found: Result) -> Iterator[Claim]:
-    if (row := found.row(2, "mks_wt_nl")) is not None:
-        yield TWO_GPUS.measured(row.figures()["gpus"])
-    for goal, name in ((THREE_CP, "mks_wt_nl"), (THREE_PBS, PBS)):
-        if (row := found.row(3, name)) is not None:
-            yield goal.measured(row.figures()["cores_percent"])
-    if found.packing:
-        yield PACKING.measured(
-            found.packing["easy"]["wait"][2] - max(found.packing[model]["wait"][2] for model in MODELS)
-        )
-
-
-def _ours(found: Result) -> Iterator[Claim]:
-    """Claims of ours about what was done, over everything that was run."""
-    solved = [row for rows in found.rows.values() for name, row in rows.items() if name in SOLVING]
-    pure = [rows[name].figures() for rows in found.rows.values() for name in PURE if name in rows]
+def _ours(found: Result, number: int) -> Iterator[Claim]:
+    """Claims of ours about a batch, over every dispatcher it was run under, completed batches too."""
+    every = [found.rows[str(batch)] for batch in found.batches if batch.number == number]
+    pure = [rows[name].figures() for rows in every for name in PURE if name in rows]
     contested, worse = (int(sum(one.get(key, 0) for one in pure)) for key in ("contested", "worse"))
     if contested:
-        yield NO_WORSE.measured(worse, f"{worse} of {contested:,}")
-    if solved:
-        yield CPU.measured(max(float(row.cpu_s or 0) for row in solved))
-    if (lost := lost_to_rules(found, 1, "list")) is not None:
+        yield no_worse(number).measured(worse, f"{worse} of {contested:,}")
+    if solved := [row for rows in every for name, row in rows.items() if name in SOLVING]:
+        yield cpu_time(number).measured(max(float(row.cpu_s or 0) for row in solved))
+    if number == 1 and (lost := lost_to_rules(found, 1, "list")) is not None:
         yield RULES.measured(lost)
-    if found.watts is not None:
-        used = (one["most_w"] / (share * found.watts.full_w) for (_, share), one in found.watts.runs.items())
-        yield CAPPED.measured(max(used))
+
+
+def _packing(found: Result) -> dict[str, list[Claim]]:
+    if not found.packing:
+        return {}
+    waits = {name: figures["wait"][2] for name, figures in found.packing.items()}
+    return {"packing": [PACKING.measured(waits["easy"] - max(waits[model] for model in MODELS))]}
+
+
+def _watts(found: Result) -> dict[str, list[Claim]]:
+    if found.watts is None:
+        return {}
+    used = (one["most_w"] / (share * found.watts.full_w) for (_, share), one in found.watts.runs.items())
+    return {"watts": [CAPPED.measured(max(used))]}
 
 
 def gain_of_lists(found: Result, number: int, model: str) -> float | None:
@@ -176,19 +194,18 @@ def lost_to_rules(found: Result, number: int, name: str) -> float | None:
     return None if pbs <= free else 100 * (ruled - free) / (pbs - free)
 
 
-def rules_table(found: Result) -> list[list[str]]:
-    """Return what PBS's rules cost each dispatcher; the first row is a header."""
-    rows = [["batch", "", "wait, s", "with PBS's rules", "lost of the gain over PBS", "longpar*, with rules",
+def rules_table(found: Result, number: int) -> list[list[str]]:
+    """Return what PBS's rules cost each dispatcher of a batch; the first row is a header."""
+    rows = [["", "wait, s", "with PBS's rules", "lost of the gain over PBS", "longpar*, with rules",
              "parallel*, with rules"]]  # fmt: skip
-    for batch in (one for one in found.batches if one.seed == 0):
-        for name in (one.removeprefix("rules_") for one in RULED):
-            lost = lost_to_rules(found, batch.number, name)
-            pair = found.row(batch.number, name), found.row(batch.number, f"rules_{name}")
-            if lost is None or pair[0] is None or pair[1] is None:
-                continue
-            free, ruled = pair[0].figures(), pair[1].figures()
-            rows.append([str(batch.number), name, f"{free['wait']:,.0f}", f"{ruled['wait']:,.0f}", f"{lost:.0f} %",
-                         f"{ruled['wait_longpar']:,.0f}", f"{ruled['wait_parallel']:,.0f}"])  # fmt: skip
+    for name in (one.removeprefix("rules_") for one in RULED):
+        lost = lost_to_rules(found, number, name)
+        pair = found.row(number, name), found.row(number, f"rules_{name}")
+        if lost is None or pair[0] is None or pair[1] is None:
+            continue
+        free, ruled = pair[0].figures(), pair[1].figures()
+        rows.append([name, f"{free['wait']:,.0f}", f"{ruled['wait']:,.0f}", f"{lost:.0f} %",
+                     f"{ruled['wait_longpar']:,.0f}", f"{ruled['wait_parallel']:,.0f}"])  # fmt: skip
     return rows
 
 
@@ -204,12 +221,13 @@ def watts_table(found: WattResult) -> list[list[str]]:
 
 
 def tables(found: Result) -> dict[str, list[list[str]]]:
-    made = {"rules": rules_table(found)}
+    made: dict[str, list[list[str]]] = {}
     for batch in (one for one in found.batches if one.seed == 0):
         rows, number = found.rows[str(batch)], batch.number
         made |= {f"waits {number}": waits_table(rows), f"use {number}": use_table(rows),
                  f"solves {number}": solves_table(rows), f"histogram {number}": histogram_table(rows),
-                 f"completed {number}": completed_table(found, number)}  # fmt: skip
+                 f"completed {number}": completed_table(found, number),
+                 f"rules {number}": rules_table(found, number)}  # fmt: skip
     made |= {"packing": packing_table(found.packing)} if found.packing else {}
     return made | ({"watts": watts_table(found.watts)} if found.watts is not None else {})
 
@@ -265,7 +283,8 @@ def as_text(found: Result) -> str:
             full = completed_table(found, batch.number)
             if len(full) > 1:
                 blocks.append(table(full))
-    blocks += ["With and without PBS's rules:", table(rules_table(found))] if len(rules_table(found)) > 1 else []
+            ruled = rules_table(found, batch.number)
+            blocks += [f"{batch} with and without PBS's rules:", table(ruled)] if len(ruled) > 1 else []
     blocks += ["Section 4.2, packing:", table(packing_table(found.packing))] if found.packing else []
     if found.watts is not None:
         blocks += [f"Batch 1 under budgets of watts ({found.watts.unmeasured} of {found.watts.jobs} jobs have none in "
@@ -276,7 +295,7 @@ def as_text(found: Result) -> str:
 def as_dict(found: Result) -> dict[str, Any]:
     """Everything for programs."""
     return {
-        "claims": claim_facts(claims(found)),
+        "parts": {part: {"claims": claim_facts(made)} for part, made in claims_by_part(found).items()},
         "tables": tables(found),
         "batches": {str(batch): batch_text(batch) for batch in found.batches},
         "figures": {key: {name: row.figures() for name, row in rows.items()} for key, rows in found.rows.items()},

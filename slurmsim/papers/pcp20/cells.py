@@ -53,6 +53,9 @@ class RunCell:
     seed: int = 0
     save: str = ""  # folder for contested instances, "" for none; at most `most` of them
     most: int = 0
+    # pace: arrivals come that much faster than in the log; count: the variables of every instance are counted
+    pace: float = 1.0
+    count: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,9 @@ def run(cell: RunCell, scratch: Path) -> dict[str, Any]:
         saver = InstanceSaver(Path(cell.save), cell.most)
         simulation.solve = saver.around(simulation.solve)
     simulation.solve = watch.around_solver(simulation.solve)
+    sizes = SizeCounter()
+    if cell.count:
+        simulation.solve = sizes.around(simulation.solve)
     began = time.process_time()
     simulation.run()
     whole = time.process_time() - began
@@ -96,6 +102,8 @@ def run(cell: RunCell, scratch: Path) -> dict[str, Any]:
     figures |= {"about": about, "cpu_s": whole, "activations": watch.passes, "solves": watch.solves,
                 "dispatch_s": watch.policy_s + watch.solver_s, "solver_s": watch.solver_s,
                 "times_ms": _percentiles(watch.times)}  # fmt: skip
+    if cell.count:
+        figures["sizes"] = sizes.seen
     if saver is not None:
         figures |= {"files": [str(file) for file in saver.kept], "asked": saver.seen}
     return figures
@@ -118,6 +126,7 @@ def _ignore(_: Any) -> None:
 def _prepared(cell: RunCell, scratch: Path) -> tuple[Prepared, str]:
     from slurmsim_workloads import write_workload
     from slurmsim_workloads.transforms.jitter import jittered
+    from slurmsim_workloads.transforms.loads import with_load
 
     place = scratch / cell.name
     place.mkdir()
@@ -144,9 +153,29 @@ def _prepared(cell: RunCell, scratch: Path) -> tuple[Prepared, str]:
         jobs, about = window(Path(cell.file), nodes, block, jobs=cell.jobs, first=cell.first)
         write_workload(jobs, str(place / "jobs.parquet"))
         prepared = prepare(RunOptions(str(place / "jobs.parquet"), str(place / "out"), nodes=nodes, policy=cell.policy))
+    if cell.pace != 1:
+        prepared.workload = with_load(prepared.workload, cell.pace, "arrivals", 0)
     if cell.seed:
         prepared.workload = jittered(prepared.workload, 60, cell.seed)
     return prepared, about
+
+
+class SizeCounter:
+    """Jobs and variables of every instance that a run's solver is asked for."""
+
+    def __init__(self) -> None:
+        # seen: of each instance its waiting jobs, and the variables of PCP'20 and of PCP'19
+        self.seen: list[tuple[int, int, int]] = []
+
+    def around(self, solve: Callable[[str, str], str]) -> Callable[[str, str], str]:
+        """Return `solve`, with the instances of its requests counted first."""
+
+        def counting(name: str, request: str) -> str:
+            instance = admitted(instance_from(json.loads(request)["instance"]))
+            self.seen.append((len(instance.waiting), _positions(instance), _copies(instance)))
+            return solve(name, request)
+
+        return counting
 
 
 class Stopwatch:

@@ -22,6 +22,10 @@ LOGS = {
     "theta": ("ALCF-Theta-2022.swf.gz", 34, 128),
 }  # fmt: skip
 """File, nodes, and how many of the machine's nodes are one of them: Theta's smallest job has 128, its machine 4,360."""
+FIRST = {"theta": 12_000}
+"""Where the window of a log begins, by the number of a job, unless it is asked for; 1,000 of the others.
+
+Theta's queue is long there, and at 1,000 next to no job waits."""
 WITHOUT_USERS = frozenset({"eurora", "theta"})
 KIT_FILE = "CEA-Curie-2011-sample.swf.gz"
 CURIE_CORES = 16

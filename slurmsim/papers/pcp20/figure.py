@@ -24,6 +24,8 @@ def figure(found: Result) -> Figure:
         kind = part.split("-")[0]
         if kind == "instances":
             _instances_panel(ax, found.instances(part))
+        elif kind == "variables":
+            _variables_panel(ax, found.of(part))
         elif kind == "systems":
             _systems_panel(ax, system_table(found, part)[1:])
         else:
@@ -45,6 +47,19 @@ def _instances_panel(ax: Any, each: Sequence[dict[str, Any]]) -> None:
     ax.set_yscale("log")
     ax.set_xlabel("variables, PCP'20 / PCP'19")
     ax.set_ylabel("CPU to one objective, PCP'20 / PCP'19")
+
+
+def _variables_panel(ax: Any, runs: dict[str, dict[str, Any]]) -> None:
+    """Draw the share of instances up to each ratio of variables, a line a pace of arrivals."""
+    for (pace, one), color in zip(runs.items(), style.colors(list(runs)), strict=True):
+        ratios = sorted(small / large for _, small, large in one["sizes"])
+        shares = [100 * (k + 1) / len(ratios) for k in range(len(ratios))]
+        ax.step(ratios, shares, where="post", color=color, label=f"arrivals × {pace}", linewidth=1.2)
+    ax.axvline(0.1, color=style.INK, linewidth=0.8)
+    ax.set_xscale("log")
+    ax.set_xlabel("variables, PCP'20 / PCP'19")
+    ax.set_ylabel("instances, %")
+    ax.legend(fontsize=7)
 
 
 def _systems_panel(ax: Any, rows: Sequence[Sequence[str]]) -> None:

@@ -1,7 +1,8 @@
 """PCP'20 and its relatives: the paper's numbers beside ours (docs/systems/pcp20.md).
 
-Three kinds of parts. *instances*: contested problems saved from a run, given to every model. *systems*: CPU time of a
-dispatch in whole runs. *quality*: waits, slowdown and queues beside ordinary schedulers on windows of logs.
+Four kinds of parts. *instances*: contested problems saved from a run, given to every model. *variables*: sizes of the
+models while jobs arrive at several paces. *systems*: CPU time of a dispatch in whole runs. *quality*: waits, slowdown
+and queues beside ordinary schedulers on windows of logs.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from slurmsim.experiments.runs import Progress, work_all
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.eurora.data import LOG as EURORA_LOG
 from slurmsim.papers.pcp20.cells import PREDICTORS, InstanceCell, RunCell, predictors, work
-from slurmsim.papers.pcp20.data import KIT_FILE, LOGS, WITHOUT_USERS
+from slurmsim.papers.pcp20.data import FIRST, KIT_FILE, LOGS, WITHOUT_USERS
 
 FILES = {"eurora": EURORA_LOG, "kit": KIT_FILE, **{name: file for name, (file, _, _) in LOGS.items()}}
 PARTS = tuple(f"{kind}-{name}" for kind, names in (
-    ("instances", ("eurora", "kit")), ("systems", ("eurora", "kit")), ("quality", (*LOGS, "mix")),
+    ("instances", ("eurora", "kit")), ("variables", ("eurora", "kit")), ("systems", ("eurora", "kit", "theta")),
+    ("quality", (*LOGS, "mix")),
 ) for name in names)  # fmt: skip
+PACES = {"eurora": (0.5, 1.0, 1.5, 2.0, 3.0), "kit": (1.0, 2.0)}
+"""How much faster jobs arrive than in the log, for the sizes of models."""
 DISPATCHERS = ("hcp19", "pcp19", "pcp20", "cp_classes")
 SCHEDULERS = {
     "easy": "easy", "conservative": "conservative", "backfill": "backfill",
@@ -57,15 +61,19 @@ class Sizes:
     # window, first, seeds: jobs of a window of a log, where it begins, and its replicates: the window itself and
     # jittered ones
     window: int = 150
-    first: int = 1000
+    first: int | None = None  # None: `FIRST`
     seeds: int = 3
 
     def __post_init__(self) -> None:
         for name in ("instances", "jobs", "window", "seeds"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{getattr(self, name)} is too few", field=f"--{name}", expected="at least 1")
-        if self.first < 0:
+        if self.first is not None and self.first < 0:
             raise ConfigError(f"{self.first} is negative", field="--first", expected="at least 0")
+
+    def first_of(self, log: str) -> int:
+        """Return the number of the first job of a log's window."""
+        return self.first if self.first is not None else FIRST.get(log, 1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +112,17 @@ def run_cells(parts: Sequence[str], sizes: Sizes, data: Path, folder: Path) -> l
     for part in parts:
         kind, name = part.split("-")
         file = str(data / FILES[name]) if name in FILES else ""
-        on_system = {"system": name, "file": file, "jobs": sizes.jobs}
+        on_system: dict[str, Any] = {"system": name, "file": file, "jobs": sizes.jobs}
+        if name in LOGS:
+            on_system["first"] = sizes.first_of(name)
         if kind == "instances":
             policy = SAVED_BY[name]
             saved = str(folder / "instances" / name)
-            found.append(RunCell(f"{part}-saved", policy=policy, save=saved, most=sizes.instances, **on_system))  # type: ignore[arg-type]
+            found.append(RunCell(f"{part}-saved", policy=policy, save=saved, most=sizes.instances, **on_system))
+        elif kind == "variables":
+            found += [
+                RunCell(f"{part}-{pace:g}", policy="pcp20", pace=pace, count=True, **on_system) for pace in PACES[name]
+            ]
         elif kind == "systems":
             without = _without(name)
             for letter, option in predictors().items():
@@ -116,9 +130,9 @@ def run_cells(parts: Sequence[str], sizes: Sizes, data: Path, folder: Path) -> l
                     continue
                 for policy in DISPATCHERS:
                     words = f"{policy}:{option}" if option else policy
-                    found.append(RunCell(f"{part}-{policy}{letter and '.' + letter}", policy=words, **on_system))  # type: ignore[arg-type]
+                    found.append(RunCell(f"{part}-{policy}{letter and '.' + letter}", policy=words, **on_system))
         else:
-            first = sizes.first if file else 0
+            first = sizes.first_of(name) if file else 0
             for scheduler, policy in schedulers(part).items():
                 for k in range(sizes.seeds):
                     found.append(

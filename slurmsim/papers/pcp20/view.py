@@ -20,6 +20,8 @@ from slurmsim.papers.pcp20.tables import (
     system_claims,
     system_table,
     times_table,
+    variables_claims,
+    variables_table,
 )
 from slurmsim.report.text import table
 
@@ -41,6 +43,9 @@ def as_text(found: Result) -> str:
             if each:
                 claims = instance_claims(each)
                 blocks.append(table(instance_table(each)))
+        elif kind == "variables":
+            claims = variables_claims(found, part)
+            blocks.append(table(variables_table(found, part)))
         elif kind == "systems":
             claims = system_claims(found, part)
             blocks += [table(system_table(found, part)), table(times_table(found, part))]
@@ -65,6 +70,8 @@ def as_dict(found: Result) -> dict[str, Any]:
         parts[part] = {"about": next(iter(found.of(part).values()))["about"]}
         if kind == "instances" and found.instances(part):
             parts[part]["claims"] = claim_facts(instance_claims(found.instances(part)))
+        elif kind == "variables":
+            parts[part]["claims"] = claim_facts(variables_claims(found, part))
         elif kind == "systems":
             parts[part]["claims"] = claim_facts(system_claims(found, part))
         elif kind == "quality":
@@ -84,6 +91,8 @@ def tables(found: Result) -> dict[str, list[list[str]]]:
         kind = part.split("-")[0]
         if kind == "instances" and found.instances(part):
             made[part] = instance_table(found.instances(part))
+        elif kind == "variables":
+            made[part] = variables_table(found, part)
         elif kind == "systems":
             made |= {part: system_table(found, part), f"times {part}": times_table(found, part)}
         elif kind == "quality":

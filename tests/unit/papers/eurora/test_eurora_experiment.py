@@ -125,14 +125,14 @@ def test_verdicts() -> None:
     good = row([0, 10], [100, 110], [note(5, 6), note(5, 5, "optimal")])
     found = Result([good.batch], {"batch1": {PBS: good, "mks": good}})
     by_name = {claim.what: claim for claim in claims(found)}
-    assert by_name["pure models: plans worse than the best list schedule"].verdict == REPRODUCED
+    assert by_name["batch 1, pure models: plans worse than the best list schedule"].verdict == REPRODUCED
     assert by_name["batch 1, PBS: cores in use"].verdict == NOT
     figures = good.figures()
     assert [figures[name] for name in ("contested", "better", "worse", "optimal")] == [2, 1, 0, 1]
     bad = Row(good.batch, good.starts, good.ends, [note(7, 6)], 301.0)
     by_name = {claim.what: claim for claim in claims(Result([good.batch], {"batch1": {"mks": bad}}))}
-    assert by_name["pure models: plans worse than the best list schedule"].ours == "1 of 1"
-    assert by_name["CPU time of a batch under one model"].verdict == NOT
+    assert by_name["batch 1, pure models: plans worse than the best list schedule"].ours == "1 of 1"
+    assert by_name["batch 1: CPU time under one model"].verdict == NOT
 
 
 def test_nothing_contested_proves_nothing() -> None:
@@ -162,7 +162,7 @@ def test_what_the_rules_of_pbs_cost() -> None:
     found = Result([rows[PBS].batch], {"batch1": rows})
     assert lost_to_rules(found, 1, "list") == pytest.approx(25)
     assert lost_to_rules(found, 1, "easy") is None
-    assert rules_table(found)[1:] == [["1", "list", "0", "50", "25 %", "0", "0"]]
+    assert rules_table(found, 1)[1:] == [["list", "0", "50", "25 %", "0", "0"]]
 
 
 def test_the_rules_of_pbs(log: Path, tmp_path: Path) -> None:
