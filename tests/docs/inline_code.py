@@ -30,7 +30,7 @@ from slurmsim.releases import RELEASES
 from slurmsim.slurmctld.base.simulated import behaviour
 
 ROOT = Path(__file__).resolve().parents[2]
-GENERATED = ("coverage.md",)  # made of the tables themselves
+GENERATED = ("coverage.md", "port.md")  # made of the tables themselves
 TOPS = tuple(sorted(one.name for one in ROOT.iterdir() if one.is_dir() and one.name not in (".git", "demo")))
 _FENCED = re.compile(r"^ *(`{3,}).*?^ *\1 *$", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
