@@ -53,7 +53,8 @@ class RunCell:
     seed: int = 0
     save: str = ""  # folder for contested instances, "" for none; at most `most` of them
     most: int = 0
-    # pace: arrivals come that much faster than in the log; count: the variables of every instance are counted
+    # pace: on a system arrivals come that much faster than in its log
+    # count: the variables of every instance are counted
     pace: float = 1.0
     count: bool = False
 
@@ -126,7 +127,6 @@ def _ignore(_: Any) -> None:
 def _prepared(cell: RunCell, scratch: Path) -> tuple[Prepared, str]:
     from slurmsim_workloads import write_workload
     from slurmsim_workloads.transforms.jitter import jittered
-    from slurmsim_workloads.transforms.loads import with_load
 
     place = scratch / cell.name
     place.mkdir()
@@ -138,8 +138,9 @@ def _prepared(cell: RunCell, scratch: Path) -> tuple[Prepared, str]:
             (place / "gres.conf").write_text(system.gres, encoding="utf-8")
         write_workload(system.workload, str(place / "jobs.parquet"))
         options = RunOptions(
-            str(place / "jobs.parquet"), str(place / "out"), conf=str(place / "slurm.conf"), policy=cell.policy
-        )
+            str(place / "jobs.parquet"), str(place / "out"), conf=str(place / "slurm.conf"), policy=cell.policy,
+            load=None if cell.pace == 1 else cell.pace,
+        )  # fmt: skip
         prepared, about = prepare(options), system.about
     elif cell.system == "mix":
         jobs, about = synthetic(jobs=cell.jobs, seed=cell.seed + 1)
@@ -153,8 +154,6 @@ def _prepared(cell: RunCell, scratch: Path) -> tuple[Prepared, str]:
         jobs, about = window(Path(cell.file), nodes, block, jobs=cell.jobs, first=cell.first)
         write_workload(jobs, str(place / "jobs.parquet"))
         prepared = prepare(RunOptions(str(place / "jobs.parquet"), str(place / "out"), nodes=nodes, policy=cell.policy))
-    if cell.pace != 1:
-        prepared.workload = with_load(prepared.workload, cell.pace, "arrivals", 0)
     if cell.seed:
         prepared.workload = jittered(prepared.workload, 60, cell.seed)
     return prepared, about
