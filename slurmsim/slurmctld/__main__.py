@@ -4,16 +4,12 @@ HEADER is JSON, null to go on with what is there. LOCK and PIPE are descriptors 
 folder's lock, and a pipe for the progress of the start.
 """
 
+import atexit
 import gc
 import json
 import os
 import sys
 from pathlib import Path
-
-from slurmsim.errors import SlurmSimError
-from slurmsim.slurmctld.history.starter import Starter
-from slurmsim.slurmctld.history.state_folder import StateFolder
-from slurmsim.slurmctld.server.start import serve
 
 GC_THRESHOLD = 50_000
 """Allocations between looks for dead cycles: an answer about 10,000 jobs makes as many, all alive until it is sent."""
@@ -23,6 +19,14 @@ def main() -> int:
     """Serve until told to stop."""
     os.umask(0o077)
     gc.set_threshold(GC_THRESHOLD, 10, 10)
+    atexit.register(gc.freeze)  # no search for dead cycles in a process that ends
+    # Imported here, behind the threshold: the many objects of 700 modules all stay, and are never looked at again.
+    from slurmsim.errors import SlurmSimError
+    from slurmsim.slurmctld.history.starter import Starter
+    from slurmsim.slurmctld.history.state_folder import StateFolder
+    from slurmsim.slurmctld.server.start import serve
+
+    gc.freeze()
     folder, header, lock, pipe = sys.argv[1:]
     try:
         starter = Starter(int(pipe))
