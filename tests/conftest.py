@@ -41,6 +41,14 @@ EXTERNAL = {
 }
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _a_study_has_one_worker() -> Iterator[None]:
+    """A second worker process loads all anew, for cells of a tenth of that; tests of workers say how many they want."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("slurmsim.campaign.workers.cores", lambda: 1)
+        yield
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _old_objects_are_not_looked_at() -> Iterator[None]:
     """Every replay collects garbage first, which in a process of 9,000 tests takes longer than the replay."""

@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,11 +103,12 @@ def console_commands(text: str) -> Iterator[tuple[int, str, str]]:
         yield start, command, "\n".join(output)
 
 
-def run_document(path: Path, folder: Path, bin_folder: Path = Path(sys.executable).parent) -> int:
+def run_document(path: Path, folder: Path, *bin_folders: Path) -> int:
     """Run all examples of `path` with `folder` as working directory; how many ran. Raises ExampleError.
 
-    Commands are found in `bin_folder` first: the environment of the tests, or another one.
+    Commands are found in `bin_folders` first, then in the environment of the tests.
     """
+    places = (*bin_folders, Path(sys.executable).parent)
     namespace: dict[str, Any] = {"__name__": "__main__"}
     count = 0
     with contextlib.chdir(folder):
@@ -124,7 +125,7 @@ def run_document(path: Path, folder: Path, bin_folder: Path = Path(sys.executabl
                     raise ExampleError(f"{where}: say why this example is not run: <!-- not run: reason -->")
             elif block.language == "console":
                 for offset, command, expected in console_commands(block.text):
-                    _run_command(f"{path.name}:{block.line + 1 + offset}", command, expected, folder, bin_folder)
+                    _run_command(f"{path.name}:{block.line + 1 + offset}", command, expected, folder, places)
                     count += 1
             else:
                 _run_python(where, block, namespace)
@@ -137,9 +138,9 @@ def _compare(where: str, what: str, expected: str, printed: str) -> None:
         raise ExampleError(f"{where}: {what}\n--- the document says\n{expected}\n--- it printed\n{printed}")
 
 
-def _run_command(where: str, command: str, expected: str, folder: Path, bin_folder: Path) -> None:
+def _run_command(where: str, command: str, expected: str, folder: Path, places: Sequence[Path]) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    environment["PATH"] = f"{bin_folder}{os.pathsep}{environment.get('PATH', '')}"
+    environment["PATH"] = os.pathsep.join([*map(str, places), environment.get("PATH", "")])
     environment |= {"LC_ALL": "C.UTF-8", "TZ": "UTC", "COLUMNS": "120", "MPLBACKEND": "Agg"}
     done = subprocess.run(
         ["bash", "-c", command],

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from doc_examples import blocks, run_document
+from prepared_commands import prepared
 
 ROOT = Path(__file__).resolve().parents[2]
 # these install packages: test_writing_a_policy runs them in an environment of their own
@@ -13,10 +15,17 @@ OWN_TEST = (ROOT / "docs/writing-a-policy.md", ROOT / "docs/predictors.md")
 DOCUMENTS = [ROOT / "README.md", *(p for p in sorted((ROOT / "docs").rglob("*.md")) if p not in OWN_TEST)]
 # What examples may name beside the files they make themselves; links, so that results stay outside the repository.
 GIVEN = ("workloads", "policies", "docs")
+AS_INSTALLED = ("README.md", "web.md")  # the program itself; the second page ends what it started by a signal
 
 
 def _runnable(path: Path) -> bool:
     return any(block.language in ("python", "console") for block in blocks(path.read_text(encoding="utf-8")))
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with prepared(tmp_path_factory.mktemp("bin")) as place:
+        yield place
 
 
 @pytest.fixture
@@ -28,8 +37,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("path", [p for p in DOCUMENTS if _runnable(p)], ids=lambda p: str(p.relative_to(ROOT)))
-def test_examples_print_what_the_document_says(path: Path, folder: Path) -> None:
-    run_document(path, folder)
+def test_examples_print_what_the_document_says(path: Path, folder: Path, commands: Path) -> None:
+    run_document(path, folder, *([] if path.name in AS_INSTALLED else [commands]))
 
 
 def test_the_readme_has_an_example_of_both_kinds() -> None:
