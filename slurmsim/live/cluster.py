@@ -327,6 +327,12 @@ class Cluster:
         """Nodes of a hostlist are back."""
         self._call("node_action", action="resume", nodes=nodes)
 
+    def _repr_html_(self) -> str:
+        """For a notebook: nodes and jobs by state, and the queue."""
+        from slurmsim.live.notebook import shown
+
+        return shown(self)
+
     # -- faults -------------------------------------------------------------------------------------------------------
 
     def inject(self, what: str, **given: Any) -> Fault:
