@@ -266,7 +266,7 @@ class _Walk:
             exact.required = exact.candidates = mask
             exact.min_nodes = exact.target_nodes = exact.node_need = mask.bit_count()
             exact.max_nodes = max(exact.max_nodes, exact.min_nodes)
-            exact.by_count = False
+            exact.by_count, exact.switches = False, 0
             alloc = c.state.selector.place(exact, c.state.table, mask)
         if alloc is None:
             self.found.displaced += 1
@@ -328,12 +328,17 @@ class _Walk:
     # -- reasons --------------------------------------------------------------------------------------------------
 
     def _adopt(self, fork: Controller) -> None:
-        """Take over what a pass on a copy found out about jobs pending in both: their reasons, and CPUs for them."""
+        """Take over what a pass on a copy found out about jobs pending in both: their reasons, and CPUs for them.
+
+        Waits for switches that began with it begin here, too.
+        """
         self.mark = None
         for job_id, job in self.c.state.jobs.items():
             other = fork.state.jobs.get(job_id)
             if other is not None and job.state == other.state == JobState.PENDING:
                 self.c.state.set_reason(job, other.reason)
+                if job.request.switches and fork.switch_wait.begun(other):
+                    self.c.switch_wait.look(job)
                 if other.tried_cpus and job.queued:  # else its first priority would count them
                     self.c.found_cpus.found(job, other.tried_cpus)
         self.c.host.keep_time(fork.host)

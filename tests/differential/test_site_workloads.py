@@ -49,6 +49,13 @@ def test_recorded_starts_are_made_by_our_next_pass(kind: str, tmp_path: Path) ->
     assert found.share_of_reasons >= 0.98
 
 
+def test_switches_hold_the_cpus_of_a_job_in_newer_releases(tmp_path: Path) -> None:
+    """Its wait for switches counts from a pass on a copy on, and what the recording shows is carried out over it."""
+    name = kept.unpack(RECORDED.parent / "personas-26.05" / "w-tree.workload.xz", tmp_path)
+    found = replay_locked(read_recording(tmp_path / name))
+    assert (found.starts, found.missed, found.displaced) == (JOBS, [31], 0)
+
+
 def test_a_recording_knows_gpus_switches_and_reservations(tmp_path: Path) -> None:
     gpu, tree, maintenance = (recording_of(kind, tmp_path) for kind in ("gpu", "tree", "maintenance"))
     assert "gpu:a100:2" in texts(gpu, "gres") and "2" in texts(gpu, "gpus")

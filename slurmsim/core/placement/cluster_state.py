@@ -20,7 +20,7 @@ from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.node_names import NodeNamer, index_runs, run_length
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.partition import Partition, assign_pools
-from slurmsim.core.records.release_rules import rules_of
+from slurmsim.core.records.release_rules import ReleaseRules, rules_of
 from slurmsim.core.records.shared_cores import SharedCores
 from slurmsim.errors import SubmitError
 from slurmsim.model.cluster import ClusterSpec
@@ -82,7 +82,7 @@ class ClusterState:
         self.default_memory = MemoryBounds(cluster.option("DefMemPerCPU"), cluster.option("DefMemPerNode"))
         self.max_memory = MemoryBounds(cluster.option("MaxMemPerCPU"), cluster.option("MaxMemPerNode"))
         self.gpu_defaults = GpuDefaults(cluster.option("DefCpuPerGPU"), cluster.option("DefMemPerGPU"))
-        self.tree = SwitchTree(cluster.switches, self.table.index) if cluster.switches else None
+        self.tree = _switch_tree(cluster, self.table, self.rules)
         self.max_switch_wait_s = int(parameters.get("max_switch_wait") or 300)
         self.tree_optional = "TopoOptional" in cluster.option("TopologyParam")
         self.n_pools = assign_pools(self.partitions)
@@ -228,6 +228,13 @@ class ClusterState:
             amount = str(count) if isinstance(count, int) else run_length(count.tolist())
             parts.append(f"{label}:{amount.partition('(')[0]}" if "," not in amount else f"{label}:{amount}")
         return ",".join(parts)
+
+
+def _switch_tree(cluster: ClusterSpec, table: NodeTable, rules: ReleaseRules) -> SwitchTree | None:
+    """Return the tree of `cluster`, None if it has no switches."""
+    if not cluster.switches:
+        return None
+    return SwitchTree(cluster.switches, table.index, counts_cpus=rules.switches_hold_cpus)
 
 
 def compile_request(

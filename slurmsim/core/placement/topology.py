@@ -2,7 +2,8 @@
 
 Mirrors select/cons_tres _eval_nodes_topo (22.05). Of the lowest-weight nodes that suffice, leaf switches are filled one
 after another. Each time the leaf nearest to those used already is next: the tightest that holds all missing nodes. If
-none does, it is the leaf with the most nodes under the tightest parent.
+none does, it is the leaf with the most nodes under the tightest parent. Newer releases ask a switch for the missing
+CPUs as well as for the nodes, and take a nearer leaf only if it holds both (topology/tree).
 """
 
 from __future__ import annotations
@@ -27,10 +28,13 @@ class SwitchTree:
         As topology.conf lists them, without circles. Ways lead over the last switch that has another below it.
     index
         Place of each node in the node table.
+    counts_cpus
+        True if a switch has to hold the missing CPUs, too.
     """
 
-    def __init__(self, switches: Sequence[SwitchSpec], index: dict[str, int]) -> None:
+    def __init__(self, switches: Sequence[SwitchSpec], index: dict[str, int], *, counts_cpus: bool = False) -> None:
         self.names = [s.name for s in switches]
+        self.counts_cpus = counts_cpus
         at = {name: i for i, name in enumerate(self.names)}
         self.n = len(switches)
         self.parent = list(range(self.n))
@@ -84,6 +88,8 @@ class _Search:
         self.taking = Taking(ask, left)
         usable = [node for node in left if left[node] >= max(ask.node_floor, 1) or node in required]
         self.reach = [nodes & from_indices(usable) for nodes in tree.nodes]
+        # CPUs below each switch, of all that was offered: what is taken of them does not make them fewer
+        self.cpus = [sum(left[node] for node in to_indices(nodes).tolist()) for nodes in self.reach]
         self.forced = [False] * tree.n  # leaves that hold nodes the job gets in any case
         # (weight, nodes) from the lightest on
         order = sorted(usable, key=lambda node: (weight[node], node))
@@ -116,14 +122,30 @@ class _Search:
             if taking.max_nodes <= 0:
                 return None
         self.reach = [nodes & (best | needed) for nodes in self.reach]
+        self.count = [nodes.bit_count() for nodes in self.reach]
         # leaves the job is on anyway are filled before another one is opened
         if self.required or sure:
+            before = taking.rem_nodes
             for leaf in self.tree.leaves:
-                if self.forced[leaf] and self._fill(leaf):
-                    return taking.taken
+                if self.forced[leaf]:
+                    if self._fill(leaf):
+                        return taking.taken
+                    self._used_up(leaf, before - taking.rem_nodes)
         if self._walk():
             return taking.taken
         return taking.taken if taking.min_rem <= 0 and taking.rem_cpus <= 0 and taking.has_gres else None
+
+    def _has_cpus(self, switch: int) -> bool:
+        """Return True if `switch` has the missing CPUs, where that is asked."""
+        return not self.tree.counts_cpus or self.cpus[switch] >= self.taking.rem_cpus
+
+    def _used_up(self, leaf: int, nodes: int) -> None:
+        """Count so many nodes less on `leaf` and all above it, where CPUs count (_decrement_node_cnt)."""
+        while self.tree.counts_cpus:
+            self.count[leaf] = max(self.count[leaf] - nodes, 0)
+            if self.tree.parent[leaf] == leaf:
+                return
+            leaf = self.tree.parent[leaf]
 
     def _force(self, nodes: Bitmap) -> None:
         for i in range(self.tree.n):
@@ -141,7 +163,7 @@ class _Search:
                 self.forced[i] = True
                 if top < 0 or level[i] > level[top]:
                     top = i
-            if needed or not self.taking.enough(self.reach[i].bit_count()):
+            if needed or not self.taking.enough(self.reach[i].bit_count()) or not self._has_cpus(i):
                 continue
             for w, mask in masks:
                 if mask & self.reach[i]:
@@ -182,7 +204,6 @@ class _Search:
     def _walk(self) -> bool:
         """Leaf after leaf until the request is complete; False when no leaf brings anything more."""
         tree, taking = self.tree, self.taking
-        count = [nodes.bit_count() for nodes in self.reach]
         far = [0] * tree.n
         for i in range(tree.n):
             if self.forced[i]:
@@ -193,39 +214,45 @@ class _Search:
             best = -1
             for i in tree.leaves:
                 if not self.forced[i]:
-                    best = self._nearer(i, best, far, count)
+                    best = self._nearer(i, best, far)
             if best < 0:
                 return False
             self._move(far, best)
             if self._fill(best):
                 return True
-            count[best] = 0
+            self._used_up(best, self.count[best])
+            self.count[best] = 0
         return False
 
     def _move(self, far: list[int], used: int) -> None:
         for i, hops in enumerate(self.tree.distance[used]):
             far[i] = APART if APART in (hops, far[i]) else far[i] + hops
 
-    def _nearer(self, i: int, best: int, far: list[int], count: list[int]) -> int:
+    def _nearer(self, i: int, best: int, far: list[int]) -> int:
+        count = self.count
         if best < 0 or far[i] >= APART or not count[i]:
             return i if count[i] and far[i] < APART and best < 0 else best
-        fit = self._compare(i, best, count)
-        return i if (far[i] < far[best] and fit >= 0) or (far[i] == far[best] and fit > 0) else best
+        fit, holds = self._compare(i, best)
+        near_enough = holds if self.tree.counts_cpus else fit >= 0
+        return i if (far[i] < far[best] and near_enough) or (far[i] == far[best] and fit > 0) else best
 
-    def _compare(self, i: int, j: int, count: list[int]) -> int:
-        """Above 0 when leaf `i` fits better than `j`: by the first ancestors that tell them apart."""
-        parent, level, need = self.tree.parent, self.tree.level, self.taking.rem_nodes
+    def _holds(self, switch: int) -> bool:
+        return self.count[switch] >= self.taking.rem_nodes and self._has_cpus(switch)
+
+    def _compare(self, i: int, j: int) -> tuple[int, bool]:
+        """Above 0 when leaf `i` fits better than `j`, by the first ancestors that tell them apart; and if that holds."""
+        parent, level, count = self.tree.parent, self.tree.level, self.count
         while True:
-            holds_i, holds_j = count[i] >= need, count[j] >= need
+            holds_i, holds_j = self._holds(i), self._holds(j)
             if holds_i and holds_j:
                 if count[i] != count[j]:
-                    return 1 if count[i] < count[j] else -1
+                    return (1 if count[i] < count[j] else -1), holds_i
                 break
             if holds_i != holds_j:
-                return 1 if holds_i else -1
+                return (1 if holds_i else -1), holds_i
             if parent[i] == parent[j] or (parent[i] == i and parent[j] == j):
                 break
             i, j = parent[i], parent[j]
         if count[i] != count[j]:
-            return 1 if count[i] > count[j] else -1
-        return (level[i] < level[j]) - (level[i] > level[j])
+            return (1 if count[i] > count[j] else -1), holds_i
+        return (level[i] < level[j]) - (level[i] > level[j]), holds_i

@@ -29,6 +29,10 @@ class SwitchWait:
         self._waiting.add(job.id)
         self.state.timers.set(self.state.now + self.state.cluster.switch_wait(job.sub.request), self._over, job)
 
+    def begun(self, job: Job) -> bool:
+        """Return True if the wait of `job` has begun and is not over."""
+        return job.id in self._waiting
+
     def _over(self, job: Job) -> None:
         self._waiting.discard(job.id)
         if job.state != JobState.PENDING or self.state.jobs.get(job.id) is not job:

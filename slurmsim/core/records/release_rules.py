@@ -83,6 +83,11 @@ class ReleaseRules(Value):
     # a job that may have one node only gets the first of the lightest that can serve it, not the tightest fit
     # (_get_one_res, job_test.c)
     first_node_serves: bool = _rule("26.05")
+    # a switch has to hold the CPUs a job still misses, not only the nodes; one that does comes before a tighter one
+    # farther away (_topo_compare_switches, topology/tree)
+    switches_hold_cpus: bool = _rule("24.11")
+    # the thread of power saving looks once more than 10 seconds have gone by, not after 10 (_power_save_thread)
+    power_scans_later: bool = _rule("24.11")
     # --spread-job takes nodes of every weight, one each at least (_eval_nodes_spread)
     spreads_by_weight: bool = _rule("26.05")
     # without EnforcePartLimits AllowGroups is asked about when a job is to start, not at its submission

@@ -18,11 +18,11 @@ def leaf(name: str, *nodes: int) -> SwitchSpec:
 
 
 # two racks of two leaves each: 2 + 3 and 4 + 3 nodes
-TREE = SwitchTree(
-    [leaf("a", 0, 1), leaf("b", 2, 3, 4), leaf("c", 5, 6, 7, 8), leaf("d", 9, 10, 11),
-     SwitchSpec("r1", (), ("a", "b")), SwitchSpec("r2", (), ("c", "d")), SwitchSpec("top", (), ("r1", "r2"))],
-    INDEX,
-)  # fmt: skip
+SWITCHES = [
+    leaf("a", 0, 1), leaf("b", 2, 3, 4), leaf("c", 5, 6, 7, 8), leaf("d", 9, 10, 11),
+    SwitchSpec("r1", (), ("a", "b")), SwitchSpec("r2", (), ("c", "d")), SwitchSpec("top", (), ("r1", "r2")),
+]  # fmt: skip
+TREE = SwitchTree(SWITCHES, INDEX)
 
 
 def ask(nodes: int, cpus: int = 0, *, exclusive: bool = True, most: int = 99) -> Ask:
@@ -74,3 +74,28 @@ def test_a_choice_is_what_was_asked_for(cpus: list[int], nodes: int, total: int)
     if found is not None:
         assert len(found) >= nodes and sum(found.values()) >= max(nodes, total)
         assert all(0 < n <= cpus[i] for i, n in found.items())
+
+
+def racks(*, counts_cpus: bool) -> SwitchTree:
+    """Two leaves of four and two nodes under one switch."""
+    switches = [leaf("a", 0, 1, 2, 3), leaf("b", 4, 5), SwitchSpec("top", (), ("a", "b"))]
+    return SwitchTree(switches, INDEX, counts_cpus=counts_cpus)
+
+
+def test_a_leaf_has_to_hold_the_cpus_since_23_02() -> None:
+    """16 CPUs, of nodes with eight: the leaf with one free node fits one node tightest, but not the CPUs."""
+    offered = [0, 1, 2, 3, 4], [8] * 5, [1] * 5
+    wanted = Ask(1, 1, 99, 16, False, 1, 1, False, 1, False)
+    found = {counts: choose(wanted, *offered, set(), tree=racks(counts_cpus=counts)) for counts in (False, True)}
+    assert found == {False: {4: 8, 0: 8}, True: {0: 8, 1: 8}}
+
+
+@given(st.lists(st.integers(0, 4), min_size=12, max_size=12), st.integers(1, 12), st.integers(1, 24))
+def test_where_cpus_count_a_choice_is_what_was_asked_for(cpus: list[int], nodes: int, total: int) -> None:
+    usable = [i for i, n in enumerate(cpus) if n]
+    offers = [cpus[i] for i in usable]
+    tree = SwitchTree(SWITCHES, INDEX, counts_cpus=True)
+    found = choose(ask(nodes, max(nodes, total), exclusive=False), usable, offers, [1] * len(usable), set(), tree=tree)
+    assert (found is not None) == (len(usable) >= nodes and sum(offers) >= max(nodes, total))
+    if found is not None:
+        assert len(found) >= nodes and sum(found.values()) >= max(nodes, total)
