@@ -219,19 +219,24 @@ class LifeCycle(RunWay):
         self.completing.leave(job, seconds, freed, over=over)
         return seconds
 
-    def _vacated(self, job: Job, freed: Bitmap, *, by_itself: bool) -> None:
-        """Take note that nothing of `job` is left on its nodes; those in `freed` are idle."""
+    def _vacated(self, job: Job, freed: Bitmap, *, by_itself: bool, last: bool = True) -> None:
+        """Take note that nothing of `job` is left on its `last` nodes, or some of them; those in `freed` are idle."""
         if self.node_states.to_reboot:
             self.node_states.freed(freed)
         if self.power is not None:
             self.power.freed(job, freed)
-        if not self.state.event_driven:
+        if not last:
+            self.state.triggers.dirty |= not self.state.event_driven  # a pass that comes anyway has something to see
+        elif not self.state.event_driven:
             self.state.triggers.job_ended(by_itself=by_itself)
         self.state.triggers.changed = True
 
     def cleaned(self, job: Job, freed: Bitmap, over: bool, last: bool) -> None:
-        """Take note that nodes `job` has left are clean; its `last` ones cause a pass at once (job_epilog_complete)."""
-        self._vacated(job, freed & self.state.table.idle, by_itself=not last)
+        """Take note that nodes `job` has left are clean; only its `last` ones cause a pass, at once.
+
+        The others do not: job_epilog_complete says that the scheduler is to run when no node is completing any more.
+        """
+        self._vacated(job, freed & self.state.table.idle, by_itself=False, last=last)
         if over:
             self.eligibility.ended(job, True)
         elif job.state == JobState.PENDING and not job.queued and not self.completing.of(job.id, job.restarts - 1):
@@ -272,6 +277,7 @@ class LifeCycle(RunWay):
         job.alloc, job.nodes = None, 0
         job.foremost = job.partition.index if len(job.partitions) > 1 else None
         job.partition, job.request = job.partitions[0], job.requests[0]
+        job.likely_nodes = job.n_nodes  # node_cnt_wag: what its last try found
         job.n_nodes, job.n_cpus, job.tried_cpus = job.request.min_nodes, job.request.told_cpus, 0
         job.start_time = job.end_limit = job.eligible_time = job.accrue_time = None
         job.submit_time = self.state.now

@@ -1,7 +1,8 @@
 """Power saving: idle nodes are switched off, and on again for the job that gets them.
 
-Mirrors slurmctld's power_save.c (22.05). A scan, at most every `SCAN_S` seconds, powers down nodes idle for longer than
-SuspendTime (no more than SuspendRate a minute). It notes that nodes are off once their SuspendTimeout is over, and
+Mirrors slurmctld's power_save.c (22.05). A scan comes the second after any node has changed, and `SCAN_S` seconds after
+another one (a second later since 24.11). It powers down nodes idle for longer than SuspendTime (no more than
+SuspendRate a minute). It notes that nodes are off once their SuspendTimeout is over, and
 gives up nodes that have not come up within ResumeTimeout. Nodes of State=CLOUD begin off. Nodes that are off are chosen
 after all others.
 A job that gets some is CONFIGURING: its nodes boot (`Boot`; the driver says `NodesBooted`), and when the last one is up
@@ -62,6 +63,8 @@ class PowerSaving:
         self._to_boot: Bitmap = 0  # given to a job, waiting for ResumeRate
         self._booting_for: dict[int, tuple[Job, Bitmap]] = {}
         self._scan_at: int | None = None
+        self._scan_every = SCAN_S + state.rules.power_scans_later
+        self._scanned = state.start_time  # a scan that came, also if it had nothing to do
         self._plan_scan()
 
     def _exclude(self, nodes: str, partitions: Iterable[str]) -> None:
@@ -77,6 +80,7 @@ class PowerSaving:
 
     def boots(self, job: Job) -> bool:
         """`job` got its nodes: whether some of them have to come up first. If so they begin to."""
+        self.nodes_changed()
         missing = job.nodes & (self.nodes.off | self.nodes.coming)
         if not missing:
             return False
@@ -104,8 +108,7 @@ class PowerSaving:
         idle = nodes & ~self.nodes.coming
         self._to_boot &= ~(nodes & self.nodes.off)
         self.since[to_indices(idle)] = self.state.now
-        if idle:
-            self._plan_scan()
+        self.nodes_changed()
 
     def booted(self, nodes: Bitmap) -> None:
         nodes &= self.nodes.coming
@@ -141,18 +144,22 @@ class PowerSaving:
             self._resume()
         else:
             self._asked |= nodes
-            self._plan_scan()
 
     # -- scans ------------------------------------------------------------------------------------------------------
 
+    def nodes_changed(self) -> None:
+        """Take note that the record of some node has changed: a scan comes in the next second."""
+        self._scanned = self.state.now + 1
+        self._plan_scan()
+
     def _plan_scan(self) -> None:
-        """Make sure a scan comes when the next node changes its state by itself."""
+        """Make sure that the first scan comes in which a node changes its state by itself."""
         due = self._next_due()
         if due is None:
             return
         at = max(due, self.state.now + 1)
-        at += (self.state.start_time - at) % SCAN_S
-        if self._scan_at is None or at < self._scan_at:
+        at += (self._scanned - at) % self._scan_every
+        if at != self._scan_at:
             self._scan_at = at
             self.state.timers.set(at, self._scan, at)
 
@@ -179,7 +186,7 @@ class PowerSaving:
         if at != self._scan_at:
             return  # an earlier one was set since
         self._scan_at = None
-        now = self.state.now
+        now = self._scanned = self.state.now
         self._decay(now)
         self._resume()
         self._suspend(now)

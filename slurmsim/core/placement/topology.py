@@ -240,7 +240,7 @@ class _Search:
         return self.count[switch] >= self.taking.rem_nodes and self._has_cpus(switch)
 
     def _compare(self, i: int, j: int) -> tuple[int, bool]:
-        """Above 0 when leaf `i` fits better than `j`, by the first ancestors that tell them apart; and if that holds."""
+        """Above 0 when leaf `i` fits better than `j`: by the first ancestors that tell them apart. And if `i` holds."""
         parent, level, count = self.tree.parent, self.tree.level, self.count
         while True:
             holds_i, holds_j = self._holds(i), self._holds(j)

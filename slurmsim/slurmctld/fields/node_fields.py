@@ -184,6 +184,13 @@ def is_hidden_cloud(cluster: LiveCluster, i: int) -> bool:
     return "cloud" not in str(cluster.spec.options.get("PrivateData", "")).lower().split(",")
 
 
+def _last_busy(i: int, cluster: LiveCluster) -> int:
+    """Return since when the node is idle; 0, which is unknown, once it is powered down."""
+    if cluster.controller.state.power.off >> i & 1:
+        return 0
+    return int(kept(i, cluster, "last_busy") or cluster.network.start_time)
+
+
 def _conf(i: int, cluster: LiveCluster, key: str, default: str) -> str:
     return cluster.conf.node(spec(i, cluster).name, key) or default
 
@@ -275,7 +282,7 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "partitions": lambda i, cluster: ",".join(p.name for p in cluster.controller.state.partitions if p.mask >> i & 1),
     "boot_time": lambda i, c: 0 if _registers(i, c) else c.network.start_time - 3600,
     "slurmd_start_time": lambda i, c: kept(i, c, "slurmd_start_time") or c.network.start_time,
-    "last_busy": lambda i, c: kept(i, c, "last_busy") or c.network.start_time,
+    "last_busy": _last_busy,
     "version": lambda i, c: c.version,
     "arch": lambda i, c: "x86_64",
     "os": lambda i, c: "Linux KERNEL #1 SMP",

@@ -118,6 +118,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "requeues", c.requeues, "_failed_launches"
     yield "power", c.power, (
         "since suspend_time _suspended _resumed _last_scan _asked _to_boot _booting_for _scan_at"
+        " _scanned"
     )  # fmt: skip
     yield "recalculation", c.recalculation, (
         "next_at shares columns on_period on_shares _thresholds _left"

@@ -158,3 +158,27 @@ def test_a_reconfiguration_begins_the_cycles_of_backfill_anew(tmp_path: Path, re
         cluster.now += seconds
         cluster.engine.network.advance(cluster.now)
         assert ("PLANNED" in cluster.text("scontrol show node n2")) == there
+
+
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+def test_a_task_begun_by_the_pass_that_finds_it_eligible_accrues_no_age_since_24_11(
+    tmp_path: Path, release: str
+) -> None:
+    cluster = Cluster(tmp_path, accounting=ACCOUNTS, release=release)
+    assert cluster.run("sbatch --array=1-2 -n1 --wrap 'sleep 100'", "alice")[0] == 0
+    cluster.now += 10
+    shown = cluster.text("scontrol show job 1")
+    assert shown.count("JobState=RUNNING") == 2
+    assert shown.count("AccrueTime=Unknown") == (0 if release == "22.05" else 2)
+
+
+SAVES = "SuspendProgram=/bin/true\nResumeProgram=/bin/true\nSuspendTime=20\nSuspendTimeout=5\nResumeTimeout=60\n"
+
+
+def test_the_last_busy_time_of_a_node_that_is_powered_down_is_unknown(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path, f"{CONF}{SAVES}")
+    assert "LastBusyTime=20" in cluster.text("scontrol show node n1")
+    cluster.now += 120
+    cluster.engine.network.advance(cluster.now)
+    shown = cluster.text("scontrol show node n1")
+    assert "State=IDLE+POWERED_DOWN" in shown and "LastBusyTime=Unknown" in shown

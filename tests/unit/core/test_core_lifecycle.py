@@ -352,7 +352,7 @@ def test_time_does_not_run_backwards() -> None:
 
 
 def test_the_last_clean_node_of_a_job_causes_a_pass_at_once() -> None:
-    """Nodes where it has nothing to end are clean sooner, and only ask the loop (job_epilog_complete)."""
+    """Nodes where it has nothing to end are clean sooner, and ask for no pass (job_epilog_complete)."""
     w = World(simple(5), "backfill", term=20)
     w.controller.state.triggers.ticks = True  # the loop goes round in the next second
     w.sbatch("-J a -N4 -t 100")
@@ -367,3 +367,20 @@ def test_the_last_clean_node_of_a_job_causes_a_pass_at_once() -> None:
     w.tell(ProcessesGone(a, 0))
     w.until(20)
     assert (w.start("b"), w.nodes("b")) == (20, "n[1-2]")
+
+
+def test_nodes_that_are_clean_before_the_last_one_do_not_put_off_the_next_pass() -> None:
+    """A pass they asked the loop for would come three seconds after the one before, and the next three later."""
+    w = World(simple(5), "backfill", term=20)
+    w.controller.state.triggers.ticks = True
+    w.sbatch("-J a -N4 -t 100")
+    w.until(20)
+    w.scancel("a")
+    w.until(20)
+    loop = w.controller.state.triggers.last_loop_pass
+    w.tell(ProcessesGone(w.id("a"), 0, 0b1110))
+    w.until(30)
+    assert w.controller.state.triggers.last_loop_pass == loop and not w.controller.state.triggers.requested
+    w.sbatch("-J b -N1 -t 100", 50, at=30)
+    w.until(32)
+    assert w.start("b") == 31

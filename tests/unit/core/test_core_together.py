@@ -148,6 +148,22 @@ def test_a_reboot_ends_a_drain_only_with_asap(asap: bool) -> None:
     assert w.state("a") == ("COMPLETED" if asap else "PENDING")
 
 
+@pytest.mark.parametrize(("release", "alone"), [("22.05", 30), ("24.11", 22)])
+def test_nodes_are_powered_down_the_second_after_any_node_changed(release: str, alone: int) -> None:
+    """A scan that finds nothing new comes every 10 seconds, every 11 since 24.11: at 22, the second over 20."""
+    w = World(simple(nodes=2, more=POWER), "backfill", release=release)
+    w.until(alone - 1)
+    assert not w.controller.state.power.going
+    w.until(alone)
+    assert w.controller.state.power.going == 0b11
+    w = World(simple(nodes=2, more=POWER), "backfill", release=release)
+    w.tell(NodesDrain(("n2",)), 20)
+    w.until(20)
+    assert not w.controller.state.power.going
+    w.until(21)
+    assert w.controller.state.power.going & 0b01
+
+
 def test_a_job_suspended_while_its_nodes_boot_begins_with_its_resume() -> None:
     w = World(simple(nodes=1, more=POWER), "backfill")
     w.until(100)

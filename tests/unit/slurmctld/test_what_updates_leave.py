@@ -70,6 +70,19 @@ def test_a_requeued_job_waits_for_its_begin_whatever_is_updated(cluster: Engine)
     assert show(cluster, job, "job_state") == ["RUNNING"]
 
 
+@pytest.mark.parametrize("release", ["22.05", "26.05"])
+def test_a_requeued_job_is_expected_to_get_as_many_nodes_as_it_had(tmp_path: Path, release: str) -> None:
+    e = engine(tmp_path, release)
+    for _ in range(2):
+        submit(e, num_tasks=6, min_cpus=6)
+    job = submit(e, num_tasks=4, min_cpus=4)
+    wait(e, 5)
+    assert show(e, job, "num_nodes") == [2]
+    do(e, "requeue_job", job_id=job)
+    wait(e, 5)
+    assert show(e, job, "job_state", "num_nodes") == ["PENDING", 2]
+
+
 @pytest.mark.parametrize(("release", "order"), [("22.05", [1, 2]), ("24.11", [2, 1])])
 def test_since_24_11_requeued_jobs_come_last(tmp_path: Path, release: str, order: list[int]) -> None:
     e = engine(tmp_path, release)
