@@ -1,10 +1,11 @@
-"""The compiled build: which modules mypyc translates, and the build backend that does so where it can.
+"""The compiled build: which modules mypyc translates, and the build backend that does so on request.
 
-A regular installation (``pip install .``, ``make fast``) carries an extension module beside each source of `MODULES`,
-made from that very source; Python prefers it. Without a C compiler, or if anything goes wrong, the installation is
-pure Python and says so; ``SLURMSIM_COMPILE=0`` asks for that, ``SLURMSIM_COMPILE=1`` has the failure fail, and
-``SLURMSIM_COMPILE=profile`` is how wheels are made (`slurmsim_building`). An editable installation is always pure: no
-build ever writes next to the sources of the checkout, where a stale extension would win over an edit.
+A plain ``pip install .`` compiles the kernels (`slurmsim_kernels`), which takes seconds, if there is a C compiler;
+else the installation is pure Python and says so. The variable SLURMSIM_COMPILE asks for more or less, and what it asks
+for is done or fails: ``0`` is pure Python, ``kernels`` the kernels, ``1`` all of the engine, an extension module beside
+each source of `MODULES`, made from that very source; Python prefers it. ``profile`` is how wheels are made
+(`slurmsim_building`). An editable installation is always pure: no build ever writes next to the sources of the
+checkout, where a stale extension would win over an edit.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from slurmsim_kernels import kernels
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD_BASE = "build/compiled"
+KINDS = ("0", "kernels", "1", "profile")  # what SLURMSIM_COMPILE may say
+ENGINE = ("1", "profile")  # of these, what compiles more than kernels
 PACKAGES = {"slurmsim": "slurmsim", "policies": "slurmsim_policies"}  # folder here -> import name
 # mypyc's own version matters; NumPy and SimPy are read for their types.
 REQUIRES = ("mypy>=2.4,<2.5", "numpy>=2.0", "simpy>=4.1", *KERNEL_REQUIRES)
@@ -62,12 +65,12 @@ MODULES = (
 LEFT_OUT = ("__init__.py", "read_only.py")  # facades are made as they are needed, and one is a list
 
 
-def asked() -> bool | None:
-    """Whether the environment asks for compiled modules; None where it says nothing. SystemExit for what is unknown."""
+def asked() -> str:
+    """What the environment asks for, a text of `KINDS`; empty where it says nothing. SystemExit for what is unknown."""
     said = os.environ.get("SLURMSIM_COMPILE", "")
-    if said not in ("", "0", "1", "profile"):
-        raise SystemExit(f"SLURMSIM_COMPILE: expected 0, 1 or profile, not {said!r}")
-    return None if said == "" else said != "0"
+    if said not in ("", *KINDS):
+        raise SystemExit(f"SLURMSIM_COMPILE: expected {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {said!r}")
+    return said
 
 
 def profiled() -> bool:
@@ -100,10 +103,12 @@ def compiler_works(asking: str = "") -> bool:
 
 def wanted(command: list[str]) -> bool:
     """Whether `command`, the arguments of setup.py, is to build compiled modules."""
-    if asked() and {"editable_wheel", "develop", "build_ext"} & set(command):  # extensions would lie beside the sources
-        said = os.environ["SLURMSIM_COMPILE"]
-        raise SystemExit(f"SLURMSIM_COMPILE={said} is for regular installations: pip install . (without -e)")
-    return bool(asked()) and "bdist_wheel" in command
+    compiles = asked() not in ("", "0")
+    if compiles and {"editable_wheel", "develop", "build_ext"} & set(
+        command
+    ):  # extensions would lie beside the sources
+        raise SystemExit(f"SLURMSIM_COMPILE={asked()} is for regular installations: pip install . (without -e)")
+    return compiles and "bdist_wheel" in command
 
 
 def extensions() -> list[Extension]:
@@ -112,8 +117,9 @@ def extensions() -> list[Extension]:
     tree = base / "tree"
     for old in (*base.glob("lib*"), *base.glob("bdist*"), *(tree / name for name in PACKAGES.values())):
         shutil.rmtree(old, ignore_errors=True)  # what was compiled before and is no longer there must not be installed
-    found = translate(tree)
-    _optimize(tree / "c/int_ops.c")
+    found = translate(tree) if asked() in ENGINE else []
+    if found:
+        _optimize(tree / "c/int_ops.c")
     for extension in found:
         extension.sources = [f"{BUILD_BASE}/tree/{source}" for source in extension.sources]
         extension.include_dirs = [os.path.join(tree, folder) for folder in extension.include_dirs]
@@ -155,10 +161,11 @@ def _optimize(source: Path) -> None:
 
 
 def required() -> list[str]:
-    """What compiling needs: mypyc, what it reads types from, Cython; with a profile also what a simulation needs."""
-    compiles = compiler_works() if asked() is None else asked()
+    """What compiling needs: Cython; for the engine mypyc too; with a profile also what a simulation needs."""
+    if asked() not in ENGINE:
+        return [*KERNEL_REQUIRES] if asked() == "kernels" or (not asked() and compiler_works()) else []
     if not profiled():
-        return [*REQUIRES] if compiles else []
+        return [*REQUIRES]
     project = tomllib.loads(Path(ROOT, "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return [*REQUIRES, *project["dependencies"], *project["optional-dependencies"]["run"]]
 
@@ -171,18 +178,18 @@ def get_requires_for_build_wheel(config_settings: Mapping[str, Any] | None = Non
 def build_wheel(
     wheel_directory: str, config_settings: Mapping[str, Any] | None = None, metadata_directory: str | None = None
 ) -> str:  # fmt: skip
-    """The wheel: compiled where that is possible, unless the environment says what it is to be."""
-    if asked() is not None:
+    """The wheel: with kernels where that is possible, unless the environment says what it is to be."""
+    if asked():
         return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
     why = "there is no C compiler with the headers of this Python"
     try:
         if compiler_works():
-            os.environ["SLURMSIM_COMPILE"] = "1"
+            os.environ["SLURMSIM_COMPILE"] = "kernels"
             try:
                 return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
             except (Exception, SystemExit) as failure:
                 why = str(failure) or type(failure).__name__
-        print(f"slurmsim: installed as pure Python, which is up to twice as slow: {why}", file=sys.stderr)
+        print(f"slurmsim: installed as pure Python, in which backfill is slower: {why}", file=sys.stderr)
         os.environ["SLURMSIM_COMPILE"] = "0"
         return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
     finally:

@@ -27,6 +27,8 @@ DIRECTIVES = {
 }  # fmt: skip
 EXACT = ("-ffp-contract=off",)  # a product and a sum are rounded one after the other, as Python does
 FAST = ("-O3", "-g0")
+SMALL = ("-O1", "-g0")
+SHARED = "_slurmsim_shared"  # what Cython needs for arrays, once instead of in each extension: half of a build's time
 
 
 def package() -> ModuleType:
@@ -55,7 +57,11 @@ def kernels(tree: Path, flags: Sequence[str] = FAST) -> list[Extension]:
         shutil.copy(source.with_suffix(".pxd"), copy.with_suffix(".pxd"))
         compiling, linking = [*flags, *EXACT], list(flags)
         found.append(Extension(f"_slurmsim_{name}", [str(copy)], extra_compile_args=compiling, extra_link_args=linking))
-    made: list[Extension] = cythonize(found, compiler_directives=DIRECTIVES, quiet=True)
+    shared = [*(SMALL if flags == FAST else flags)]
+    found.append(Extension(SHARED, [str(tree / f"{SHARED}.c")], extra_compile_args=shared, extra_link_args=shared))
+    made: list[Extension] = cythonize(
+        found, compiler_directives=DIRECTIVES, quiet=True, shared_utility_qualified_name=SHARED
+    )  # fmt: skip
     return made
 
 

@@ -1,4 +1,4 @@
-"""A regular installation is compiled where it can be, and pure Python, said aloud, where it cannot."""
+"""A regular installation has kernels where it can, and is pure Python, said aloud, where it cannot."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def builds(backend: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[str | N
 
     def build_wheel(*_: Any) -> str:
         made.append(os.environ.get("SLURMSIM_COMPILE"))
-        if made[-1] == "1":
+        if made[-1] in ("kernels", "1"):
             raise SystemExit("error: command 'cc' failed")
         return "slurmsim.whl"
 
@@ -58,9 +58,9 @@ def test_falls_back_to_pure_python_and_says_so(
 ) -> None:
     monkeypatch.setattr(backend, "compiler_works", lambda: True)
     assert backend.build_wheel("there") == "slurmsim.whl"
-    assert builds == ["1", "0"]
+    assert builds == ["kernels", "0"]
     assert "SLURMSIM_COMPILE" not in os.environ
-    assert "pure Python, which is up to twice as slow: error: command 'cc' failed" in capsys.readouterr().err
+    assert "pure Python, in which backfill is slower: error: command 'cc' failed" in capsys.readouterr().err
 
 
 def test_without_a_compiler_nothing_is_tried(
@@ -68,19 +68,26 @@ def test_without_a_compiler_nothing_is_tried(
 ) -> None:
     monkeypatch.setenv("CC", "/no/such/compiler")
     assert not backend.compiler_works()
-    assert not any("mypy" in required for required in backend.get_requires_for_build_wheel())
+    assert backend.get_requires_for_build_wheel() == []
     backend.build_wheel("there")
     assert builds == ["0"]
     assert "there is no C compiler" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("said", "mypy"), [("1", True), ("0", False)])
+def test_a_plain_installation_asks_for_no_mypy(backend: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine takes minutes to compile: that is for wheels, and on request."""
+    monkeypatch.setattr(backend, "compiler_works", lambda: True)
+    assert [required.partition(">")[0] for required in backend.get_requires_for_build_wheel()] == ["cython"]
+
+
+@pytest.mark.parametrize(("said", "needs"), [("1", {"mypy", "cython"}), ("kernels", {"cython"}), ("0", set())])
 def test_what_is_asked_for_is_done_or_fails(
-    backend: ModuleType, builds: list[str | None], monkeypatch: pytest.MonkeyPatch, said: str, mypy: bool
+    backend: ModuleType, builds: list[str | None], monkeypatch: pytest.MonkeyPatch, said: str, needs: set[str]
 ) -> None:
     monkeypatch.setenv("SLURMSIM_COMPILE", said)
-    assert any("mypy" in required for required in backend.get_requires_for_build_wheel()) is mypy
-    if mypy:
+    required = {line.partition(">")[0] for line in backend.get_requires_for_build_wheel()}
+    assert required & {"mypy", "cython"} == needs
+    if needs:
         with pytest.raises(SystemExit):
             backend.build_wheel("there")
     else:
@@ -96,9 +103,21 @@ def test_an_editable_installation_is_never_compiled(backend: ModuleType, monkeyp
     assert backend.wanted([sys.argv[0], "bdist_wheel"])
 
 
+@pytest.mark.parametrize(("said", "engine"), [("kernels", False), ("1", True)])
+def test_kernels_alone_translate_no_engine(
+    backend: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str, engine: bool
+) -> None:
+    asked: list[Path] = []
+    monkeypatch.setenv("SLURMSIM_COMPILE", said)
+    monkeypatch.setattr(backend, "ROOT", tmp_path)
+    monkeypatch.setattr(backend, "translate", lambda tree: asked.append(tree) or [])
+    monkeypatch.setattr(backend, "kernels", lambda tree: [])
+    assert backend.extensions() == [] and bool(asked) is engine
+
+
 def test_what_is_unknown_is_refused_by_name(backend: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURMSIM_COMPILE", "yes")
-    with pytest.raises(SystemExit, match="SLURMSIM_COMPILE: expected 0, 1 or profile, not 'yes'"):
+    with pytest.raises(SystemExit, match="SLURMSIM_COMPILE: expected 0, kernels, 1 or profile, not 'yes'"):
         backend.build_wheel("there")
 
 
