@@ -8,7 +8,7 @@ SAMPLE := workloads/samples/sample
 
 FAST := .venv-fast
 
-.PHONY: help site demo live test clients fast test-compiled wheels nightly bench decisions changelog unseen clean
+.PHONY: help site demo live test clients fast test-compiled wheels lint-packaging release nightly bench decisions changelog unseen clean
 
 help: ## say what there is (default)
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -48,6 +48,12 @@ test-compiled: ## the whole test suite against the compiled build, which is what
 wheels: ## a pure and a compiled wheel into dist, each tried in a clean environment (PYTHON=python3.13)
 	@.ci/wheels
 
+lint-packaging: ## workflows, container file and conda recipe, by linters from the package registries (.venv-lint)
+	@.ci/packaging/lint
+
+release: ## all that a release needs without a network but for packages: VERSION=…; publishing is the tag's workflow
+	@.ci/packaging/release "$(or $(VERSION),$(error say VERSION=…))"
+
 nightly: export SLURMSIM_WILD_COMPILED ?= 200
 nightly: test-compiled ## test-compiled; kernels under sanitizers; fuzzers and properties with thousands of examples; daemons killed and stopped 1,000 times; tests beside load
 	@.ci/setup dev
@@ -62,7 +68,7 @@ nightly: test-compiled ## test-compiled; kernels under sanitizers; fuzzers and p
 	@$(BIN)/python -m pytest -n 2 -m slow
 	@.ci/beside-load
 	@[ -z "$$SLURM_TESTSUITE" ] || $(MAKE) --no-print-directory upstream
-	@$(MAKE) --no-print-directory site
+	@$(MAKE) --no-print-directory site lint-packaging
 
 bench: ## the benchmarks, one file a claim of the README (logs: SLURMSIM_DATA=folder)
 	@.ci/setup dev
@@ -81,5 +87,5 @@ unseen: ## ask real Slurm and slurmsim new questions: SEED=…, PERSONAS=1, SLUR
 	@cd tests/differential && $(abspath $(BIN))/python -m unseen all $(if $(PERSONAS),--personas --documents) --seed $(or $(SEED),1) --folder $(CURDIR)/unseen-recordings/$(or $(SEED),1)
 
 clean: ## remove what the commands above left behind, .venv too
-	@rm -rf $(VENV) $(FAST) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(FAST) .venv-lint demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
