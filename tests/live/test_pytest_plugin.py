@@ -1,8 +1,9 @@
-"""The fixture ``slurm`` as somebody else's tests use it, one after the other and in parallel."""
+"""The fixture ``slurmsim``, and its old name ``slurm``, as tests of other projects use them."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,9 +46,10 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("words", [(), ("-p", "xdist", "-n", "2")], ids=["one by one", "in parallel"])
-def test_the_fixture(tmp_path: Path, words: tuple[str, ...]) -> None:
-    (tmp_path / "pytest.ini").write_text("[pytest]\nslurm =\n    nodes = 3\n    start = 2026-01-05T08:00:00\n")
-    (tmp_path / "test_mine.py").write_text(TESTS)
+@pytest.mark.parametrize("name", ["slurmsim", "slurm"])
+def test_the_fixture(tmp_path: Path, words: tuple[str, ...], name: str) -> None:
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\n{name} =\n    nodes = 3\n    start = 2026-01-05T08:00:00\n")
+    (tmp_path / "test_mine.py").write_text(re.sub(r"\bslurm\b", name, TESTS))
     done = run(tmp_path, "--strict-markers", *words)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "8 passed" in done.stdout
@@ -65,3 +67,43 @@ def test_pytest_loads_nothing_heavy() -> None:
     code = "import sys, slurmsim.pytest_plugin; print([m for m in ('numpy', 'simpy', 'asyncio') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+OTHER = """
+import pytest
+
+@pytest.fixture
+def slurm():
+    return "of another plug-in"
+"""
+BOTH = """
+import pytest
+
+@pytest.mark.slurmsim(nodes=2)
+def test_both(slurm, slurmsim):
+    assert slurm == "of another plug-in"
+    assert len(slurmsim.nodes()) == 2
+"""
+
+
+@pytest.mark.parametrize("order", [("slurmsim.pytest_plugin", "other"), ("other", "slurmsim.pytest_plugin")])
+def test_another_plug_in_has_the_old_name(tmp_path: Path, order: tuple[str, str]) -> None:
+    (tmp_path / "other.py").write_text(OTHER)
+    (tmp_path / "test_mine.py").write_text(BOTH)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(tmp_path)}
+    plugins = [word for name in order for word in ("-p", name)]
+    command = [sys.executable, "-m", "pytest", *plugins, "-o", "addopts="]
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "slurmsim: the fixture slurm is that of other; ours is slurmsim\n" in done.stdout
+
+
+def test_a_conftest_may_extend_the_fixture_under_either_name(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "conftest.py").write_text(
+        "import pytest\n@pytest.fixture\ndef slurm(slurm):\n    return slurm, 'extended'\n"
+    )
+    (tmp_path / "test_mine.py").write_text("def test(slurm):\n    assert slurm[0].nodes() and slurm[1] == 'extended'\n")
+    done = run(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
