@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import time
@@ -80,12 +79,8 @@ def real() -> Io:
     return Io(Client.find(os.environ))
 
 
-GC_THRESHOLD = 200_000  # allocations between looks for dead cycles: the rows of 10,000 jobs all live until the end
-
-
 def run_command(name: str, run: Callable[[list[str], Io], int]) -> int:
     """Run a command's `run` in the real world; log the call with the daemon; the exit code."""
-    gc.set_threshold(GC_THRESHOLD, 10, 10)
     sys.set_int_max_str_digits(0)  # Slurm clamps numbers of any length; Linux lets no argument be longer than 128 KiB
     io = real()
     words = sys.argv[1:]

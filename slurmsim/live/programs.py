@@ -22,8 +22,8 @@ import sys
 sys.path[:0] = {path!r}
 from slurmsim import protocol
 protocol.HOME = {folder!r}
-from slurmsim.commands import main
-sys.exit(main({name!r}))
+from slurmsim.commands import command
+command({name!r})
 """
 _SERVER = """#!{python} -P
 import sys
