@@ -1,7 +1,7 @@
 """The ``slurmsim`` command: one module a subcommand, errors as one line.
 
-A module has `HELP`, `DESCRIPTION`, `add_options(parser)` and `run(args)`. One of several subcommands (`MODULE_OF`) has
-`add_parsers(subparsers)` in their place.
+A module has `DESCRIPTION`, `add_options(parser)` and `run(args)`, and a line in `HELPS`. One of several subcommands
+(`MODULE_OF`) has `add_parsers(subparsers)` in their place.
 """
 
 import argparse
@@ -12,9 +12,10 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from slurmsim import __version__, compiled
+from slurmsim.cli.helps import HELPS
 from slurmsim.cli.signals import INTERRUPTED, ending
 from slurmsim.errors import InputError, SlurmSimError, clipped
 from slurmsim.extras import how_to_install
@@ -69,20 +70,38 @@ class _Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
-def build_parser(asked: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser with all subcommands; only the module of `asked` is loaded if it is one of them."""
+def _bare_parser() -> tuple[argparse.ArgumentParser, Any]:
+    """Return the parser without subcommands, and what adds them."""
     about = "A Slurm you can hold in one process: replay job logs, compare policies."
     parser = _Parser(prog="slurmsim", description=about)
     kind = "compiled" if compiled() else "pure Python"
     parser.add_argument("--version", action="version", version=f"slurmsim {__version__} ({kind})")
-    subparsers = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    return parser, parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+
+
+def overview() -> argparse.ArgumentParser:
+    """Return the parser with the names of the subcommands and no module loaded, for words that name none of them."""
+    parser, subparsers = _bare_parser()
+    for name, text in HELPS.items():
+        subparsers.add_parser(name, help=text)
+    return parser
+
+
+def _names_no_command(words: Sequence[str]) -> bool:
+    """Return True if argparse answers `words` and ends, without a subcommand."""
+    return not words or words[0] in ("-h", "--help", "--version") or not (words[0] in HELPS or words[0].startswith("-"))
+
+
+def build_parser(asked: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser with all subcommands; only the module of `asked` is loaded if it is one of them."""
+    parser, subparsers = _bare_parser()
     named = MODULE_OF.get(asked or "") or (asked if asked in COMMANDS and asked not in MODULE_OF.values() else None)
     for name in COMMANDS if named is None else (named,):
         module = import_module(f"slurmsim.cli.{name}")
         if name in MODULE_OF.values():
             module.add_parsers(subparsers)
         else:
-            one = subparsers.add_parser(name, help=module.HELP, description=module.DESCRIPTION)
+            one = subparsers.add_parser(name, help=HELPS[name], description=module.DESCRIPTION)
             module.add_options(one)
             one.set_defaults(func=module.run)
     return parser
@@ -98,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(words: Sequence[str]) -> int:
     if "_ARGCOMPLETE" in os.environ:
         _complete()
-    args = build_parser(words[0] if words else None).parse_args(words)
+    args = (overview() if _names_no_command(words) else build_parser(words[0])).parse_args(words)
     atexit.register(gc.freeze)  # no search for dead cycles in a process that ends (0.15 s after a report)
     if words and words[0] in MODULE_OF:  # they start daemons and become other programs, and end as those do
         return _run(args)

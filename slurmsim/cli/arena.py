@@ -6,7 +6,6 @@ from pathlib import Path
 
 from slurmsim.cli.sweep import add_running, finish
 
-HELP = "a leaderboard of policies on a fixed set"
 DESCRIPTION = """Run installed policies on a fixed, versioned set of workloads and write a leaderboard: places with
 intervals for waits, slowdowns and use, and for each policy the policies that beat it, and where. A cell that has been
 run is not run again: a new policy costs its own cells. The set: docs/campaigns.md."""

@@ -8,7 +8,6 @@ from typing import Any
 
 from slurmsim.cli import bench_all
 
-HELP = "repeat the experiment of a published system"
 DESCRIPTION = "Experiments on published systems: the paper's numbers beside ours, with a verdict."
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from slurmsim.cli.run import add_accounting
 
-HELP = "a doctor for a site's own data: what is missing, how faithful a replay is, which setting would explain the rest"
 DESCRIPTION = """Look through a site's own data before trusting a replay of them: what the log lacks, what is odd about
 its times, what cannot be modelled, how faithful a replay is (by partition and class of jobs), and which setting would
 explain what differs: a stated list of changes, each replayed (docs/calibrate.md). Exit code: 0; 1 when the replay does

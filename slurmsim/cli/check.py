@@ -21,7 +21,6 @@ from slurmsim.toml_file import beside
 
 _STATUS_ORDER = (Status.NOT_MODELLED, Status.HONOURED, Status.HARMLESS)
 
-HELP = "say of each key of a slurm.conf whether it is honoured, harmless or not modelled"
 DESCRIPTION = "Read a slurm.conf as `slurmsim run` would and say what counts. Exit code: 0, with errors 2."
 
 

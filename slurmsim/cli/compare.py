@@ -3,7 +3,6 @@
 import argparse
 from pathlib import Path
 
-HELP = "compare runs: summaries, waits, queue, and job by job"
 DESCRIPTION = """Compare runs with the first one: summaries side by side and, joined on the job id, the jobs with the
 largest moves of their start."""
 

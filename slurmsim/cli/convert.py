@@ -5,7 +5,6 @@ import sys
 
 from slurmsim.errors import ConfigError
 
-HELP = "convert a job log between SWF, sacct dumps and Parquet"
 DESCRIPTION = """Read a job log and write it in another format. The report of what was repaired and dropped goes to
 standard output. OUT is replaced only when the new file is complete."""
 

@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.cli.helps import HELPS
 from slurmsim.cli.remainder import command_of
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live import daemon
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
 
 
 def add_parsers(subparsers: Any) -> None:
-    snapshot = subparsers.add_parser("snapshot", help="write the live cluster, running or not, into one file")
+    snapshot = subparsers.add_parser("snapshot", help=HELPS["snapshot"])
     snapshot.add_argument("file", metavar="FILE")
     _state(snapshot)
     snapshot.set_defaults(func=run_snapshot)
-    restore = subparsers.add_parser("restore", help="make a live cluster of what slurmsim snapshot wrote")
+    restore = subparsers.add_parser("restore", help=HELPS["restore"])
     restore.add_argument("file", metavar="FILE")
     restore.add_argument("--state", metavar="DIR", required=True, help="the new cluster's folder")
     clock = restore.add_mutually_exclusive_group()
@@ -36,7 +37,7 @@ def add_parsers(subparsers: Any) -> None:
     clock.add_argument("--rate", type=float, metavar="R", help="cluster seconds a real second")
     restore.set_defaults(func=run_restore)
     fork = subparsers.add_parser(
-        "fork", help="a copy of the live cluster with a future of its own: slurmsim fork -- sbatch job.sh",
+        "fork", help=HELPS["fork"],
         description="Run a command in a copy of the live cluster that is gone afterwards, or start one in a folder.",
     )  # fmt: skip
     _state(fork)

@@ -8,7 +8,6 @@ from pathlib import Path
 from slurmsim.config.difference.changes import Change, Silent, compare
 from slurmsim.config.option import LATEST, OLDEST, RELEASES
 
-HELP = "say in words what a change of slurm.conf does, and which rules it touches"
 DESCRIPTION = """Compare two configurations by what they decide, defaults included. Exit code: 0, 1 if one decides
 otherwise than the other, 2 if one cannot be read."""
 

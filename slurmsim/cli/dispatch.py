@@ -23,7 +23,6 @@ class Dispatcher(Protocol):
         """Return the answer; raises InputError with the field of what is wrong."""
 
 
-HELP = "solve one dispatching problem and draw the plan"
 DESCRIPTION = """Solve the problem in FILE (nodes, jobs that run, jobs that wait, and now) with a dispatcher that
 optimises, and draw its plan. The file: docs/systems/eurora.md."""
 

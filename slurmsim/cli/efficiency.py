@@ -8,7 +8,6 @@ from slurmsim.numerals import is_number
 
 EXPECTED = "seconds of the trace's clock, +D-HH:MM:SS after its first job, or YYYY-MM-DD[THH:MM:SS]"
 
-HELP = "packing losses of a run over time: five measures and their weighted sum"
 DESCRIPTION = """Five losses of the schedule in DIR, 0 best and 1 worst, slot by slot: empty strip, wait of each user's
 first job, jobs and users of the queue that do not start, mean wait; and their weighted sum. Written: efficiency.json
 and plots/efficiency.png. Definitions: docs/systems/lomonosov.md."""

@@ -8,7 +8,6 @@ from typing import Any
 
 from slurmsim.cli.run import add_impossible
 
-HELP = "compare replays with recordings of a real slurmctld, or with a log"
 DESCRIPTION = None
 
 

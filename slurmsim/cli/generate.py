@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from slurmsim.workload import Workload
     from slurmsim_workloads.generators import Model
 
-HELP = "make a synthetic workload"
 DESCRIPTION = """Make a workload from a model. Equal options and seed make equal jobs. OUT is replaced only when the
 new file is complete. Models and their parameters: slurmsim generate --list, or docs/generators.md."""
 

@@ -17,7 +17,6 @@ from slurmsim.numerals import is_number
 _ALL = "all"
 _EXAMPLE = "slurmsim inject timeout command=sbatch every=3 lost=answer; slurmsim inject OUT_OF_MEMORY job='train*'"
 
-HELP = "faults on request: slurmsim inject timeout command=sbatch every=3"
 DESCRIPTION = f"Let something go wrong in the live cluster.\n\n  {_EXAMPLE}"
 
 

@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from slurmsim.cli.helps import HELPS
 from slurmsim.cli.progress import slow_bar
 from slurmsim.cli.remainder import command_of
 from slurmsim.duration import format_duration
@@ -33,16 +34,16 @@ _CLOCKS = {
 
 def add_parsers(subparsers: Any) -> None:
     _add_up(subparsers)
-    for name, text, run in (
-        ("down", "stop the live cluster; its state stays", run_down),
-        ("status", "what the live cluster is doing", run_status),
-        ("shell", "a shell with the live cluster's commands on PATH", run_shell),
-        ("env", "shell lines that put the commands on PATH: eval \"$(slurmsim env)\"", run_env),
-        ("as", "run a command as another user of the live cluster: slurmsim as alice -- sbatch job.sh", run_as),
-        ("clock", "show, freeze, step or scale the live cluster's clock", run_clock),
-        ("calls", "the commands the live cluster has been asked by", run_calls),
+    for name, run in (
+        ("down", run_down),
+        ("status", run_status),
+        ("shell", run_shell),
+        ("env", run_env),
+        ("as", run_as),
+        ("clock", run_clock),
+        ("calls", run_calls),
     ):  # fmt: skip
-        sub = subparsers.add_parser(name, help=text)
+        sub = subparsers.add_parser(name, help=HELPS[name])
         sub.add_argument("--state", metavar="DIR", help="the cluster's folder")
         sub.set_defaults(func=run)
         if name == "env":
@@ -64,7 +65,7 @@ def add_parsers(subparsers: Any) -> None:
 
 
 def _add_up(subparsers: Any) -> None:
-    up = subparsers.add_parser("up", help="start a live cluster: sbatch, squeue … answer as on a real one")
+    up = subparsers.add_parser("up", help=HELPS["up"])
     made_of = up.add_argument_group("what it is made of")
     made_of.add_argument("--conf", metavar="FILE", help="slurm.conf of the cluster")
     made_of.add_argument("--nodes", type=int, metavar="N", help="nodes of a made-up cluster (4)")

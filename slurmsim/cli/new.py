@@ -5,7 +5,6 @@ from pathlib import Path
 
 from slurmsim.scaffold import KINDS, write
 
-HELP = "write the first files of a policy, a reader of job logs or a command of Slurm"
 DESCRIPTION = "Write small files that work, with their first test. " + " ".join(
     f"{name}: {kind.summary}." for name, kind in KINDS.items()
 )

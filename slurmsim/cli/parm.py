@@ -8,7 +8,6 @@ from typing import Any
 from slurmsim.cli.problem_file import read_problem
 from slurmsim.errors import InputError
 
-HELP = "solve one power-aware decision"
 DESCRIPTION = """Solve the decision in FILE (nodes, a budget of watts, and what each job may be given): which jobs run,
 on how many nodes, at which cap. The file: docs/systems/parm.md."""
 

@@ -11,7 +11,6 @@ from slurmsim.errors import ConfigError, PolicyError
 if TYPE_CHECKING:
     from slurmsim.policy import InstalledPolicy
 
-HELP = "list the installed policies and their options"
 DESCRIPTION = """List the installed policies and their options. One that cannot be loaded is listed as broken; asked for
 by name it is an error."""
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from slurmsim.errors import SlurmSimError
 
-HELP = "list the installed predictors of run times"
 DESCRIPTION = "List the installed predictors, for --policy NAME:predictor=PREDICTOR."
 
 

@@ -3,7 +3,6 @@
 import argparse
 from pathlib import Path
 
-HELP = "make report.html and plots of a run again"
 DESCRIPTION = """Draw the plots of a trace folder and write its report.html: one page that needs no network, with zoom
 in a Gantt chart and in use over time, filters over all jobs, and why each of them waited."""
 

@@ -9,7 +9,6 @@ from typing import Any
 from slurmsim.errors import ConfigError
 from slurmsim.replaying.instances import MOST
 
-HELP = "replay a workload and show what happened"
 DESCRIPTION = """Replay a job log in virtual time under Slurm's scheduling rules, or another policy's, and write the
 trace, the summary, the plots and a report. Without --conf the cluster is made from the log's header or from --nodes."""
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from slurmsim.cli.helps import HELPS
 from slurmsim.cli.remainder import command_of
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live import daemon
@@ -17,7 +18,7 @@ from slurmsim.releases import RELEASES
 
 def add_parsers(subparsers: Any) -> None:
     record = subparsers.add_parser(
-        "record", help="keep every command the live cluster is asked by, with its answer: slurmsim record session.rec",
+        "record", help=HELPS["record"],
         description="Record from now on, until --stop; or for as long as a command runs.",
     )  # fmt: skip
     record.add_argument("file", nargs="?", metavar="FILE", help="where to; it must not be there yet")
@@ -25,9 +26,7 @@ def add_parsers(subparsers: Any) -> None:
     record.add_argument("--state", metavar="DIR", help="the cluster's folder")
     record.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND")
     record.set_defaults(func=run_record)
-    replay = subparsers.add_parser(
-        "replay", help="ask a recorded session again of a fresh cluster, and say what comes out differently"
-    )
+    replay = subparsers.add_parser("replay", help=HELPS["replay"])
     replay.add_argument("file", metavar="FILE", help="what slurmsim record wrote")
     replay.add_argument("--conf", metavar="FILE", help="slurm.conf of the cluster (default: the recorded one)")
     replay.add_argument("--release", choices=RELEASES, help="release to imitate (default: the recorded one)")

@@ -8,7 +8,6 @@ from slurmsim.errors import ConfigError
 
 MOST_STREAMS = 1000
 
-HELP = "which way of submitting jobs uses up an allocation"
 DESCRIPTION = """Categories of a log's jobs, ranked by how likely a project that submits such jobs one after the other
 uses more than its allocation in time; the best are tried in simulation. About it: docs/strategy.md."""
 

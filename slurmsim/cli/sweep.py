@@ -13,7 +13,6 @@ from slurmsim.errors import ConfigError
 if TYPE_CHECKING:
     from slurmsim.campaign.sweep import Failure, Plan, Sweep
 
-HELP = "run a grid of cells and compare policies"
 DESCRIPTION = """Run each combination of the workloads, windows, loads, settings, policies and seeds in FILE once, in
 processes side by side, and compare the policies. Cells that have been run are not run again, so a sweep that was
 interrupted or killed goes on where it was. Ctrl-C once finishes what runs, twice stops. The file: docs/campaigns.md."""

@@ -2,7 +2,6 @@
 
 import argparse
 
-HELP = "judge a run's trace independently of the simulator"
 DESCRIPTION = """Check that the schedule in DIR is possible and its tables agree. Exit code 0: valid, 1: invalid, 2: not
 a trace."""
 

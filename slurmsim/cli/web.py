@@ -9,7 +9,6 @@ from slurmsim.live import daemon
 
 _MOST_PORT = 65_535
 
-HELP = "a page to watch the live cluster"
 DESCRIPTION = """Serve a page that shows the live cluster as things happen, on this machine alone, until interrupted.
 The address it prints is its key. About the page: docs/web.md."""
 

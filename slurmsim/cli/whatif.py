@@ -6,7 +6,6 @@ from pathlib import Path
 
 from slurmsim.cli.run import add_accounting, add_impossible
 
-HELP = "what would a change do to waits, and how sure is that"
 DESCRIPTION = """Replay a log under a site's own slurm.conf, grade that against the log's real starts, replay it again
 with changes, and both several times with jittered submit times. Written to DIR: both traces (baseline, changed),
 whatif.json, and whatif.html with its plots."""

@@ -9,7 +9,6 @@ from slurmsim.errors import ConfigError, OutputError
 from slurmsim.protocol import cluster_folder
 from slurmsim.slurmctld.history.header import JOURNAL
 
-HELP = "explain a job's wait: which rule, who was ahead"
 DESCRIPTION = """Explain a job's wait. Without DIR, or with the folder of a live cluster: the rule that holds it with
 its numbers, the jobs before it, its planned start, and what would start it now. With the folder of a run, from its
 trace: the reasons the job showed and for how long, the first job in line meanwhile, the jobs that started, and the jobs
