@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("slurmsim", "policies", "workloads", "benchmarks", "tests", ".ci")
-MADE_UP = {"docs/flying.md"}  # by the tests of the documents' checker
+MADE_UP = {"docs/flying.md", "docs/it.md"}  # by tests of what reads documents
 CITED = re.compile(r"docs/[\w/.-]+?\.(?:md|png)")
 
 
