@@ -7,6 +7,7 @@ acct_policy_set_qos_order (acct_policy.c, 22.05).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from math import isclose
@@ -237,20 +238,26 @@ class LimitCounters:
     def check(self, running: Iterable[Job]) -> None:
         """Recount everything; raises InvariantError on a difference."""
         known = [u.in_use for u in (*self._branches.values(), *self._qos.values())] + list(self._within.values())
-        counted = {id(in_use): UsageCounters(self.tracked) for in_use in known}
+        nothing = UsageCounters(self.tracked)
+        counted: dict[int, UsageCounters] = defaultdict(lambda: UsageCounters(self.tracked))
         for counters in self._submitted.values():
             for in_use in counters:
                 counted[id(in_use)].submitted += 1
         for held in self.held.values():
             for in_use in held.claim.counters:
-                counted[id(in_use)].begin(held.tres, held.mask)
-                counted[id(in_use)].owe(held.owed_s, +1)
+                again = counted[id(in_use)]
+                again.begin(held.tres, held.mask)
+                again.owe(held.owed_s, +1)
         for in_use in known:
-            again = counted[id(in_use)]
-            owed = zip(in_use.owed_s, again.owed_s, strict=True)
-            same = all(isclose(one, other, rel_tol=1e-9, abs_tol=1.0) for one, other in owed)
+            again = counted.pop(id(in_use), nothing)
+            same = in_use.owed_s == again.owed_s or all(
+                isclose(one, other, rel_tol=1e-9, abs_tol=1.0)
+                for one, other in zip(in_use.owed_s, again.owed_s, strict=True)
+            )
             if in_use.counts() != again.counts() or not same:
                 raise InvariantError("what limits count differs from a recount")
+        if counted:
+            raise InvariantError("a job is counted where no limit looks")
         if set(self.held) != {job.id for job in running if job.branch is not None}:
             raise InvariantError("limits count other jobs than those that run")
 

@@ -212,7 +212,7 @@ class UsageBook(UsageRows):
         for job_id, run in self._runs.items():
             if job_id not in self._young:
                 rates[:, run.rows] += run.rate
-        if not np.allclose(self._rates, rates, rtol=1e-9, atol=1e-6):
+        if not (np.abs(self._rates - rates) <= 1e-6 + 1e-9 * np.abs(rates)).all():
             raise InvariantError("rates of usage differ from a recount")
 
     # -- inside -----------------------------------------------------------------------------------------------------

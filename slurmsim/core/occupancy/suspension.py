@@ -229,8 +229,8 @@ class Suspension:
                 holder = copy(job)
                 holder.alloc = held
                 holders.append(holder)
-        if self.state.table.cores is not None:
-            return holders  # the table knows which cores each has
+        if self.state.table.cores is not None or not (ids or self._unchecked):
+            return holders  # the table knows which cores each has; or its own recount finds all that there is
         unchecked = 0
         used = np.zeros(self.state.table.n, np.int64)
         for _, _, job in self.state.running:
