@@ -33,6 +33,7 @@ TOML = (
     'policies = ["easy", "fcfs"]\nseeds = {seeds}\n[[workloads]]\nname = "small"\n'
     'workload = "generate:lublin:jobs=40,nodes=8"\n'
 )
+ONE = ("--workers", "1")  # to start a second worker takes longer than to have the first run a few small cells
 SAME = ("summaries.parquet", "jobs.parquet", "sweep.json", "ranking.txt", "ranking.json", "ranking.html")
 
 
@@ -68,7 +69,7 @@ def test_done_cells_are_never_run_again_and_new_ones_are(done: Path, tmp_path: P
     stamps = {p: p.stat().st_mtime_ns for p in (done / "cells").rglob("*.json")}
     assert slurmsim.sweep(GRID, out=done).ran == 0
     assert content(done) == before
-    more = slurmsim.sweep(GRID | {"seeds": 3}, out=done, workers=2)
+    more = slurmsim.sweep(GRID | {"seeds": 3}, out=done, workers=1)
     assert (more.cells, more.ran) == (18, 6)
     assert {p: p.stat().st_mtime_ns for p in stamps} == stamps
     assert len(more.frame()) == 18 and more.frame()["key"].is_monotonic_increasing
@@ -84,7 +85,7 @@ def test_killed_at_random_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
     kills = int(os.environ.get("SLURMSIM_SWEEP_KILLS", "2"))
     file = tmp_path / "grid.toml"
     file.write_text(TOML.format(seeds=max(10, 7 * kills)))
-    assert main(["sweep", str(file), "--out", str(tmp_path / "whole"), "--quiet"]) == 0
+    assert main(["sweep", str(file), "--out", str(tmp_path / "whole"), *ONE, "--quiet"]) == 0
     rng = random.Random(7)
     out = tmp_path / "killed"
     program = [sys.executable, "-P", "-m", "slurmsim", "sweep", str(file), "--out", str(out), "--quiet"]
@@ -131,20 +132,20 @@ def test_a_cell_that_fails_says_how_to_run_it_alone(tmp_path: Path, capsys: pyte
         'workloads = ["log.swf"]\npolicies = ["easy"]\n[[settings]]\nname = "four"\nnodes = 4\n'
         '[[settings]]\nname = "two"\nnodes = 2\n'
     )
-    assert main(["sweep", str(file), "--out", str(tmp_path / "out"), "--quiet"]) == 1
+    assert main(["sweep", str(file), "--out", str(tmp_path / "out"), *ONE, "--quiet"]) == 1
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith("slurmsim: log.swf, two, easy, seed 0: ") and len(said) == 2
     assert main([*shlex.split(said[1])[1:-1], str(tmp_path / "alone")]) == 2
     manifest = json.loads((tmp_path / "out" / "sweep.json").read_text())
     assert manifest["done"] == 1 and manifest["failed"][0]["command"] == said[1].strip()
-    assert main(["sweep", str(file), "--out", str(tmp_path / "out"), "--quiet"]) == 1  # tried again, not kept
+    assert main(["sweep", str(file), "--out", str(tmp_path / "out"), *ONE, "--quiet"]) == 1  # tried again, not kept
 
 
 def test_cells_that_all_fail_alike_are_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "grid.toml"
     (tmp_path / "bad.swf").write_text("nonsense\n")
     file.write_text('policies = ["easy", "fcfs"]\nworkloads = ["bad.swf"]\n')
-    assert main(["sweep", str(file), "--out", str(tmp_path / "out")]) == 1
+    assert main(["sweep", str(file), "--out", str(tmp_path / "out"), *ONE]) == 1
     said = capsys.readouterr()
     assert said.err.count("\n") == 2 and " (and 1 more, in " in said.err and "bad.swf:1: " in said.err
     few, last = said.out.splitlines()
@@ -164,7 +165,7 @@ def test_a_policy_with_a_mistake_fails_its_cells_only(tmp_path: Path, monkeypatc
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: strange\nVersion: 1\n")
     (about / "entry_points.txt").write_text("[slurmsim.policies]\nstrange = strange:Strange\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    found = slurmsim.sweep({**GRID, "policies": ["strange", "easy"]}, out=tmp_path / "out", workers=2)
+    found = slurmsim.sweep({**GRID, "policies": ["strange", "easy"]}, out=tmp_path / "out", workers=1)
     assert (found.done, len(found.failed)) == (4, 4)
     first = found.failed[0]
     assert first.error.startswith("policy strange: FileNotFoundError: ")
@@ -175,7 +176,7 @@ def test_a_policy_with_a_mistake_fails_its_cells_only(tmp_path: Path, monkeypatc
     from slurmsim.campaign.sources import source_digest
 
     source_digest.cache_clear()
-    again = slurmsim.sweep({**GRID, "policies": ["strange", "easy"]}, out=tmp_path / "out", workers=2)
+    again = slurmsim.sweep({**GRID, "policies": ["strange", "easy"]}, out=tmp_path / "out", workers=1)
     assert (again.done, again.ran, again.failed) == (8, 4, [])  # another source, so other cells; easy's stay
     sys.modules.pop("strange", None)
 
@@ -211,7 +212,7 @@ def test_starving_cells_are_said_and_strictly_an_error(tmp_path: Path, capsys: p
     log.write_text("; MaxNodes: 4\n" + "".join(row.format(i, i) for i in range(1, 6)))
     file = tmp_path / "grid.toml"
     file.write_text(f'policies = ["easy", "fcfs"]\n[run]\nuntil = 1000\n[[workloads]]\nworkload = "{log}"\n')
-    words = ["sweep", str(file), "--out", str(tmp_path / "out")]
+    words = ["sweep", str(file), "--out", str(tmp_path / "out"), *ONE]
     assert main(words) == 0
     said = capsys.readouterr()
     assert "warning: easy: in 1 of its cells most jobs never started" in said.err
@@ -252,7 +253,7 @@ def test_a_dry_run_counts_and_runs_nothing(
     assert "6 cells, 6 to run: about 0.00 hours of one core (roughly, by the number of jobs)" in said
     assert "With 3 pairs of runs no test can tell 2 policies apart" in said
     assert list(tmp_path.iterdir()) == [tmp_path / "grid.toml"]
-    assert main(["sweep", "grid.toml", "--out", "out", "--quiet"]) == 0
+    assert main(["sweep", "grid.toml", "--out", "out", *ONE, "--quiet"]) == 0
     (tmp_path / "grid.toml").write_text(TOML.format(seeds=5))
     assert main(["sweep", "grid.toml", "--dry-run", "--out", "out"]) == 0
     assert "10 cells, 4 to run: about" in (said := capsys.readouterr().out) and "4 of them like ones that" in said

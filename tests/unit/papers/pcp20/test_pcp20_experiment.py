@@ -6,14 +6,12 @@ import gzip
 import json
 import os
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from plan_checker import problems
 
-from slurmsim.campaign.tasks import Done, Spent, Task
 from slurmsim.cli import main
 from slurmsim.errors import InputError, PolicyError
 from slurmsim.experiments import runs
@@ -38,7 +36,7 @@ from slurmsim_policies.cp.plan import Plan
 from slurmsim_policies.cp.policy import Pcp20
 
 COLUMNS = "job_id,queue,submit_utc,start_utc,end_utc,wall_req_s,n_units,cores,gpus,mics,mem_kb,power_w,units\n"
-SIZE = ("--instances", "2", "--jobs", "14", "--window", "14", "--first", "0", "--seeds", "2")
+SIZE = ("--instances", "2", "--jobs", "11", "--window", "11", "--first", "0", "--seeds", "2")
 SMALL = ("--parts", "instances-eurora,variables-eurora,systems-eurora,quality-kth", *SIZE)
 
 
@@ -62,16 +60,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def here(tasks: Iterator[Task], *, workers: int) -> Iterator[Done]:
-    """As `run_tasks`, in this process."""
-    assert workers == 1
-    for task in tasks:
-        yield Done(task, task.work(*task.arguments), None, Spent(0, 0, 0))
-
-
 def give_up_soon(patch: pytest.MonkeyPatch) -> None:
     """Solvers do, in this process, where that is known."""
-    patch.setattr(runs, "run_tasks", here)
     for name in pcp20_cells.LIMITS:
         patch.setitem(pcp20_cells.LIMITS, name, 0.01 if name == "pcp19" else 0.05)
         soon = PolicyOption(float, 0.001, "")
