@@ -25,11 +25,13 @@ class ExpectedEnds:
         self._change = change
         self.entries = found = []
         first: int | None = None
-        for _, job_id, job in running:
-            end = job.expected_end
-            assert end is not None
+        for end, job_id, job in running:
+            expected_s = job.expected_s
+            if job.predicted_s is not None:  # as `Job.expected_end`, which would work out the seconds once more
+                assert job.start_time is not None
+                end = min(end, job.start_time + job.suspended_s + expected_s)
             found.append((end, job_id, job))
-            if job.expected_s < job.time_limit_s and (first is None or end < first):
+            if expected_s < job.time_limit_s and (first is None or end < first):
                 first = end
         found.sort()
         self.first_correction = first
