@@ -276,7 +276,7 @@ def test_run_go_on_and_write(log: Path, tmp_path: Path, capsys: pytest.CaptureFi
 def test_schedules_of_a_batch_are_valid(log: Path, tmp_path: Path) -> None:
     experiment(tmp_path, log, numbers=[1], seeds=0, names=["list"], workers=1)
     inputs = tmp_path / "inputs"
-    for policy in ("list", "cp_eurora:model=wt,limit=0.1", "cp_classes:model=mks,limit=0.1"):
+    for policy in ("list", "cp_eurora:model=wt,limit=0.02", "cp_classes:model=mks,limit=0.02"):
         out = tmp_path / policy.replace(":", "-")
         assert main(["run", "--workload", str(inputs / "batch1.parquet"), "--conf", str(inputs / "batch1.conf"),
                      "--policy", policy, "--out", str(out), "--quiet"]) == 0  # fmt: skip
