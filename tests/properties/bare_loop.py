@@ -102,10 +102,13 @@ def drive(
     *,
     cluster: ClusterSpec | None = None,
     between: Callable[[Controller, int], None] | None = None,
+    judged: bool = True,
 ) -> Decided:
     """Run `world` to its end.
 
-    `between` sees the controller, and when the next thing will happen, before it does.
+    `between` sees the controller, and when the next thing will happen, before it does. All counters are recounted
+    after every step, and the validator judges the schedule. A run that has to equal a judged one is not `judged`
+    itself: its counters are recounted at its end.
     """
     name, options = parse_policy(policy)
     controller = Controller(
@@ -139,10 +142,11 @@ def drive(
             if isinstance(action, Boot):
                 count += 1
                 heappush(heap, (now + BOOT_S, count, NodesBooted(action.nodes)))
-        if facts or controller.state.events:  # else the next step in which something happens will tell
+        if judged and (facts or controller.state.events):  # else the next step in which something happens will tell
             controller.check()
         decided.events += controller.state.events
         controller.state.events.clear()
     controller.check()
-    approve(controller, ended, decided.events)
+    if judged:
+        approve(controller, ended, decided.events)
     return decided
