@@ -294,21 +294,28 @@ def _rounded(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, task: i
 def _explained(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, task: int, ended: bool) -> bool:
     """Return `_rounded` with runs that ended in the second in which they began, or without them."""
     pieces, facts = runs.pieces, cluster.partitions.get(runs.partition.values[runs.partition.codes[run]])
-    mine, spare = [], []  # of each node, CPUs the run has and CPUs that are free beside them
+    mine, spare, threads = [], [], []  # of each node, CPUs the run has, CPUs free beside them, and threads of a core
     for k in np.flatnonzero(pieces.owner == run):
         amount, nodes = int(pieces.amounts[CPUS][k]), slice(pieces.low[k], pieces.high[k] + 1)
         mine.append(np.full(nodes.stop - nodes.start, amount, np.int64))
         spare.append(np.maximum(_free(runs, cluster, run, nodes, ended) - amount, 0))
-    has, left = np.concatenate(mine), np.concatenate(spare)
+        threads.append(cluster.threads[nodes])
+    has, left, grain = np.concatenate(mine), np.concatenate(spare), np.concatenate(threads)
     least = int(has.min())  # each node has a whole task
     sizes = [size for size in range(2, least + 1) if (asked % size == 0 if task == NULL else size == task)]
     if facts is not None and facts.shares_cpus:
         return any(int(has.sum()) + len(has) * (size - 1) >= asked for size in sizes)
-    return any(_explains(size, has, left, asked) for size in sizes)
+    return any(_explains(size, has, left, grain, asked) for size in sizes)
 
 
-def _explains(size: int, has: IntArray, left: IntArray, asked: int) -> bool:
-    """Return True if tasks of `size` CPUs explain what a run has of its nodes, beside what is left of each."""
+def _explains(size: int, has: IntArray, left: IntArray, grain: IntArray, asked: int) -> bool:
+    """Return True if tasks of `size` CPUs explain what a run has of its nodes, beside what is left of each.
+
+    Whole tasks get whole cores: threads of the last core that no task has are taken as left.
+    """
+    beyond = has % size
+    unused = np.where((left > 0) & (beyond < grain), beyond, 0)
+    has, left = has - unused, left + unused
     parts = np.flatnonzero((left > 0) & (has % size > 0))
     if not len(parts):
         return int((has + np.minimum(left, size - 1)).sum()) >= asked

@@ -545,6 +545,25 @@ def test_whole_nodes_and_tasks_rounded_down_meet_a_request(cpus: str, asked: int
 
 
 @pytest.mark.parametrize(
+    ("cpus", "asked", "right"),
+    [
+        ("8(x2),4", 21, True),  # 5 CPUs of the last node are counted: one task, which has two whole cores
+        ("8(x2),4", 24, False),
+        ("8(x2),2", 21, False),  # a core without a whole task
+    ],
+)
+def test_tasks_rounded_down_have_whole_cores(cpus: str, asked: int, right: bool) -> None:
+    """Tasks of 3 CPUs on nodes of four cores with two threads each."""
+    counts = expand_counts(cpus)
+    columns = {
+        "job_id": [1], "submit": [0], "start": [0], "end": [9], "node_list": ["n[1-3]"], "nodes": [3],
+        "cpus_per_node": [cpus], "cpus": [sum(counts)], "req_cpus": [asked], "cpus_per_task": [3],
+    }  # fmt: skip
+    report = validate_schedule(columns, cluster={"nodes": [["n[1-3]", 8, 8000, {}, 2]], "partitions": {}})
+    assert ("request_met" not in report.failed) is right
+
+
+@pytest.mark.parametrize(
     ("task", "cpus", "asked", "right"),
     [
         (1, "5,2", 8, False),  # of 8 tasks one is missing
