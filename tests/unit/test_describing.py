@@ -77,9 +77,7 @@ def test_every_link_of_the_description_leads_to_a_file_of_this_version(described
 
 
 def test_without_an_address_links_are_text(describing: ModuleType) -> None:
-    readme = (
-        "<!-- made -->\nsee [it](docs/it.md), [them](https://a.example/b) ![a picture](p.png)\n```py\nd[0](x)\n```\n"
-    )
+    readme = "<!-- made -->\nsee [it](it.md), [them](https://a.example/b) ![a picture](p.png)\n```py\nd[0](x)\n```\n"
     assert describing.long_description(readme, "", "1.0") == (
         "see it, [them](https://a.example/b) \n```py\nd[0](x)\n```\n"
     )
