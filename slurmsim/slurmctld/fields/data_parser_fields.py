@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.placement.cluster_state import allocation_unit
 from slurmsim.core.placement.gres import gpu_cpus
-from slurmsim.core.queue.priority import Multifactor
+from slurmsim.core.queue.priority import Basic, Multifactor
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.fields.core_ids import cpu_ids
 from slurmsim.slurmctld.fields.job_details import allocated_at_once, node_count
@@ -122,12 +122,12 @@ def _select_kinds(row: Row, cluster: LiveCluster) -> list[str]:
 
 
 def _by_partition(row: Row, cluster: LiveCluster) -> list[list[Any]]:
-    """Of a job with several partitions its priority in each."""
+    """Of a job with several partitions its priority in each; priority/basic keeps none."""
     core = row.core
     names = [p.name for p in core.partitions]
-    if len(names) < 2:
-        return []
     plugin = cluster.controller.priority
+    if len(names) < 2 or isinstance(plugin, Basic):
+        return []
     if isinstance(plugin, Multifactor) and core.state == JobState.PENDING:
         values = plugin.recalculate(core, cluster.now)
         if len(values) == len(names):

@@ -348,6 +348,8 @@ def tres_asked(live: LiveJob, cluster: LiveCluster) -> dict[str, int]:
     """Return what a job asks for (tres_req_cnt): of some TRES what updates left there, not the request's amount."""
     core, billing = live.core, cluster.controller.state.billing
     counts = billing.requested(core, core.request)
+    if len(core.partitions) > 1:  # settled at its submission, by the first of them
+        counts["mem"] = billing.requested(core, core.requests[0])["mem"]
     counts |= {"cpu": int(core.request.told_cpus), "node": core.nodes_asked, **(live.asked.get("tres_settled") or {})}
     counts.setdefault("billing", int(billing.bill(counts, core.partition.spec.tres_billing_weights)))
     return counts | billing.of_licenses(core.licenses)

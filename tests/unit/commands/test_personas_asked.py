@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -182,3 +183,22 @@ def test_the_last_busy_time_of_a_node_that_is_powered_down_is_unknown(tmp_path: 
     cluster.engine.network.advance(cluster.now)
     shown = cluster.text("scontrol show node n1")
     assert "State=IDLE+POWERED_DOWN" in shown and "LastBusyTime=Unknown" in shown
+
+
+UNEQUAL = CONF.replace("accounting_storage/slurmdbd", "accounting_storage/none").replace("multifactor", "basic")
+UNEQUAL = "".join(f"{line}\n" for line in UNEQUAL.splitlines() if "Weight" not in line and "Enforce" not in line)
+UNEQUAL = UNEQUAL.replace("PartitionName=batch Nodes=ALL", "PartitionName=low Nodes=n1\nPartitionName=batch Nodes=n3")
+UNEQUAL = UNEQUAL.replace("PartitionName=low", "NodeName=n3 CPUs=8 RealMemory=9000\nPartitionName=low")
+
+
+@pytest.mark.parametrize("release", ["24.11", "26.05"])
+def test_a_job_in_two_partitions_asks_for_the_memory_of_the_first(tmp_path: Path, release: str) -> None:
+    """It shows so when it runs in the other one, too; and priority/basic keeps no priority of it by partition."""
+    cluster = Cluster(tmp_path, UNEQUAL, release=release)
+    assert cluster.run("sbatch -n4 --wrap 'sleep 100' -p low", "alice")[0] == 0
+    assert cluster.run("sbatch -n4 --wrap 'sleep 100' -p low,batch", "alice")[0] == 0
+    cluster.now += 10
+    shown = cluster.text("scontrol show job 2")
+    assert "Partition=batch" in shown and "ReqTRES=cpu=4,mem=4000M,node=1,billing=4" in shown
+    job = json.loads(cluster.text("scontrol show job 2 --json"))["jobs"][0]
+    assert (job["partition"], job["priority_by_partition"]) == ("batch", [])
