@@ -191,9 +191,12 @@ class Engine(LiveCluster):
         self.changed(live)
 
     def _note_idle(self, core: Job) -> None:
-        """Note now as the last busy time of nodes that are idle without this job (node_ptr->last_busy)."""
+        """Note now as the last busy time of nodes that are idle without this job (node_ptr->last_busy).
+
+        Nodes it had to itself were so for a moment, also where a job that preempted it has them now.
+        """
         if core.alloc is not None:
-            idle = self.controller.state.table.idle
+            idle = core.alloc.mask if core.alloc.whole else self.controller.state.table.idle
             for i in core.alloc.indices().tolist():
                 if idle & (1 << i):
                     self.node_texts.setdefault(i, {})["last_busy"] = self.now
@@ -218,6 +221,7 @@ class Engine(LiveCluster):
                 self._kill_processes(live, run)
             steps.over(self, live, run)
             job_termination.left(self, live, run.restarts)
+            self._note_idle(run)
             self.storage.requeued(run)
 
     def _resized(self, run: Job) -> None:

@@ -202,3 +202,15 @@ def test_a_job_in_two_partitions_asks_for_the_memory_of_the_first(tmp_path: Path
     assert "Partition=batch" in shown and "ReqTRES=cpu=4,mem=4000M,node=1,billing=4" in shown
     job = json.loads(cluster.text("scontrol show job 2 --json"))["jobs"][0]
     assert (job["partition"], job["priority_by_partition"]) == ("batch", [])
+
+
+def test_a_node_was_busy_until_the_job_on_it_was_requeued(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path, accounting=ACCOUNTS)
+    assert cluster.run("sbatch -N2 --exclusive --wrap 'sleep 100'", "alice")[0] == 0
+    cluster.now += 10
+    before = cluster.text("scontrol show node n2")
+    cluster.text("scontrol requeue 1")
+    cluster.now += 5
+    after = cluster.text("scontrol show node n2")
+    busy = [next(word for word in text.split() if word.startswith("LastBusyTime=")) for text in (before, after)]
+    assert busy[0] < busy[1]
