@@ -195,6 +195,9 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "coordinator_of_new_parent": Change(
         "26.05", "sacctmgr", "A coordinator gives an account below his own another parent only if that is his, too."
     ),
+    "one_active_job_told": Change(
+        "26.05", "sacctmgr", "`delete` tells of one job that keeps it from going, with its QOS; it told of all."
+    ),
     "qos_of_jobs_stays": Change("26.05", "sacctmgr", "A QOS is not deleted while a job has it."),
     "helpformat_of_sprio": Change("24.11", "sprio", "`--helpformat` lists the columns."),
     "rpc_queue": Change("24.11", "sdiag", "Tells of the RPC queue, and says where no RPCs were recorded."),

@@ -58,7 +58,6 @@ from slurmsim.core.records.messages import (
     LaunchFailed,
     NodesBooted,
     NodesPower,
-    OfNodes,
     ProcessesGone,
     Release,
     ReplaceAccounting,
@@ -321,8 +320,8 @@ class Controller:
         handlers = self._handlers
         for fact in facts:
             handlers[type(fact)](fact)
-        if self.power is not None and any(isinstance(fact, OfNodes) for fact in facts):
-            self.power.nodes_changed()
+        if self.power is not None:
+            self.power.told(facts)
         self._timers(now)
 
     def run_pass(self, now: int, *, backfill: bool) -> list[Action]:

@@ -8,6 +8,7 @@ everything, UNDRAIN the drain alone. What nodes are usable is the union of these
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from slurmsim.bitmap import Bitmap, to_indices
@@ -100,7 +101,8 @@ class NodeStates:
         self.asap &= ~mask
         self._changed("DOWN", fact.reason, fact.nodes)
         self._reservations.nodes_lost()
-        for job in [entry[2] for entry in (*self.state.running, *self.state.suspended) if entry[2].nodes & mask]:
+        lost = [entry[2] for entry in (*self.state.running, *self.state.suspended) if entry[2].nodes & mask]
+        for job in sorted(lost, key=attrgetter("order")):  # as the table of jobs has them
             if job.alloc is None or job.id not in self.state.jobs:
                 continue  # gone with one of the others
             if job.sub.no_kill and job.nodes & ~mask and job.state == JobState.RUNNING:

@@ -11,13 +11,13 @@ its processes start and its limit counts from there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_indices, lowest, to_indices
-from slurmsim.core.records.messages import Boot, Launch, NodesDown, NodesPower
+from slurmsim.core.records.messages import Boot, Fact, Launch, NodesDown, NodesPower, NodesResume, OfNodes
 from slurmsim.core.records.observer import Observer
 from slurmsim.hostlist import expand
 from slurmsim.states import JobState
@@ -147,6 +147,15 @@ class PowerSaving:
 
     # -- scans ------------------------------------------------------------------------------------------------------
 
+    def told(self, facts: Sequence[Fact]) -> None:
+        """Take note of what was said of nodes; one that is resumed while it goes down is down from then on."""
+        of_nodes = [fact for fact in facts if isinstance(fact, OfNodes)]
+        for fact in of_nodes:
+            if isinstance(fact, NodesResume):
+                self._are_off(self.state.nodes_named(fact.nodes) & self.nodes.going)
+        if of_nodes:
+            self.nodes_changed()
+
     def nodes_changed(self) -> None:
         """Take note that the record of some node has changed: a scan comes in the next second."""
         self._scanned = self.state.now + 1
@@ -190,11 +199,7 @@ class PowerSaving:
         self._decay(now)
         self._resume()
         self._suspend(now)
-        done = self._over(self.nodes.going, self.suspend_timeout, now)
-        if done:
-            self.nodes.going &= ~done
-            self.nodes.off |= done
-            self._tell("POWERED_DOWN", done)
+        self._are_off(self._over(self.nodes.going, self.suspend_timeout, now))
         lost = self._over(self.nodes.coming, self.resume_timeout, now)
         if lost:
             self.nodes.coming &= ~lost
@@ -203,6 +208,13 @@ class PowerSaving:
             names = tuple(self.state.table.names[i] for i in to_indices(lost).tolist())
             self._node_states.set_down(NodesDown(names, TIMED_OUT), answering=False)
         self._plan_scan()
+
+    def _are_off(self, nodes: Bitmap) -> None:
+        """Take note that `nodes`, if any, do not go down any more but are down."""
+        if nodes:
+            self.nodes.going &= ~nodes
+            self.nodes.off |= nodes
+            self._tell("POWERED_DOWN", nodes)
 
     def _decay(self, now: int) -> None:
         """Reduce the counts of SuspendRate and ResumeRate by what is older than about a minute."""

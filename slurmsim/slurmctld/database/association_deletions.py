@@ -146,18 +146,22 @@ class AnyChange(Change):
                 found |= {key} | self.below(key[0])
         return found
 
-    def active(self, wanted: Callable[[Job], bool], *, with_qos: bool = False) -> list[str]:
-        """Return the wanted ones of the jobs that are not over, as the database tells of them."""
+    def active(self, wanted: Callable[[Job], bool]) -> list[str]:
+        """Return the wanted ones of the jobs that are not over, as the database tells of them, oldest records first.
+
+        A requeued job has a new record. Newer releases tell of one job, and of its QOS.
+        """
         found = []
         for row in self.cluster.job_table.rows():
             core = row.job.core
             if core.end_time is None and core.branch is not None and wanted(core):
-                found.append((row.job.id, *_key(core), core.qos if with_qos else ""))
+                found.append((core.submit_time, row.job.id, *_key(core), core.qos))
+        one = since(self.cluster.release, "one_active_job_told")
         return [
             f"JobID = {number:<10} C = {self.db.cluster:<10} A = {account:<10} U = {user:<9}"
             + (f" P = {partition}" if partition else "")
-            + (f" Q = {qos:<9}" if qos else "")
-            for number, account, user, partition, qos in sorted(found)
+            + (f" Q = {qos:<9}" if one and qos else "")
+            for _, number, account, user, partition, qos in sorted(found)[: 1 if one else None]
         ]
 
     def delete_qos(self, arguments: Mapping[str, Any]) -> Answer | list[str]:
@@ -169,7 +173,7 @@ class AnyChange(Change):
                 if item.values.get("default_qos") in found:
                     del item.values["default_qos"]
         if since(self.cluster.release, "qos_of_jobs_stays"):
-            jobs = self.active(lambda core: core.qos in found, with_qos=True)
+            jobs = self.active(lambda core: core.qos in found)
             if jobs:
                 return {"objects": jobs, "error": JOBS_ACTIVE}
         bad = [

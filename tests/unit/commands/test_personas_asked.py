@@ -214,3 +214,18 @@ def test_a_node_was_busy_until_the_job_on_it_was_requeued(tmp_path: Path) -> Non
     after = cluster.text("scontrol show node n2")
     busy = [next(word for word in text.split() if word.startswith("LastBusyTime=")) for text in (before, after)]
     assert busy[0] < busy[1]
+
+
+@pytest.mark.parametrize(("release", "told"), [("24.11", ["2", "3", "1"]), ("26.05", ["2"])])
+def test_jobs_that_keep_an_association_are_told_by_their_records(tmp_path: Path, release: str, told: list[str]) -> None:
+    """A requeued job has a new record; 26.05 tells of one job and of its QOS."""
+    cluster = Cluster(tmp_path, accounting=ACCOUNTS, release=release)
+    for _ in range(3):
+        assert cluster.run("sbatch -n1 --wrap 'sleep 100'", "alice")[0] == 0
+    cluster.now += 10
+    cluster.text("scontrol requeue 1")
+    cluster.now += 5
+    code, out, error = cluster.run("sacctmgr -i delete user alice account=physics", "root")
+    lines = [line.split() for line in (out + error).splitlines() if "JobID" in line]
+    assert code == 1 and [words[2] for words in lines] == told
+    assert all(("Q" in words) == (release == "26.05") for words in lines)

@@ -164,6 +164,27 @@ def test_nodes_are_powered_down_the_second_after_any_node_changed(release: str, 
     assert w.controller.state.power.going & 0b01
 
 
+def test_a_node_that_is_resumed_while_it_goes_down_is_down() -> None:
+    w = World(simple(nodes=2, more=POWER.replace("SuspendTimeout=5", "SuspendTimeout=50")), "backfill")
+    w.until(30)
+    assert w.controller.state.power.going == 0b11
+    w.tell(NodesDown(("n1",)), 31)
+    w.tell(NodesResume(("n1",)), 33)
+    w.until(33)
+    assert (w.controller.state.power.going, w.controller.state.power.off) == (0b10, 0b01)
+
+
+def test_jobs_of_a_lost_node_are_requeued_in_the_order_they_came() -> None:
+    """By their time limits they would come the other way round."""
+    w = World(simple(nodes=1, cpus=2), "backfill", release="24.11")
+    w.sbatch("-J long -n1 -t 20", 100, at=0)
+    w.sbatch("-J short -n1 -t 10", 100, at=0)
+    w.tell(NodesDown(("n1",)), 10)
+    w.until(10)
+    assert [w.state(name) for name in ("long", "short")] == ["PENDING", "PENDING"]
+    assert w["long"].priority > w["short"].priority
+
+
 def test_a_job_suspended_while_its_nodes_boot_begins_with_its_resume() -> None:
     w = World(simple(nodes=1, more=POWER), "backfill")
     w.until(100)
