@@ -457,9 +457,6 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "unknown_license_is_an_error": Change(
         "26.05", "scontrol", "`show license` of an unknown one fails; it was silent."
     ),
-    "age_accrues_once_eligible": Change(
-        "24.11", "scontrol", "A task that the pass starts which finds it eligible has no AccrueTime, also with limits."
-    ),
     "topology_with_options": Change("26.05", "scontrol", "`show topology` takes more than one word."),
     "no_topology_is_silent": Change("24.11", "scontrol", "`show topology` says nothing where there is none."),
     "invalid_entity_without_blank": Change(

@@ -1,8 +1,9 @@
 """Writes how sessions of personas compare into docs/fidelity-figures.md: ``python tests/docs/persona_tables.py``.
 
-The figures are in tests/conformance/unseen/personas.json: by release, persona and kind of cluster, how many commands
-were asked and how many were equal at the first try; `again` is real Slurm's third recording by the first two, `values`
-are those of documents. ``python -m unseen compare --figures FILE`` puts them there.
+The figures are in tests/conformance/unseen/personas.json and, of the newest set, of some kinds of clusters alone, in
+personas-newest.json: by release, persona and kind of cluster, how many commands were asked and how many were equal at
+the first try; `again` is real Slurm's third recording by the first two, `values` are those of documents.
+``python -m unseen compare --figures FILE`` puts them there.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE, FIGURES = ROOT / "docs" / "fidelity-figures.md", ROOT / "tests" / "conformance" / "unseen" / "personas.json"
-PLACE = re.compile(r"(<!-- table: personas -->\n).*?(<!-- end -->)", re.S)
+PAGE, FIGURES = ROOT / "docs" / "fidelity-figures.md", ROOT / "tests" / "conformance" / "unseen"
+TABLES = ("personas", "personas-newest")  # file and place on the page
 
 
 def _cell(counts: list[int] | None) -> str:
@@ -38,9 +39,13 @@ def table(figures: dict[str, Any]) -> str:
 
 
 def page() -> str:
-    """docs/fidelity-figures.md with the table as it should be."""
-    made = table(json.loads(FIGURES.read_text("utf-8")))
-    return PLACE.sub(lambda found: found[1] + made + "\n" + found[2], PAGE.read_text("utf-8"))
+    """docs/fidelity-figures.md with the tables as they should be."""
+    text = PAGE.read_text("utf-8")
+    for name in TABLES:
+        place = re.compile(rf"(<!-- table: {name} -->\n).*?(<!-- end -->)", re.S)
+        made = table(json.loads((FIGURES / f"{name}.json").read_text("utf-8")))
+        text = place.sub(rf"\g<1>{made}\n\g<2>", text)
+    return text
 
 
 if __name__ == "__main__":

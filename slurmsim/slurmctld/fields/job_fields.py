@@ -153,8 +153,7 @@ def _accrue(r: Row, cluster: LiveCluster) -> int:
         return 0
     first_pass = r.job.array is not None and r.core.start_time == r.core.eligible_time
     by_backfill = r.core.scheduler == "Backfill" and not r.core.array_limit
-    later = by_backfill or since(cluster.release, "age_accrues_once_eligible")
-    if first_pass and (later or isinstance(cluster.controller.priority, Basic)):
+    if first_pass and (by_backfill or isinstance(cluster.controller.priority, Basic)):
         return 0  # of an array the pass that starts it finds it eligible, too late to note it
     if cluster.controller.accounting.accrual is not None:
         return r.core.accrue_time or _last_of_its_array(r)

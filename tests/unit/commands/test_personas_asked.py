@@ -161,18 +161,6 @@ def test_a_reconfiguration_begins_the_cycles_of_backfill_anew(tmp_path: Path, re
         assert ("PLANNED" in cluster.text("scontrol show node n2")) == there
 
 
-@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
-def test_a_task_begun_by_the_pass_that_finds_it_eligible_accrues_no_age_since_24_11(
-    tmp_path: Path, release: str
-) -> None:
-    cluster = Cluster(tmp_path, accounting=ACCOUNTS, release=release)
-    assert cluster.run("sbatch --array=1-2 -n1 --wrap 'sleep 100'", "alice")[0] == 0
-    cluster.now += 10
-    shown = cluster.text("scontrol show job 1")
-    assert shown.count("JobState=RUNNING") == 2
-    assert shown.count("AccrueTime=Unknown") == (0 if release == "22.05" else 2)
-
-
 SAVES = "SuspendProgram=/bin/true\nResumeProgram=/bin/true\nSuspendTime=20\nSuspendTimeout=5\nResumeTimeout=60\n"
 
 
