@@ -339,9 +339,7 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "unknown_partition_is_a_warning": Change(
         "26.05", "slurmrestd", "A partition there is not makes a warning; it was an error of status 422."
     ),
-    "configuration_as_document": Change(
-        "26.05", "scontrol", "`show config --json` writes a document (not modelled: refused); it wrote text."
-    ),
+    "configuration_as_document": Change("26.05", "scontrol", "`show config --json` writes a document; it wrote text."),
     "select_parameters_listed": Change(
         "24.11", "scontrol", "`show config` lists SelectTypeParameters where it is not set, too."
     ),
@@ -352,6 +350,9 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     ),
     "gres_of_other_nodes_hidden": Change(
         "24.11", "scontrol, sinfo", "GresUsed lists no GRES that the node has none of; it had them with 0."
+    ),
+    "unkillable_follows_messages": Change(
+        "24.11", "scontrol", "`show config` has UnkillableStepTimeout at least five times as long as MessageTimeout."
     ),
     "no_plugin_is_null": Change("24.11", "scontrol", "`show config` writes `(null)` for plugins that are `none`."),
     "lineage_of_associations": Change("24.11", "scontrol", "`show assoc_mgr` has Lineage; it had Lft."),

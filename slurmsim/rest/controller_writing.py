@@ -34,6 +34,7 @@ from slurmsim.rest.body import (
     words,
 )
 from slurmsim.rest.messages import BAD_QUERY, NOT_MODELLED, Found, Rejected
+from slurmsim.rest.submitting import refused
 
 if TYPE_CHECKING:
     from slurmsim.rest.calls import Call
@@ -317,7 +318,22 @@ def hostnames(call: Call) -> Found:
     return Found({"hostnames": names}, warnings=body.warnings)
 
 
+_NEW_NODE: Table = {"node_conf": Row(text, True)}
+
+
+def create_node(call: Call) -> Found:
+    """POST new/node: a line of slurm.conf about nodes, as ``scontrol create`` takes it."""
+    source = "_create_node"
+    body, found = read_body(call, {**_NEW_NODE, **_META}, "OPENAPI_CREATE_NODE_REQ")
+    try:
+        call.client.call("create_node", line=found["node_conf"])
+    except Refusal as refusal:
+        raise refused(call, refusal, "Failure to create node", source) from None
+    return Found({}, warnings=body.warnings)
+
+
 BODIES: Mapping[str, Table] = {
+    "new_node": _NEW_NODE,
     "nodes": _NODE, "reservation": _RESERVATION, "hostnames": {"hostnames": Row(texts, True)},
     "hostlist": {"hostlist": Row(text, True)}, "requeue": {"jobs": Row(texts), "flags": Row(words(_REQUEUE_FLAGS))},
     "reservations": {"reservations": Row(rows_of(_RESERVATION, "RESERVATION_DESC_MSG"))},

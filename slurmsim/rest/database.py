@@ -295,3 +295,8 @@ def _denied(call: Call) -> tuple[int, str]:
     if call.client.call("hello")["operator"]:
         return NOT_MODELLED
     return _DENIED
+
+
+def conf(call: Call) -> Found:
+    """Return slurmdbd.conf."""
+    return found_by(call, ["sacctmgr", "show", "config"], "_op_handler_conf")

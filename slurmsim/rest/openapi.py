@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from slurmsim import releases
+from slurmsim.commands.json import configuration
 from slurmsim.commands.json.job import JOB
 from slurmsim.commands.json.node import NODE
 from slurmsim.commands.json.partition import PARTITION
@@ -36,6 +37,10 @@ _DATABASE = {"db_jobs": "jobs", "qos": "qos", "accounts": "accounts", "users": "
              "associations": "associations", "clusters": "clusters", "tres": "TRES", "db_pings": "pings",
              "pings": "pings", "states": "jobs", "status": "status", "resources": "nodes",
              "wckeys": "wckeys"}  # fmt: skip
+_ENTRIES = {"qos": "qos", "accounts": "account", "users": "user", "associations": "assoc", "clusters": "cluster_rec",
+            "wckeys": "wckey", "tres": "tres"}  # fmt: skip
+"""The records of answers that writes take as well."""
+_CONFIGURATIONS = {"slurm_conf": configuration.SLURM, "slurmdbd_conf": configuration.DATABASE}
 _NAMES = frozenset({"removed_accounts", "removed_users", "removed_associations", "removed_qos", "deleted_clusters",
                     "deleted_wckeys", "hostnames"})  # fmt: skip
 _WORDS = frozenset({"added_accounts", "added_users", "hostlist"})
@@ -47,7 +52,7 @@ _BODY_NAMES = {
     "hostnames": "openapi_hostnames_req_resp", "hostlist": "openapi_hostlist_req_resp",
     "requeue": "openapi_jobs_requeue_query", "reservations": "reservation_mod_req",
     "partitions": "openapi_partitions_mod_req", "submit": "job_submit_req", "job": "job_desc_msg",
-    "allocate": "job_alloc_req",
+    "allocate": "job_alloc_req", "new_node": "openapi_create_node_req",
 }  # fmt: skip
 """The names Slurm's document has for what writes take: clients that are generated from either have the same."""
 _BODIES: dict[str, Table] = {**database_tables.BODIES, **controller_writing.BODIES}
@@ -149,6 +154,7 @@ def _schemas(version: int) -> dict[str, Schema]:
             "properties": {"description": _STRING, "error_number": {"type": "integer"}, "error": _STRING,
                            "source": _STRING},
         },
+        "openapi_resp": {"type": "object", "properties": _around(version)},
         "openapi_warning": {"type": "object", "properties": {"description": _STRING, "source": _STRING}},
         "job_desc_msg": {"type": "object", "properties": {
             name: _of_input(reader, version, name) for name, (_, reader) in sorted(job_description.FIELDS.items())
@@ -167,8 +173,27 @@ def _schemas(version: int) -> dict[str, Schema]:
     found["job_alloc_req"] = {"type": "object", "properties": {"job": _ref(version, "job_desc_msg")}}
     for name, table in _BODIES.items():
         found[_BODY_NAMES[name]] = _of_table(table, version, found)
+    if version >= configuration.FIRST:
+        found |= {name: _of_configuration(rows) for name, rows in _CONFIGURATIONS.items()}
     found |= {name: _of_record(table, version) for name, table in _RECORDS.items()}
     return {f"v0.0.{version}_{name}": schema for name, schema in found.items()}
+
+
+def _of_configuration(rows: str) -> Schema:
+    """Return the schema of a configuration; numbers that may be unset, and ranges, are objects."""
+    properties: dict[str, Schema] = {}
+    for kind, *keys in map(str.split, rows.splitlines()):
+        for key in keys:
+            properties[key] = dict(_OF_KIND.get(kind.partition(":")[0], OBJECT))
+    return {"type": "object", "properties": properties}
+
+
+_OF_KIND: dict[str, Schema] = {
+    **dict.fromkeys(("text", "user", "returns", "nice"), _STRING),
+    **dict.fromkeys(("list", "preempt", "priority_flags", "states", "families", "daemon_flags", "empty"), _STRINGS),
+    **dict.fromkeys(("int", "overtime", "uid", "zero", "one"), _TYPES["int"]),
+    **dict.fromkeys(("flag", "no"), _TYPES["bool"]), "controllers": {"type": "array", "items": OBJECT},
+}  # fmt: skip
 
 
 def _of_record(table: Sequence[Field], version: int) -> Schema:
@@ -203,8 +228,15 @@ def _of_shape(shape: Any, version: int, found: dict[str, Schema], key: str) -> S
             "tres": {"type": "array", "items": _ref(version, "tres")},
         }.get(shape, {"type": shape})  # fmt: skip
     if shape is None:
-        return dict(_STRINGS if key == "flags" else OBJECT)
+        return dict(_TAKEN.get(key, OBJECT))
     return _of_table(shape, version, found)
+
+
+_TAKEN: dict[str, Schema] = {
+    **dict.fromkeys(("id", "qos"), _TYPES["int"]), **dict.fromkeys(("flags", "preempt"), _STRINGS),
+    "lineage": _STRING, "is_default": _TYPES["bool"], "accounting": {"type": "array", "items": OBJECT},
+}  # fmt: skip
+"""Kinds of values that a body may have and that change nothing, by their names."""
 
 
 def _of_input(reader: Any, version: int, key: str) -> Schema:
@@ -242,12 +274,11 @@ def _operation(route: routes.Route, version: int) -> dict[str, Any]:
 
 
 def _response(route: routes.Route | None, version: int, description: str) -> dict[str, Any]:
-    properties: dict[str, Schema] = {
-        "meta": OBJECT, "errors": {"type": "array", "items": _ref(version, "openapi_error")},
-        "warnings": {"type": "array", "items": _ref(version, "openapi_warning")},
-    }  # fmt: skip
+    properties = _around(version)
     key = "" if route is None else route.key
-    if key in _LISTS:
+    if key == "reservations" and route is not None and route.method == "POST":
+        properties[key] = {"type": "array", "items": _ref(version, "reservation_desc_msg")}
+    elif key in _LISTS:
         properties[key] = {"type": "array", "items": _ref(version, _LISTS[key])}
         properties["last_update"] = _ref(version, NUMBER)
     elif key == "submitted":
@@ -259,8 +290,20 @@ def _response(route: routes.Route | None, version: int, description: str) -> dic
     elif key in _WORDS:
         properties[key] = dict(_STRING)
     elif key in _DATABASE:
-        properties[_DATABASE[key]] = {"type": "array", "items": OBJECT}
+        name = _ENTRIES.get(key)
+        items = OBJECT if name is None else _ref(version, name)
+        properties[_DATABASE[key]] = {"type": "array", "items": items}
+    elif key in _CONFIGURATIONS:
+        properties[key] = _ref(version, key)
     elif key:
         properties[key] = {**OBJECT, "nullable": True}
-    schema = {"type": "object", "properties": properties}
+    schema: Schema = {"type": "object", "properties": properties} if key else _ref(version, "openapi_resp")
     return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+def _around(version: int) -> dict[str, Schema]:
+    """Return what every answer has."""
+    return {
+        "meta": OBJECT, "errors": {"type": "array", "items": _ref(version, "openapi_error")},
+        "warnings": {"type": "array", "items": _ref(version, "openapi_warning")},
+    }  # fmt: skip

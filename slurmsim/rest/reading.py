@@ -162,3 +162,13 @@ def resources(call: Call) -> Found:
             "core_bitmap": f"0x{mask:0{digits}X}", "channel": number(None), "gres": [],
         })  # fmt: skip
     return Found({"nodes": found})
+
+
+def conf(call: Call) -> Found:
+    """Return slurm.conf; nothing, and a warning, if it has not changed since the time that is asked for."""
+    source = "_op_handler_conf"
+    found = found_by(call, ["scontrol", "show", "config"], source)
+    seen = call.number_in_query("update_time", source)
+    if seen is not None and found.entries["slurm_conf_meta"]["LastUpdate"] <= seen:
+        return Found({}, warnings=[{"description": "The configuration has not changed since then.", "source": source}])
+    return found

@@ -58,7 +58,7 @@ R = Route
 _LOOK = ("update_time", "flags")
 _DB_JOBS = ("account", "cluster", "end_time", "groups", "job_name", "node", "partition", "qos", "skip_steps",
             "start_time", "state", "step", "users", "wckey")  # fmt: skip
-_WITH, _CHOOSE = ("with_assocs", "with_coords"), ("account", "cluster", "partition", "user")
+_WITH, _CHOOSE = ("with_assocs", "with_coords", "with_deleted"), ("account", "cluster", "partition", "user")
 ROUTES: tuple[Route, ...] = (
     R("GET", "slurm", "ping", reading.ping, "Whether the controller answers.", "pings", reports_down=True),
     R("GET", "slurm", "diag", reading.diag, "What the schedulers and the controller have done.", "statistics"),
@@ -118,8 +118,8 @@ ROUTES: tuple[Route, ...] = (
       "Make accounts with their associations.", "added_accounts", body="db_accounts_association"),
     R("DELETE", "slurmdb", "account/{name}", write.delete_account, "Delete an account and what is in it.",
       "removed_accounts"),
-    R("GET", "slurmdb", "users", database.users, "All users.", "users", (*_WITH, "with_wckeys")),
-    R("GET", "slurmdb", "user/{name}", database.users, "A user.", "users", (*_WITH, "with_wckeys")),
+    R("GET", "slurmdb", "users", database.users, "All users.", "users", (*_WITH, "with_wckeys", "without_defaults")),
+    R("GET", "slurmdb", "user/{name}", database.users, "A user.", "users", (*_WITH, "with_wckeys", "without_defaults")),
     R("POST", "slurmdb", "users", write.post_users, "Make users, or change what is said of them.", body="db_users"),
     R("POST", "slurmdb", "users_association", write.post_users_association, "Make users with associations.",
       "added_users", body="db_users_association"),
@@ -156,8 +156,11 @@ ROUTES: tuple[Route, ...] = (
       body="hostnames"),
     R("POST", "util", "hostnames", controller.hostnames, "All names of a short form.", "hostnames", first=44,
       body="hostlist"),
-    refused("GET", "slurm", "conf", 45), refused("POST", "slurm", "new/node", 44),
-    refused("GET", "slurmdb", "conf", 45), refused("POST", "slurmdb", "jobs", 44),
+    R("GET", "slurm", "conf", reading.conf, "The configuration.", "slurm_conf", ("update_time",), first=45),
+    R("POST", "slurm", "new/node", controller.create_node, "Make a node.", body="new_node", first=44,
+      source="_create_node"),
+    R("GET", "slurmdb", "conf", database.conf, "The configuration of the database.", "slurmdbd_conf", first=45),
+    refused("POST", "slurmdb", "jobs", 44),
     refused("POST", "slurmdb", "job/{job_id}", 44),
 )  # fmt: skip
 _OWNER = {"slurm": "slurmctld", "slurmdb": "slurmdbd", "util": "util"}

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import shutil
 import socket
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ STANDINS = HERE / "standins"
 DAEMONS = ("slurmctld", "slurmd", "slurmdbd", "slurmrestd", "slurmstepd")
 TOOLS = ("sudo", "mysql", "mysqldump", "openapi-generator-cli")
 RELEASE = "26.05"
+MODELS = "pydantic>=1.10.5,<2"  # what the suite's generated clients are written for
 SLURM_UID, TESTER_UID = 64030, 1000
 TESTER = "atf"  # the name the suite's own machines have for the user who runs it
 OTHERS = ("nobody",)
@@ -71,7 +73,8 @@ class Installation:
             "PATH": self.path, "HOME": str(home), "USER": TESTER, "LOGNAME": TESTER, "LANG": "C.UTF-8",
             "SLURMSIM_USER": TESTER, "SLURM_TESTSUITE_CONF": str(self.prefix / "testsuite.conf"),
             "PYTHONPYCACHEPREFIX": str(self.prefix / "var" / "pycache"), "PYTHONUNBUFFERED": "1",
-            "UPSTREAM_PREFIX": str(self.prefix), "TERM": "dumb", "UPSTREAM_GENERATOR": _generator(),
+            "PYTHONPATH": str(self.prefix / "python"), "UPSTREAM_PREFIX": str(self.prefix),
+            "TERM": "dumb", "UPSTREAM_GENERATOR": _generator(),
         }  # fmt: skip
 
     @property
@@ -95,6 +98,7 @@ class Installation:
         for name in TOOLS:
             shutil.copy(STANDINS / f"{name}.sh", self.prefix / "tools" / name)
             (self.prefix / "tools" / name).chmod(0o755)
+        self._install_models()
         facts = {"prefix": self.prefix, "host": socket.gethostname(), "path": self.path}
         _write(self.prefix / "etc.orig" / "slurm.conf", _CONF.format(**facts))
         _write(self.prefix / "etc.orig" / "slurmdbd.conf", _DATABASE)
@@ -107,6 +111,14 @@ class Installation:
         _write(self.prefix / "testsuite.conf", "".join(f"{key}={value}\n" for key, value in (
             ("SlurmSourceDir", self.suite.parent), ("SlurmBuildDir", self.suite.parent),
             ("SlurmInstallDir", self.prefix), ("SlurmConfigDir", self.prefix / "etc"))))  # fmt: skip
+
+    def _install_models(self) -> None:
+        """Install what generated clients are made for, for the suite alone; without it their tests fail, and say so."""
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        done = subprocess.run([*command, "--target", str(self.prefix / "python"), MODELS], check=False,
+                              capture_output=True, text=True)  # fmt: skip
+        if done.returncode:
+            print(f"{MODELS} cannot be installed: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
 
     def _program(self, folder: str, name: str, module: str, options: str = "-IS") -> None:
         path = [str(HERE.parents[1]), str(Path(sys.modules["slurmsim"].__path__[0]).parent)]

@@ -24,6 +24,7 @@ import traceback
 from pathlib import Path
 
 from slurmsim.errors import SlurmSimError
+from slurmsim.jwt_key import KEY_FILE
 from slurmsim.live.daemon import prepare
 from slurmsim.live.going_on import replace_conf
 from slurmsim.live.settings import NEW_DATABASE, Settings, exists
@@ -123,14 +124,24 @@ class Keeper:
         """Start it; one that exists takes the files as they are now, unless told otherwise. Raises SlurmSimError."""
         self.end()
         if clean:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self._begin_anew()
         try:
             self._start(new_files=new_files)
         except SlurmSimError as error:
             if CHANGED not in str(error):
                 raise
-            shutil.rmtree(self.folder)  # Slurm would go on with other nodes; here jobs and associations are lost
+            self._begin_anew()  # Slurm would go on with other nodes; here jobs and associations are lost
             self._start(new_files=new_files)
+
+    def _begin_anew(self) -> None:
+        """Remove the cluster but for the key of its tokens, which a site keeps beside slurm.conf."""
+        key = self.folder / KEY_FILE
+        kept = key.read_bytes() if key.is_file() else None
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if kept is not None:
+            self.folder.mkdir(mode=0o700, parents=True)
+            key.touch(mode=0o600)
+            key.write_bytes(kept)
 
     def _start(self, *, new_files: bool) -> None:
         conf = self.prefix / "etc" / "slurm.conf"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from slurmsim.commands.json import configuration, openapi_sacct, versions
 from slurmsim.commands.json import frame as dump_frame
-from slurmsim.commands.json import openapi_sacct, versions
 from slurmsim.commands.json.versions import always, at_least_zero, chosen, count, limit, nested, placed, text
 from slurmsim.records import accounting as records
 from slurmsim.release_changes import since
@@ -34,7 +34,8 @@ def dump(session: Session, key: str, records: list[Record], words: list[str]) ->
         ids = {one["name"]: one["id"] for one in session.list("qos")}
         records = [{**one, "qos": sorted(one["qos"], key=lambda name: ids.get(name, 0))} for one in records]
     version = chosen("sacctmgr", session.parser, session.release, session.io)
-    entries = {name: [make(record, session.release, version) for record in records]}
+    made = [make(record, session.release, version) for record in records]
+    entries: Record = {name: made[0] if key == "slurmdbd_conf" else made}
     command = ["sacctmgr", *words] if since(session.release, "meta_tells_whole_command") else []
     cluster = str(session.list("cluster")[0]["cluster"])
     dump_frame.write(session.io, session.dump, session.release, entries, command, cluster, version=version)
@@ -120,5 +121,6 @@ def _cluster(r: Record, release: str, version: int) -> Record:
 _MAKERS: dict[str, Callable[[Record, str, int], Record]] = {
     "accounts": _account, "users": _user, "associations": _association, "clusters": _cluster,
     "qos": lambda r, _, version: nested(versions.record(_QOS, r, version)),
+    "slurmdbd_conf": lambda r, *_: configuration.database_conf(r),
     "tres": lambda r, *_: {"type": r["type"], "name": r["name"], "id": r["id"], "count": 0},
 }  # fmt: skip

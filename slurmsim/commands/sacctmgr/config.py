@@ -12,6 +12,8 @@ from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from slurmsim.commands.sacctmgr.words import Session
 
 
@@ -92,33 +94,64 @@ _NAMES = ("AccountingStorageHost", "AccountingStoragePort", "AccountingStorageTy
 
 
 def text(session: Session) -> str:
-    """Both parts."""
+    """Return both parts as text."""
     release = session.release
-    values = session.io.client.call("config", names=list(_NAMES))["values"]
-    now = session.now
-    host = str(values.get("AccountingStorageHost") or "localhost")
-    port = str(values.get("AccountingStoragePort") or 6819)
-    private = values.get("PrivateData") or "none"
-    no = _no(release)
-    known = {
-        "host": host, "port": port, "plugins": _PLUGINS, "version": releases.VERSIONS[release],
-        "delay": "0" if since(release, "commit_delay_in_seconds") else no, "boot": _date(now),
-    }  # fmt: skip
+    values = _values(session)
+    now = _date(session.now)
     rows = [
-        ("AccountingStorageBackupHost ", _NULL), ("AccountingStorageHost", host), ("AccountingStorageParameters",
-        _NULL),
-        ("AccountingStoragePass", _NULL), ("AccountingStoragePort", port),
+        ("AccountingStorageBackupHost ", _NULL), ("AccountingStorageHost", _host(values)),
+        ("AccountingStorageParameters", _NULL),
+        ("AccountingStoragePass", _NULL), ("AccountingStoragePort", _port(values)),
         ("AccountingStorageType", str(values.get("AccountingStorageType"))), ("AccountingStorageUser", "N/A"),
         ("AuthType", str(values.get("AuthType") or "auth/munge")), ("MessageTimeout", "10 sec"), ("PluginDir",
         _PLUGINS),
-        ("PrivateData", private if isinstance(private, str) else ",".join(private)), ("SlurmUserId", "root(0)"),
+        ("PrivateData", _private(values)), ("SlurmUserId", "root(0)"),
         ("SLURM_CONF", "/etc/slurm/slurm.conf"), ("SLURM_VERSION", releases.VERSIONS[release]),
         ("TCPTimeout", "2 sec"), ("TrackWCKey", "No"),
     ]  # fmt: skip
     if since(release, "no_storage_user"):
         rows = [row for row in rows if row[0] != "AccountingStorageUser"]
     first = "".join(f"{name:<22} = {value}\n" for name, value in rows)
-    return f"Configuration data as of {_date(now)}\n{first}\nSlurmDBD configuration:\n{_dbd(release, known)}"
+    second = "".join(f"{name:<22} = {value}\n" for name, value in database_rows(session, values))
+    return f"Configuration data as of {now}\n{first}\nSlurmDBD configuration:\n{second}"
+
+
+def database_rows(session: Session, values: dict[str, Any] | None = None) -> list[tuple[str, str]]:
+    """Return name and value of each option of slurmdbd.conf; `values` are those of slurm.conf, if they are at hand."""
+    release = session.release
+    values = _values(session) if values is None else values
+    no = _no(release)
+    known = {
+        "host": _host(values), "port": _port(values), "plugins": _PLUGINS, "version": releases.VERSIONS[release],
+        "delay": "0" if since(release, "commit_delay_in_seconds") else no, "boot": _date(session.now),
+    }  # fmt: skip
+    found = []
+    for row in _DBD.splitlines():
+        if row[0] in "<>":
+            bound, row = row.split(" ", 1)
+            if release < bound[2:] if bound[0] == ">" else release >= bound[1:]:
+                continue
+        name, _, value = row.partition(" ")
+        found.append((name, no if value == "?" else value.format(**known)))
+    return found
+
+
+def _values(session: Session) -> dict[str, Any]:
+    found: dict[str, Any] = session.io.client.call("config", names=list(_NAMES))["values"]
+    return found
+
+
+def _host(values: dict[str, Any]) -> str:
+    return str(values.get("AccountingStorageHost") or "localhost")
+
+
+def _port(values: dict[str, Any]) -> str:
+    return str(values.get("AccountingStoragePort") or 6819)
+
+
+def _private(values: dict[str, Any]) -> str:
+    private = values.get("PrivateData") or "none"
+    return private if isinstance(private, str) else ",".join(private)
 
 
 def _no(release: str) -> str:
@@ -127,16 +160,3 @@ def _no(release: str) -> str:
 
 def _date(now: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(now))
-
-
-def _dbd(release: str, known: dict[str, str]) -> str:
-    lines = []
-    for row in _DBD.splitlines():
-        if row[0] in "<>":
-            bound, row = row.split(" ", 1)
-            if release < bound[2:] if bound[0] == ">" else release >= bound[1:]:
-                continue
-        name, _, value = row.partition(" ")
-        shown = _no(release) if value == "?" else value.format(**known)
-        lines.append(f"{name:<22} = {shown}\n")
-    return "".join(lines)

@@ -402,9 +402,12 @@ def _has_privilege(session: Session) -> bool:
 
 def show_config(session: Session, words: list[str]) -> None:
     """Show the configuration of slurm.conf and slurmdbd."""
-    from slurmsim.commands.sacctmgr.config import text
+    from slurmsim.commands.sacctmgr import config
 
-    session.io.out(text(session))
+    if session.dump and since(session.release, "configuration_as_document"):
+        _dump(session, "slurmdbd_conf", [dict(config.database_rows(session))])
+    else:
+        session.io.out(config.text(session))
 
 
 _ENTITIES: tuple[tuple[str, Callable[[Session, list[str]], None], str], ...] = (

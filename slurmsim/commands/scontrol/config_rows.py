@@ -240,6 +240,14 @@ WaitTime | 0 sec | = | =
 X11Parameters | (null) | = | =
 """
 
+_FLAGS = """\
+Accrue Agent AuditRPCs AuditTLS Backfill BackfillMap BurstBuffer Cgroup ConMgr CPU_Bind CpuFrequency Data Dependency
+Elasticsearch Energy Federation Gang GLOB_SILENCE Gres Hetjob JobAccountGather JobComp License Metrics Namespace Network
+NetworkRaw NodeFeatures NO_CONF_HASH Power Priority Profile Protocol Reservation Route Script SelectType Steps Switch
+TLS TraceJobs Triggers WorkQueue
+"""
+DEBUG_FLAGS = {word.lower(): word for word in _FLAGS.split()}
+"""Flags as they are printed, by what slurm.conf may write."""
 CGROUP = """\
 AllowedKmemSpace | (null) | - | =
 AllowedRAMSpace | 100.0% | = | =

@@ -37,8 +37,8 @@ def config_text(answer: Mapping[str, Any], release: str, dates: Dates) -> str:
     return text + _section("MPI Plugins Configuration:", table.MPI, release)
 
 
-def config_rows(answer: Mapping[str, Any], release: str, dates: Dates) -> list[tuple[str, str]]:
-    """Return name and value of each option that `release` lists, in its order."""
+def config_rows(answer: Mapping[str, Any], release: str, dates: Dates, *, every: bool = False) -> list[tuple[str, str]]:
+    """Return name and value of each option that `release` lists, in its order; `every`: also what it hides."""
     given = {key.lower(): value for key, value in answer["given"].items()}
     hides_factors = _given(given, "PriorityType", release) == "priority/basic"
     all_selection = since(release, "select_parameters_listed") or "selecttypeparameters" in given
@@ -46,6 +46,9 @@ def config_rows(answer: Mapping[str, Any], release: str, dates: Dates) -> list[t
     found = []
     for name, default in table.rows(table.MAIN, release):
         hidden = hides_factors and name not in _ALWAYS and _MULTIFACTOR.fullmatch(name) is not None
+        if every and default != "[]":
+            found.append((name, _value(name, default, given, answer, release, dates)))
+            continue
         if hidden or (name == "DefMemPerNode" and per_cpu) or (name == "DefMemPerCPU" and not per_cpu):
             continue
         if name == "SelectTypeParameters" and not all_selection:
@@ -91,10 +94,8 @@ def _value(
         return "(null)"  # no plugin at all
     if name == "AccountingStorageTRES":
         return _counted(default, text, release)
-    if name in _UPPER or name == "PreemptMode":
-        return ",".join(sorted(text.upper().split(","), key=lambda word: word != "GANG"))
-    if name.endswith("Debug") and is_number(text):
-        return _LEVELS[min(int(text), 9)]
+    if (words := _spelled(name, text)) is not None:
+        return words
     if default in ("Yes", "No", "yes", "no"):
         word = "Yes" if text.lower() in ("yes", "1", "true", "up") else "No"
         return word if default[0].isupper() else word.lower()
@@ -110,6 +111,15 @@ def _value(
     return text
 
 
+def _spelled(name: str, text: str) -> str | None:
+    """Return words as Slurm writes them; None for an option that is no words."""
+    if name in _UPPER or name == "PreemptMode":
+        return ",".join(sorted(text.upper().split(","), key=lambda word: word != "GANG"))
+    if name == "DebugFlags":
+        return ",".join(table.DEBUG_FLAGS.get(word.lower(), word) for word in text.split(","))
+    return _LEVELS[min(int(text), 9)] if name.endswith("Debug") and is_number(text) else None
+
+
 def _assumed(name: str, default: str, given: Mapping[str, str], answer: Mapping[str, Any], release: str) -> str:
     """Return what holds without a word in slurm.conf, which may follow from another."""
     dbd = given.get("accountingstoragetype") == "accounting_storage/slurmdbd"
@@ -121,6 +131,9 @@ def _assumed(name: str, default: str, given: Mapping[str, str], answer: Mapping[
     if name == "MaxDBDMsgs" and dbd:
         count = given.get("maxjobcount", "10000")
         return str(2 * int(count if is_number(count) else 10000) + 4 * answer["facts"]["MaxNodeCount"])
+    if name == "UnkillableStepTimeout" and since(release, "unkillable_follows_messages"):
+        wait = given.get("messagetimeout", "")
+        return f"{max(60, 5 * int(wait))} sec" if is_number(wait) else default
     if name == "AccountingStoragePort" and dbd:
         return "6819"
     return default

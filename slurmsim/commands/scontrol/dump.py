@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
-from slurmsim.commands.json import documents
+from slurmsim.commands.json import configuration, documents
 from slurmsim.commands.json.command import Dump
+from slurmsim.commands.json.versions import name as name_of
 from slurmsim.commands.json.versions import number
+from slurmsim.commands.scontrol.config_text import config_rows
 from slurmsim.commands.scontrol.session import Session
+from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.messages import Stop
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
@@ -111,7 +114,30 @@ def _steps(session: Session, value: str | None, version: int) -> Shown:
     return found, [dict(_PLACEHOLDER) for _ in whole] if since(session.release, "infinity_as_number") else []
 
 
+def _config(session: Session, value: str | None, version: int) -> Shown:
+    if version < configuration.FIRST:
+        session.refuse(f"show config in data_parser {name_of(version)} is not modelled")
+        raise Stop(1)
+    answer = session.io.client.call("show_config")
+    dates = Dates(session.io.environ, session.now, unset="N/A")
+    rows = config_rows(answer, session.release, dates, every=True)
+    values = dict(rows)
+    hosts = {name: text for name, text in rows if name.startswith("SlurmctldHost[")}
+    given = {key.lower() for key in answer["given"]}
+    for name in ("DefMemPerCPU", "MaxMemPerCPU"):
+        if name.lower() not in given:
+            values.pop(name, None)
+    facts = answer["facts"]
+    meta = {
+        "LastUpdate": facts["BOOT_TIME"], "BOOT_TIME": facts["BOOT_TIME"], "ClusterId": number(0), "HashValue": 0,
+        "NEXT_JOB_ID": number(int(values["NEXT_JOB_ID"])), "SLURM_CONF": values["SLURM_CONF"],
+        "SLURM_VERSION": values["SLURM_VERSION"],
+    }  # fmt: skip
+    return {"slurm_conf": configuration.slurm_conf(values, hosts), "slurm_conf_meta": meta}, []
+
+
 _ENTITIES: dict[str, Callable[[Session, str | None, int], Shown]] = {
     "jobs": _jobs, "jobid": _jobs, "nodes": _nodes, "partitions": _partitions, "partitionname": _partitions,
     "reservations": _reservations, "reservationname": _reservations, "licenses": _licenses, "steps": _steps,
+    "config": _config,
 }  # fmt: skip

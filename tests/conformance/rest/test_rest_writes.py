@@ -25,9 +25,6 @@ BAR = 0.95
 VERSIONS = [("24.11", 42), ("24.11", 40), ("24.11", 41), ("26.05", 45), ("26.05", 42), ("26.05", 43), ("26.05", 44)]
 NOT_MODELLED = {
     ("GET", "slurmdb", "diag/"): "what slurmdbd has been asked",
-    ("GET", "slurmdb", "conf"): "slurmdbd.conf, which there is none of",
-    ("GET", "slurm", "conf"): "the configuration as a document",
-    ("POST", "slurm", "new/node/"): "dynamic nodes",
     ("POST", "slurmdb", "job/1"): "changes of jobs in the database",
     ("POST", "slurmdb", "job/999"): "changes of jobs in the database",
     ("POST", "slurmdb", "jobs/"): "changes of jobs in the database",

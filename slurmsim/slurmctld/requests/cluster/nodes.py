@@ -259,8 +259,12 @@ class _Nodes:
         return {}
 
     def create(self, arguments: Arguments, person: Person) -> Arguments:
-        """Refuse ``scontrol create node``: it is not modelled."""
+        """Refuse ``scontrol create node``: it is not modelled; Slurm refuses states that new nodes cannot have."""
         administrators_only(self.cluster, person)
+        words = (word.partition("=") for word in str(arguments["line"]).upper().split())
+        state = next((value for key, _, value in words if key == "STATE"), "UNKNOWN")
+        if not _NEW_STATES & {*state.split("+")}:
+            raise Refusal("Invalid node state specified")
         raise Refusal("Requested operation not supported on this system")
 
     def delete(self, arguments: Arguments, person: Person) -> Arguments:
@@ -268,6 +272,9 @@ class _Nodes:
         administrators_only(self.cluster, person)
         self._names(str(arguments["target"]))
         raise Refusal("Requested operation not supported on this system")
+
+
+_NEW_STATES = frozenset({"CLOUD", "FUTURE", "EXTERNAL"})
 
 
 def _words(text: object) -> tuple[str, ...] | None:
