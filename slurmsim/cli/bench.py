@@ -109,7 +109,7 @@ def _add_pcp20(names: Any) -> None:
         "results.txt, results.json, pcp20.png, pcp20.svg. About the paper and the result: docs/systems/pcp20.md.",
     )
     p.add_argument("--parts", metavar="PART,…", default="all",
-                   help="of instances-eurora, instances-kit, variables-eurora, variables-kit, systems-eurora, "
+                   help="of instances-eurora, instances-kit, variables-eurora, systems-eurora, "
                    "systems-kit, systems-theta, quality-kth, quality-ctc, quality-theta, quality-mix; or all "
                    "(default)")  # fmt: skip
     p.add_argument("--data", metavar="FOLDER", type=Path,

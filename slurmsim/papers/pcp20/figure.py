@@ -51,7 +51,8 @@ def _instances_panel(ax: Any, each: Sequence[dict[str, Any]]) -> None:
 
 def _variables_panel(ax: Any, runs: dict[str, dict[str, Any]]) -> None:
     """Draw the share of instances up to each ratio of variables, a line a pace of arrivals."""
-    for (pace, one), color in zip(runs.items(), style.colors(list(runs)), strict=True):
+    asked = {pace: one for pace, one in runs.items() if one["sizes"]}
+    for (pace, one), color in zip(asked.items(), style.colors(list(asked)), strict=True):
         ratios = sorted(small / large for _, small, large in one["sizes"])
         shares = [100 * (k + 1) / len(ratios) for k in range(len(ratios))]
         ax.step(ratios, shares, where="post", color=color, label=f"arrivals × {pace}", linewidth=1.2)

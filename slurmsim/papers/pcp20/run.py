@@ -22,10 +22,10 @@ from slurmsim.papers.pcp20.data import FIRST, KIT_FILE, LOGS, WITHOUT_USERS
 
 FILES = {"eurora": EURORA_LOG, "kit": KIT_FILE, **{name: file for name, (file, _, _) in LOGS.items()}}
 PARTS = tuple(f"{kind}-{name}" for kind, names in (
-    ("instances", ("eurora", "kit")), ("variables", ("eurora", "kit")), ("systems", ("eurora", "kit", "theta")),
+    ("instances", ("eurora", "kit")), ("variables", ("eurora",)), ("systems", ("eurora", "kit", "theta")),
     ("quality", (*LOGS, "mix")),
 ) for name in names)  # fmt: skip
-PACES = {"eurora": (0.5, 1.0, 1.5, 2.0, 3.0), "kit": (1.0, 2.0)}
+PACES = (0.5, 1.0, 1.5, 2.0, 3.0)
 """How much faster jobs arrive than in the log, for the sizes of models."""
 DISPATCHERS = ("hcp19", "pcp19", "pcp20", "cp_classes")
 SCHEDULERS = {
@@ -120,9 +120,7 @@ def run_cells(parts: Sequence[str], sizes: Sizes, data: Path, folder: Path) -> l
             saved = str(folder / "instances" / name)
             found.append(RunCell(f"{part}-saved", policy=policy, save=saved, most=sizes.instances, **on_system))
         elif kind == "variables":
-            found += [
-                RunCell(f"{part}-{pace:g}", policy="pcp20", pace=pace, count=True, **on_system) for pace in PACES[name]
-            ]
+            found += [RunCell(f"{part}-{pace:g}", policy="pcp20", pace=pace, count=True, **on_system) for pace in PACES]
         elif kind == "systems":
             without = _without(name)
             for letter, option in predictors().items():
