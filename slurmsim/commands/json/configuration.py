@@ -6,6 +6,8 @@ the option NAME of the text, other kinds of the option of their own name.
 
 from __future__ import annotations
 
+import re
+
 from slurmsim.commands.json.versions import number
 
 TYPE_CHECKING = False
@@ -87,7 +89,7 @@ int KillWait
 list LaunchParameters Licenses LicenseParameters
 text LogTimeFormat MailDomain MailProg
 int MaxArraySize MaxBatchRequeue MaxDBDMsgs MaxJobCount MaxJobId
-limit:MaxMemPer MaxMemPerCPU
+limit MaxMemPerCPU
 int MaxNodeCount MaxStepCount MaxTasksPerNode
 text MCSPlugin
 list MCSParameters MetricsAuthUsers MetricsParameters
@@ -199,7 +201,7 @@ text PidFile
 purge PurgeEventAfter PurgeJobAfter PurgeResvAfter PurgeStepAfter PurgeSuspendAfter PurgeTXNAfter PurgeUsageAfter
 purge PurgeJobScriptAfter PurgeJobEnvAfter
 text StorageLoc StoragePassScript StorageUser
-text:DebugLevelSyslog DebugLevelSyslog
+text DebugLevelSyslog
 flag TrackWCKey TrackSlurmctldDown
 """
 _NOTHING = frozenset({"", "(null)", "none", "NONE", "N/A", "(null type)"})
@@ -260,9 +262,9 @@ def _list(value: str) -> list[str]:
 
 
 def _integer(value: str) -> int:
-    """Return the number that a value begins with, 0 where there is none."""
+    """Return the number that a value begins with, 0 where there is none that fits into 64 bits."""
     digits = value.split(" ")[0]
-    return int(digits) if digits.lstrip("-").isdecimal() and digits.isascii() else 0
+    return int(digits) if re.fullmatch(r"-?[0-9]{1,19}", digits) else 0
 
 
 def _number(value: str) -> Record:
@@ -271,10 +273,10 @@ def _number(value: str) -> Record:
         return {"set": False, "infinite": True, "number": 0}
     days, _, clock = value.rpartition("-")
     parts = clock.split(":")
-    if len(parts) == 3 and all(part.isdecimal() for part in parts):
+    if len(parts) == 3 and all(re.fullmatch("[0-9]{1,9}", part) for part in parts):
         hours, minutes, seconds = map(int, parts)
         return number(86_400 * _integer(days) + 3600 * hours + 60 * minutes + seconds)
-    return number(_integer(value)) if value[:1].isdecimal() else {"set": False, "infinite": False, "number": 0}
+    return number(_integer(value)) if re.match("[0-9]", value) else {"set": False, "infinite": False, "number": 0}
 
 
 def _overtime(value: str) -> int:
