@@ -17,10 +17,12 @@ import socket
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 LOADED = (
     "slurmsim.cli.compare", "slurmsim.cli.run", "slurmsim.cli.validate", "slurmsim.replaying.preparation",
@@ -96,13 +98,13 @@ def answer(line: socket.socket) -> int:
         text += more
     if (pid := os.fork()) == 0:
         line.close()
-        return run(*ast.literal_eval(text.decode("utf-8", "surrogateescape")), streams)
+        run(*ast.literal_eval(text.decode("utf-8", "surrogateescape")), streams)
     line.sendall(str(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])).encode())
     os._exit(0)
 
 
-def run(words: list[str], cwd: str, environ: dict[str, str], streams: list[int]) -> int:
-    """Be the program that was called."""
+def run(words: list[str], cwd: str, environ: dict[str, str], streams: list[int]) -> NoReturn:
+    """Be the program that was called, and end at once: a fork cannot take apart the threads of libraries."""
     from slurmsim.cli import main
 
     for number, stream in enumerate(streams):
@@ -113,7 +115,19 @@ def run(words: list[str], cwd: str, environ: dict[str, str], streams: list[int])
     os.environ.update(environ)
     time.tzset()
     sys.argv = words
-    return main()
+    code: object = 1
+    try:
+        code = main()
+    except SystemExit as ended:
+        code = ended.code or 0
+    except BaseException:
+        traceback.print_exc()
+    if not isinstance(code, int):
+        print(code, file=sys.stderr)
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code & 0xFF)
 
 
 if __name__ == "__main__":
