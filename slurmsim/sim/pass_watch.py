@@ -76,8 +76,9 @@ def _watch(watch: PassWatch) -> None:
 
 
 def _look() -> None:
+    pause = threading.Event()  # not `time.sleep`: where a program has replaced it, this thread would never rest
     while True:
-        time.sleep(LOOK_S)
+        pause.wait(LOOK_S)
         now = time.monotonic()
         for watch in list(_watches):
             watch.look(now)

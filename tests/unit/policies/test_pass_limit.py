@@ -12,7 +12,7 @@ import pytest
 import slurmsim
 from slurmsim.errors import ConfigError, PassTooLong, PolicyError
 from slurmsim.policy import Policy, Start
-from slurmsim.sim.pass_watch import PassWatch
+from slurmsim.sim.pass_watch import LOOK_S, PassWatch
 
 LOG = "; MaxProcs: 4\n1  0 -1  600 4 -1 -1 4  600 -1 1 1 1 1 1 1 -1 -1\n"
 
@@ -94,3 +94,19 @@ def test_a_live_cluster_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert [job.name for job in c.jobs()] == ["a", "b"]
         found = c.client.call("status")
         assert found["policy_error"].startswith("policy Loops: a pass takes more than 0.3 s (test_pass_limit.py:")
+
+
+def test_looking_rests_whatever_is_made_of_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+
+    class Counting(PassWatch):
+        def look(self, now: float) -> None:
+            nonlocal looks
+            looks += 1
+
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    with Counting(60):
+        last = time.monotonic() + 4 * LOOK_S
+        while time.monotonic() < last:
+            sum(range(1000))
+    assert 1 <= looks <= 5
