@@ -156,12 +156,12 @@ def test_hover_names_a_job_and_a_click_tells_its_why(shown):
     assert page.inner_text("#job-title").replace("(", "").replace(")", "") == tip.splitlines()[0]
     assert "slurmsim why" in page.inner_text("#job-body")
     page.keyboard.press("Escape")
-    assert page.locator("#job").is_hidden()
+    shown.expect(page.locator("#job")).to_be_hidden()
     page.get_by_role("button", name="show job").first.click()
-    assert page.locator("#job").is_visible()
+    shown.expect(page.locator("#job")).to_be_visible()
     shown.expect(page.get_by_role("button", name="Close")).to_be_focused()
     page.keyboard.press("Enter")
-    assert page.locator("#job").is_hidden()
+    shown.expect(page.locator("#job")).to_be_hidden()
     shown.expect(page.get_by_role("button", name="show job").first).to_be_focused()
 
 
