@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from io import BufferedWriter, FileIO, TextIOWrapper
 
 from slurmsim.protocol import FAULTS, RECORDING, Client, Refusal, Unreachable
 
@@ -74,8 +75,30 @@ class Io:
         self.stderr.write(text + "\n")
 
 
+class _Lossy(FileIO):
+    """An open file that loses what cannot be written, without a word, as Slurm's commands do; but for a closed pipe."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data) or 0
+        except BrokenPipeError:
+            raise
+        except OSError:
+            return len(data)
+
+
+def _output(number: int, stream: Any) -> TextIO:
+    """Return the stream to a descriptor in place of Python's own; one that the caller has closed leads nowhere."""
+    if stream is None:
+        return open(os.devnull, "w", encoding="utf-8")
+    file = BufferedWriter(_Lossy(number, "w", closefd=False))
+    return TextIOWrapper(file, stream.encoding, stream.errors, line_buffering=stream.line_buffering)
+
+
 def real() -> Io:
     """Return the world of this process."""
+    sys.stdout, sys.stderr = _output(1, sys.stdout), _output(2, sys.stderr)
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 (as long as this process)
     return Io(Client.find(os.environ))
 
 
