@@ -50,8 +50,7 @@ def command(name: str) -> NoReturn:
     code = main(name)
     try:
         for stream in (sys.stdout, sys.stderr):
-            if stream is not None:  # closed by the caller
-                stream.flush()
+            stream.flush()
     except (OSError, ValueError):  # Python itself says what it could not write
         sys.exit(code)
     if "threading" in sys.modules:  # tasks of srun

@@ -76,11 +76,12 @@ class Io:
 
 
 class _Lossy(FileIO):
-    """An open file that loses what cannot be written, without a word, as Slurm's commands do; but for a closed pipe."""
+    """A file that drops what cannot be written, without a message, as Slurm's commands do. A closed pipe still raises."""
 
     def write(self, data: Any) -> int:
         try:
-            return super().write(data) or 0
+            written = super().write(data)
+            return len(data) if written is None else written  # None: the other end does not read
         except BrokenPipeError:
             raise
         except OSError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -37,3 +39,18 @@ def test_an_error_that_cannot_be_told_is_an_error(cluster: slurmsim.Cluster) -> 
 def test_a_pipe_that_is_closed_ends_the_command(cluster: slurmsim.Cluster) -> None:
     done = cluster.run("bash -c 'set -o pipefail; scontrol show hostnames n[1-30000] | head -c1'")
     assert (done.returncode, done.stdout, done.stderr) == (0, "n", "")
+
+
+def test_a_pipe_that_is_not_read_and_does_not_block_ends_the_command(cluster: slurmsim.Cluster) -> None:
+    """What does not fit is lost; to wait for room would not end."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    environ = {**os.environ, **cluster.environ}
+    try:
+        command = [str(cluster.folder / "bin" / "scontrol"), "show", "hostnames", "n[1-30000]"]
+        done = subprocess.run(command, env=environ, stdout=writing, stderr=subprocess.PIPE, timeout=30, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert os.read(reading, 6) == b"n1\nn2\n"
+    finally:
+        os.close(reading)
+        os.close(writing)
