@@ -259,3 +259,21 @@ def test_no_license_at_all_is_warned_of(release: str) -> None:
     told = json.loads(answer.body)
     assert told["licenses"] == []
     assert [one["description"] for one in told["warnings"]] == ["Zero licenses to dump"]
+
+
+def test_other_files_are_told_to_a_request_that_knew_the_old_ones(tmp_path: Path) -> None:
+    """A cluster keeps its start when it takes other files, so no time before now says that nothing has changed."""
+
+    def asked(folder: Path, query: dict[str, str]) -> Any:
+        service = make_service(str(folder))
+        answer = service.answer(Request("GET", "/slurm/v0.0.45/conf", query=query))
+        service.close()
+        return json.loads(answer.body)
+
+    with slurmsim.cluster(nodes=1, frozen=True, slurm_version="26.05", folder=tmp_path / "c") as made:
+        now = asked(made.folder, {})["slurm_conf_meta"]["LastUpdate"]
+        made.step(100)
+        whole = asked(made.folder, {"update_time": str(now)})
+        assert whole["slurm_conf"]["ClusterName"] and whole["warnings"] == []
+        nothing = asked(made.folder, {"update_time": "4102444800"})
+        assert "slurm_conf" not in nothing and len(nothing["warnings"]) == 1
