@@ -36,9 +36,9 @@ _LISTS = {"jobs": "job_info", "nodes": "node", "partitions": "partition_info", "
 _DATABASE = {"db_jobs": "jobs", "qos": "qos", "accounts": "accounts", "users": "users",
              "associations": "associations", "clusters": "clusters", "tres": "TRES", "db_pings": "pings",
              "pings": "pings", "states": "jobs", "status": "status", "resources": "nodes",
-             "wckeys": "wckeys"}  # fmt: skip
+             "wckeys": "wckeys", "made_reservations": "reservations"}  # fmt: skip
 _ENTRIES = {"qos": "qos", "accounts": "account", "users": "user", "associations": "assoc", "clusters": "cluster_rec",
-            "wckeys": "wckey", "tres": "tres"}  # fmt: skip
+            "wckeys": "wckey", "tres": "tres", "made_reservations": "reservation_desc_msg"}  # fmt: skip
 """The records of answers that writes take as well."""
 _CONFIGURATIONS = {"slurm_conf": configuration.SLURM, "slurmdbd_conf": configuration.DATABASE}
 _NAMES = frozenset({"removed_accounts", "removed_users", "removed_associations", "removed_qos", "deleted_clusters",
@@ -181,10 +181,7 @@ def _schemas(version: int) -> dict[str, Schema]:
 
 def _of_configuration(rows: str) -> Schema:
     """Return the schema of a configuration; numbers that may be unset, and ranges, are objects."""
-    properties: dict[str, Schema] = {}
-    for kind, *keys in map(str.split, rows.splitlines()):
-        for key in keys:
-            properties[key] = dict(_OF_KIND.get(kind.partition(":")[0], OBJECT))
+    properties = {key: dict(_OF_KIND.get(kind, OBJECT)) for key, kind, _ in configuration.kinds(rows)}
     return {"type": "object", "properties": properties}
 
 
@@ -276,9 +273,7 @@ def _operation(route: routes.Route, version: int) -> dict[str, Any]:
 def _response(route: routes.Route | None, version: int, description: str) -> dict[str, Any]:
     properties = _around(version)
     key = "" if route is None else route.key
-    if key == "reservations" and route is not None and route.method == "POST":
-        properties[key] = {"type": "array", "items": _ref(version, "reservation_desc_msg")}
-    elif key in _LISTS:
+    if key in _LISTS:
         properties[key] = {"type": "array", "items": _ref(version, _LISTS[key])}
         properties["last_update"] = _ref(version, NUMBER)
     elif key == "submitted":

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from slurmsim.commands.json import configuration, openapi_sacct, versions
 from slurmsim.commands.json import frame as dump_frame
+from slurmsim.commands.json import openapi_sacct, versions
 from slurmsim.commands.json.versions import always, at_least_zero, chosen, count, limit, nested, placed, text
 from slurmsim.records import accounting as records
 from slurmsim.release_changes import since
@@ -118,9 +118,15 @@ def _cluster(r: Record, release: str, version: int) -> Record:
     }  # fmt: skip
 
 
+def _database_conf(r: Record, release: str, version: int) -> Record:
+    from slurmsim.commands.json import configuration  # rarely wanted
+
+    return configuration.database_conf(r)
+
+
 _MAKERS: dict[str, Callable[[Record, str, int], Record]] = {
     "accounts": _account, "users": _user, "associations": _association, "clusters": _cluster,
     "qos": lambda r, _, version: nested(versions.record(_QOS, r, version)),
-    "slurmdbd_conf": lambda r, *_: configuration.database_conf(r),
+    "slurmdbd_conf": _database_conf,
     "tres": lambda r, *_: {"type": r["type"], "name": r["name"], "id": r["id"], "count": 0},
 }  # fmt: skip

@@ -12,7 +12,7 @@ from slurmsim.commands.json.versions import number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     Record = dict[str, Any]
@@ -212,7 +212,7 @@ _LONGEST_MIN = 65535
 """What OverTimeLimit without end is in a document, minutes."""
 
 
-def slurm_conf(values: Mapping[str, str], hosts: Mapping[str, str]) -> Record:
+def slurm_conf(values: Mapping[str, str], hosts: Iterable[str]) -> Record:
     """Return the document of slurm.conf.
 
     Parameters
@@ -220,7 +220,7 @@ def slurm_conf(values: Mapping[str, str], hosts: Mapping[str, str]) -> Record:
     values
         Every option as the text has it, also those that the text leaves out.
     hosts
-        What the values of SlurmctldHost[N] are, by these names.
+        The values of SlurmctldHost[N], in their order.
     """
     found = _made(SLURM, values)
     flags = found["SlurmdParameters"]
@@ -230,7 +230,7 @@ def slurm_conf(values: Mapping[str, str], hosts: Mapping[str, str]) -> Record:
         *([] if "disableipv4" in words else ["IPv4"]), *(["IPv6"] if "enableipv6" in words else [])
     ]  # fmt: skip
     found["controllers"] = [
-        {"address": value.partition("(")[2].rstrip(")"), "machine": value.partition("(")[0]} for value in hosts.values()
+        {"address": value.partition("(")[2].rstrip(")"), "machine": value.partition("(")[0]} for value in hosts
     ]
     found["MaxMemPerCPU"] = number(_integer(values.get("MaxMemPerCPU") or values.get("MaxMemPerNode", "")))
     if found["PropagateResourceLimits"] == []:
@@ -243,14 +243,17 @@ def database_conf(values: Mapping[str, str]) -> Record:
     return _made(DATABASE, values)
 
 
-def _made(rows: str, values: Mapping[str, str]) -> Record:
-    found: Record = {}
+def kinds(rows: str) -> Iterator[tuple[str, str, str]]:
+    """Yield key, kind and the option of the text it is made of, for each key of `SLURM` or `DATABASE`."""
     for row in rows.splitlines():
         kind, *keys = row.split()
         kind, _, source = kind.partition(":")
         for key in keys:
-            found[key] = _KINDS[kind](values.get(source or key, ""))
-    return found
+            yield key, kind, source or key
+
+
+def _made(rows: str, values: Mapping[str, str]) -> Record:
+    return {key: _KINDS[kind](values.get(source, "")) for key, kind, source in kinds(rows)}
 
 
 def _text(value: str) -> str:
@@ -308,10 +311,9 @@ def _states(value: str) -> list[str]:
 
 def _purge(value: str) -> Record:
     """Return an age as slurmdbd.conf has it: 12months, 30days, 48hours."""
-    amount = int("".join(filter(str.isdecimal, value)) or 0)
-    unit = next((unit for unit in ("hours", "days", "months") if unit[:-1] in value), "")
-    return {"set": bool(amount), **{one: amount if one == unit else 0 for one in ("hours", "days", "months")},
-            "archive": False}  # fmt: skip
+    amount, unit = re.match(r"([0-9]{0,9})([a-z]*)", value).groups()  # type: ignore[union-attr]
+    ages = {one: int(amount or 0) if unit in (one, one[:-1]) else 0 for one in ("hours", "days", "months")}
+    return {"set": any(ages.values()), **ages, "archive": False}
 
 
 _KINDS: dict[str, Make] = {

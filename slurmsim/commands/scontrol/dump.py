@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
-from slurmsim.commands.json import configuration, documents
+from slurmsim.commands.json import documents
 from slurmsim.commands.json.command import Dump
 from slurmsim.commands.json.versions import name as name_of
 from slurmsim.commands.json.versions import number
-from slurmsim.commands.scontrol.config_text import config_rows
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.messages import Stop
@@ -115,6 +114,9 @@ def _steps(session: Session, value: str | None, version: int) -> Shown:
 
 
 def _config(session: Session, value: str | None, version: int) -> Shown:
+    from slurmsim.commands.json import configuration
+    from slurmsim.commands.scontrol.config_text import config_rows
+
     if version < configuration.FIRST:
         session.refuse(f"show config in data_parser {name_of(version)} is not modelled")
         raise Stop(1)
@@ -122,7 +124,7 @@ def _config(session: Session, value: str | None, version: int) -> Shown:
     dates = Dates(session.io.environ, session.now, unset="N/A")
     rows = config_rows(answer, session.release, dates, every=True)
     values = dict(rows)
-    hosts = {name: text for name, text in rows if name.startswith("SlurmctldHost[")}
+    hosts = [text for name, text in rows if name.startswith("SlurmctldHost[")]
     given = {key.lower() for key in answer["given"]}
     for name in ("DefMemPerCPU", "MaxMemPerCPU"):
         if name.lower() not in given:
