@@ -76,7 +76,7 @@ class Io:
 
 
 class _Lossy(FileIO):
-    """A file that drops what cannot be written, without a message, as Slurm's commands do. A closed pipe still raises."""
+    """A file that drops what cannot be written, without a message, as Slurm's commands do; a closed pipe raises."""
 
     def write(self, data: Any) -> int:
         try:
