@@ -36,6 +36,9 @@ class ReservationSpec:
     accounts: tuple[str, ...] = ()
     flags: frozenset[str] = frozenset()  # Canonical names, a subset of `FLAGS`
     purge_comp_s: int = 300  # with PURGE_COMP: seconds without a job after which it ends
+    # qos, allowed_partitions: those of its jobs, sorted; names with a leading ``-``: any other ones (26.05)
+    qos: tuple[str, ...] = ()
+    allowed_partitions: tuple[str, ...] = ()
 
 
 def canonical_flag(word: str) -> str:

@@ -297,7 +297,8 @@ def _reservation_users(row: Row, session: Session, dates: Dates) -> str:
 _RESERVATION: tuple[tuple[str, str, Line], ...] = (
     ("", "", _reservation_head), ("", "", _reservation_nodes),
     ("", "", lambda row, s, d: f"TRES={null(row['tres_str'])}"),
-    ("26.05", "", lambda row, s, d: "AllowedPartitions=(null) QOS=(null)"), ("", "", _reservation_users),
+    ("26.05", "", lambda row, s, d: f"AllowedPartitions={null(row['allowed_parts'])} QOS={null(row['qos'])}"),
+    ("", "", _reservation_users),
     ("", "", lambda row, s, d: (
         f"MaxStartDelay={long_clock(row['max_start_delay']) if row['max_start_delay'] else '(null)'}"
     )),

@@ -235,8 +235,9 @@ def wrong_in(request: dict[str, Any], release: str) -> str:
     wrong = _wrong_times(get("start_time"), get("end_time"), get("duration")) or _wrong_nodes(request, release)
     if wrong:
         return wrong
-    if not (get("users") or get("groups") or get("accounts")):
-        others = ", AllowedPartitions, QOS" if since(release, "whom_a_reservation_is_for") else ""
+    kinds_too = since(release, "whom_a_reservation_is_for")
+    if not any(get(key) for key in ("users", "groups", "accounts", *(("qos", "allowed_parts") if kinds_too else ()))):
+        others = ", AllowedPartitions, QOS" if kinds_too else ""
         return f"Either Users/Groups{others} and/or Accounts must be specified."
     if get("users") and get("groups"):
         return "Users and Groups are mutually exclusive.  You can have one or the other, but not both."

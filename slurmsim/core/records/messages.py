@@ -328,6 +328,8 @@ class UpdateReservation:
     set_flags: frozenset[str] = frozenset()
     clear_flags: frozenset[str] = frozenset()
     partition: str | None = None  # "": none
+    qos: tuple[str, ...] | None = None
+    allowed_partitions: tuple[str, ...] | None = None
 
 
 @dataclass(slots=True)

@@ -22,8 +22,8 @@ class Reservation:
     """A reservation Slurm has accepted."""
 
     __slots__ = (
-        "accounts", "began", "core_bits", "cores", "end", "flags", "idle_since", "licenses", "name", "nodes", "opened",
-        "order", "over", "partition", "purge_comp_s", "spec", "start", "users",
+        "accounts", "allowed_partitions", "began", "core_bits", "cores", "end", "flags", "idle_since", "licenses",
+        "name", "nodes", "opened", "order", "over", "partition", "purge_comp_s", "qos", "spec", "start", "users",
     )  # fmt: skip
 
     def __init__(
@@ -38,6 +38,7 @@ class Reservation:
         # start, end: of the present period
         self.start, self.end = spec.start, spec.end
         self.users, self.accounts, self.licenses = spec.users, spec.accounts, spec.licenses
+        self.qos, self.allowed_partitions = spec.qos, spec.allowed_partitions
         self.purge_comp_s = spec.purge_comp_s
         # opened, began, over: it may be used; its begin has been noticed (by the look every 5 s); its end has passed
         self.opened = self.began = self.over = False
@@ -73,6 +74,10 @@ class Reservation:
         if self.users and not self.accounts:
             return True
         return _listed(accounts, self.accounts)
+
+    def lets_start(self, qos: str, partition: str) -> bool:
+        """Return True if a job of that QOS may start in it from that partition (_valid_job_access_resv_at_sched)."""
+        return _listed((qos,), self.qos) and _listed((partition,), self.allowed_partitions)
 
     def next_period(self, now: int) -> tuple[int, int] | None:
         """Return start and end of the period after the present one, None for a reservation that does not repeat.

@@ -7,7 +7,7 @@ inside gets the reservation's nodes and nothing else (FLEX: any nodes, at any ti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -62,8 +62,8 @@ def effect_on(partition: Partition, r: Reservation) -> int:
 class ReservationAccess:
     """Answers for one controller."""
 
-    def __init__(self, state: ControllerState, licenses: Licenses) -> None:
-        self.state, self._licenses = state, licenses
+    def __init__(self, state: ControllerState, licenses: Licenses, privileged: Container[str]) -> None:
+        self.state, self._licenses, self._privileged = state, licenses, privileged
 
     def examine(self, record: Record, when: int, limit: int, *, move: bool = False) -> Access:
         """Return what `record`'s job may use over [when, when + limit); `move` lets the start come later if it must."""
@@ -128,7 +128,14 @@ class ReservationAccess:
         ]  # fmt: skip
         return Access(BUSY, found.start, 0, found.overlap), min(ends, default=0)
 
+    def _lets_start(self, record: Record, own: Reservation) -> bool:
+        """Return True if its own reservation takes jobs of its QOS from its partition; SlurmUser's are always taken."""
+        job = record.job
+        return own.lets_start(job.qos, record.partition.name) or job.user in self._privileged
+
     def _inside(self, record: Record, own: Reservation, when: int, limit: int) -> Access:
+        if not self._lets_start(record, own):
+            return Access(INVALID, when, 0, False)
         anywhere = not own.flags.isdisjoint(("FLEX", "ANY_NODES"))
         if "FLEX" not in own.flags:
             attracted = own not in record.job.reservations
@@ -220,6 +227,8 @@ class ReservationAccess:
         A job is refused then when it is submitted (job_test_resv and select_nodes).
         """
         state, own = self.state, record.reservation
+        if own is not None and not self._lets_start(record, own):
+            return False
         if own is None or not own.start <= state.now < own.end:
             return True
         found = self.examine(record, state.now, record.job.time_limit_s)

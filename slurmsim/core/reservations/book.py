@@ -47,7 +47,7 @@ class Reservations:
         # access, jobs: what a job may use in view of them; the jobs that name them
         self.state, self._licenses, self.jobs = state, licenses, jobs
         self._queue_way, self._runs = ways
-        self.access = ReservationAccess(state, licenses)
+        self.access = ReservationAccess(state, licenses, jobs.privileged)
         over = state.spec.option("ResvOverRun")
         self.over_run = ONE_YEAR_S if over is None else over
         self._created = 0

@@ -15,6 +15,8 @@ from slurmsim.errors import SubmitError
 from slurmsim.states import JobState, Reason, deleted_reservation, shown_state
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from slurmsim.core.accounting.controller_accounting import AccountingParts
     from slurmsim.core.accounting.partition_access import PartitionAccess
     from slurmsim.core.queue.priority import Basic, Multifactor
@@ -48,6 +50,11 @@ class ReservationJobs:
         # under event-driven policies: pending jobs of reservations that may be used now, by id
         self.inside: dict[int, Job] = {}
         self.serve_due = False  # a job came `inside` since those were served
+
+    @property
+    def privileged(self) -> Container[str]:
+        """Users that any reservation takes: root and SlurmUser."""
+        return self._access.privileged
 
     def claim(self, job: Job, text: str) -> None:
         """``--reservation=text`` at submission. Raises SubmitError: unknown, denied, or never large enough."""

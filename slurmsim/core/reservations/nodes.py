@@ -75,9 +75,9 @@ def choose(state: ControllerState, spec: ReservationSpec, *, restored: bool = Fa
     if not any(spec.node_counts) and not spec.core_counts:
         raise SubmitError(BAD_NODE)
     if partition is None:
-        if state.cluster.default is None:
+        partition = partition_for(state, spec.allowed_partitions)
+        if partition is None:
             raise SubmitError(NO_DEFAULT)
-        partition = state.cluster.default
     base = partition.mask
     if spec.features:
         base &= _with_features(state, spec.features)
@@ -106,7 +106,7 @@ def _check(state: ControllerState, spec: ReservationSpec, flags: set[str], resto
         raise SubmitError(BAD_PARTITION)
     if "PART_NODES" in flags and not is_all(spec.nodes):
         raise SubmitError(BAD_NODE)
-    if not spec.users and not spec.accounts:
+    if not (spec.users or spec.accounts or spec.qos or spec.allowed_partitions):
         raise SubmitError(EMPTY)
     if any(count > state.license_totals.get(name, -1) for name, count in spec.licenses):
         raise SubmitError("Invalid license specification")
@@ -114,6 +114,11 @@ def _check(state: ControllerState, spec: ReservationSpec, flags: set[str], resto
         raise SubmitError(f"slurmsim: reservations of cores are not modelled under policy {state.policy.name}")
     if spec.core_counts and state.table.unit == "node":
         raise SubmitError(BAD_CPUS)
+
+
+def partition_for(state: ControllerState, allowed: tuple[str, ...]) -> Partition | None:
+    """Return where nodes of a reservation without a partition are: in the first that its list names, or the default."""
+    return state.cluster.by_name.get(allowed[0].removeprefix("-")) if allowed else state.cluster.default
 
 
 def is_all(nodes: tuple[str, ...]) -> bool:
@@ -290,7 +295,7 @@ def lost(state: ControllerState, r: Reservation) -> Bitmap:
 
 def replacements(state: ControllerState, r: Reservation, lost: Bitmap) -> Bitmap:
     """Other nodes for `lost` ones of `r`, as many as there are (_validate_node_choice); for nodes in use idle ones."""
-    partition = r.partition or state.cluster.default
+    partition = r.partition or partition_for(state, r.allowed_partitions)
     base = (partition.mask if partition is not None else state.table.everything) & ~r.nodes
     spec, count, in_use = ReservationSpec(r.name, r.start, r.end), lost.bit_count(), "REPLACE" in r.flags
     while count:

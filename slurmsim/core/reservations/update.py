@@ -47,6 +47,9 @@ def update(
     if "IGNORE_JOBS" not in flags and nodes_of.used_by_jobs(state, start, nodes, but=r):
         raise SubmitError(nodes_of.NODES_BUSY)
     users, accounts, licenses = _people_and_licenses(state, r, fact)
+    qos, allowed = _kinds_of_jobs(r, fact)
+    if not (users or accounts or qos or allowed):
+        raise SubmitError(nodes_of.EMPTY)
     before = r.users, r.accounts
     r.users, r.accounts = users, accounts
     if (job := loser(r)) is not None:
@@ -55,8 +58,9 @@ def update(
     if fact.partition is not None:
         r.partition = state.cluster.by_name.get(fact.partition)
     elif state.rules.reserves_of_partition and fact.node_count is not None and nodes.bit_count() > r.nodes.bit_count():
-        r.partition = r.partition or state.cluster.default
+        r.partition = r.partition or nodes_of.partition_for(state, allowed)
     r.start, r.end, r.nodes, r.flags, r.licenses = start, end, nodes, flags, licenses
+    r.qos, r.allowed_partitions = qos, allowed
 
 
 def _nodes(
@@ -80,14 +84,18 @@ def _nodes(
     return nodes, flags
 
 
+def _kinds_of_jobs(r: Reservation, fact: UpdateReservation) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the QOS and partitions of its jobs after the update."""
+    qos = r.qos if fact.qos is None else fact.qos
+    return qos, r.allowed_partitions if fact.allowed_partitions is None else fact.allowed_partitions
+
+
 def _people_and_licenses(
     state: ControllerState, r: Reservation, fact: UpdateReservation
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[str, int], ...]]:
     """Return users, accounts and licenses after the update. Raises SubmitError."""
     users = r.users if fact.users is None else fact.users
     accounts = r.accounts if fact.accounts is None else fact.accounts
-    if not users and not accounts:
-        raise SubmitError(nodes_of.EMPTY)
     licenses = r.licenses if fact.licenses is None else fact.licenses
     if any(count > state.license_totals.get(name, -1) for name, count in licenses):
         raise SubmitError("Invalid license specification")
@@ -120,7 +128,7 @@ def _resized(state: ControllerState, r: Reservation, flags: frozenset[str], coun
         idle = r.nodes & state.table.idle
         left = r.nodes & ~lowest(idle, min(have - count, idle.bit_count()))
         return lowest(left, count)
-    partition = r.partition or state.cluster.default
+    partition = r.partition or nodes_of.partition_for(state, r.allowed_partitions)
     base = (partition.mask if partition is not None else state.table.everything) & ~r.nodes
     more = nodes_of.count_nodes(state, ReservationSpec(r.name, r.start, r.end), flags, base, count - have)
     if more.bit_count() < count - have:

@@ -109,6 +109,8 @@ RESERVATION_FIELDS: dict[str, ReservationGetter] = {
     "users": lambda r, c: None if _of_reservation(r, c, "groups") else _listed(r.users),
     "groups": lambda r, c: _of_reservation(r, c, "groups"),
     "accounts": lambda r, c: _listed(r.accounts),
+    "allowed_parts": lambda r, c: _listed(r.allowed_partitions),
+    "qos": lambda r, c: _listed(r.qos),
     "licenses": lambda r, c: ",".join(f"{name}:{count}" for name, count in r.licenses) or None,
     "max_start_delay": lambda r, c: _of_reservation(r, c, "max_start_delay"),
     "comment": lambda r, c: _of_reservation(r, c, "comment"),

@@ -56,7 +56,7 @@ from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.step import Step
 from slurmsim.slurmctld.snapshot.graph import Kind
 
-SCHEMA = 16  # of kinds and parts together
+SCHEMA = 17  # of kinds and parts together
 
 
 def _none() -> None:
@@ -132,8 +132,8 @@ KINDS: tuple[Kind, ...] = (
         "reservation",
         Reservation,
         """
-        accounts began core_bits cores end flags idle_since licenses name nodes opened order over partition
-        purge_comp_s spec start users
+        accounts allowed_partitions began core_bits cores end flags idle_since licenses name nodes opened order over
+        partition purge_comp_s qos spec start users
     """,
     ),
     _kind("shared cores", SharedCores, "table partitions by_tier n_rows size rows sole_jobs sole", kept=dict),

@@ -20,6 +20,8 @@ refers to other records is made when all of them are there.
 | 12 | before 0.7.0 | which cores lower tiers cannot have; how many jobs each active row had; untracked memory |
 | 13 | before 0.7.0 | what one part alone decides by lies with that part |
 | 14 | before 0.7.0 | the job table and the reasons of nodes are parts of their own |
+| 15 | before 0.7.0 | CPUs that tasks take beside their GRES |
+| 16 | before 0.7.0 | QOS and partitions that may use a reservation |
 """
 
 from __future__ import annotations
@@ -69,6 +71,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     13: {},
     14: {},
     15: {"gres demand": {"task_cpus": 0}},
+    16: {"reservation": {"qos": ["t"], "allowed_partitions": ["t"]}},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {

@@ -65,7 +65,7 @@ RESERVATION_VALUES = {
     "CoreCount": None, "CPUCnt": None, "CPUCount": None, "Duration": "90", "EndTime": "now+4hours", "Features": None,
     "Flags": "IGNORE_JOBS", "Groups": None, "Licenses": "mat:1", "MaxStartDelay": "100", "NodeCnt": "2",
     "NodeCount": "2", "Nodes": "n3", "PartitionName": "other", "StartTime": "now+1hour", "Watts": None, "TRES": None,
-    "Users": "bob",
+    "Users": "bob", "AllowedPartitions": "other", "QOS": None,
 }  # fmt: skip
 
 
@@ -76,7 +76,7 @@ NOT_IN_JSON = {
     ],
     ("partition", "26.05"): ["JobDefaults"],
     ("reservation", "24.11"): ["Comment"],
-    ("reservation", "26.05"): ["Comment"],
+    ("reservation", "26.05"): ["Comment", "AllowedPartitions"],
 }  # fmt: skip
 """What real Slurm's JSON has no field for, or an empty one."""
 

@@ -31,6 +31,7 @@ ONE_YEAR_S = 365 * 86400
 INFINITE = 0xFFFFFFFE
 BAD_LICENSE = "Invalid license specification"
 BAD_ACCOUNT = "Invalid account or account/partition combination specified"
+BAD_QOS = "Invalid qos specification"
 BAD_PARTITION = "Invalid partition name specified"
 NOT_SUPPORTED = "Requested operation not supported on this system"
 NO_SKIP = "Reservation given is not skipable, try deleting instead"
@@ -183,7 +184,7 @@ class _Reservations:
             get("name") or "", start, self._end(asked, start), self._nodes(get("node_list")),
             tuple(get("node_cnt") or ()), tuple(get("core_cnt") or ()), get("partition") or "",
             get("features") or "", self._licenses(get("licenses")) or (), users or (), accounts or (), flags,
-            int(get("purge_comp") or 300),
+            int(get("purge_comp") or 300), *self._kinds_of_jobs(asked, None),
         )  # fmt: skip
         before = {r.name for r in self.cluster.controller.state.reserved.all}
         self._tell(CreateReservation(spec))
@@ -200,6 +201,24 @@ class _Reservations:
             kept["created"] = self.cluster.now
             kept["cores"] = cores_kept(made, self.cluster)
         return {"name": name}
+
+    def _kinds_of_jobs(self, asked: Mapping[str, Any], r: Reservation | None) -> list[Any]:
+        """Return the QOS and partitions of jobs that may use it; of an update (`r`) None where nothing changes."""
+        cluster = self.cluster
+        accounting = cluster.database.accounting() if cluster.database.exists else None
+        lists = (
+            ("qos", [] if accounting is None else [one.name for one in accounting.qos], BAD_QOS),
+            ("allowed_parts", list(cluster.controller.state.cluster.by_name), BAD_PARTITION),
+        )
+        found: list[Any] = []
+        for field, known, refusal in lists:
+            text = asked.get(field)
+            if r is None:
+                found.append(_kinds_of_new(text, known, refusal) if text else ())
+            else:
+                before = r.qos if field == "qos" else r.allowed_partitions
+                found.append(_kinds_after(text, before, known, refusal) if text else None)
+        return found
 
     def _members(self, asked: Mapping[str, Any]) -> str | None:
         """Users, or those of the groups."""
@@ -248,6 +267,7 @@ class _Reservations:
         self._tell(UpdateReservation(
             name, start, end, self._duration(asked, r), self._nodes(get("node_list"), r),
             None if not counts else sum(counts), users, accounts, self._licenses(get("licenses")), on, off, partition,
+            *self._kinds_of_jobs(asked, r),
         ))  # fmt: skip
         kept = self.cluster.reservation_texts.setdefault(name, {})
         kept |= {key: asked[key] for key in ("comment", "max_start_delay") if asked.get(key) is not None}
@@ -292,6 +312,43 @@ class _Reservations:
         self._tell(DeleteReservation(name))
         self.cluster.reservation_texts.pop(name, None)
         return {}
+
+
+def _known_kind(word: str, known: list[str], refusal: str) -> str:
+    """Return a QOS or partition as it is spelled. Raises Refusal."""
+    name = next((one for one in known if one.lower() == word.lower()), None)
+    if name is None:
+        raise Refusal(refusal)
+    return name
+
+
+def _kinds_of_new(text: str, known: list[str], refusal: str) -> tuple[str, ...]:
+    """Return the sorted list of a new reservation; ``-`` is before all of its names or before none. Raises Refusal."""
+    words = [word for word in text.split(",") if word]
+    if len({word[0] == "-" for word in words}) > 1:
+        raise Refusal(refusal)
+    names = sorted({_known_kind(word.removeprefix("-"), known, refusal) for word in words})
+    return tuple(f"-{name}" if words[0][0] == "-" else name for name in names)
+
+
+def _kinds_after(text: str, before: tuple[str, ...], known: list[str], refusal: str) -> tuple[str, ...]:
+    """Return a list after an update: ``+`` lets in, ``-`` keeps out, bare names replace it. Raises Refusal.
+
+    A list of what is kept out stays one. None that becomes empty is taken (_update_qos_list).
+    """
+    barred = bool(before) and before[0].startswith("-")
+    names = {one.removeprefix("-") for one in before}
+    replaced = out = False
+    for word in filter(None, text.split(",")):
+        if word[0] in "+-":
+            out = word[0] == "-"
+        elif not replaced:
+            names, barred, replaced = set(), False, True
+        name = _known_kind(word.lstrip("+-"), known, refusal)
+        (names.discard if out != barred else names.add)(name)
+    if not names:
+        raise Refusal(refusal)
+    return tuple(f"-{name}" if barred else name for name in sorted(names))
 
 
 def _altered(names: list[str], before: tuple[str, ...], refusal: str) -> tuple[str, ...]:

@@ -215,7 +215,7 @@ def _before(cluster: LiveCluster, text: str, limit: str, asked: Mapping[str, Any
         return [limit]
     if text != NOT_AVAILABLE:
         return []  # a limit's reason has been told apart by who asks
-    if _names_others(cluster, asked):
+    if _names_others(cluster, asked) or _is_of_others(cluster, asked):
         return ["Problem using reservation"]
     cpus, memory = _needs(cluster, asked)
     featured = sorted(_featured(cluster, asked), key=lambda spec: spec.weight)
@@ -231,6 +231,13 @@ def _names_others(cluster: LiveCluster, asked: Mapping[str, Any]) -> bool:
         return False
     inside = {state.table.names[node] for node in to_indices(own.nodes)}
     return not wanted <= inside and wanted <= {spec.name for spec in _members(cluster, asked)}
+
+
+def _is_of_others(cluster: LiveCluster, asked: Mapping[str, Any]) -> bool:
+    """Return True if the job's reservation is for jobs of other QOS or partitions."""
+    own = cluster.controller.state.reserved.find(str(asked.get("reservation") or ""))
+    qos = str(asked.get("qos") or "")
+    return own is not None and not any(own.lets_start(qos, p.name) for p in _partitions(cluster, asked))
 
 
 def _featured(cluster: LiveCluster, asked: Mapping[str, Any]) -> list[NodeSpec]:
