@@ -7,7 +7,7 @@ the same: the entry-point name is what ``SchedulerType=sched/NAME`` selects.
 
 The view has layers, each with all of the one before; stop at the first that is enough:
 
-- `cluster`: jobs and ten names of the cluster (`ClusterView`);
+- `cluster`: jobs and a few names of the cluster (`ClusterView`);
 - `pools`: independent parts of the cluster, and counting (`PoolsView`, `Pool`);
 - `plans`: what will be free when, node by node (`PlansView`);
 - `slurm`: limits, reservations, licenses, deadlines (`SlurmView`): all there is.
@@ -24,17 +24,27 @@ A `Discipline` is a policy's own: it says who is let into the queue that the pol
 from slurmsim.policy.base import NamedCodeError, Policy, PolicyOption
 from slurmsim.policy.cluster import ClusterView, JobView, PartitionView, RecordView
 from slurmsim.policy.decisions import (
+    Cancel,
     Change,
     Decision,
     Decisions,
+    Hold,
+    Migrate,
     Outcome,
     Plan,
     Reconfigure,
     Reject,
+    Release,
+    Requeue,
     Resize,
+    Resume,
+    SetLimit,
+    SetNice,
+    SetPriority,
     Solve,
     Start,
     StartTogether,
+    Suspend,
     Tested,
     WakeAt,
 )
@@ -69,6 +79,7 @@ __all__ = [
     "PREDICTOR",
     "PREDICTORS",
     "Access",
+    "Cancel",
     "Change",
     "ClusterView",
     "Decision",
@@ -76,6 +87,7 @@ __all__ = [
     "Discipline",
     "Forecast",
     "GivenPolicy",
+    "Hold",
     "Holding",
     "InstalledPolicy",
     "JobUnits",
@@ -83,6 +95,7 @@ __all__ = [
     "LayoutsView",
     "LimitTests",
     "LimitsView",
+    "Migrate",
     "NamedCodeError",
     "Outcome",
     "PartitionView",
@@ -99,9 +112,15 @@ __all__ = [
     "Reconfigure",
     "RecordView",
     "Reject",
+    "Release",
     "RequestView",
+    "Requeue",
     "ReservedNodes",
     "Resize",
+    "Resume",
+    "SetLimit",
+    "SetNice",
+    "SetPriority",
     "ShapeView",
     "SharedNodes",
     "Sight",
@@ -111,6 +130,7 @@ __all__ = [
     "Solve",
     "Start",
     "StartTogether",
+    "Suspend",
     "Tested",
     "Unit",
     "WakeAt",

@@ -1,4 +1,4 @@
-"""The small port: jobs, and ten names of the cluster. Enough for docs/writing-a-policy.md.
+"""The small port: jobs, and a few names of the cluster. Enough for docs/writing-a-policy.md.
 
 All of it is read only and holds during one call of `schedule`. Times are seconds, None where they do not exist (yet);
 a set of nodes is a `Bitmap`, bit i for the cluster's node number i.
@@ -65,6 +65,10 @@ class JobView(Protocol):
         Allocated; 0 while pending.
     queued
         Whether it is in the queue: pending, and nothing but resources keeps it from starting.
+    state, reason
+        As squeue names them: PENDING, RUNNING or SUSPENDED while it has not ended; why it waits.
+    restarts
+        How often it was requeued after a start.
     """
 
     @property
@@ -109,6 +113,10 @@ class JobView(Protocol):
     def queued(self) -> bool: ...
     @property
     def restarts(self) -> int: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
 
 
 class RecordView(Protocol):
@@ -150,6 +158,17 @@ class ClusterView(Protocol):
     @property
     def running(self) -> Sequence[JobView]:
         """Running jobs by the end of their time limit, earliest first."""
+
+    @property
+    def suspended(self) -> Sequence[JobView]:
+        """Suspended jobs by the end of their time limit, earliest first."""
+
+    @property
+    def waiting(self) -> Sequence[JobView]:
+        """Jobs that may not start yet, by id: held, not begun, or waiting for other jobs (`JobView.reason`)."""
+
+    def job(self, job_id: int) -> JobView | None:
+        """Return the job of that id; None if it has ended or has not come."""
 
     @property
     def n_cpus(self) -> int:

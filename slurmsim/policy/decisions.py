@@ -131,6 +131,105 @@ class Solve:
     solver: str
 
 
-Decision = Start | StartTogether | Plan | Reject | Tested | WakeAt | Resize | Reconfigure | Solve
+@dataclass(slots=True)
+class Suspend:
+    """Stop running `job` where it is: other jobs may have its CPUs, it keeps its memory and GRES. Outcome: done or not.
+
+    Its run time and its limit stand still. False for a job on nodes that still boot, for one that shares in a power
+    budget, and for a component of a heterogeneous job.
+    """
+
+    job: JobView
+
+
+@dataclass(slots=True)
+class Resume:
+    """Let suspended `job` go on, on the nodes it had. Outcome: False while other jobs have its CPUs."""
+
+    job: JobView
+
+
+@dataclass(slots=True)
+class Requeue:
+    """Put running or suspended `job` back into the queue: it loses its nodes and may start again 121 s later.
+
+    Outcome: False for a job that may not be requeued (--no-requeue, JobRequeue=0), or is a component of a
+    heterogeneous one. It begins anew, or goes on from its last checkpoint where jobs make them.
+    """
+
+    job: JobView
+
+
+@dataclass(slots=True)
+class Migrate:
+    """Requeue running or suspended `job`, and have its next runs take nodes out of `within` alone. Outcome: as Requeue.
+
+    False also where those nodes could never serve it. `fits` and `Start` count no other nodes for it from then on.
+    """
+
+    job: JobView
+    within: Bitmap
+
+
+@dataclass(slots=True)
+class Cancel:
+    """Cancel `job`, pending or not; one that has nodes at the end of `grace_s` seconds. Outcome: True.
+
+    In its grace time it works on and may end by itself; `end_limit` says when it is over at the latest. A second
+    Cancel of it is refused (False), as is one of a component of a heterogeneous job.
+    """
+
+    job: JobView
+    grace_s: int = 0
+
+
+@dataclass(slots=True)
+class SetLimit:
+    """Give waiting or running `job` another time limit, counted from its start. Outcome: False in its grace time.
+
+    A running job that has run for longer ends at once (TIMEOUT).
+    """
+
+    job: JobView
+    time_limit_s: int
+
+
+@dataclass(slots=True)
+class SetPriority:
+    """Give pending `job` that priority, which lasts until a `Release`, as an administrator's does. Outcome: True."""
+
+    job: JobView
+    priority: int
+
+
+@dataclass(slots=True)
+class SetNice:
+    """Give pending `job` that nice value. Outcome: False where an administrator or a policy has set its priority."""
+
+    job: JobView
+    nice: int
+
+
+@dataclass(slots=True)
+class Hold:
+    """Hold pending `job`, as an administrator does: it leaves the queue until a `Release`. Outcome: done or not.
+
+    False for a job that is held, and for a component of a heterogeneous job. `ClusterView.waiting` has it then.
+    """
+
+    job: JobView
+
+
+@dataclass(slots=True)
+class Release:
+    """Release pending `job`: its hold ends, and so does a priority that was set. Outcome: False if a user holds it."""
+
+    job: JobView
+
+
+Decision = (
+    Start | StartTogether | Plan | Reject | Tested | WakeAt | Resize | Reconfigure | Solve | Suspend | Resume | Requeue
+    | Migrate | Cancel | SetLimit | SetPriority | SetNice | Hold | Release
+)  # fmt: skip
 Outcome = bool | None
 Decisions = Generator[Decision, Outcome, None]  # what is sent back is the outcome

@@ -20,6 +20,7 @@ from slurmsim.core.records.messages import (
     AskSolver,
     Boot,
     Continue,
+    Decided,
     EditRefused,
     Fact,
     Finished,
@@ -275,6 +276,11 @@ class Network:
                 self._kill(action.job)
             elif isinstance(action, AskSolver):
                 self._ask_solver(action)
+            elif isinstance(action, Decided):
+                self._policy_decided(action)
+
+    def _policy_decided(self, action: Decided) -> None:
+        """Take note that a policy changed a job; the core has done all there is to do."""
 
     def _ask_solver(self, asked: AskSolver) -> None:
         """Solve at once; the answer is there `solver_s` seconds later, modelled and never measured."""

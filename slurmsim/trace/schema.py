@@ -120,8 +120,8 @@ EVENTS: Table = {
         "flags (`CORES` for one of parts of nodes), or why it was refused."),
     "partition": Column("text", "", "Partition concerned."),
     "nodes": Column("text", "",
-        "Nodes concerned, as a hostlist expression: for `START`, `RESIZE`, `REQUEUE`, `PLAN`, `NODE`, `POWER` and "
-        "`RESERVATION`."),
+        "Nodes concerned, as a hostlist expression: for `START`, `RESIZE`, `REQUEUE`, `MIGRATE`, `PLAN`, `NODE`, "
+        "`POWER` and `RESERVATION`."),
     "value": Column("int64?", "", "A number that belongs to the event: see below."),
     "scheduler": Column("text", "",
         "Who decided: `Main`, `Backfill` or the name of a policy; empty for an event without a decision."),
@@ -141,12 +141,15 @@ EVENT_KINDS: Mapping[str, tuple[str, str]] = {
     "END": ("it reached its final state", ""),
     "REQUEUE": ("it lost its nodes and is pending again", ""),
     "SUSPEND": (
-        "it stands still, and keeps memory and GRES; `scheduler` is `Gang`, `Budget` for want of watts, or empty when "
-        "an administrator did it",
+        "it stands still, and keeps memory and GRES; `scheduler` is `Gang`, `Budget` for want of watts, a policy, "
+        "or empty when an administrator did it",
         ""),
     "RESUME": ("it goes on", ""),
     "PREEMPT": ("it has to make way, at once or after its grace time", "the job it makes way for"),
-    "CANCEL": ("it was cancelled", ""),
+    "CANCEL": (
+        "it was cancelled; by a policy (`scheduler`) at once, or at the end of its grace time",
+        "the grace time a policy gave it, seconds"),
+    "MIGRATE": ("a policy requeued it, and its next runs have nodes out of `nodes` alone", ""),
     "HOLD": ("it was held", ""),
     "RELEASE": ("it was released", ""),
     "REASON": ("its reason changed", ""),

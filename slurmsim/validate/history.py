@@ -30,6 +30,7 @@ LEGAL: dict[str, tuple[tuple[int, ...], int | None]] = {
     "PRIORITY": ((PENDING, RUNNING, SUSPENDED), None),
     "CAP": ((RUNNING,), None),
     "LIMIT": ((PENDING, RUNNING, SUSPENDED), None),
+    "MIGRATE": ((PENDING,), None),
     "HOLD": ((PENDING,), None),
     "RELEASE": ((PENDING,), None),
 }

@@ -13,6 +13,7 @@ from slurmsim.trace import schema
 from slurmsim.trace.jsonfile import read_json
 from slurmsim.validate.accounts import check_accounts
 from slurmsim.validate.columns import NULL, Table, Texts, read_table, table_of
+from slurmsim.validate.decided import check_decided
 from slurmsim.validate.facts import ClusterFacts, cluster_facts
 from slurmsim.validate.figures import check_summary
 from slurmsim.validate.history import History, check_history, raw_runs
@@ -157,6 +158,8 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     records, raw = join_requeued(part, jobs, run.requeued, raw, history, run.complete)
     last_ran = np.append(last_ran, np.ones(records.n - jobs.n, bool))
     owner = owners(jobs, records)
+    if history is not None:
+        check_decided(part, history, jobs)
     stops = stops_of(history)
     away = suspended_seconds(stops, records, owner)
     edited_at = np.append(_last(history, jobs.n, "LIMIT"), NULL)[owner]

@@ -18,6 +18,7 @@ from slurmsim.core.controller.accounting_change import replace_accounting
 from slurmsim.core.controller.admission import Admission
 from slurmsim.core.controller.cluster_updates import ClusterUpdates
 from slurmsim.core.controller.job_alterations import JobAlterations
+from slurmsim.core.controller.job_decisions import JobDecisions
 from slurmsim.core.controller.job_updates import JobUpdates
 from slurmsim.core.controller.life_cycle import LifeCycle
 from slurmsim.core.controller.requeues import Requeues
@@ -154,7 +155,7 @@ class Controller:
             Release: self.waiting.release, **self.job_updates.handlers(), AlterJob: self.job_alterations.job,
             **self.cluster_updates.handlers(),
             SetPartitionState: self._set_partition_state, **self.reservations.handlers(),
-            Suspend: self._suspend_facts.on_suspend, Resume: self._suspend_facts.on_resume,
+            Suspend: self.suspend_facts.on_suspend, Resume: self.suspend_facts.on_resume,
             StartAtOnce: AtSubmit(state, self.start_test, self.life_cycle).on_start_at_once,
             ReplaceAccounting: self._on_replace_accounting, Solved: self.solves.on_solved,
             ProcessesGone: self.completing.on_gone,
@@ -252,7 +253,11 @@ class Controller:
         self.cluster_updates = ClusterUpdates(
             state, waiting, self.accounting, self.priority, self.access, self.view, self.modes, self.gang
         )
-        self._suspend_facts = SuspendFacts(state, self.suspension, self.gang, self.priority, self.host.count_no_more)
+        self.suspend_facts = SuspendFacts(state, self.suspension, self.gang, self.priority, self.host.count_no_more)
+        self.job_decisions = JobDecisions(
+            state, waiting, runs, self.suspend_facts, self.requeues, self.job_updates, self.job_alterations, self.power
+        )
+        self.host.of_one_job = self.job_decisions.carry_out
 
     def listen(self) -> None:
         """Who hears of starts and ends, in which order; called again when one of them has been replaced."""

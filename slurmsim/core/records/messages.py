@@ -498,7 +498,16 @@ class AskSolver:
     request: str
 
 
+@dataclass(slots=True)
+class Decided(OfJob):
+    """A policy changed a job: its limit, priority, nice value, hold, grace time or nodes. For who keeps a journal."""
+
+    restarts: int
+    kind: str
+    value: int | str
+
+
 Action = (
     Launch | Kill | Pause | Continue | Finished | Requeued | Resized | Boot | Refused | EditRefused
-    | ReservationRefused | AskSolver | Reshaped
+    | ReservationRefused | AskSolver | Reshaped | Decided
 )  # fmt: skip

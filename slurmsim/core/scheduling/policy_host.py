@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -65,6 +65,8 @@ class PolicyHost:
         self._reasons = None if state.event_driven else reasons
         self._by = POLICY if state.event_driven else BACKFILL
         self.solves = solves
+        # carries out what is decided about one job (`core.controller.job_decisions`); set once all parts are there
+        self.of_one_job: Callable[[Any, str, bool], bool | None] | None = None
         self._late = False  # the policy acts on an answer that may name jobs that no longer wait
         self._guard = guard_of(self.policy)
         shown: Any = self.view if self._guard is None else self._guard.shown(self.view)
@@ -269,7 +271,10 @@ class PolicyHost:
                 decision = self._guard.decided(decision)
                 if not self._guard.passes_on(now, len(self.state.queue)):
                     raise PolicyError(policy.name, f"goes on deciding at {now}: its last decision was {decision!r}")
-            outcome = self._start(decision) if type(decision) is Start else self._carry_out(decision)
+            try:
+                outcome = self._start(decision) if type(decision) is Start else self._carry_out(decision)
+            except PolicyError as error:
+                raise PolicyError(error.policy, f"{error.message}{_line_of(decisions)}") from error
 
     def tested(self) -> None:
         """A cycle has tried all it looks at: the CPUs it found for them count from now on."""
@@ -406,6 +411,10 @@ class PolicyHost:
             return None
         if kind is Solve:
             return self.solves.ask(decision, self.policy.name)
+        if self.of_one_job is not None:
+            done = self.of_one_job(decision, self._label, self._late)
+            if done is not None:
+                return done
         raise PolicyError(self.policy.name, f"yielded {decision!r}, which is no decision")
 
     def _check_all(self, inner: Any, kind: type) -> None:
@@ -505,3 +514,12 @@ class PolicyHost:
         if records and not found and not self._late:
             raise PolicyError(self.policy.name, f"started job {job.id} on a layout that cannot be: {problem}")
         return found
+
+
+def _line_of(decisions: Any) -> str:
+    """Return `` (FILE:LINE)`` where a generator of decisions stands; empty for what has no lines, as a list."""
+    inner = decisions
+    while getattr(inner, "gi_yieldfrom", None) is not None:
+        decisions = inner = inner.gi_yieldfrom
+    frame = getattr(decisions, "gi_frame", None)
+    return "" if frame is None else f" ({frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno})"

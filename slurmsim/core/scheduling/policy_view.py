@@ -16,6 +16,7 @@ from slurmsim.core.scheduling.planned_nodes import ReservedNodes, SharedNodes, W
 from slurmsim.core.scheduling.pool_view import PoolView
 from slurmsim.core.scheduling.power_view import SeenPower, SeenShape, predicted_s, seen_power, seen_shape
 from slurmsim.policy.units import Holding, JobUnits, Unit
+from slurmsim.states import JobState
 
 if TYPE_CHECKING:
     from slurmsim.core.accounting.limits import Limits
@@ -57,6 +58,22 @@ class View:
     def running(self) -> list[Job]:
         """Running jobs by the end of their limit."""
         return [entry[2] for entry in self.state.running]
+
+    @property
+    def suspended(self) -> list[Job]:
+        """Suspended jobs by the end of their limit."""
+        return [entry[2] for entry in self.state.suspended]
+
+    @property
+    def waiting(self) -> list[Job]:
+        """Pending jobs outside the queue, by id."""
+        jobs = self.state.jobs
+        return [jobs[job_id] for job_id in sorted(jobs)
+                if jobs[job_id].state == JobState.PENDING and not jobs[job_id].queued]  # fmt: skip
+
+    def job(self, job_id: int) -> Job | None:
+        """Return the job of that id; None if it has ended or has not come."""
+        return self.state.jobs.get(job_id)
 
     @property
     def generation(self) -> int:

@@ -13,6 +13,7 @@ from slurmsim.capacity import CapacityProfile
 from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
+from slurmsim.core.records.messages import Cancel
 from slurmsim.core.records.observer import Observer
 from slurmsim.states import REQUEUED, Reason
 
@@ -85,6 +86,10 @@ class RunWay:
 
     def keep(self, job: Job, nodes: Bitmap) -> None:
         """Let the running `job` go on on `nodes` alone."""
+        raise NotImplementedError
+
+    def on_cancel(self, fact: Cancel) -> None:
+        """Apply ``scancel`` to a job, whatever its state."""
         raise NotImplementedError
 
     def move_end(self, job: Job, end: int) -> None:

@@ -4,8 +4,9 @@
 nodes, CPUs a node]`` (and, where a policy laid it out, its units on each node), ``[at, "end", job, restarts, state,
 exit code]``, ``[at, "requeue", job, restarts, state of the run]``, ``[at, "suspend" or "resume", job, restarts]``,
 ``[at, "resize", job, restarts, nodes, CPUs a node]``; where watts are known ``[at, "shape", job, restarts, count of
-nodes, milliwatts of its cap, seconds it stands still]`` after a start and at each change of these. Jobs are named by
-the core's ids.
+nodes, milliwatts of its cap, seconds it stands still]`` after a start and at each change of these. ``[at, kind, job,
+restarts, value]`` is what a policy changed of a job (`slurmsim.core.controller.job_decisions` has the kinds). Jobs are
+named by the core's ids.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from slurmsim.slurmctld.base.live_job import TASK_BITS
 if TYPE_CHECKING:
     from slurmsim.core.placement.cluster_state import ClusterState
     from slurmsim.core.records.job import Job
+    from slurmsim.core.records.messages import Decided
     from slurmsim.model.submission import Submission
 
 DECIDED = "decided"  # the call of their entries
@@ -57,6 +59,11 @@ def resized(now: int, job: Job, state: ClusterState) -> Decision:
     alloc = job.alloc
     assert alloc is not None
     return [now, "resize", job.id, job.restarts, state.node_list(alloc), state.cpus_per_node(alloc)]
+
+
+def changed(now: int, what: Decided) -> Decision:
+    """Return the entry of a job that a policy changed."""
+    return [now, what.kind, what.job_id, what.restarts, what.value]
 
 
 def shaped(now: int, job: Job, nodes: int, cap_mw: int, lost_s: float) -> Decision:

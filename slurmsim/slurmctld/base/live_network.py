@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from slurmsim.core.records.job import Job
-from slurmsim.core.records.messages import Action, AskSolver, Fact, Refused, Resized, StartAtOnce
+from slurmsim.core.records.messages import Action, AskSolver, Decided, Fact, Refused, Resized, StartAtOnce
 from slurmsim.sim.network import Behaviour, Network
 from slurmsim.sim.sources import Sources
-from slurmsim.slurmctld.base.decisions import ended, requeued, resized, shaped, started, stopped
+from slurmsim.slurmctld.base.decisions import changed, ended, requeued, resized, shaped, started, stopped
 from slurmsim.slurmctld.base.forgetting import Forgetting
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.states import JobState
@@ -197,6 +197,9 @@ class LiveNetwork(Network):
 
     def _kill(self, job: Job) -> None:
         self._killed(job)
+
+    def _policy_decided(self, action: Decided) -> None:
+        self.decided.append(changed(int(self.env.now), action))
 
     def _ask_solver(self, asked: AskSolver) -> None:
         """Nothing: who paces us sees what is awaited (`Solves.awaited`), also after a restart, and tells the answer."""

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from slurmsim.bitmap import from_indices
+from slurmsim.core.controller.job_decisions import CHANGES
 from slurmsim.core.placement.layout import lay_out, malformed
 from slurmsim.core.placement.units import units_of
 from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
-from slurmsim.core.records.messages import Reshaped
+from slurmsim.core.records.messages import Reshaped, Resume, Suspend
 from slurmsim.errors import InvariantError, OutputError
 from slurmsim.hostlist import expand
 from slurmsim.protocol import Refusal
@@ -27,6 +28,7 @@ from slurmsim.slurmctld.base.ending import end
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history.salvage import SALVAGED
 from slurmsim.slurmctld.processes.real_jobs import ended
+from slurmsim.states import JobState
 from slurmsim.version import __version__
 
 WRITER, CONF, OVER, MET = "writer", "conf", "over", "met"
@@ -187,7 +189,8 @@ class _Followed:
         self.c, self.network = engine.controller, engine.network
         self._makes: dict[str, Callable[[str, Decision, Job, int, list[Any]], None]] = {
             "start": self._start, "end": self._end, "requeue": self._requeue, "resize": self._resize,
-            "shape": self._shape,
+            "shape": self._shape, "suspend": self._stop, "resume": self._stop,
+            **dict.fromkeys(CHANGES, self._change),
         }  # fmt: skip
 
     def carry_out(self, where: str, recorded: Sequence[Decision]) -> None:
@@ -283,6 +286,17 @@ class _Followed:
         if malformed(units, layout, table.n):
             return None
         return lay_out(record.request, units, layout, table, table.everything, self.c.state.selector)
+
+    def _stop(self, where: str, decision: Decision, job: Job, at: int, more: list[Any]) -> None:
+        """Suspend or resume a job for a policy; what the gang scheduler did cannot be followed."""
+        stop = decision[1] == "suspend"
+        if self.c.gang is not None or job.state != (JobState.RUNNING if stop else JobState.SUSPENDED):
+            raise _not_followed(f"{where}: {text_of(decision)} is not possible")
+        facts = self.c.suspend_facts
+        self._act(at, lambda: facts.on_suspend(Suspend(job.id)) if stop else facts.on_resume(Resume(job.id)))
+
+    def _change(self, where: str, decision: Decision, job: Job, at: int, more: list[Any]) -> None:
+        self._act(at, lambda: self.c.job_decisions.repeat(decision[1], job, more[0]))
 
     def _end(self, where: str, decision: Decision, job: Job, at: int, more: list[Any]) -> None:
         state, code = more

@@ -134,6 +134,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "shortage", c.shortage, "_took"
     yield "gang", c.gang, "finds _lists _order _place _home _row _cores _all _stopped _beside _sliced_at _built"
     yield "policy host", c.host, "passes wake planned planned_busy"
+    yield "job decisions", c.job_decisions, "_excluded"
     yield "solves", c.solves, "asked solver request answer"
     yield "view", c.view, "pools"
     policy = c.host.policy

@@ -30,6 +30,7 @@ def test_a_sound_run_is_valid() -> None:
         "licenses_not_overused",
         "layouts_fit",
         "inputs_unchanged",
+        "decisions_kept",
     }
 
 
