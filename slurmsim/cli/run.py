@@ -56,6 +56,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
                    help="how long jobs take to die when they are ended, at most KillWait (default 0)")  # fmt: skip
     p.add_argument("--solver-latency", type=int, metavar="SECONDS",
                    help="how long a policy's solver takes, modelled (default: solver_latency, else 0)")  # fmt: skip
+    p.add_argument("--checkpoint", metavar="INTERVAL[:WRITE[:RESTART]]",
+                   help="jobs save their work after every INTERVAL seconds of it, in WRITE seconds; a requeued one "
+                   "goes on from there, RESTART seconds later (default: checkpoint_interval, else not)")  # fmt: skip
     p.add_argument("--save-instances", metavar="FOLDER",
                    help="save what a policy's solver is asked for, as files of slurmsim dispatch")  # fmt: skip
     p.add_argument("--max-instances", type=int, default=MOST, metavar="N",

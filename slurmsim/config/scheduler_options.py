@@ -48,6 +48,10 @@ _ROWS: tuple[Option, ...] = (
     _flag("enable_user_top", "live clusters: users may use scontrol top"),
     _number("max_switch_wait", 300, 0, why="seconds --switches may wait"),
     _number("solver_latency", 0, 0, 86_400, "seconds a policy's solver takes in simulations; no option of Slurm's"),
+    _number("checkpoint_interval", 0, 0, 31_536_000, "seconds of work between checkpoints of simulated jobs; 0 none; "
+            "no option of Slurm's"),
+    _number("checkpoint_write", 0, 0, 86_400, "seconds a checkpoint takes; no option of Slurm's"),
+    _number("checkpoint_restart", 0, 0, 86_400, "seconds a job takes to go on from one; no option of Slurm's"),
     # backfill
     _flag("bf_busy_nodes"),
     _number("bf_interval", 30, 1, 10_800, "seconds; -1 never"),

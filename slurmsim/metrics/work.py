@@ -3,6 +3,7 @@
 import numpy as np
 
 from slurmsim.metrics.columns import JobColumns
+from slurmsim.metrics.saved_work import of_checkpoints
 from slurmsim.metrics.summary import usage_series
 from slurmsim.metrics.utilization import Interval, StepSeries, whole_interval
 from slurmsim.states import RESIZING, JobState
@@ -18,7 +19,8 @@ def of_trace(trace: Trace, cpus: int) -> dict[str, float | int | None]:
     ``goodput``: CPU-seconds of the jobs that COMPLETED, over what was available from the first submission to the last
     end; `utilization` counts the lost ones as well. ``lost_cpu_s``: CPU-seconds of runs that did not complete their
     job: those that ended in a requeue, and last ones that ended in another state. ``energy_j``: joules of all nodes,
-    with jobs and without, where the run knows power; else None.
+    with jobs and without, where the run knows power; else None. Where jobs make checkpoints goodput and loss are those
+    of `slurmsim.metrics.saved_work`.
     """
     jobs = JobColumns.of(trace.read("jobs", NEEDED))
     earlier = JobColumns.of(trace.read("requeued", NEEDED))
@@ -31,6 +33,7 @@ def of_trace(trace: Trace, cpus: int) -> dict[str, float | int | None]:
     (owner,), (ids,) = trace.ints("requeued", "job_id"), trace.ints("jobs", "job_id")
     of_completed = np.isin(owner, ids[completed])
     good = int(last[completed].sum()) + int(work[resized & of_completed].sum())
+    saves = (trace.path / "checkpoints.parquet").exists()
     accepted = jobs.where(jobs.accepted)
     available = _available(trace, whole_interval(accepted), cpus)
     return {
@@ -38,6 +41,7 @@ def of_trace(trace: Trace, cpus: int) -> dict[str, float | int | None]:
         "goodput": good / available if available > 0 else None,
         "lost_cpu_s": int(last.sum()) + int(work.sum()) - good,
         "energy_j": _energy_j(trace),
+        **(of_checkpoints(trace, cpus) if saves else {}),
     }
 
 

@@ -16,6 +16,7 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.node import NodeSpec
 from slurmsim.policy import Policy
 from slurmsim.replaying.preparation import Prepared
+from slurmsim.replaying.simulating import checkpoints_of
 from slurmsim.sim.accounting_data import accounting_facts, enforcement, takes_facts
 
 LIMIT_SCAN_S = 30
@@ -47,12 +48,19 @@ def manifest(prepared: Prepared) -> dict[str, Any]:
         "limit_allowance_s": 0 if prepared.policy.event_driven else slack,
         "cluster": cluster_facts(cluster, prepared.accounting),
         **_power_facts(cluster),
+        **_checkpoint_facts(prepared),
         "findings": [
             {"severity": f.severity, "file": f.file, "line": f.line, "key": f.key, "value": f.value,
              "message": f.message}
             for f in prepared.findings
         ],
     }  # fmt: skip
+
+
+def _checkpoint_facts(prepared: Prepared) -> dict[str, Any]:
+    """Return how jobs saved their work; nothing where they did not."""
+    spec = checkpoints_of(prepared.options, prepared.cluster)
+    return {} if spec is None else {"checkpoints": asdict(spec)}
 
 
 def _power_facts(cluster: ClusterSpec) -> dict[str, Any]:

@@ -48,6 +48,7 @@ class RunKeywords(TypedDict, total=False):
     shares: int | None
     as_live: bool
     solver_latency: int | None
+    checkpoint: str | None
     save_instances: FileName | None
     max_instances: int
     streams: FileName | None
@@ -97,6 +98,7 @@ class RunOptions:
     epilog_time: int = 0
     term_time: int = 0
     solver_latency: int | None = None
+    checkpoint: str | None = None
     save_instances: str | None = None
     max_instances: int = MOST
     streams: str | None = None

@@ -28,6 +28,7 @@ from slurmsim.replaying.power import power_spec
 from slurmsim.replaying.until import parse_until
 from slurmsim.sim.account_changes import account_changes
 from slurmsim.sim.accounting_data import AccountingData, read_accounting
+from slurmsim.sim.checkpoints import Checkpoints
 from slurmsim.sim.claims import drop_unknown_claims
 from slurmsim.sim.group_data import with_groups
 from slurmsim.sim.impossible_jobs import settle_impossible, settle_overdrawn, settle_refused
@@ -168,6 +169,8 @@ def check_options(options: RunOptions) -> None:
         raise ConfigError(f"{options.seed} is negative", field="--seed", expected="a whole number >= 0")
     if options.solver_latency is not None and options.solver_latency < 0:
         raise ConfigError(f"{options.solver_latency} is negative", field="--solver-latency", expected="seconds")
+    if options.checkpoint is not None:
+        Checkpoints.read(options.checkpoint)
     if options.save_instances is not None:
         check_folder(Path(options.save_instances), options.max_instances)
     if options.boot_time is not None and options.boot_time < 0:

@@ -22,7 +22,7 @@ from slurmsim.replaying.jobs import FRAME
 from slurmsim.replaying.manifest import manifest, predictor_named
 from slurmsim.replaying.options import RunKeywords, RunOptions, with_run_keywords
 from slurmsim.replaying.preparation import Prepared, prepare
-from slurmsim.replaying.simulating import simulation_of
+from slurmsim.replaying.simulating import checkpoints_of, simulation_of
 from slurmsim.sim.recorder import Recorder
 from slurmsim.sim.shares import SharesRecorder
 from slurmsim.sim.simulation import Simulation, Timed
@@ -87,6 +87,7 @@ def execute(
 
     Raises OutputError when something cannot be written; what was in the folder before is then untouched.
     """
+    from slurmsim.metrics.saved_work import of_checkpoints
     from slurmsim.metrics.summary import summarize_trace
     from slurmsim.metrics.unstarted import COLUMNS, unstarted
     from slurmsim.trace.reader import read_trace
@@ -96,7 +97,9 @@ def execute(
     interrupted = False
     every = prepared.options.shares
     power = prepared.cluster.power is not None
-    optional = (*(() if every is None else ("shares",)), *(("phases",) if power else ()), "inputs")
+    saves = checkpoints_of(prepared.options, prepared.cluster) is not None
+    wanted = {"shares": every is not None, "phases": power, "inputs": True, "checkpoints": saves}
+    optional = tuple(name for name, is_wanted in wanted.items() if is_wanted)
     with _few_collections(), TraceWriter(Path(prepared.options.out), optional=optional) as writer:
 
         def flush() -> None:
@@ -111,6 +114,8 @@ def execute(
             writer.phases.append if writer.phases is not None else None,
         )  # fmt: skip
         simulation = simulate(prepared, recorder)
+        if writer.checkpoints is not None:
+            simulation.keep_progress = writer.checkpoints.append
         saver = _saving(prepared.options, simulation)
         if every is not None and writer.shares is not None:
             SharesRecorder(simulation.controller, every, writer.shares.append)
@@ -135,6 +140,8 @@ def execute(
         cpus = sum(n.cpus for n in prepared.cluster.nodes)
         trace = read_trace(folder)
         found = dict(summarize_trace(trace, cpus=cpus))
+        if saves:
+            found |= of_checkpoints(trace, cpus)
         at = list(found).index("refused") + 1
         items = list(found.items())
         summary: dict[str, Any] = dict([*items[:at], ("dropped", dropped), *items[at:]])

@@ -22,7 +22,7 @@ ResumeTimeout, or a job makes others go for nodes that a limit then forbids it. 
 or were to begin for the time above have been requeued `TRIES` times since a job ended last, or something came from
 outside. A job that needs more tries is as likely as not to need a million. Three things are waited for, each for a
 month at most: ages, if another job waits that could start with nothing running; deadlines to come; and reservations to
-come, of which one that repeats has had its `IDLE_ROUNDS`.
+come, of which one that repeats has had its `IDLE_ROUNDS`. A run with work that a checkpoint saved is not undone.
 """
 
 from __future__ import annotations
@@ -86,6 +86,10 @@ class EndOfRun:
             self._up_since = None
         elif self._up_since is None:
             self._up_since = now
+
+    def advanced(self, now: int) -> None:
+        """Take note that a requeued job will go on from a later checkpoint than before: it comes nearer to its end."""
+        self.job_ended(now)
 
     def job_ended(self, now: int) -> None:
         """Take note that a job has reached its final state."""

@@ -37,10 +37,12 @@ from slurmsim.core.records.messages import (
     Solved,
     Submit,
 )
+from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
+from slurmsim.sim.checkpoints import Checkpoints, SavedWork
 from slurmsim.sim.pass_watch import LIMIT_S, LIVE_LIMIT_S, PassWatch
 from slurmsim.sim.solving import solve
 from slurmsim.sim.timers import TURN, Timer, Timers
@@ -78,6 +80,8 @@ class Durations:
     # of a job that is resized: (seconds it would still run, nodes it had, nodes it has) -> seconds it will run. None: a
     # job runs as long on fewer nodes.
     left_after: Callable[[int, int, int], int] | None = None
+    # how jobs save their work; None: what SchedulerParameters say (checkpoint_interval, …), else not at all
+    checkpoints: Checkpoints | None = None
     # seconds until a solver's answer is there; None: what SchedulerParameters say (solver_latency), else 0
     solver_s: int | None = None
 
@@ -117,6 +121,13 @@ class Network:
                 cluster.pass_limit_s or (LIVE_LIMIT_S if cluster.watched else LIMIT_S)
             )
         self._watts = self.controller.watts
+        checkpoints = durations.checkpoints or Checkpoints.configured(cluster.scheduler_parameters)
+        if checkpoints is not None and self._watts is not None:
+            raise ConfigError("checkpoints are not modelled in a run that knows of power", field="checkpoint_interval",
+                              expected="one of the two")  # fmt: skip
+        # what checkpoints hold of each job; None where jobs make none
+        self.saved_work = SavedWork(checkpoints) if checkpoints is not None else None
+        self.keep_progress: Callable[[tuple[int, ...]], None] | None = None  # takes a row for each run that is over
         self.refused: list[tuple[Submission, str]] = []
         self.refused_reservations: list[tuple[str, str]] = []  # name and Slurm's text
         self.refused_edits: list[tuple[int, str]] = []  # job and Slurm's text
@@ -296,8 +307,22 @@ class Network:
         """Kill the processes of `job`; a simulated job has none."""
 
     def _launch(self, job: Job) -> None:
-        run_time = self.behaviour[job.id].run_time if self._watts is None else self._run_time(job)
+        run_time = self._length(job.id) if self._watts is None else self._run_time(job)
         self._start_timer(job, run_time)
+
+    def _length(self, job_id: int) -> int:
+        """Return the seconds a run of the job takes; -1 if that is unknown."""
+        run_time = self.behaviour[job_id].run_time
+        return run_time if self.saved_work is None else self.saved_work.run_time(job_id, run_time)
+
+    def _note_progress(self, run: Job, *, last: bool) -> None:
+        """Take note of what `run`, which is over, has done and saved."""
+        behaviour = self.behaviour.get(run.id)
+        if self.saved_work is None or behaviour is None:
+            return
+        row = self.saved_work.over(run, behaviour.run_time, last=last)
+        if row is not None and self.keep_progress is not None:
+            self.keep_progress(row)
 
     def _run_time(self, job: Job) -> int:
         """Return the seconds until the running `job` has done its work in its present shape; -1 if that is unknown."""
@@ -337,7 +362,7 @@ class Network:
 
     def _to_go(self, job: Job) -> int:
         """Return the seconds of run time a running job has left; -1 if it ends from outside."""
-        run_time = self.behaviour[job.id].run_time
+        run_time = self._length(job.id)
         if run_time < 0:
             return -1
         assert job.start_time is not None
@@ -349,6 +374,7 @@ class Network:
         self._void_timer(job)
 
     def _requeued(self, run: Job) -> None:
+        self._note_progress(run, last=False)
         if run.state == JobState.FAILED:
             # requeued for its exit code: the log does not tell how it ended the next time, so it succeeds
             self.behaviour[run.id] = replace(self.behaviour[run.id], state=JobState.COMPLETED, exit_code="0:0")
@@ -405,6 +431,7 @@ class Network:
 
     def _finished(self, job: Job) -> None:
         """Take note that `job` reached its final state."""
+        self._note_progress(job, last=True)
         self.behaviour.pop(job.id, None)
         if job.id in self._voided:
             del self._voided[job.id]

@@ -180,7 +180,7 @@ class Simulation(Network):
 
     def _run_time_of(self, job_id: int) -> int:
         """Return what an oracle is told."""
-        return self.behaviour[job_id].run_time
+        return self._length(job_id)
 
     # -- processes ------------------------------------------------------------------------------------------------
 
@@ -249,8 +249,13 @@ class Simulation(Network):
         self._listener.finished(job)
 
     def _requeued(self, run: Job) -> None:
-        self._end.undone(run.id)
+        work = self.saved_work
+        before = 0 if work is None else work.saved.get(run.id, 0)
         super()._requeued(run)
+        if work is not None and work.saved.get(run.id, 0) > before:
+            self._end.advanced(self.timers.now)
+        else:
+            self._end.undone(run.id)
 
     def _run_over(self, run: Job) -> None:
         self._listener.requeued(run)

@@ -115,6 +115,11 @@ class Trace:
         """Stretches of jobs with the same nodes and watts. Raises WorkloadError when the run knew of no power."""
         return self._whole("phases")
 
+    @property
+    def checkpoints(self) -> pa.Table:
+        """What each run did and saved. Raises WorkloadError when jobs of the run made no checkpoints."""
+        return self._whole("checkpoints")
+
     def read(self, table: str, names: Sequence[str]) -> pa.Table:
         """Return the columns `names` of a table (`schema.TABLES`); far cheaper than all of them on a long trace."""
         if table in self._tables:
@@ -210,6 +215,10 @@ class Trace:
     def phases_frame(self, *, dates: bool = True) -> pd.DataFrame:
         """``phases`` as a pandas frame; `dates` as for `jobs_frame`."""
         return self._frame("phases", dates)
+
+    def checkpoints_frame(self, *, dates: bool = True) -> pd.DataFrame:
+        """``checkpoints`` as a pandas frame; `dates` as for `jobs_frame`."""
+        return self._frame("checkpoints", dates)
 
     def _frame(self, table: str, dates: bool) -> pd.DataFrame:
         whole = self._whole(table)

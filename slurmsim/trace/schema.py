@@ -213,6 +213,18 @@ PHASES: Table = {
         "before and after."),
     "drawn_mw": Column("int64", "mW", "What it draws by the model of its application."),
 }
+# One row a run that is over, in a run in which jobs make checkpoints, in the order in which they end.
+CHECKPOINTS: Table = {
+    "job_id": Column("int64", "", "The job."),
+    "start": Column("int64", "time", "Start of the run."),
+    "end": Column("int64", "time", "Its end: in a requeue, or that of the job."),
+    "cpus": Column("int64", "", "CPUs allocated over all nodes."),
+    "from_s": Column("int64", "s", "Work that was saved when it began."),
+    "work_s": Column("int64", "s", "Work it did."),
+    "saved_s": Column("int64", "s",
+        "Work that is saved at its end, by its checkpoints; all of a job that has done all its work."),
+    "overhead_s": Column("int64", "s", "Time it wrote checkpoints, and read the one it began from."),
+}
 # One row a job of the workload, kept before the run began: what the run may not change.
 INPUTS: Table = {
     "job_id": Column("int64", "", "The job."),
@@ -251,9 +263,10 @@ TABLES: Mapping[str, Table] = {
     "shares": SHARES,
     "phases": PHASES,
     "inputs": INPUTS,
+    "checkpoints": CHECKPOINTS,
 }
-# Tables a run has only if it is asked for them, knows of power, or comes from a workload.
-OPTIONAL = ("shares", "phases", "inputs")
+# Tables a run has only if it is asked for them, knows of power or checkpoints, or comes from a workload.
+OPTIONAL = ("shares", "phases", "inputs", "checkpoints")
 
 
 def fields(table: str, power: bool) -> Table:
@@ -276,7 +289,8 @@ SUMMARY_KEYS: tuple[str, ...] = (
     "makespan_s", "utilization", "utilization_central", "mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s",
     "mean_wait_so_far_s", "mean_buffer_s",
     "mean_turnaround_s", "mean_slowdown", "mean_bounded_slowdown", "unfinished",
-    "refused", "dropped", "requeues", "requeued_cpu_s", "cancelled_waiting", "ended_waiting", "waiting", "stopped",
+    "refused", "dropped", "requeues", "requeued_cpu_s", "goodput", "lost_cpu_s", "checkpoint_cpu_s",
+    "cancelled_waiting", "ended_waiting", "waiting", "stopped",
     "wall_s", "jobs_per_s", "passes",
     "backfilled",
     "peak_rss_bytes", "policy", "seed", "fair_start_jobs", "unfair_share", "mean_unfair_wait_s",

@@ -216,6 +216,7 @@ class TraceWriter:
         self.shares = self._sinks.get("shares")
         self.phases = self._sinks.get("phases")
         self.inputs = self._sinks.get("inputs")
+        self.checkpoints = self._sinks.get("checkpoints")
 
     def flush_if_full(self) -> None:
         """Convert what waits and write the row groups that are complete; cheap enough to call after every instant."""

@@ -23,9 +23,13 @@ def check_summary(
     requeued: Table | None,
     usage: Table | None,
     cluster: ClusterFacts,
+    further: Mapping[str, float],
 ) -> None:
-    """Each figure that follows from the tables. Figures of the run itself (wall time, passes, …) are not judged."""
-    expected = job_figures(jobs)
+    """Each figure that follows from the tables. Figures of the run itself (wall time, passes, …) are not judged.
+
+    `further` are figures of tables that only some runs have.
+    """
+    expected = job_figures(jobs) | dict(further)
     if requeued is not None:
         lost = ~requeued.texts["state"].mask([RESIZING])
         taken = requeued.ints["cpus"] * _run_times(requeued)

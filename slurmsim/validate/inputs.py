@@ -11,7 +11,9 @@ from slurmsim.validate.rows import UNLIMITED_S
 _EQUAL = (("submit", "submit"), ("time_limit_s", "time_limit_s"), ("req_nodes", "nodes"), ("req_cpus", "cpus"))
 
 
-def check_inputs(report: ValidationReport, jobs: Table, inputs: Table, edited: BoolArray, resized: BoolArray) -> None:
+def check_inputs(
+    report: ValidationReport, jobs: Table, inputs: Table, edited: BoolArray, resized: BoolArray, *, saves: bool = False
+) -> None:
     """Compare submit time, user, limit, size and run time of each job with the workload's.
 
     Parameters
@@ -22,6 +24,8 @@ def check_inputs(report: ValidationReport, jobs: Table, inputs: Table, edited: B
         ``inputs.parquet``: what each job of the workload asked for, null where the run may choose.
     edited, resized
         Whether an event says that the job's limit, or its size, was changed, shape (n_jobs,).
+    saves
+        Jobs make checkpoints, which take time: `slurmsim.validate.checkpoints` judges how long they run.
     """
     check = report.new("inputs_unchanged", jobs.n)
     ids, known = jobs.ints["job_id"], inputs.ints["job_id"]
@@ -48,7 +52,7 @@ def check_inputs(report: ValidationReport, jobs: Table, inputs: Table, edited: B
             minutes = -(-wanted // 60) * 60  # as slurmctld keeps limits
             has = np.where((wanted != NULL) & (has == minutes), wanted, has)
         compare(name, has, inputs.ints[asked][row], may.get(name, ~refused & ~resized[found]))
-    done = jobs.texts["state"].mask(("COMPLETED",))[found] & (jobs.ints["restarts"][found] == 0)
+    done = jobs.texts["state"].mask(("COMPLETED",))[found] & (jobs.ints["restarts"][found] == 0) & (not saves)
     compare("run_time_s", jobs.ints["run_time_s"][found], inputs.ints["run_time_s"][row], done & ~resized[found])
     users, asked_users = jobs.texts["user"], inputs.texts["user"]
     code_of = {value: code for code, value in enumerate(asked_users.values)}

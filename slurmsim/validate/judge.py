@@ -12,6 +12,7 @@ from slurmsim.errors import WorkloadError
 from slurmsim.trace import schema
 from slurmsim.trace.jsonfile import read_json
 from slurmsim.validate.accounts import check_accounts
+from slurmsim.validate.checkpoints import Saving, check_checkpoints, saved_figures, saving_facts
 from slurmsim.validate.columns import NULL, Table, Texts, read_table, table_of
 from slurmsim.validate.decided import check_decided
 from slurmsim.validate.facts import ClusterFacts, cluster_facts
@@ -57,6 +58,8 @@ class _Run:
     power: PowerFacts | None = None
     phases: Table | None = None
     inputs: Table | None = None
+    saving: Saving | None = None
+    checkpoints: Table | None = None
 
 
 def validate_trace(folder: Path | str) -> ValidationReport:
@@ -99,6 +102,8 @@ def validate_trace(folder: Path | str) -> ValidationReport:
         power,
         None if power is None else read_table(path / "phases.parquet", schema.PHASES),
         read_table(path / "inputs.parquet", schema.INPUTS) if (path / "inputs.parquet").exists() else None,
+        saving := saving_facts(manifest.get("checkpoints"), str(manifest_file)),
+        None if saving is None else read_table(path / "checkpoints.parquet", schema.CHECKPOINTS),
     )
     report = ValidationReport(str(folder))
     _judge(report, run)
@@ -176,7 +181,7 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     if run.inputs is None:
         report.skip("inputs_unchanged", "no table of the workload's jobs")
     else:
-        check_inputs(report, jobs, run.inputs, edited[: jobs.n], resized[: jobs.n])
+        check_inputs(report, jobs, run.inputs, edited[: jobs.n], resized[: jobs.n], saves=run.saving is not None)
     check_layouts(report, records, cluster.memory_tracked)
     check_accounts(report, records, runs, cluster)
     check_reservations(report, run.events, records, runs, index, edited, first_stopped(stops, jobs.n, owner))
@@ -206,8 +211,12 @@ def _judge(report: ValidationReport, run: _Run) -> None:
         report.skip("usage", "no usage table")
     if run.power is not None and run.phases is not None:
         check_power(report, run.power, run.phases, jobs, records, runs, run.usage, cluster.n)
+    saved: dict[str, int] = {}
+    if run.saving is not None and run.checkpoints is not None and run.requeued is not None:
+        check_checkpoints(report, run.saving, jobs, run.requeued, run.inputs, run.checkpoints)
+        saved = saved_figures(run.checkpoints, jobs)
     if run.summary is not None:
-        check_summary(report, run.summary, jobs, run.requeued, run.usage, cluster)
+        check_summary(report, run.summary, jobs, run.requeued, run.usage, cluster, saved)
     else:
         report.skip("summary", "no summary")
 

@@ -61,6 +61,7 @@ def _daemon(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "network", engine.network, (
         "refused refused_reservations refused_edits behaviour n_told entering live _over _armed _voided _ends _left"
     )  # fmt: skip
+    yield "saved work", engine.network.saved_work, "saved"
 
 
 def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
