@@ -217,6 +217,10 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "sbcast_tells_het_job": Change("26.05", "sbcast", "`-v` tells HetJobId."),
     "sbcast_empty_file_fails": Change("26.05", "sbcast", "An empty file is copied, and ends with an error."),
     "sbcast_loads_job": Change("26.05", "sbcast", "An unknown job ends with another error, and exit code 1."),
+    "failing_nodes_trigger": Change(
+        "26.05", "strigger", "`--fail` triggers run when a node is set to FAIL; nothing pulled them."
+    ),
+    "triggers_disabled": Change("24.11", "strigger", "`--set` is refused with SlurmctldParameters=disable_triggers."),
     "triggers_by_kind": Change("24.11", "strigger", "The error of `--set` without a trigger names none."),
     "seff_of_allocated_memory": Change(
         "24.11", "seff", "Efficiency is of the memory a job has; it was of what it asked for, and called an estimate."
@@ -402,6 +406,9 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     ),
     "steps_by_what_was_asked": Change(
         "24.11", "scontrol", "When `show step` fails its message names the step asked for."
+    ),
+    "threads_known_of_jobs": Change(
+        "24.11", "scontrol", "`-d show job` asks for no nodes, so it does not let slurmctld count their CPUs anew."
     ),
     "busy_nodes_planned": Change(
         "24.11", "scontrol, sinfo", "Nodes with jobs and idle CPUs are marked PLANNED, too, where backfill keeps them."

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from slurmsim.slurmd.supervisor import RECORD, claim, read_record
 
 SLOW_S = 10.0  # real seconds a supervisor may take to begin; then another one is started
 BEGIN_S = 5.0  # real seconds that `Executor.end_all` waits for supervisors that have begun to start their scripts
+PROGRAM_S = 300.0  # real seconds a program of a trigger may take
 _GO, _STOP = "go", "stop"  # the name a small file has until the run is told to end, and then
 _RECORDS = ("supervisor", "pid", "exit", _GO)
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
@@ -38,6 +39,7 @@ class Executor:
         # where scripts are while they run, by node and job, as under slurmd's spool folder
         self.spool = folder.parent / "spool"
         self._starting: list[subprocess.Popen[bytes]] = []  # supervisors that have not detached from the daemon yet
+        self._programs: list[tuple[subprocess.Popen[bytes], float]] = []  # of triggers, and when each is killed
         self._tried: dict[str, float] = {}  # run -> when a supervisor was started last
 
     def _place(self, core_id: int, restarts: int) -> Path:
@@ -74,6 +76,24 @@ class Executor:
             subprocess.Popen([sys.executable, "-IS", str(SUPERVISOR), str(place)], stdin=subprocess.DEVNULL,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=True)
         )  # fmt: skip
+
+    def run_program(self, words: Sequence[str]) -> None:
+        """Run a program beside the jobs, for five minutes at most; one that cannot be started is left out."""
+        self.reap()
+        with contextlib.suppress(OSError):
+            begun = subprocess.Popen(
+                words, cwd=self.folder.parent, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL, close_fds=True, start_new_session=True,
+            )  # fmt: skip
+            self._programs.append((begun, time.monotonic() + PROGRAM_S))
+
+    def reap(self) -> None:
+        """Forget programs that are over, and kill those that have run for too long."""
+        for begun, until in self._programs:
+            if begun.poll() is None and time.monotonic() > until:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(begun.pid, signal.SIGKILL)
+        self._programs = [one for one in self._programs if one[0].returncode is None]
 
     def exists(self, core_id: int, restarts: int) -> bool:
         """Return True if that run was started and has not been forgotten."""

@@ -80,6 +80,7 @@ def _jobs(session: Session, value: str | None, words: Words) -> None:
         rows = [row for row in rows if row["het_job_offset"] == component]
     if task is not None:
         rows = [_of_task(row, task) for row in rows if _has_task(row, task)]
+    _load_threads(session, rows)
     for row in rows:
         session.io.out(job_text(row, session, dates))
     if rows:
@@ -92,6 +93,12 @@ def _jobs(session: Session, value: str | None, words: Words) -> None:
     if session.quiet != 1:
         say = session.io.error if since(session.release, "job_not_found_is_an_error") else _line(session)
         say(f"Job {name} not found")
+
+
+def _load_threads(session: Session, rows: list[dict[str, Any]]) -> None:
+    """Load nodes for the threads of the jobs' cores; releases that need them let slurmctld count CPUs by that."""
+    if session.details and any(row["cpu_ids"] for row in rows) and not since(session.release, "threads_known_of_jobs"):
+        _load(session, "nodes", ["name"], "slurm_load_nodes error")
 
 
 def _job_id(value: str) -> tuple[int | None, int | None, int | None]:
@@ -154,7 +161,7 @@ def _steps(session: Session, value: str | None, words: Words) -> None:
 def completing(session: Session, words: Words) -> None:
     """Show ``completing``: jobs with processes that are not gone yet, and where."""
     rows = _load(session, "jobs", ["job_id", "state_flags", "end_time", "nodes"], "slurm_load_jobs error")
-    if rows is None:
+    if rows is None or _load(session, "nodes", ["name"], "slurm_load_nodes error") is None:
         return
     dates = Dates(session.io.environ, session.now, unset="Unknown")
     for row in rows:

@@ -115,7 +115,8 @@ def _grouped(
     partitions = _load(io, "partitions", {"name", "nodes", "default", *partition_fields, *apart_partitions}, asked.all)
     if partitions is None:
         return None
-    nodes = _load(io, "nodes", {*node_groups.NODE_FIELDS, *node_fields, *apart_nodes}, asked.all)
+    one = {"single": True} if asked.nodes is not None and len(asked.nodes) == 1 else {}
+    nodes = _load(io, "nodes", {*node_groups.NODE_FIELDS, *node_fields, *apart_nodes}, asked.all, **one)
     if nodes is None:
         return None
     table = nodes["columns"]
@@ -154,9 +155,9 @@ def _needed(shown: set[str]) -> tuple[set[str], set[str]]:
     return nodes, partitions
 
 
-def _load(io: Io, what: str, fields: set[str], everything: bool) -> dict[str, Any] | None:
+def _load(io: Io, what: str, fields: set[str], everything: bool, **more: bool) -> dict[str, Any] | None:
     try:
-        return io.client.call(what, fields=sorted(fields), show_all=everything)
+        return io.client.call(what, fields=sorted(fields), show_all=everything, **more)
     except FAILED_CALLS as error:
         io.error(f"slurm_load_{'partitions' if what == 'partitions' else 'node'}: {text_of(error)}")
         return None

@@ -1,6 +1,6 @@
-"""strigger: triggers are not modelled. There are never any to list or clear; setting one is refused by name.
+"""strigger: programs that run when something happens to nodes, a job or the configuration.
 
-The command line is read as src/strigger of Slurm 22.05 reads it, so that its own complaints come first.
+The command line is read as src/strigger reads it; the triggers are slurmctld's (`processes.event_triggers`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,14 @@ from slurmsim.commands.text import short_helps
 from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser, options
 from slurmsim.commands.text.release import release_of, version_of
+from slurmsim.numerals import leading_number
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
     from slurmsim.commands.io import Io
 
 _EVENTS = (
@@ -49,7 +53,12 @@ _NAMED = """ (--down, --up, --reconfig, --time, --fini, --burst_buffer,
 --primary_database_resumed_operation)
 """  # noqa: W291
 _USAGE = "Usage: strigger [--set | --get | --clear | --version] [-aAbBcCdDefFgGhHiIjnNopQrtuv]\n"
+_MOST_OFFSET_S = 32000
 _MODES = ("set", "get", "clear")
+_NAMES = {key: name for name, _, key in (one.partition(":") for one in f"{_EVENTS} draining:draining resume:R".split())}
+_OF_JOBS = ("f", "t")  # events that are of jobs alone
+_KINDS = {key: name.split("_")[1] for key, name in _NAMES.items() if name.startswith(("primary_", "backup_"))}
+_KIND_OF = dict.fromkeys(("d", "D", "F", "I", "u", "draining", "R"), "node") | {"t": "job"} | _KINDS
 
 
 @stoppable
@@ -66,9 +75,7 @@ def run(argv: list[str], io: Io) -> int:
         given[key] = value or ""
         _check_value(key, value or "", io)
     _validate(given, release, io)
-    if "set" in given:
-        raise _wrong(io, "triggers are not modelled")
-    return _ask(given, io)
+    return _ACTIONS[next(mode for mode in _MODES if mode in given)](given, io)
 
 
 def _events(release: str) -> list[LongOption]:
@@ -100,6 +107,8 @@ def _validate(given: dict[str, str], release: str, io: Io) -> None:
         raise _wrong(io, "You must specify a --jobid value")
     if "p" in given:
         _check_program(given["p"], io)
+    if abs(_offset(given)) > _MOST_OFFSET_S:
+        raise _wrong(io, "The --offset parameter must be between +/-32000")
 
 
 def _check_program(text: str, io: Io) -> None:
@@ -118,15 +127,101 @@ def _wrong(io: Io, text: str) -> Stop:
     return Stop(1)
 
 
-def _ask(given: dict[str, str], io: Io) -> int:
-    """There are none, if the controller answers."""
-    verb = "get_triggers" if "get" in given else "clear_trigger"
+def _offset(given: dict[str, str]) -> int:
+    return leading_number(given.get("o", ""))
+
+
+def _number(given: dict[str, str], key: str) -> int | None:
+    return leading_number(given[key]) if key in given else None
+
+
+def _uid(given: dict[str, str], io: Io) -> int | None:
+    text = given.get("user")
+    if text is None or text.isdigit():
+        return None if text is None else int(text)
+    return int(io.client.call("users", names=[text])["uids"][0])
+
+
+def _set(given: dict[str, str], io: Io) -> int:
+    kind = "job" if "j" in given else "other" if "burst_buffer" in given else "node"
+    asked = given["j"] if kind == "job" else given.get("n") or "*" if kind == "node" else None
+    ignored = () if "j" in given else _OF_JOBS
+    names = [event for key, event in _NAMES.items() if key in given and key not in ignored]
+    kind = next((_KINDS[key] for key in reversed(_KINDS) if key in given), kind)
     try:
-        io.client.call("ping")
+        found = io.client.call(
+            "set_trigger", kind=kind, asked=asked, events=names, offset=_offset(given), permanent="flags" in given,
+            program=given["p"], runs=_may_run(given["p"].split()[0]),
+        )  # fmt: skip
     except FAILED_CALLS as error:
-        io.error(f"slurm_{verb}: {text_of(error)}")
+        io.error(f"slurm_set_trigger: {text_of(error)}")
         return 1
-    if "clear" in given and "Q" not in given:
-        io.error("slurm_clear_trigger: No such process")
+    if found:
+        io.error(f"slurm_set_trigger: {found['refused']}")
         return 1
+    _say(given, io, "trigger set")
     return 0
+
+
+def _may_run(path: str) -> bool:
+    """Return True if the user may execute a file, as its mode says for the owner, the group or the others."""
+    found = os.stat(path)
+    shift = 6 if found.st_uid == os.geteuid() else 3 if found.st_gid == os.getegid() else 0
+    return bool(found.st_mode >> shift & 1)
+
+
+def _say(given: dict[str, str], io: Io, text: str) -> None:
+    if "v" in given:
+        io.error(f"strigger: {text}")
+
+
+def _clear(given: dict[str, str], io: Io) -> int:
+    number, job_id, uid = _number(given, "i"), _number(given, "j"), _uid(given, io)
+    try:
+        io.client.call("clear_trigger", id=number, job_id=job_id, user_id=uid)
+    except FAILED_CALLS as error:
+        if "Q" in given:
+            return 0
+        io.error(f"slurm_clear_trigger: {text_of(error)}")
+        return 1
+    if job_id is not None:
+        _say(given, io, f"triggers for job {job_id} cleared")
+    elif uid is not None:
+        _say(given, io, f"triggers for user {uid} cleared")
+    else:
+        _say(given, io, f"trigger {number} cleared")
+    return 0
+
+
+def _get(given: dict[str, str], io: Io) -> int:
+    try:
+        rows = io.client.call("triggers")["triggers"]
+    except FAILED_CALLS as error:
+        io.error(f"slurm_get_triggers: {text_of(error)}")
+        return 1
+    _say(given, io, f"Read {len(rows)} trigger records")
+    uid = _uid(given, io)
+    shown = [row for row in rows if _is_asked(row, given, uid)]
+    if shown and "N" not in given:
+        io.out(f"TRIG_ID RES_TYPE   RES_ID {'TYPE':<35} OFFSET USER     FLAGS PROGRAM\n")
+    for number, kind, asked, events, offset, _, user, permanent, program in shown:
+        event = events[0] if len(events) == 1 else "unknown"
+        resource, flags = "(null)" if asked is None else asked, "PERM" if permanent else ""
+        io.out(f"{number:7} {kind:<9} {resource:>7} {event:<35} {offset:6} {user:<8} {flags:<5} {program}\n")
+    return 0
+
+
+def _is_asked(row: Sequence[Any], given: dict[str, str], uid: int | None) -> bool:
+    """Return True if a trigger passes what was asked for: all of it, and of events exactly one."""
+    number, kind, asked, events, _, owner, *_ = row
+    wanted = [(key, event) for key, event in _NAMES.items() if key in given and key != "r"]
+    return (
+        all(events == [event] and kind == _KIND_OF.get(key, kind) for key, event in wanted)
+        and ("j" not in given or (kind == "job" and asked == str(_number(given, "j"))))
+        and ("n" not in given or kind == "node")
+        and _number(given, "i") in (None, 0, number)
+        and uid in (None, owner)
+    )
+
+
+_ACTIONS = {"set": _set, "get": _get, "clear": _clear}

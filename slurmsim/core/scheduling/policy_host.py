@@ -43,9 +43,11 @@ if TYPE_CHECKING:
 
 _WAITS: Final = frozenset({Reason.NONE, Reason.RESOURCES, Reason.PRIORITY})
 _OVER: Final = object()
-
-
 SHOWN: Final = ("last_cycle",)  # what commands go on to tell of a policy that begins anew
+
+
+def _nothing() -> None:
+    """Do nothing."""
 
 
 class PolicyHost:
@@ -76,6 +78,8 @@ class PolicyHost:
         self.passes = 0
         self.wake: int | None = None
         self.planned = self.planned_busy = 0
+        # called where a cycle plans nodes that have jobs
+        self.busy_planned: Callable[[], None] = _nothing
         self._label = self.policy.label or self.policy.name
         self.policy.watched = self._watched = state.spec.watched
         self._configure(state.start_time)
@@ -295,7 +299,8 @@ class PolicyHost:
         `_handle_planned` and `_clear_job_estimates` (backfill.c).
         """
         if self._watched and getattr(self.policy, "last_cycle", None) == self.state.now:
-            self.mark_planned()
+            if self.mark_planned():
+                self.busy_planned()
             for job in self.state.jobs.values() if self.state.queue.jobs else ():
                 if job.state == JobState.PENDING and not job.queued:
                     job.planned_start, job.planned_nodes = None, 0
@@ -305,8 +310,8 @@ class PolicyHost:
                     if said is not None:
                         self.state.set_reason(records[0].job, said)
 
-    def mark_planned(self) -> None:
-        """Mark what is kept now; of nodes with jobs only those with idle CPUs."""
+    def mark_planned(self) -> bool:
+        """Mark what is kept now; of nodes with jobs only those with idle CPUs. Return True if some have jobs."""
         mask = 0
         for records in self.state.queue.jobs.values():
             job = records[0].job
@@ -315,6 +320,7 @@ class PolicyHost:
                 mask |= job.planned_nodes
         table = self.state.table
         self.planned, self.planned_busy = mask & table.idle, mask & table.mixed & table.with_free_cpus()
+        return bool(mask & ~table.idle)
 
     def in_order(self, records: list[Record]) -> list[Record]:
         """Return `records` in the order in which the policy wants the main scheduler to walk them."""

@@ -107,9 +107,19 @@ class Processes(Protocol):
     def tell(self, live: LiveJob, number: int, *, script_only: bool) -> None:
         """Signal the script of a job that runs, or all its processes."""
 
+    def run_program(self, words: Sequence[str]) -> None:
+        """Run a program that belongs to no job."""
+
 
 def _ignore(live: LiveJob) -> None:
     """Do nothing: no client listens yet."""
+
+
+class RereadHeard(Protocol):
+    """What hears that the configuration was read again (`slurmsim.slurmctld.processes.event_triggers`)."""
+
+    def note_reread(self) -> None:
+        """Note that the configuration was read again."""
 
 
 class LiveCluster:
@@ -132,6 +142,7 @@ class LiveCluster:
     # storage, timers: set by `Engine`: they hold the cluster themselves
     storage: Accounting
     timers: Timers
+    event_triggers: RereadHeard
     real: Processes | None  # the same of jobs that really run; None until the journal has been replayed
 
     def __init__(
@@ -174,6 +185,7 @@ class LiveCluster:
         self.release: str = release
         self.version: str = VERSIONS[release]
         self.last_end = network.start_time  # when a job ended last
+        self.told_cpus: list[int] = []  # CPUs that jobs had of each node when slurmctld counted them last
         self.planned: Bitmap | None = None  # planned nodes as the present request has found them; None until it looks
         # by partition: its nodes, and the CPUs of the largest
         self.most_cpus: dict[str, tuple[Any, tuple[int, int]]] = {}

@@ -7,6 +7,7 @@ times; that is how it is restored from the journal, and why a live session can b
 from __future__ import annotations
 
 import errno
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from slurmsim.core.records.job import Job
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy
 from slurmsim.protocol import Refusal
+from slurmsim.release_changes import since
 from slurmsim.sim.network import Behaviour
 from slurmsim.slurmctld.base.association_database import Database, engine_database
 from slurmsim.slurmctld.base.forgetting import Forgetting
@@ -29,7 +31,9 @@ from slurmsim.slurmctld.database.accounting_storage import Storage
 from slurmsim.slurmctld.engine.kept_answers import KEPT, KeptAnswers, question
 from slurmsim.slurmctld.faults.registry import Faults
 from slurmsim.slurmctld.fields import every_job
+from slurmsim.slurmctld.fields.node_fields import count_cpus
 from slurmsim.slurmctld.processes import job_termination, script_ends, solver_answers, steps
+from slurmsim.slurmctld.processes.event_triggers import EventTriggers
 from slurmsim.slurmctld.processes.job_timers import JobTimers
 from slurmsim.slurmctld.processes.real_jobs import RealJobs
 from slurmsim.slurmctld.requests.cluster import associations as association_requests
@@ -96,6 +100,8 @@ class Engine(LiveCluster):
         )
         _introduce(self.controller, people, owner)
         self.controller.completing.lasts = self._lasts
+        if since(release, "busy_nodes_planned"):
+            self.controller.host.busy_planned = functools.partial(count_cpus, self)
         self._seen_pass = 0
         self._kept: KeptAnswers = KeptAnswers()
         self.same: Same = Same()
@@ -104,6 +110,7 @@ class Engine(LiveCluster):
         self.job_table.index_of = lambda live: self.storage.first(live).db_index
         self.statistics: Statistics = Statistics(self)
         self.timers: JobTimers = JobTimers(self)
+        self.event_triggers: EventTriggers = EventTriggers(self)
         self.faults: Faults = Faults(self)
         self.calls: dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]] = {}
         self.changes: frozenset[str] = frozenset()
@@ -114,7 +121,7 @@ class Engine(LiveCluster):
             self, self.storage, self.statistics, self.forgetting, self.same, self.faults.submitted
         )  # fmt: skip
         tables = Crontabs(self, self._submissions, self._forget)
-        for part in (self._submissions, tables, self.storage, self.statistics, self.faults):
+        for part in (self._submissions, tables, self.storage, self.statistics, self.faults, self.event_triggers):
             self.calls |= part.calls()
             self.changes |= part.CHANGES
 
@@ -134,7 +141,7 @@ class Engine(LiveCluster):
         if handler is None:
             raise Refusal("Invalid argument", errno.EINVAL)
         self.network.happened += call in self.changes
-        if call not in KEPT:
+        if call not in KEPT or "single" in arguments:  # what is told of a single node hangs on what was told before
             return handler(arguments, person)
         asked = question(call, arguments, person)
         answer = self._kept.find((self.network.happened, now), asked)
@@ -241,6 +248,7 @@ class Engine(LiveCluster):
 
     def _after_turn(self, now: int) -> None:
         """Split arrays in the first pass if their tasks wait for the corresponding tasks of another array."""
+        self.event_triggers.turned()
         events = self.controller.state.events
         if events:
             self.storage.history.note(event[1] for event in events)

@@ -61,6 +61,11 @@ def used_cpus(i: int, cluster: LiveCluster) -> int:
     return int(table.cpus[i] - max(table.free_cpus[i], 0)) if table.mixed & bit else int(table.cpus[i])
 
 
+def count_cpus(cluster: LiveCluster) -> None:
+    """Take down the CPUs that jobs have of each node, for clients that ask for a single one."""
+    cluster.told_cpus = [used_cpus(i, cluster) for i in range(cluster.controller.state.table.n)]
+
+
 def used_memory(i: int, cluster: LiveCluster) -> int:
     """Memory of node `i` that jobs have, MiB."""
     table = cluster.controller.state.table

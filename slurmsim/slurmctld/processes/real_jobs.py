@@ -6,7 +6,7 @@ import asyncio
 import re
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -129,6 +129,7 @@ class RealJobs:
 
         `kept` says whether all that was decided is on the disk; nothing starts and nothing is forgotten without.
         """
+        self.executor.reap()
         if kept:
             for live in self._running():
                 self.launch(live)
@@ -217,6 +218,10 @@ class RealJobs:
         if number in (signal.SIGTERM, signal.SIGKILL):
             self._notice(live, core, "")()
         self.executor.signal(core.id, core.restarts, number, script_only=script_only)
+
+    def run_program(self, words: Sequence[str]) -> None:
+        """Run a program that belongs to no job: that of a trigger."""
+        self.executor.run_program(words)
 
     def end_now(self) -> None:
         """End at once what waits for its moment to be ended, because the clock is moved."""

@@ -28,7 +28,7 @@ def parts(engine: Engine) -> list[Part]:
 
 def _daemon(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "engine", engine, (
-        "jobs node_texts partition_texts reservation_texts given_cpus given_gres last_end _seen_pass crontabs"
+        "jobs node_texts partition_texts reservation_texts given_cpus given_gres last_end _seen_pass crontabs told_cpus"
     )  # fmt: skip
     yield "job table", engine.job_table, "arrays last_id _shown _order"
     yield "node reasons", engine.node_reasons, "reasons"
@@ -47,6 +47,7 @@ def _daemon(engine: Engine) -> Iterator[tuple[str, object, str]]:
         "since submitted started completed canceled failed het_started requests users",
     )
     yield "timers", engine.timers, ""
+    yield "event triggers", engine.event_triggers, "records last_id happened reread seen due began"
     yield "faults", engine.faults, "rules last_id"
     yield "job outcomes", engine.faults.outcomes, ""
     yield "node troubles", engine.faults.nodes, ""

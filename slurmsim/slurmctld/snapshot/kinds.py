@@ -50,6 +50,7 @@ from slurmsim.model.reservation import ReservationSpec
 from slurmsim.model.submission import Submission
 from slurmsim.sim.network import Behaviour
 from slurmsim.slurmctld.base.association_database import AccountFacts, Transaction, UserFacts
+from slurmsim.slurmctld.base.event_trigger import EventTrigger
 from slurmsim.slurmctld.base.job_record import First, JobRecord
 from slurmsim.slurmctld.base.live_job import Array, LiveJob
 from slurmsim.slurmctld.base.people import Person
@@ -216,6 +217,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     _whole("live array", Array, _left=_none),
     _whole("step", Step),
+    _whole("event trigger", EventTrigger),
     _whole("fault", FaultRule),
     _whole("person", Person),
     _whole("first", First),

@@ -217,3 +217,24 @@ def test_jobs_that_keep_an_association_are_told_by_their_records(tmp_path: Path,
     lines = [line.split() for line in (out + error).splitlines() if "JobID" in line]
     assert code == 1 and [words[2] for words in lines] == told
     assert all(("Q" in words) == (release == "26.05") for words in lines)
+
+
+@pytest.mark.parametrize("release", ["22.05", "26.05"])
+def test_of_a_single_node_cpus_are_told_as_they_were_when_all_nodes_were_asked_for(
+    tmp_path: Path, release: str
+) -> None:
+    cluster = Cluster(tmp_path, accounting=ACCOUNTS, release=release)
+    one = "sinfo -h -n n1 -o '%T %C'"
+    assert cluster.run("sbatch -n3 --wrap 'sleep 900'", "alice")[0] == 0
+    cluster.now += 10
+    assert cluster.text("sinfo -h -N -n n1,n2 -o '%n %T'") == "n1 mixed\nn2 idle\n"
+    assert cluster.run("sbatch -n1 --wrap 'sleep 900'", "alice")[0] == 0
+    cluster.now += 10
+    assert cluster.text(one) == "mixed 3/1/0/4\n"
+    assert cluster.text("sinfo -h -o '%T'") == "allocated\nidle\n"
+    assert cluster.text(one) == "allocated 4/0/0/4\n"
+    cluster.text("scancel 2", "alice")
+    cluster.now += 60
+    assert cluster.text(one) == "allocated 4/0/0/4\n"
+    cluster.text("scontrol -d show job 1")  # 22.05 loads nodes for the threads of the job's cores
+    assert cluster.text(one) == ("mixed 3/1/0/4\n" if release == "22.05" else "allocated 4/0/0/4\n")

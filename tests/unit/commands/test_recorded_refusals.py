@@ -31,14 +31,6 @@ def test_wrong_words_are_refused_as_real_slurm_refuses_them(cluster: Cluster, li
     assert cluster.run(command) == (int(code), "", json.loads(text))
 
 
-def test_what_is_not_modelled_is_refused_by_name(cluster: Cluster) -> None:
-    cluster.release = "22.05"
-    for command, what in (("strigger --set --node --down --program=/bin/true", "triggers are"),):
-        code, _, error = cluster.run(command)
-        assert code == 1 and f"{what} not modelled" in error
-    assert cluster.run("strigger --get") == (0, "", "")
-
-
 def test_events_of_nodes_that_are_back_are_told(cluster: Cluster) -> None:
     """As real Slurm tells them since the day before."""
     for words in ("state=down reason=disk", "state=resume"):

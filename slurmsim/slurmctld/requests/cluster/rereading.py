@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.records.messages import AlterNodes, AlterPartition, DeletePartition, Fact, NodesResume
 from slurmsim.release_changes import since
-from slurmsim.slurmctld.fields.node_fields import is_future
+from slurmsim.slurmctld.fields.node_fields import count_cpus, is_future
 from slurmsim.slurmctld.requests.cluster.nodes import administrators_only
 from slurmsim.slurmctld.requests.cluster.partitions import in_use
 
@@ -30,6 +30,7 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argum
 
     def reconfigure(arguments: Arguments, person: Person) -> Arguments:
         administrators_only(cluster, person)
+        cluster.told_cpus = []  # of the new records of nodes none are counted
         facts = [*_partitions(cluster), *_nodes(cluster), *_no_longer_future(cluster)]
         if facts:
             cluster.network.tell(cluster.now, facts)
@@ -40,6 +41,8 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argum
             cluster.network.tell(cluster.now, [])
             for i in range(cluster.controller.state.table.n):
                 cluster.node_texts.setdefault(i, {})["slurmd_start_time"] = cluster.now  # slurmd is a new process, too
+            count_cpus(cluster)
+        cluster.event_triggers.note_reread()
         return {}
 
     return {"reconfigure": reconfigure}

@@ -45,6 +45,14 @@ from slurmsim.slurmctld.requests.shapes.values import (
     Whole,
 )
 
+TRIGGER_KINDS = ("job", "node", "slurmctld", "slurmdbd", "database", "other")
+TRIGGER_EVENTS = (
+    "fini", "time", "burst_buffer", "down", "drained", "fail", "idle", "up", "draining", "resume", "reconfig",
+    "primary_slurmctld_failure", "primary_slurmctld_resumed_operation", "primary_slurmctld_resumed_control",
+    "primary_slurmctld_acct_buffer_full", "backup_slurmctld_failure", "backup_slurmctld_resumed_operation",
+    "backup_slurmctld_assumed_control", "primary_slurmdbd_failure", "primary_slurmdbd_resumed_operation",
+    "primary_database_failure", "primary_database_resumed_operation",
+)  # fmt: skip
 _ID = Either((Whole(0, 0xFFFFFFFF), LIST))
 _JOB_ID: dict[str, Shape] = {"job_id": _ID}
 _OWN_ID: dict[str, Shape] = {"job_id": NUMBER}
@@ -200,7 +208,7 @@ REQUESTS: dict[str, Shape] = {
     # looking
     "jobs": _fields("fields", **_LOOK, **_JOB_ID, user_id=NUMBER, late=_LATE, alike=FLAG),
     "every_job": _fields("fields", fields=_COLUMNS, after=_PLACE, most=NUMBER, job_id=NUMBER, newest=NUMBER),
-    "nodes": _fields("fields", **_LOOK),
+    "nodes": _fields("fields", **_LOOK, single=FLAG),
     "partitions": _fields("fields", **_LOOK),
     "reservations": _fields("fields", **_LOOK),
     "users": _fields("names", names=_WORDS),
@@ -231,6 +239,14 @@ REQUESTS: dict[str, Shape] = {
     "update_reservation": _fields("reservation", reservation=replace(_RESERVATION, needed=frozenset({"name"}))),
     "delete_reservation": _fields("target", target=TEXT),
     "reconfigure": _NONE,
+    # programs that run when something happens
+    "triggers": _NONE,
+    "set_trigger": _fields(
+        "kind", "events", "offset", "program", "runs",
+        kind=OneOf(TRIGGER_KINDS), asked=TEXT, events=ListOf(OneOf(TRIGGER_EVENTS), len(TRIGGER_EVENTS)),
+        offset=Whole(-32000, 32000), permanent=FLAG, program=TEXT, runs=FLAG,
+    ),
+    "clear_trigger": _fields(id=SIGNED, job_id=NUMBER, user_id=NUMBER),
     "shutdown": _NONE,
     "set_debug": _fields(level=SIGNED, flags=_WORDS, sched_log=SIGNED, dampening=SIGNED),
     # accounting

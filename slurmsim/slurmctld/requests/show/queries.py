@@ -15,7 +15,7 @@ from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.fields.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.fields.last_sched_eval import last_cycle
-from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS, is_future, is_hidden_cloud
+from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS, count_cpus, is_future, is_hidden_cloud
 from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS, is_visible
 
 if TYPE_CHECKING:
@@ -68,7 +68,11 @@ class _Queries:
         return rows
 
     def nodes(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        """All nodes but those that are put away or hidden; without ``show_all`` none of hidden partitions either."""
+        """All nodes but those that are put away or hidden; without ``show_all`` none of hidden partitions either.
+
+        A client that asks for a ``single`` one is told of the CPUs that were counted last: slurmctld counts them
+        where all nodes are asked for (select_g_select_nodeinfo_set_all).
+        """
         cluster, state = self.cluster, self.cluster.controller.state
         rows = [i for i in range(state.table.n) if not is_future(cluster, i) and not is_hidden_cloud(cluster, i)]
         if not arguments.get("show_all", True) and not cluster.database.is_operator(person):
@@ -77,7 +81,19 @@ class _Queries:
             seen = [p.mask for p in there if _visible(cluster, p, person)]
             # a node of no partition is hidden by none
             rows = [i for i in rows if any(mask >> i & 1 for mask in seen) or not any(m >> i & 1 for m in hidden)]
-        return self._table(NODE_FIELDS, rows, arguments)
+        answer = self._table(NODE_FIELDS, rows, arguments)
+        if arguments.get("single"):
+            self._as_told(answer["columns"], rows)
+        else:
+            count_cpus(cluster)
+        return answer
+
+    def _as_told(self, columns: dict[str, list[Any]], rows: Sequence[int]) -> None:
+        """Show the CPUs that were counted last, and leave it to the client to see which nodes are mixed."""
+        told = self.cluster.told_cpus
+        if "alloc_cpus" in columns:
+            columns["alloc_cpus"] = [told[i] if i < len(told) else 0 for i in rows]
+            columns["state"] = ["ALLOCATED" if state == "MIXED" else state for state in columns["state"]]
 
     def partitions(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         cluster, state = self.cluster, self.cluster.controller.state
