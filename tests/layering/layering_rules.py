@@ -202,6 +202,13 @@ LAYERS: dict[str, Layer] = {
         _set("numpy pandas pyarrow matplotlib tqdm scipy dask distributed dask_jobqueue argcomplete"),
         late=_set("pandas pyarrow matplotlib tqdm scipy dask distributed dask_jobqueue argcomplete"),
     ),
+    # Agents outside of a simulation, and their policies.
+    "gym": Layer(
+        ("slurmsim.gym",),
+        _set("vocabulary model policy core sim workload root"),
+        _set("numpy gymnasium"),
+        late=frozenset(),
+    ),
     # A process of its own beside the daemon, which asks it as any client does.
     "web": Layer(
         ("slurmsim.web",),

@@ -367,6 +367,10 @@ class PolicyHost:
             at = at.tb_next
         return own or where
 
+    def decide(self, decision: Any) -> Any:
+        """Carry out a decision of a driver that decides in place of the policy; return its outcome."""
+        return self._start(decision) if type(decision) is Start else self._carry_out(decision)
+
     def _carry_out(self, decision: Any) -> Any:
         kind = type(decision)
         if kind is Start:
