@@ -16,6 +16,9 @@ AVOIDED = {
 TOO_LONG: dict[str, int] = {}
 """Sentences of more than 40 words, in the docstrings of a room and on a page."""
 
+MOST_WORDS = 80_000
+"""Words of all pages together, without decisions and without what scripts write."""
+
 
 def test_words_to_avoid_become_fewer() -> None:
     assert prose.avoided() == AVOIDED
@@ -27,6 +30,15 @@ def test_long_sentences_become_fewer() -> None:
 
 def test_sentences_are_short_on_average() -> None:
     assert prose.means() == {}, f"rooms and pages with more than {prose.MEAN} words a sentence"
+
+
+def test_pages_stay_short() -> None:
+    assert sum(prose.words().values()) <= MOST_WORDS, "python tests/docs/prose.py --words says where they are"
+
+
+def test_what_a_script_writes_counts_no_words() -> None:
+    page = "One <!-- figure: n -->22 nodes<!-- end --> two.\n<!-- made: run -->\n| a |\n<!-- end -->\nThree."
+    assert prose.MADE.sub("", page).split() == ["One", "two.", "Three."]
 
 
 def test_what_counts_as_a_sentence() -> None:
