@@ -8,7 +8,9 @@ import json
 import os
 import shlex
 import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,9 +20,9 @@ from slurmsim.cli.progress import slow_bar
 from slurmsim.cli.remainder import command_of
 from slurmsim.duration import format_duration
 from slurmsim.errors import ConfigError, OutputError
-from slurmsim.live import daemon
+from slurmsim.live import daemon, gallery
 from slurmsim.live.going_on import check_going_on, put_back, replace_conf
-from slurmsim.live.settings import NEW_DATABASE, Settings, seconds_of
+from slurmsim.live.settings import NEW_DATABASE, Settings, exists, seconds_of
 from slurmsim.model.power import OPTIONS
 from slurmsim.protocol import cluster_folder
 from slurmsim.releases import FLAVOURS, RELEASES
@@ -107,6 +109,9 @@ def _add_up(subparsers: Any) -> None:
         "--jobs", choices=("run", "simulate"),
         help="scripts really run, or only seem to (run, unless the clock is frozen or fast)",
     )  # fmt: skip
+    up.add_argument(
+        "--gallery", action="store_true", help="a new cluster with jobs and nodes in every state, its clock frozen"
+    )
     up.add_argument("--state", metavar="DIR", help="the cluster's folder (default: under the user's state folder)")
     up.add_argument(
         "--reconfigure", action="store_true", help="a cluster that exists takes the files of --conf in place of its own"
@@ -129,7 +134,25 @@ def _folder(args: argparse.Namespace) -> Path:
 def run_up(args: argparse.Namespace) -> int:
     """Start the daemon, or go on with the cluster of that folder."""
     folder = _folder(args)
-    settings, before = _settings(args), {}
+    with ExitStack() as scratch:
+        settings = _of_gallery(args, folder, scratch) if args.gallery else _settings(args)
+        return _up(args, folder, settings)
+
+
+def _of_gallery(args: argparse.Namespace, folder: Path, scratch: ExitStack) -> Settings:
+    """Return the settings of a new cluster that shows every state. Raises ConfigError for what does not go with it."""
+    for name in _given(args):
+        if name != "--slurm-version":
+            raise ConfigError("it does not go with --gallery", field=name, expected="one or the other")
+    if args.foreground or exists(folder):
+        what = "it does not go with --foreground" if args.foreground else f"{folder} has a cluster already"
+        raise ConfigError(what, field="--gallery", expected="a new folder: --state DIR")
+    made = gallery.settings_of(Path(scratch.enter_context(tempfile.TemporaryDirectory(prefix="slurmsim-"))))
+    return Settings(**made, release=args.slurm_version or RELEASES[0])
+
+
+def _up(args: argparse.Namespace, folder: Path, settings: Settings) -> int:
+    before: dict[str, Any] = {}
     if args.reconfigure and args.conf is None:
         raise ConfigError("nothing to take", field="--reconfigure", expected="--conf FILE with it")
     if args.web and args.foreground:
@@ -162,6 +185,10 @@ def run_up(args: argparse.Namespace) -> int:
             return 130
     for line in warnings:
         print(line, file=sys.stderr)
+    if args.gallery:
+        gallery.fill(folder)
+        for what, found in zip(("jobs", "nodes"), gallery.shown(folder), strict=True):
+            print(what, ", ".join(f"{state} {count}" for state, count in sorted(found.items())))
     print(f'cluster in {folder}; eval "$(slurmsim env)" puts its commands on PATH, slurmsim shell opens a shell')
     if args.web:
         from slurmsim.live.web import start_page

@@ -1,7 +1,8 @@
 """Measures the English of the source: five words to avoid, the length of sentences, and of the pages.
 
 ``python tests/docs/prose.py`` prints the tables of `test_plain_words` as they are now; ``… FILE`` lists the places of a
-file or a folder; ``… --words`` prints how many words each page has that people wrote. Docstrings are found by their quotes: parsing a thousand modules would take seconds.
+file or a folder; ``… --words`` prints how many words each page has without what scripts write. Docstrings are found by
+their quotes: parsing a thousand modules would take seconds.
 """
 
 from __future__ import annotations
