@@ -229,10 +229,11 @@ def _say_quality(prepared: Any) -> None:
 
 
 def _say_summary(folder: str, summary: dict[str, Any]) -> None:
-    from slurmsim.report.text import summary_value, table
+    from slurmsim.report.text import in_reading_order, summary_label, summary_value, table
     from slurmsim.trace.reader import read_trace
 
     epoch = read_trace(folder).epoch
-    print(table([["measure", "value"], *([key, summary_value(key, value, epoch)] for key, value in summary.items())]))
+    rows = [[summary_label(key), summary_value(key, summary[key], epoch)] for key in in_reading_order(summary)]
+    print(table([["measure", "value"], *rows]))
     names = sorted(p.name + ("/" if p.is_dir() else "") for p in Path(folder).iterdir() if not p.name.startswith("."))
     print(f"\n{folder}: {', '.join(names)}")

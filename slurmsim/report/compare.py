@@ -16,7 +16,7 @@ from slurmsim.report import page
 from slurmsim.report.efficiency import Question, Series, measure
 from slurmsim.report.rundata import RunData
 from slurmsim.report.shortfall import shortfalls
-from slurmsim.report.text import summary_value
+from slurmsim.report.text import in_reading_order, summary_label, summary_value
 from slurmsim.trace.reader import read_trace
 
 SAME_LOG = 0.5  # runs are of one log if at least this share of the smaller one's jobs are the same jobs in both
@@ -85,13 +85,13 @@ class Comparison:
         """For a notebook: summaries side by side, and how many starts moved."""
         rows = [
             [
-                key,
+                summary_label(key),
                 *(
                     summary_value(key, one.get(key), run.epoch)
                     for one, run in zip(self.summaries, self.runs, strict=True)
                 ),
             ]
-            for key in self.keys
+            for key in in_reading_order(self.keys)
         ]
         moved = [
             f"{name}: of {diff.common:,} jobs in both runs {diff.same:,} start at the same time, {diff.earlier:,} "

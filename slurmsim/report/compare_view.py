@@ -14,7 +14,7 @@ from slurmsim.report.compare import Comparison, JobDifferences, Mover, other_log
 from slurmsim.report.efficiency import TITLES, figure
 from slurmsim.report.series import bin_edges, bin_means, ecdf
 from slurmsim.report.shortfall import shortfalls
-from slurmsim.report.text import duration, number, summary_value, table
+from slurmsim.report.text import duration, in_reading_order, number, summary_label, summary_value, table
 from slurmsim.report.web.assets import WORKBENCH_SCRIPTS, WORKBENCH_STYLES
 from slurmsim.report.web.comparison import comparison
 
@@ -229,8 +229,8 @@ def _header(found: Comparison) -> list[str]:
 
 def _summary_rows(found: Comparison) -> list[list[str]]:
     rows = []
-    for key in found.keys:
-        row = [key, summary_value(key, found.summary(0).get(key), found.runs[0].epoch)]
+    for key in in_reading_order(found.keys):
+        row = [summary_label(key), summary_value(key, found.summary(0).get(key), found.runs[0].epoch)]
         for i in range(1, len(found.runs)):
             row += [summary_value(key, found.summary(i).get(key), found.runs[i].epoch), _delta(found, key, i)]
         rows.append(row)
@@ -259,7 +259,7 @@ def _loss_rows(found: Comparison) -> list[list[str]]:
 def _common_rows(found: Comparison) -> list[list[str]]:
     """How many jobs all runs started, and their mean waits: the waits that can be compared."""
     n, means = found.common_waits
-    count, waits = ["jobs all started", number(n)], ["their mean_wait_s", summary_value("mean_wait_s", means[0])]
+    count, waits = ["jobs all started", number(n)], ["their mean wait", summary_value("mean_wait_s", means[0])]
     for mean in means[1:]:
         count += [number(n), "="]
         waits += [summary_value("mean_wait_s", mean), _difference("mean_wait_s", means[0], mean)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from slurmsim.shown import cell
@@ -63,6 +63,40 @@ _SHARES = frozenset({"utilization", "utilization_central"})
 
 _MOMENTS = frozenset({"first_submit", "last_end"})
 
+LABELS = {
+    "mean_wait_s": "mean wait", "median_wait_s": "median wait", "p95_wait_s": "95 % waited at most",
+    "max_wait_s": "longest wait", "mean_wait_so_far_s": "mean wait, waiting jobs too",
+    "mean_buffer_s": "mean time in a stream's buffer", "mean_turnaround_s": "mean turnaround",
+    "makespan_s": "makespan", "utilization": "utilization", "utilization_central": "utilization, central",
+    "node_fail": "ended by a node", "dropped": "left out of the log", "requeued_cpu_s": "CPU time of requeued runs",
+    "cancelled_waiting": "cancelled while waiting", "ended_waiting": "ended while waiting", "waiting": "still waiting",
+    "first_submit": "first submission", "backfilled": "started by backfill", "stopped": "stopped early",
+    "mean_unfair_wait_s": "mean unfair wait", "passes": "scheduling passes", "wall_s": "simulated in",
+    "jobs_per_s": "jobs simulated a second", "peak_rss_bytes": "memory of the simulator",
+}  # fmt: skip
+"""Words for the keys of a summary; the others are their keys with blanks."""
+_FIRST = (
+    "mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s", "mean_bounded_slowdown", "utilization", "makespan_s",
+    "jobs", "completed",
+)  # fmt: skip
+_LAST = ("policy", "seed", "passes", "wall_s", "jobs_per_s", "peak_rss_bytes")
+
+
+def summary_label(key: str) -> str:
+    """Return what a summary key is called where people read it.
+
+    >>> summary_label("mean_wait_s"), summary_label("never_started")
+    ('mean wait', 'never started')
+    """
+    return LABELS.get(key) or key.removesuffix("_s").replace("_", " ")
+
+
+def in_reading_order(keys: Iterable[str]) -> list[str]:
+    """Return the keys of a summary, results first and the simulator's own figures last."""
+    found = list(keys)
+    middle = [key for key in found if key not in _FIRST and key not in _LAST]
+    return [*(key for key in _FIRST if key in found), *middle, *(key for key in _LAST if key in found)]
+
 
 def summary_value(key: str, value: object, epoch: int | None = None) -> str:
     """Return the value of a summary key as text, with the unit its name implies.
@@ -90,7 +124,7 @@ def summary_value(key: str, value: object, epoch: int | None = None) -> str:
     if key == "jobs_per_s":
         return f"{value:,.0f}"
     if key.endswith("_s"):
-        return f"{value:,.1f} s" if isinstance(value, float) else f"{value:,} s"
+        return duration(value)
     return number(value)
 
 

@@ -229,9 +229,10 @@ class Trace:
     def _repr_html_(self) -> str:
         """For a notebook: what summed the run up."""
         from slurmsim.report import page
-        from slurmsim.report.text import summary_value
+        from slurmsim.report.text import in_reading_order, summary_label, summary_value
 
-        rows = [(key, summary_value(key, value, self.epoch)) for key, value in self.summary.items()]
+        found = self.summary
+        rows = [(summary_label(key), summary_value(key, found[key], self.epoch)) for key in in_reading_order(found)]
         return page.snippet(repr(self), [page.table(("measure", "value"), rows)])
 
     def __repr__(self) -> str:

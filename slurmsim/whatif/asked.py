@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slurmsim.config.difference.changes import decides
+from slurmsim.version import __version__
 
 if TYPE_CHECKING:
     from slurmsim.replaying.options import RunOptions
@@ -28,12 +29,25 @@ class Asked:
     @property
     def sentence(self) -> str:
         """``Change: … (slurm.conf, jobs.sacct, 3,000 jobs)``."""
+        return f"Change: {self.what} ({self._log})"
+
+    @property
+    def what(self) -> str:
+        """The changes: ``bf_interval: 60 -> 600; PriorityWeightAge: 0 -> 1000``."""
         shown = list(self.changes[:MOST])
         if len(self.changes) > MOST:
             shown.append(f"{len(self.changes) - MOST} more")
-        what = "; ".join(shown) or "nothing that decides anything"
+        return "; ".join(shown) or "nothing that decides anything"
+
+    @property
+    def of(self) -> str:
+        """What was replayed, and by which slurmsim: ``slurm.conf, jobs.sacct, 3,000 jobs; slurmsim 0.6.0``."""
+        return f"{self._log}; slurmsim {__version__}"
+
+    @property
+    def _log(self) -> str:
         jobs = "1 job" if self.jobs == 1 else f"{self.jobs:,} jobs"
-        return f"Change: {what} ({self.conf}, {self.workload}, {jobs})"
+        return f"{self.conf}, {self.workload}, {jobs}"
 
 
 def asked(first: Prepared, second: Prepared) -> Asked:

@@ -22,6 +22,7 @@ from slurmsim.replaying.preparation import prepare
 from slurmsim.replaying.replay import execute
 from slurmsim.report.series import size_classes
 from slurmsim.report.shortfall import shortfalls
+from slurmsim.report.text import duration, signed
 from slurmsim.trace.reader import Trace, read_trace
 from slurmsim.whatif.asked import Asked, asked
 from slurmsim.whatif.effect import Effect, Floats, by_class, effect
@@ -93,24 +94,34 @@ class Study:
         if self.fit.verdict == "poor":
             return "Nothing can be concluded: the baseline does not fit the log."
         e = self.overall
-        size = abs(e.difference_s)
+        size = duration(abs(e.difference_s))
         word = "shorter" if e.difference_s < 0 else "longer"
-        if e.low is None:
-            return f"Mean wait {size:,.0f} s {word}; only replicates show how much of that is chance."
+        if e.low is None or e.high is None:
+            return f"Mean wait {size} {word}; only replicates show how much of that is chance."
         level = f"{100 * (e.level or 0):.3g} %"
-        band = f"{e.low:+,.0f} to {e.high:+,.0f} s, {level} of {self.replicates} replicates and the log"
+        band = f"{signed(e.low)} to {signed(e.high)}, {level} of {self.replicates} replicates and the log"
         if (e.level or 0) < LEVEL:
             band += f", which is too few for 95 %: {ENOUGH} are enough"
         if not e.clear:
-            return f"No clear effect on the mean wait ({e.difference_s:+,.0f} s; {band})."
+            return f"No clear effect on the mean wait ({signed(e.difference_s)}; {band})."
         off = self.fit.mean_replayed_s is not None and self.fit.mean_logged_s is not None
         misfit = abs(self.fit.mean_replayed_s - self.fit.mean_logged_s) if off else 0.0  # type: ignore[operator]
-        if misfit > size:
+        if misfit > abs(e.difference_s):
             return (
-                f"Mean wait {size:,.0f} s {word} ({band}), but the baseline itself misses the log by {misfit:,.0f} s: "
+                f"Mean wait {size} {word} ({band}), but the baseline itself misses the log by {duration(misfit)}: "
                 "the direction is all that can be said."
             )
-        return f"Mean wait {size:,.0f} s {word} ({band})."
+        return f"Mean wait {size} {word} ({band})."
+
+    @property
+    def title(self) -> str:
+        """The change and its effect: ``bf_interval: 60 -> 600: mean wait +19 min (+14 min to +26 min)``."""
+        e = self.overall
+        if e is None or self.fit.verdict == "poor":
+            return f"{self.asked.what}: no conclusion"
+        band = "" if e.low is None or e.high is None else f" ({signed(e.low)} to {signed(e.high)})"
+        clear = "" if e.clear or not band else ", no clear effect"
+        return f"{self.asked.what}: mean wait {signed(e.difference_s)}{band}{clear}"
 
 
 def study(question: Question, progress: Progress | None = None) -> Study:

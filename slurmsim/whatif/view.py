@@ -12,7 +12,7 @@ import numpy as np
 from slurmsim.report import page, style
 from slurmsim.report.compare import Comparison, compare
 from slurmsim.report.compare_view import usage, waits
-from slurmsim.report.text import duration, number, percent, signed, summary_value, table
+from slurmsim.report.text import duration, number, percent, signed, summary_label, summary_value, table
 from slurmsim.report.web.assets import WORKBENCH_SCRIPTS, WORKBENCH_STYLES
 from slurmsim.report.web.comparison import comparison
 from slurmsim.whatif.effect import Effect
@@ -33,8 +33,7 @@ _KEYS = (
 
 def as_text(found: Study) -> str:
     """Return the answer for a terminal: fit, conclusion, tables."""
-    blocks = ["\n".join([found.asked.sentence, *found.missing])]
-    blocks += [found.fit.sentence, found.conclusion]
+    blocks = ["\n".join([found.title, found.asked.of, *found.missing]), found.fit.sentence, found.conclusion]
     if found.interrupted:
         blocks.append(f"Interrupted: the band rests on {found.replicates} replicates.")
     blocks.append(table([("measure", "before", "after"), *_summary_rows(found)]))
@@ -47,6 +46,7 @@ def as_text(found: Study) -> str:
 def as_dict(found: Study) -> dict[str, Any]:
     """Return the answer for programs."""
     return {
+        "title": found.title,
         "question": {**asdict(found.asked), "sentence": found.asked.sentence},
         "missing": found.missing,
         "conclusion": found.conclusion,
@@ -69,7 +69,7 @@ def write(found: Study, folder: Path) -> list[Path]:
 
     both = compare([found.baseline.path, found.changed.path])
     drawn = [(name, caption, render(figure, "png")) for name, caption, figure in figures(found, both)]
-    blocks = [page.heading("What if?", found.asked.sentence, *found.missing, found.fit.sentence, found.conclusion)]
+    blocks = [page.heading(found.title, found.asked.of, *found.missing, found.fit.sentence, found.conclusion)]
     if found.fit.verdict == "poor":
         blocks.append(page.banner("The baseline does not fit the log: nothing below says anything about this site."))
     if found.interrupted:
@@ -82,7 +82,7 @@ def write(found: Study, folder: Path) -> list[Path]:
     parts = comparison(both)
     pictures = [(caption, png) for name, caption, png in drawn if name not in DRAWN_BY_THE_PAGE]
     blocks += [parts, page.section("Pictures", *page.figures(pictures))]
-    document = page.page("What if?", blocks, styles=WORKBENCH_STYLES, scripts=WORKBENCH_SCRIPTS if parts else ())
+    document = page.page(found.title, blocks, styles=WORKBENCH_STYLES, scripts=WORKBENCH_SCRIPTS if parts else ())
     files = [
         write_file(folder / "whatif.html", document.encode()),
         write_file(folder / "whatif.json", to_json(as_dict(found)).encode()),
@@ -159,9 +159,12 @@ def moved(shown: dict[str, list[Effect]]) -> Figure:
 def _summary_rows(found: Study) -> list[Sequence[str]]:
     before, after = found.summaries
     rows: list[Sequence[str]] = [
-        (f"{key}, jobs of both", *(summary_value(key, one.get(key)) for one in found.shared)) for key in _SHARED
+        (f"{summary_label(key)}, jobs of both", *(summary_value(key, one.get(key)) for one in found.shared))
+        for key in _SHARED
     ]
-    rows += [(key, summary_value(key, before.get(key)), summary_value(key, after.get(key))) for key in _KEYS]
+    rows += [
+        (summary_label(key), summary_value(key, before.get(key)), summary_value(key, after.get(key))) for key in _KEYS
+    ]
     return rows
 
 

@@ -110,7 +110,7 @@ def test_the_content_policy_names_the_scripts_by_their_hashes_and_nothing_else(p
 def test_the_page_has_numbers_quality_findings_and_what_it_takes_to_repeat(page):
     cells = Checked(page).cells
     for text in (
-        "made-up.swf under easy", "Cluster fake: 10 nodes, 160 CPUs", "mean_bounded_slowdown",
+        "made-up.swf under easy", "Cluster fake: 10 nodes, 160 CPUs", "mean bounded slowdown",
         "run time longer than requested", "12", "size is zero", "line 17: job 12",
         "slurm.conf:7", "PreemptType=preempt/qos", "preemption is not modelled",
         "workload_sha256", "cd" * 32, "seed", "options: policy",

@@ -70,7 +70,7 @@ def test_summary_differences(pair):
     assert found.delta("mean_wait_s", 1) == 2.5 and found.delta("jobs", 1) == 0
     assert [found.delta(key, 1) for key in ("policy", "seed", "max_wait_s")] == [None, None, None]
     lines = {line.split("  ")[0]: line.split() for line in as_text(found).splitlines() if line}
-    assert lines["mean_wait_s"] == ["mean_wait_s", "10.0", "s", "12.5", "s", "+2.5", "s", "(+25.0", "%)"]
+    assert lines["mean wait"] == ["mean", "wait", "10", "s", "12", "s", "+2.5", "s", "(+25.0", "%)"]
     assert lines["utilization"][-2:] == ["+2.0", "points"]
     assert lines["jobs"][-1] == "=" and lines["policy"] == ["policy", "easy", "fcfs"]
 

@@ -118,14 +118,13 @@ def test_whatif_begins_with_what_was_refused(site: Path, capsys: pytest.CaptureF
              "1", "--workload", str(site / "log.parquet"), "--out", str(site / "answer")]  # fmt: skip
     assert main(words) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == (
-        f"Change: partition p MaxTime: 02:00:00 -> 00:10:00 ({site / 'long.conf'}, {site / 'log.parquet'}, 12 jobs)"
-    )
-    assert lines[1:3] == [
+    assert lines[0].startswith("partition p MaxTime: 02:00:00 -> 00:10:00: mean wait ")
+    assert lines[1].startswith(f"{site / 'long.conf'}, {site / 'log.parquet'}, 12 jobs; slurmsim ")
+    assert lines[2:4] == [
         "after: 6 jobs refused.", "Waits are compared over the 6 jobs that started in both (12 before, 6 after)."
     ]  # fmt: skip
     found = json.loads((site / "answer" / "whatif.json").read_text())
-    assert found["missing"] == lines[1:3]
+    assert found["missing"] == lines[2:4]
     assert [one["jobs"] for one in found["both_started"].values()] == [6, 6]
     overall = found["overall"]
     assert overall["low"] <= overall["difference_s"] <= overall["high"]

@@ -21,8 +21,8 @@ def test_duration(seconds, text):
 @pytest.mark.parametrize(
     ("key", "value", "text"),
     [
-        ("jobs", 12_345, "12,345"), ("utilization", 0.8766, "87.7 %"), ("mean_wait_s", 6834.6, "6,834.6 s"),
-        ("makespan_s", 86_400, "86,400 s"), ("mean_bounded_slowdown", 92.694, "92.69"), ("seed", 1_000_000, "1000000"),
+        ("jobs", 12_345, "12,345"), ("utilization", 0.8766, "87.7 %"), ("mean_wait_s", 6834.6, "1 h 53 min"),
+        ("makespan_s", 86_400, "1 d"), ("mean_bounded_slowdown", 92.694, "92.69"), ("seed", 1_000_000, "1000000"),
         ("peak_rss_bytes", 3 << 20, "3.0 MiB"), ("policy", "easy", "easy"), ("mean_slowdown", None, "–"),
         ("jobs_per_s", 15_432.1, "15,432"), ("wall_s", 1.234, "1.23 s"),
     ],

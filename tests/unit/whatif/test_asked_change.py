@@ -12,6 +12,7 @@ import pytest
 from slurmsim.cli import main
 from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.preparation import prepare
+from slurmsim.version import __version__
 from slurmsim.whatif.asked import MOST, Asked, asked
 
 CONF = """ClusterName=c
@@ -37,13 +38,14 @@ def test_a_change_is_named_in_terminal_json_and_page(capsys: pytest.CaptureFixtu
     words = ["whatif", "--conf", "slurm.conf", "--workload", "log.parquet", "--replicates", "0", "--out", "w"]
     main([*words, "--set", "PartitionName=all:MaxTime=24:00:00"])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "Change: partition all MaxTime: not set -> 1-00:00:00 (slurm.conf, log.parquet, 2 jobs)"
-    assert lines[1].startswith("after: 1 job can never start: PartitionTimeLimit 1. ")
+    assert lines[0] == "partition all MaxTime: not set -> 1-00:00:00: mean wait 0 s"
+    assert lines[1] == f"slurm.conf, log.parquet, 2 jobs; slurmsim {__version__}"
+    assert lines[2].startswith("after: 1 job can never start: PartitionTimeLimit 1. ")
     assert json.loads(Path("w/whatif.json").read_text())["question"] == {
         "changes": ["partition all MaxTime: not set -> 1-00:00:00"], "conf": "slurm.conf", "workload": "log.parquet",
-        "jobs": 2, "sentence": lines[0],
+        "jobs": 2, "sentence": "Change: partition all MaxTime: not set -> 1-00:00:00 (slurm.conf, log.parquet, 2 jobs)",
     }  # fmt: skip
-    assert lines[0].replace(">", "&gt;") in Path("w/whatif.html").read_text()
+    assert f"<title>{lines[0].replace('>', '&gt;')}</title>" in Path("w/whatif.html").read_text()
 
 
 @pytest.mark.usefixtures("site")
