@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 MOST_MESSAGE, MOST_FIELD, MOST_EXPECTED = 600, 200, 4000
 """Characters of the parts of an error: a word of ten million in a file makes no line of ten million."""
 
@@ -9,6 +13,15 @@ MOST_MESSAGE, MOST_FIELD, MOST_EXPECTED = 600, 200, 4000
 def clipped(text: str, most: int = MOST_MESSAGE) -> str:
     """`text`, or its beginning and how long it is."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return a hint ``; did you mean X?`` for a misspelt word, "" when nothing is near."""
+    import difflib  # commands that meet no error do not load it
+
+    by_lower = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.75)
+    return f"; did you mean {by_lower[close[0]]}?" if close else ""
 
 
 def _in_a_line(text: str) -> str:

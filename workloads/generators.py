@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from slurmsim.errors import ConfigError
+from slurmsim.errors import ConfigError, nearest
 from slurmsim.workload import Workload
 from slurmsim_workloads.models import lomonosov, lublin, mix, mix_params, titan
 from slurmsim_workloads.parameters import ParameterInfo, describe, parse
@@ -61,7 +61,8 @@ MODELS: dict[str, Model] = {
 def model(name: str) -> Model:
     """Return the model called `name`. Raises ConfigError when there is none."""
     if name not in MODELS:
-        raise ConfigError(f"no workload model {name!r}", field="MODEL", expected="one of " + ", ".join(MODELS))
+        hint = nearest(name, MODELS)
+        raise ConfigError(f"no workload model {name!r}{hint}", field="MODEL", expected="one of " + ", ".join(MODELS))
     return MODELS[name]
 
 

@@ -15,9 +15,9 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from slurmsim import __version__, compiled
-from slurmsim.cli.helps import HELPS
+from slurmsim.cli.helps import GROUPS, HELPS
 from slurmsim.cli.signals import INTERRUPTED, ending
-from slurmsim.errors import InputError, SlurmSimError, clipped
+from slurmsim.errors import InputError, SlurmSimError, clipped, nearest
 from slurmsim.extras import how_to_install
 from slurmsim.shown import Stream
 
@@ -63,20 +63,58 @@ OF_WEB = ("starlette", "uvicorn")  # packages of the extra ``web``
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse with our one-line errors."""
+    """argparse with our one-line errors, hints at what is spelt nearly so, and without abbreviations."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"allow_abbrev": False, **kwargs})
 
     def error(self, message: str) -> NoReturn:
         print(f"slurmsim: error: {clipped(message)}", file=sys.stderr)
         sys.exit(2)
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            known = list(map(str, action.choices))
+            what = action.metavar or "/".join(action.option_strings) or action.dest
+            expected = "slurmsim --help lists them" if what == "COMMAND" else f"expected {', '.join(known)}"
+            raise argparse.ArgumentError(None, f"{what}: no {value!r}{nearest(str(value), known)} ({expected})")
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, rest = self.parse_known_args(args, namespace)
+        if rest:
+            near = nearest(rest[0].partition("=")[0], _options_of(self, getattr(found, "_command", "")))
+            self.error(f"unrecognized arguments: {' '.join(rest)}{near}")
+        return found
+
+
+def _options_of(parser: argparse.ArgumentParser, command: str) -> list[str]:
+    """Return the options of a subcommand, or of the parser itself."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction) and command in action.choices:
+            return list(action.choices[command]._option_string_actions)
+    return list(parser._option_string_actions)
+
+
+class _Top(_Parser):
+    """The parser of the whole program: its help shows the commands in groups."""
+
+    def format_help(self) -> str:
+        parts = [self.format_usage(), self.description or ""]
+        wide = max(map(len, HELPS))
+        for about, names in GROUPS.items():
+            lines = [f"  {name:{wide}}  {HELPS[name].partition(': slurmsim ')[0]}" for name in names]
+            parts.append("\n".join([f"{about}:", *lines]))
+        parts.append("slurmsim COMMAND --help has its options; slurmsim --version says which release this is.")
+        return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
 
 def _bare_parser() -> tuple[argparse.ArgumentParser, Any]:
     """Return the parser without subcommands, and what adds them."""
     about = "A Slurm you can hold in one process: replay job logs, compare policies."
-    parser = _Parser(prog="slurmsim", description=about)
+    parser = _Top(prog="slurmsim", description=about)
     kind = "compiled" if compiled() else "pure Python"
     parser.add_argument("--version", action="version", version=f"slurmsim {__version__} ({kind})")
-    return parser, parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    return parser, parser.add_subparsers(metavar="COMMAND", dest="_command", required=True, parser_class=_Parser)
 
 
 def overview() -> argparse.ArgumentParser:

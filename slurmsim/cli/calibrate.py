@@ -15,7 +15,7 @@ not fit the log; 2 for data that cannot be read."""
 
 def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--conf", required=True, metavar="FILE", help="slurm.conf of the site (gres.conf beside it)")
-    p.add_argument("--log", required=True, dest="workload", metavar="FILE",
+    p.add_argument("--log", "--workload", required=True, dest="workload", metavar="FILE",
                    help="job log with its real starts: sacct -P dump, SWF, Parquet")  # fmt: skip
     p.add_argument("--format", metavar="FORMAT", help="swf, sacct or parquet (default: told by the file)")
     p.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="option of the log's format")

@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         help="accounting data that go with it, as in `slurmsim run`")  # fmt: skip
     add_groups(parser)
     parser.add_argument("--strict", action="store_true", help="refuse whatever the real daemons refuse")
-    parser.add_argument("--release", choices=RELEASES, default=OLDEST,
+    parser.add_argument("--release", "--slurm-version", choices=RELEASES, default=OLDEST,
                         help=f"release that gives the defaults (default {OLDEST}, newest {LATEST})")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 

@@ -15,7 +15,7 @@ otherwise than the other, 2 if one cannot be read."""
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", type=Path, metavar="A.conf")
     parser.add_argument("new", type=Path, metavar="B.conf")
-    parser.add_argument("--release", choices=RELEASES, default=OLDEST,
+    parser.add_argument("--release", "--slurm-version", choices=RELEASES, default=OLDEST,
                         help=f"release that gives the defaults (default {OLDEST}, newest {LATEST})")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 

@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+GROUPS = {
+    "a log": ("run", "check", "diff", "convert", "generate", "calibrate"),
+    "its results": ("report", "compare", "why", "validate", "efficiency", "fidelity"),
+    "questions": ("whatif", "sweep", "arena", "strategy"),
+    "a live cluster": (
+        "up", "down", "status", "shell", "env", "as", "clock", "calls", "web", "inject", "snapshot", "restore", "fork",
+        "record", "replay",
+    ),
+    "research": ("policies", "predictors", "new", "dispatch", "parm", "bench"),
+}  # fmt: skip
+"""What a command is about -> the commands, each once."""
+
 HELPS = {
     "run": "replay a workload and show what happened",
     "compare": "compare runs: summaries, waits, queue, and job by job",

@@ -57,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
         found = call("faults")["faults"]
     else:
         found = [call("inject", what=args.what, given=spoken(_given(args.settings)))["fault"]]
+    if not found and not args.json:
+        print("no faults")
     for rule in found:
         print(json.dumps(rule) if args.json else line(rule))
     return 0

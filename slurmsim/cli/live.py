@@ -87,7 +87,9 @@ def _add_up(subparsers: Any) -> None:
         "--policy", metavar="NAME[:key=value,…]", help="an installed policy in place of the conf's SchedulerType"
     )
     made_of.add_argument("--streams", metavar="FILE", help="streams of jobs in TOML: users who submit by themselves")
-    made_of.add_argument("--slurm-version", metavar="V", help="release to imitate (22.05)")
+    made_of.add_argument(
+        "--release", "--slurm-version", dest="slurm_version", metavar="V", help="release to imitate (22.05)"
+    )
     made_of.add_argument(
         "--flavour", choices=tuple(FLAVOURS), help="the build that --version names (upstream: a site's own)"
     )
@@ -253,7 +255,9 @@ def _policy(text: str | None) -> str:
 
 def run_down(args: argparse.Namespace) -> int:
     """Stop the daemon; its state stays."""
-    daemon.stop(_folder(args), force=args.force)
+    folder = _folder(args)
+    daemon.stop(folder, force=args.force)
+    print(f"stopped; the cluster's state stays in {folder}, and slurmsim up goes on with it", file=sys.stderr)
     return 0
 
 

@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.errors import ConfigError, PolicyError
+from slurmsim.errors import ConfigError, PolicyError, nearest
 
 if TYPE_CHECKING:
     from slurmsim.policy import InstalledPolicy
@@ -31,7 +31,8 @@ def run(args: argparse.Namespace) -> int:
         if name in broken:
             raise PolicyError(name, f"broken: {broken[name].file}: {broken[name].problem}")
         if name not in good:
-            raise ConfigError(f"no policy is called {name!r}", expected=", ".join(sorted({one.name for one in found})))
+            known = sorted({one.name for one in found})
+            raise ConfigError(f"no policy is called {name!r}{nearest(name, known)}", expected=", ".join(known))
     shown = [_Shown(one) for one in found if not args.names or one.name in args.names]
     print(json.dumps([_plain(one) for one in shown], indent=2) if args.json else _table(shown))
     return 0

@@ -19,6 +19,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--cpus-per-node", type=int, metavar="C", help="CPUs of each of them (default 1)")
     p.add_argument(
         "--workload",
+        "--log",
         metavar="FILE",
         help="job log: SWF, sacct -P dump or Parquet; streams; or generate:MODEL[:key=value,…]",
     )

@@ -29,7 +29,9 @@ def add_parsers(subparsers: Any) -> None:
     replay = subparsers.add_parser("replay", help=HELPS["replay"])
     replay.add_argument("file", metavar="FILE", help="what slurmsim record wrote")
     replay.add_argument("--conf", metavar="FILE", help="slurm.conf of the cluster (default: the recorded one)")
-    replay.add_argument("--release", choices=RELEASES, help="release to imitate (default: the recorded one)")
+    replay.add_argument(
+        "--release", "--slurm-version", choices=RELEASES, help="release to imitate (default: the recorded one)"
+    )
     replay.add_argument("--jobs", choices=("run", "simulate"), help="whether scripts really run (default: as recorded)")
     replay.add_argument("--allow-code", action="store_true",
                         help="let scripts and programs of the session run, with your rights")  # fmt: skip

@@ -13,7 +13,9 @@ uses more than its allocation in time; the best are tried in simulation. About i
 
 
 def add_options(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--log", required=True, metavar="FILE", help="jobs that ran: sacct -P dump, SWF, Parquet, a trace")
+    p.add_argument(
+        "--log", "--workload", required=True, metavar="FILE", help="jobs that ran: sacct -P dump, SWF, Parquet, a trace"
+    )
     p.add_argument("--allocation", required=True, metavar="AMOUNT", help="1M-node-hours, 500k-core-hours, 250000")
     p.add_argument("--months", type=float, default=3.0, metavar="M", help="of 730 hours (default 3)")
     p.add_argument("--by", choices=("bins", "shapes"), default="bins", help="what is alike (default bins)")

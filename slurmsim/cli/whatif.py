@@ -15,7 +15,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--conf", metavar="FILE", help="slurm.conf of the cluster as it was")
     p.add_argument("--nodes", type=int, metavar="N", help="a cluster of N equal nodes instead of --conf")
     p.add_argument("--cpus-per-node", type=int, metavar="C", help="CPUs of each of them (default 1)")
-    p.add_argument("--workload", required=True, metavar="FILE", help="job log: sacct -P dump, SWF or Parquet")
+    p.add_argument("--workload", "--log", required=True, metavar="FILE", help="job log: sacct -P dump, SWF or Parquet")
     p.add_argument("--format", metavar="FORMAT", help="swf, sacct or parquet (default: told by the file)")
     p.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="option of the log's format")
     p.add_argument("--set", action="append", default=[], metavar="Key=Value", help="the change: a slurm.conf key")

@@ -5,7 +5,7 @@ import json
 import os
 from pathlib import Path
 
-from slurmsim.errors import ConfigError, OutputError
+from slurmsim.errors import OutputError
 from slurmsim.protocol import cluster_folder
 from slurmsim.slurmctld.history.header import JOURNAL
 
@@ -48,7 +48,7 @@ def _of_cluster(folder: Path, jobs: list[str], args: argparse.Namespace) -> int:
     from slurmsim.live.waiting.text import as_text
 
     if not (folder / JOURNAL).is_file():
-        raise ConfigError("no cluster is there", file=str(folder), expected="slurmsim up first, or the folder of a run")
+        raise OutputError(f"{folder}: no cluster is there: start one with slurmsim up, or name the folder of a run")
     try:
         now = int(daemon.call(folder, "clock", action="show")["now"])
     except daemon.Silent:

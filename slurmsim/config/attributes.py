@@ -8,8 +8,9 @@ from typing import Any
 
 from slurmsim.config.findings import Place, Report, Seen
 from slurmsim.config.line_options import SPELLINGS
-from slurmsim.config.option import Option, Status, nearest
+from slurmsim.config.option import Option, Status
 from slurmsim.config.slurm_conf import ConfLine
+from slurmsim.errors import nearest
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from slurmsim.config.option import OLDEST, RELEASES, earlier, nearest, split_words
+from slurmsim.config.option import OLDEST, RELEASES, earlier, split_words
+from slurmsim.errors import nearest
 
 _SHORT = 65_535  # UNLIMITED as a number of 16 bits
 _UNLIMITED = 2**32 - 1

@@ -16,7 +16,7 @@ from slurmsim.config.gres_conf import apply_gres_conf
 from slurmsim.config.line_options import LINE_TABLES
 from slurmsim.config.memory_limits import check_memory_limits
 from slurmsim.config.nodes import NodeTable, apply_down_nodes, override_nodes, read_node_sets, read_nodes
-from slurmsim.config.option import LATEST, OLDEST, check_release, earlier, nearest, split_words
+from slurmsim.config.option import LATEST, OLDEST, check_release, earlier, split_words
 from slurmsim.config.options import SCALARS, find_scalar
 from slurmsim.config.partitions import read_partitions
 from slurmsim.config.power_saving import check_power_saving
@@ -24,7 +24,7 @@ from slurmsim.config.scalars import Setting, add_setting, check_weights, read_sc
 from slurmsim.config.scheduler_options import merge_parameters, read_parameters
 from slurmsim.config.slurm_conf import ConfLine, Pair, parse_conf, read_conf
 from slurmsim.config.topology_conf import read_topology
-from slurmsim.errors import ConfigError, InputError
+from slurmsim.errors import ConfigError, InputError, nearest
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.node import NodeSpec
 from slurmsim.model.switch import SwitchSpec

@@ -1,8 +1,7 @@
 """One row of the option tables: what a key is called, how its value is read, what slurmsim does with it."""
 
-import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -127,13 +126,6 @@ def check_release(release: str) -> None:
         raise ConfigError(
             f"unknown Slurm release {release!r}", field="release", expected=f"one of {', '.join(RELEASES)}"
         )
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a hint ``; did you mean X?`` for a misspelt word, "" when nothing is near."""
-    by_lower = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.75)
-    return f"; did you mean {by_lower[close[0]]}?" if close else ""
 
 
 def parse_flag(text: str) -> bool:

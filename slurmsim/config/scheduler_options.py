@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 
 from slurmsim.config.findings import Place, Report, Seen
-from slurmsim.config.option import Option, Status, nearest, split_words
+from slurmsim.config.option import Option, Status, split_words
+from slurmsim.errors import nearest
 
 _KEY = "SchedulerParameters"
 _NO_CLOCK = "a pass takes no time in a simulation, so nothing interrupts it"

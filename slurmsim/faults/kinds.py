@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from slurmsim.errors import ConfigError
+from slurmsim.errors import ConfigError, nearest
 from slurmsim.states import JobState
 
 COMMAND, JOB, NODES = "command", "job", "nodes"
@@ -234,7 +234,7 @@ def kind_of(name: str) -> tuple[str, Kind]:
     for found in (name, name.upper().replace("-", "_")):
         if found in KINDS:
             return found, KINDS[found]
-    raise ConfigError(f"no such fault: {name!r}", field="what", expected=", ".join(KINDS))
+    raise ConfigError(f"no such fault: {name!r}{nearest(name, KINDS)}", field="what", expected=", ".join(KINDS))
 
 
 def check_commands(kind: Kind, name: str, wanted: Iterable[str]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Any
 
-from slurmsim.errors import ConfigError, PolicyError
+from slurmsim.errors import ConfigError, PolicyError, nearest
 from slurmsim.installed import entry_points
 from slurmsim.policy.base import Policy, PolicyOption, check_code_allowed, without_code
 from slurmsim.policy.policy_file import in_file
@@ -92,7 +92,8 @@ def _load(group: str, name: str, base: type, kind: str, field: str) -> Any:
         if not found.name:  # type: ignore[attr-defined]
             found.name = name  # type: ignore[attr-defined]
         return found
-    raise ConfigError(f"no {kind} is called {name!r}", field=field, expected=", ".join(_names(group)))
+    hint = nearest(name, _names(group))
+    raise ConfigError(f"no {kind} is called {name!r}{hint}", field=field, expected=", ".join(_names(group)))
 
 
 def _offered(group: str, name: str) -> tuple[dict[str, EntryPoint], dict[str, EntryPoint]]:

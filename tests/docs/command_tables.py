@@ -1,6 +1,7 @@
 """Writes the README's table of slurmsim's commands from the parser: ``python tests/docs/command_tables.py``.
 
-A row is a group of commands; what each does is its own line of ``slurmsim --help``. `GROUPS` names every command once.
+A row is a group of commands; what each does is its own line of ``slurmsim --help``. `GROUPS` (slurmsim.cli.helps)
+names every command once.
 """
 
 from __future__ import annotations
@@ -10,19 +11,10 @@ import re
 from pathlib import Path
 
 from slurmsim.cli import build_parser
+from slurmsim.cli.helps import GROUPS
 
 PAGE = Path(__file__).resolve().parents[2] / "README.md"
 PLACE = re.compile(r"(?P<begin><!-- table: commands -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
-GROUPS = {
-    "a log": ("run", "check", "diff", "convert", "generate", "calibrate"),
-    "its results": ("report", "compare", "why", "validate", "efficiency", "fidelity"),
-    "questions": ("whatif", "sweep", "arena", "strategy"),
-    "a live cluster": (
-        "up", "down", "status", "shell", "env", "as", "clock", "calls", "web", "inject", "snapshot", "restore", "fork",
-        "record", "replay",
-    ),
-    "research": ("policies", "predictors", "new", "dispatch", "parm", "bench"),
-}  # fmt: skip
 PAGES = {
     "run": "workloads", "check": "configuration", "diff": "diff", "convert": "workloads", "generate": "generators",
     "calibrate": "calibrate", "report": "report", "compare": "metrics", "why": "why", "validate": "validation",

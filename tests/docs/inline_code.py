@@ -23,8 +23,8 @@ from slurmsim.cli import COMMANDS as MODULES
 from slurmsim.cli import MODULE_OF, build_parser
 from slurmsim.commands import MODULES as PROGRAMS
 from slurmsim.commands.submit.scripts.batch_script import BadScript, directives
-from slurmsim.config.option import nearest
 from slurmsim.config.scheduler_options import SUB_OPTIONS
+from slurmsim.errors import nearest
 from slurmsim.protocol import Refusal
 from slurmsim.releases import RELEASES
 from slurmsim.slurmctld.base.simulated import behaviour

@@ -188,7 +188,7 @@ def test_from_the_command_line(capsys: pytest.CaptureFixture[str], monkeypatch: 
         assert main(["why", "9"]) == 2
         assert capsys.readouterr().err.startswith("slurmsim: error: job: no such job: '9'")
     monkeypatch.setenv("SLURMSIM_CLUSTER_DIR", "/nowhere")
-    assert main(["why", "1"]) == 2
+    assert main(["why", "1"]) == 1
     assert "no cluster is there" in capsys.readouterr().err
 
 

@@ -8,7 +8,9 @@ import sys
 import pytest
 
 from slurmsim.cli import COMMANDS, MODULE_OF, build_parser, main, overview
-from slurmsim.cli.helps import HELPS
+from slurmsim.cli.helps import GROUPS, HELPS
+from slurmsim.errors import ConfigError
+from slurmsim.faults.kinds import kind_of
 
 LOADED = """
 import sys
@@ -36,6 +38,33 @@ def test_words_without_a_command_are_refused_as_before(words: list[str], capsys:
             parse(words)
         told.append((ended.value.code, capsys.readouterr().err))
     assert told[0] == told[1] and told[0][0] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["whatiff"], "COMMAND: no 'whatiff'; did you mean whatif? (slurmsim --help lists them)"),
+        (["run", "--out", "x", "--work", "y"], "unrecognized arguments: --work y; did you mean --workload?"),
+        (["clock", "stp"], "action: no 'stp'; did you mean step? (expected show, freeze, "),
+        (["policies", "esay"], "no policy is called 'esay'; did you mean easy? (expected "),
+        (["generate", "lubin", "--jobs", "3", "--out", "x"], "MODEL: no workload model 'lubin'; did you mean lublin?"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_word_gets_a_hint(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code = main(words)
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    assert code == 2 and capsys.readouterr().err.startswith(f"slurmsim: error: {said}")
+
+
+def test_a_fault_gets_a_hint() -> None:
+    with pytest.raises(ConfigError, match="no such fault: 'timeot'; did you mean TIMEOUT"):
+        kind_of("timeot")
+
+
+def test_every_command_is_in_one_group() -> None:
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(HELPS)
 
 
 def test_the_overview_loads_no_subcommand() -> None:

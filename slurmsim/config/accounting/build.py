@@ -9,7 +9,7 @@ from typing import Any
 from slurmsim.config.accounting.draft import NO_QOS, ROOT, ROOT_USER, Draft, Item, Key, fail
 from slurmsim.config.accounting.fields import QOS_FLAGS
 from slurmsim.config.findings import Place
-from slurmsim.config.option import nearest
+from slurmsim.errors import nearest
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
 
 _FLAGS = {flag.lower(): flag for flag in QOS_FLAGS}

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from slurmsim.config.option import nearest
 from slurmsim.duration import DurationError, parse_duration, parse_time_limit
+from slurmsim.errors import nearest
 from slurmsim.model.accounting import PARENT_SHARES, Limits
 from slurmsim.numerals import is_number
 from slurmsim.records import Field as Row

@@ -14,8 +14,7 @@ from slurmsim.config.accounting.tables import header_of, read_table
 from slurmsim.config.accounting.toml_file import read_toml
 from slurmsim.config.files import DISK, Files
 from slurmsim.config.findings import Place, Report
-from slurmsim.config.option import nearest
-from slurmsim.errors import ConfigError
+from slurmsim.errors import ConfigError, nearest
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 
