@@ -29,40 +29,51 @@ class Quiet:
 
     def __init__(self, folder: Path, proc: str = "/proc") -> None:
         self._marker, self._proc = os.fsencode(str(folder)), proc
-        self._mine: dict[int, tuple[bytes, bool]] = {}  # pid -> (when it started, whether it is of the cluster)
+        self._mine: dict[int, tuple[int, bool]] = {}  # pid -> (when it started, whether it is of the cluster)
+        self._since = _boot_ticks()
 
-    def _pids(self) -> list[int]:
+    def _pids(self, again: bool) -> list[int]:
+        """Return the cluster's processes; `again` within one wait, in which no number is given to another process.
+
+        A process of others may become one of the cluster, as a shell does that is replaced by a command. One that is
+        older than this object is taken to stay what it is; one of more than a second is not asked `again`.
+        """
         found, known = [], {}
+        settled = _boot_ticks() - _TICKS_S
         for name in os.listdir(self._proc):
             if not name.isdigit():
                 continue
             pid = int(name)
+            entry = self._mine.get(pid)
             try:
-                start = _stat(f"{self._proc}/{name}")[19]
-                entry = self._mine.get(pid)
-                if entry is None or entry[0] != start or not entry[1]:
-                    entry = (start, self._belongs(name))
-                known[pid] = entry
-                if entry[1]:
-                    found.append(pid)
+                if entry is None or not again or not (entry[1] or entry[0] < settled):
+                    start = int(_stat(f"{self._proc}/{name}")[19])
+                    if entry is None or entry[0] != start or not (entry[1] or start < self._since):
+                        entry = (start, self._belongs(name))
             except OSError:
                 continue
+            known[pid] = entry
+            if entry[1]:
+                found.append(pid)
         self._mine = known
         return found
 
     def _belongs(self, name: str) -> bool:
         if int(name) == os.getpid():
             return False
-        with open(f"{self._proc}/{name}/cmdline", "rb") as file:
-            if self._marker in file.read():
-                return True
-        with open(f"{self._proc}/{name}/environ", "rb") as file:
-            return self._marker in file.read()
+        try:
+            with open(f"{self._proc}/{name}/cmdline", "rb") as file:
+                if self._marker in file.read():
+                    return True
+            with open(f"{self._proc}/{name}/environ", "rb") as file:
+                return self._marker in file.read()
+        except OSError:  # a thread of the kernel has no environment, nor has a process that has ended
+            return False
 
-    def _work(self) -> tuple[bool, tuple[tuple[int, int], ...]]:
+    def _work(self, again: bool) -> tuple[bool, tuple[tuple[int, int], ...]]:
         """Return if one of them works, and the processor time of each so far, in ticks."""
         busy, used = False, []
-        for pid in self._pids():
+        for pid in self._pids(again):
             try:
                 words = _stat(f"{self._proc}/{pid}")
                 busy = busy or self._works(pid, words)
@@ -83,7 +94,7 @@ class Quiet:
         last, calm, before = time.monotonic() + _HUNG * most_s, 0, None
         spent = -1
         while calm < _CALM and time.monotonic() < last:
-            busy, used = self._work()
+            busy, used = self._work(again=spent >= 0)
             calm = 0 if busy or used != before else calm + 1
             before = used
             ticks = sum(one for _, one in used)
@@ -91,6 +102,11 @@ class Quiet:
             if ticks - spent > most_s * _TICKS_S:
                 return
             time.sleep(_LOOK_S)
+
+
+def _boot_ticks() -> int:
+    """Return the machine's time since it came up, in the unit of a process's start."""
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS_S)
 
 
 def _stat(place: str) -> list[bytes]:

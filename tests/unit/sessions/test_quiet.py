@@ -14,11 +14,11 @@ from slurmsim.sessions.quiet import Quiet
 FOLDER = Path("/somewhere/cluster")
 
 
-def process(proc: Path, pid: int, states: str, ticks: int = 0, marker: str = str(FOLDER)) -> None:
+def process(proc: Path, pid: int, states: str, ticks: int = 0, marker: str = str(FOLDER), start: int = 77) -> None:
     """A process as the system shows it, a state for each of its threads."""
 
     def stat(state: str) -> str:
-        words = [state, *["0"] * 10, str(ticks), "0", *["0"] * 4, str(len(states)), "0", "77", *["0"] * 20]
+        words = [state, *["0"] * 10, str(ticks), "0", *["0"] * 4, str(len(states)), "0", str(start), *["0"] * 20]
         return f"{pid} (a ) b) {' '.join(words)}\n"
 
     place = proc / str(pid)
@@ -76,3 +76,33 @@ def test_patience_is_processor_time_of_the_cluster(tmp_path: Path, monkeypatch: 
     finally:
         over.set()
         computing.join()
+
+
+def test_a_wait_reads_others_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine has hundreds of processes that are of no cluster; reading all in each look took a third of a replay."""
+    read: list[str] = []
+    stat, belongs = quiet._stat, Quiet._belongs
+
+    def asked(self: Quiet, name: str) -> bool:
+        read.append(name)
+        return belongs(self, name)
+
+    monkeypatch.setattr(quiet, "_stat", lambda place: read.append(place.rpartition("/")[2]) or stat(place))
+    monkeypatch.setattr(Quiet, "_belongs", asked)
+    process(tmp_path, 100, "S")
+    process(tmp_path, 200, "S", marker="/another/program")
+    found = Quiet(FOLDER, str(tmp_path))
+    found.wait()
+    assert read.count("200") == 2 and read.count("100") > 3
+    found.wait()
+    assert read.count("200") == 3  # it is older than `found`, and looked at again as its number may be another's
+
+
+def test_a_young_process_may_become_one_of_the_cluster(tmp_path: Path) -> None:
+    """Between two looks, a shell that has just begun is replaced by a command of the cluster."""
+    process(tmp_path, 100, "S")
+    process(tmp_path, 200, "R", marker="/another/program", start=quiet._boot_ticks() + 10)
+    found = Quiet(FOLDER, str(tmp_path))
+    assert found._pids(again=False) == [100]
+    process(tmp_path, 200, "R", start=quiet._boot_ticks() + 10)
+    assert sorted(found._pids(again=True)) == [100, 200]
