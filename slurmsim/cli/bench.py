@@ -84,9 +84,9 @@ def _add_lomonosov(names: Any) -> None:
         "docs/systems/lomonosov.md.",
     )
     p.add_argument("--parts", metavar="PART,…",
-                   help="of regular4-easy, regular4-conservative, regular4-backfill, log-easy, log-conservative, "
-                   "log-backfill, and LOGLOAD-easy with kth, ctc, sdsc and 85, 90, 95; or all (default: regular4-easy, "
-                   "log-easy, log-backfill and all LOGLOAD-easy)")  # fmt: skip
+                   help="of states, regular4-easy, regular4-conservative, regular4-backfill, log-easy, "
+                   "log-conservative, log-backfill, and LOGLOAD-easy with kth, ctc, sdsc and 85, 90, 95; or all "
+                   "(default: states, regular4-easy, log-easy, log-backfill and all LOGLOAD-easy)")  # fmt: skip
     p.add_argument("--seeds", metavar="N", type=int, default=5, help="replicates of each run (default 5)")
     p.add_argument("--log", metavar="FILE", type=Path,
                    help="job log with users (default: KTH-SP2-1996-2.swf.gz in the folder SLURMSIM_DATA)")  # fmt: skip
@@ -109,7 +109,7 @@ def _add_pcp20(names: Any) -> None:
         "results.txt, results.json, pcp20.png, pcp20.svg. About the paper and the result: docs/systems/pcp20.md.",
     )
     p.add_argument("--parts", metavar="PART,…", default="all",
-                   help="of instances-eurora, instances-kit, variables-eurora, systems-eurora, "
+                   help="of instances-eurora, instances-kit, variables-eurora, variables-mixed, systems-eurora, "
                    "systems-kit, systems-theta, quality-kth, quality-ctc, quality-theta, quality-mix; or all "
                    "(default)")  # fmt: skip
     p.add_argument("--data", metavar="FOLDER", type=Path,
@@ -247,16 +247,23 @@ def _add_parm(names: Any) -> None:
         help="moldable and malleable jobs under a budget of watts",
         description="PARM's versions beside Slurm's backfill, uniform caps and selection alone, on the paper's testbed "
         "of 38 nodes under 3,300 W, with jobs made up by its rules, on a synthetic Intrepid of 40,960 nodes and on "
-        "Theta's log; the testbed with what the paper leaves open varied; sweeps of its alpha and of how many levels "
-        "of power there are, on that Intrepid. Runs that are in OUT already are not made again. "
+        "Theta's log; the testbed and that Intrepid with what the paper leaves open varied; sweeps of its alpha and of "
+        "how many levels of power there are. Runs that are in OUT already are not made again. "
         "Written: results.txt, results.json, a picture a part. About the paper and the result: docs/systems/parm.md.",
     )
     p.add_argument("--parts", metavar="PART,…", default="testbed",
-                   help="of testbed, choices, intrepid, theta, sweeps; or all (default %(default)s)")  # fmt: skip
-    p.add_argument("--seeds", metavar="N", type=int, default=10, help="replicates on the testbed (default 10)")
+                   help="of testbed, choices, intrepid, theta, sweeps, contested; or all (default "
+                   "%(default)s)")  # fmt: skip
+    p.add_argument("--seeds", metavar="N", type=int, default=10,
+                   help="replicates on the testbed, and of contested (default 10)")  # fmt: skip
     p.add_argument("--large-seeds", metavar="N", type=int, default=1,
                    help="replicates of each of the three windows of a large machine (default 1)")  # fmt: skip
-    p.add_argument("--jobs", metavar="N", type=int, help="jobs of a window (default: 100 of intrepid, 60 of theta)")
+    p.add_argument(
+        "--jobs",
+        metavar="N",
+        type=int,
+        help="jobs of a window (default: 1000 of intrepid, 200 of theta, 300 of a sweep)",
+    )
     p.add_argument("--log", metavar="FILE", type=Path,
                    help="log of theta (default: ALCF-Theta-2022.swf.gz in the folder SLURMSIM_DATA)")  # fmt: skip
     _common(p, "bench-parm")
@@ -269,13 +276,14 @@ def parm(args: argparse.Namespace) -> tuple[Any, Any]:
     from slurmsim.experiments.names import parse_names
     from slurmsim.papers.parm import view as parm_report
     from slurmsim.papers.parm.choices import run as parm_choices
+    from slurmsim.papers.parm.contested import run as parm_contested
     from slurmsim.papers.parm.large import run as parm_large
     from slurmsim.papers.parm.sweeps import run as parm_sweeps
     from slurmsim.papers.parm.testbed.run import experiment
 
     parts = parse_names(args.parts, parm_report.PARTS, "--parts", "part")
     log = args.log or _own_data(parm_large.LOG)
-    testbed, large, sweeps, choices = None, [], None, None
+    testbed, large, sweeps, choices, contested = None, [], None, None, None
     for part in (name for name in parm_report.PARTS if name in parts):
         with counting_bar(0, f"runs of {part}", shown=_talkative(args) and sys.stderr.isatty()) as progress:
             how: dict[str, Any] = {"workers": args.workers, "fresh": args.fresh, "progress": progress}
@@ -283,10 +291,12 @@ def parm(args: argparse.Namespace) -> tuple[Any, Any]:
                 testbed = experiment(args.out, seeds=args.seeds, **how)
             elif part == "choices":
                 choices = parm_choices.experiment(args.out, seeds=args.seeds, **how)
+            elif part == "contested":
+                contested = parm_contested.experiment(args.out, seeds=args.seeds, count=args.jobs, **how)
             elif part == "sweeps":
                 sweeps = parm_sweeps.experiment(args.out, seeds=args.large_seeds, count=args.jobs, **how)
             else:
                 large.append(
                     parm_large.experiment(part, args.out, seeds=args.large_seeds, count=args.jobs, log=log, **how)
                 )
-    return parm_report.Parts(testbed, large, sweeps, choices), parm_report
+    return parm_report.Parts(testbed, large, sweeps, choices, contested), parm_report

@@ -140,7 +140,8 @@ def list_of_claims(listed: Iterable[Listed], claims: Sequence[Claim]) -> list[li
             text = verdict_counts(found)
             rows.append([one.what, f"{text}; {one.shown}" if one.shown else text])
         elif one.claims or not one.attempted:
-            rows.append([one.what, f"{MISSING}: {one.shown or 'this part was not run'}"])
+            reason = "this part was not run" if one.attempted else one.shown
+            rows.append([one.what, f"{MISSING}: {reason}"])
         else:
             rows.append([one.what, one.shown])
     return rows

@@ -46,7 +46,7 @@ LARGE = 16  # a job is large from one such part of the machine on: 125 of 2,000 
 class Part:
     """A workload and the base scheduler of both rounds."""
 
-    workload: str  # regular4 or log, or one of SATURATED
+    workload: str  # regular4 or log, or one of SATURATED; or states, the jobs of regular4 without a run
     base: str
     load: int = 0  # per cent, of those
 
@@ -56,12 +56,16 @@ class Part:
         return PERIODS if self.load else LIMITS
 
     def __str__(self) -> str:
-        return f"{self.workload}{self.load or ''}-{self.base}"
+        return f"{self.workload}{self.load or ''}-{self.base}" if self.base else self.workload
 
 
 AT_LOADS = tuple(Part(log, "easy", load) for log in SATURATED for load in LOADS)
-PARTS = (*(Part(w, b) for w in ("regular4", "log") for b in ("easy", "conservative", "backfill")), *AT_LOADS)
-DEFAULT_PARTS = tuple(p for p in PARTS if str(p) in ("regular4-easy", "log-easy", "log-backfill") or p in AT_LOADS)
+STATES = Part("states", "")
+"""How many jobs of the synthetic workload end in which state."""
+PARTS = (STATES, *(Part(w, b) for w in ("regular4", "log") for b in ("easy", "conservative", "backfill")), *AT_LOADS)
+DEFAULT_PARTS = tuple(
+    p for p in PARTS if str(p) in ("states", "regular4-easy", "log-easy", "log-backfill") or p in AT_LOADS
+)
 
 
 def parse_parts(text: str) -> tuple[Part, ...]:
@@ -208,6 +212,7 @@ class Result:
     parts: list[Part]
     left_out: list[Part]
     runs: dict[str, dict[str, Any]]
+    states: dict[str, float] | None = None  # per cent of the jobs, by final state; None if that was not asked for
 
     def count(self, part: Part) -> int:
         """How many replicates a part has."""
@@ -260,7 +265,19 @@ def experiment(
         raise ConfigError(f"{windows} windows", field="--windows", expected="at least 1")
     if log is not None and not log.is_file():
         raise ConfigError("no such file", file=str(log), field="--log", expected="a job log with users")
+    states = states_of(dict(model_options)) if STATES in parts else None
+    parts = [part for part in parts if part != STATES]
     wanted = cells(parts, seeds, log, model_options, data, windows)
     made = run_all(wanted, measure, folder, workers=workers, fresh=fresh, progress=progress)
     left_out = [part for part in parts if not any(cell.name.startswith(f"{part}-") for cell in wanted)]
-    return Result(seeds, [part for part in parts if part not in left_out], left_out, made)
+    return Result(seeds, [part for part in parts if part not in left_out], left_out, made, states)
+
+
+def states_of(model_options: dict[str, str]) -> dict[str, float]:
+    """Return how many per cent of the synthetic jobs run into their limit, and how many fail. Raises ConfigError."""
+    from slurmsim_workloads.generators import generate
+
+    ints = generate(MODEL, model_options, 1).ints
+    late = ints["run_time"] > ints["time_limit"]
+    shares = {"timeout": late, "failed": ~late & (ints["exit_code"] != 0)}
+    return {state: 100 * float(which.mean()) for state, which in shares.items()}

@@ -42,6 +42,11 @@ def claims(found: Result, part: Part) -> list[Claim]:
     return [*listed, goals.INFINITE.measured(float(same), "same bytes" if same else "differs")]
 
 
+def state_claims(found: Result) -> list[Claim]:
+    """Return the shares of final states in the synthetic workload beside the paper's."""
+    return [goals.OF_STATE[state].measured(share) for state, share in (found.states or {}).items()]
+
+
 def _scaled(e: Estimate, scale: float) -> Estimate:
     return Estimate(e.mean * scale, None if e.half is None else e.half * scale, e.n)
 
@@ -112,6 +117,8 @@ def as_text(found: Result) -> str:
     names = list(found.runs)
     lines = shortfalls(names, [found.runs[name].get("summary", {}) for name in names])
     blocks = ["\n".join(lines)] if lines else []
+    if found.states is not None:
+        blocks.append(table(claims_table(state_claims(found))))
     for part in found.parts:
         weeks = found.runs[f"{part}-{BASE}-1"]["weeks"]
         jobs = found.runs[f"{part}-{BASE}-1"]["jobs"]
@@ -123,7 +130,7 @@ def as_text(found: Result) -> str:
     blocks += [f"{name}:\n\n{table(rows)}" for name, rows in _of_loads(found).items()]
     blocks.append(f"On the history of Lomonosov itself: {MISSING}, since {goals.HISTORY}.")
     blocks += [f"{part}: {MISSING}; name a log with --log or SLURMSIM_DATA." for part in found.left_out]
-    all_claims = [claim for part in found.parts for claim in claims(found, part)]
+    all_claims = [*state_claims(found), *(claim for part in found.parts for claim in claims(found, part))]
     return "\n\n".join([*blocks, table(list_of_claims(goals.LISTED, all_claims))])
 
 
@@ -133,15 +140,18 @@ def as_dict(found: Result) -> dict[str, Any]:
         "missing": shortfalls(list(found.runs), [one.get("summary", {}) for one in found.runs.values()]),
         "seeds": found.seeds,
         "parts": {
-            str(part): {
-                "claims": claim_facts(claims(found, part)),
-                "changes_percent": {
-                    limit: {key: estimate_facts(found.change(part, limit, key, percent=True)) for key, _ in _WAITS}
-                    for limit in part.limits
-                },
-                "same_as_base": found.same_as_base(part),
-            }
-            for part in found.parts
+            **({} if found.states is None else {"states": {"claims": claim_facts(state_claims(found))}}),
+            **{
+                str(part): {
+                    "claims": claim_facts(claims(found, part)),
+                    "changes_percent": {
+                        limit: {key: estimate_facts(found.change(part, limit, key, percent=True)) for key, _ in _WAITS}
+                        for limit in part.limits
+                    },
+                    "same_as_base": found.same_as_base(part),
+                }
+                for part in found.parts
+            },
         },
         "tables": {
             f"{name} {part}": rows(found, part)

@@ -6,6 +6,7 @@ that as fewest, and a row of Table IV.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -62,10 +63,24 @@ def logged(path: str, most: int) -> tuple[IntArray, IntArray, IntArray]:
     return found["submit"][kept], nodes[kept], found["run_time"][kept]
 
 
-def window(log: tuple[IntArray, IntArray, IntArray], name: str, gamma: float, count: int, seed: int) -> pd.DataFrame:
+@dataclass(frozen=True, slots=True)
+class Open:
+    """What the paper leaves open of its jobs."""
+
+    ratio: float = 3.0  # most nodes by fewest nodes, on the testbed; on the large machine the paper says it
+    parallelism: float | None = None  # a by the most nodes; None draws it log-uniform from 1 to 4
+    sigma: float | None = None  # None draws it uniform from 0 to 1
+
+
+OURS = Open()
+
+
+def window(
+    log: tuple[IntArray, IntArray, IntArray], name: str, gamma: float, count: int, seed: int, chosen: Open = OURS
+) -> pd.DataFrame:
     """`count` successive jobs of `log` from the window's first, arrivals times gamma, as jobs of PARM.
 
-    Raises ConfigError where the log has not that many.
+    The draws are the same whatever is `chosen`. Raises ConfigError where the log has not that many.
     """
     import pandas as pd
 
@@ -76,8 +91,10 @@ def window(log: tuple[IntArray, IntArray, IntArray], name: str, gamma: float, co
     rng = np.random.default_rng([seed, FIRST[name], 0x51DE])
     rows = list(TABLE)
     apps = rng.integers(len(rows), size=count)
-    wide = nodes * 4 ** rng.uniform(size=count)
-    sigma, theta = rng.uniform(size=count), rng.uniform(0.2, 0.6, count)
+    times = 4 ** rng.uniform(size=count)
+    spread, theta = rng.uniform(size=count), rng.uniform(0.2, 0.6, count)
+    wide = nodes * (times if chosen.parallelism is None else np.full(count, chosen.parallelism))
+    sigma = spread if chosen.sigma is None else np.full(count, chosen.sigma)
     return pd.DataFrame({
         "job_id": np.arange(1, count + 1), "submit": ((submit - submit[0]) * gamma).astype(np.int64), "run_time": run,
         "time_limit": run, "nodes": nodes, "min_nodes": np.maximum(1, np.round(theta * nodes)).astype(np.int64),

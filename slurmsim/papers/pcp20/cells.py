@@ -10,6 +10,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
@@ -38,12 +39,15 @@ LIMITS = {"pcp19": 0.1, "hcp19": 2.0, "pcp20": 2.0, "cp_classes": 2.0}
 """Deterministic seconds without a hint: about 5 CPU seconds each (docs/systems/eurora.md says why they differ)."""
 
 
+SYSTEMS: dict[str, Callable[..., System]] = {"eurora": eurora, "mixed": partial(eurora, mixed=True), "kit": kit}
+
+
 @dataclass(frozen=True, slots=True)
 class RunCell:
     """A run of a policy on a system or on a window of a log."""
 
     name: str
-    system: str  # ``eurora``, ``kit``, a name of `LOGS`, or ``mix``
+    system: str  # a name of `SYSTEMS`, a name of `LOGS`, or ``mix``
     policy: str
     file: str  # where its jobs are read from; those of ``mix`` are made up
     # jobs, first: the window, by number of job
@@ -130,8 +134,8 @@ def _prepared(cell: RunCell, scratch: Path) -> tuple[Prepared, str]:
 
     place = scratch / cell.name
     place.mkdir()
-    if cell.system in ("eurora", "kit"):
-        made: Callable[..., System] = eurora if cell.system == "eurora" else kit
+    if cell.system in SYSTEMS:
+        made = SYSTEMS[cell.system]
         system = made(Path(cell.file), jobs=cell.jobs, first=cell.first)
         (place / "slurm.conf").write_text(system.conf, encoding="utf-8")
         if system.gres:
@@ -238,7 +242,7 @@ class Stopwatch:
 
 
 def _schedule(rows: list[Any]) -> dict[str, Any]:
-    """Mean wait, bounded slowdown, slowdown, and the mean number of waiting jobs, whole and in parts of the run."""
+    """Mean and longest wait, slowdowns, and the mean number of waiting jobs, whole and in parts of the run."""
     submit, start, length = (_column(rows, name) for name in ("submit", "start", "run_time_s"))
     started = start >= 0
     length = np.maximum(length, 1)
@@ -249,6 +253,7 @@ def _schedule(rows: list[Any]) -> dict[str, Any]:
               for lo, hi in pairwise(edges)]  # fmt: skip
     return {
         "jobs": len(wait), "never_started": int((~started).sum()), "mean_wait_s": float(wait.mean()),
+        "longest_wait_h": float(wait.max()) / 3600,
         "bounded_slowdown": float(np.maximum(1, (wait + length) / np.maximum(length, 10)).mean()),
         "slowdown": float(((wait + length) / length).mean()),
         "queue": float(wait.sum() / (edges[-1] - edges[0])),

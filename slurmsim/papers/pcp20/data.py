@@ -34,6 +34,9 @@ KIT_MOST_NODES = 64
 KIT_GROUPS = ((1152, 20), (21, 48))
 """ForHLR II: nodes and cores of each, cores only as in the authors' code."""
 
+HOUR_S, SHORT_SHARE = 3600, 0.9314
+"""Of the paper's Eurora jobs so many are shorter than an hour; of the public ones 72 %."""
+
 MIX_NODES = (8, 16)
 MIX = {"load": "1.5", "mem_share": "0", "exclusive": "0", "cancels": "0", "arrays": "0"}
 """The seeded generator that D is measured on: nodes and cores of each, and its options; more comes than can run."""
@@ -57,17 +60,36 @@ def _conf(nodes: str, more: str = "") -> str:
     )
 
 
-def eurora(path: Path, *, jobs: int, first: int = 0) -> System:
+def eurora(path: Path, *, jobs: int, first: int = 0, mixed: bool = False) -> System:
     """EURORA's 64 nodes and `jobs` of the real jobs, from number `first` on in order of submission (`eurora_data`).
+
+    Jobs that are `mixed` are as often shorter than an hour as the paper's (`as_short`).
 
     Raises
     ------
     InputError
         From reading the trace.
     """
-    chosen = successive(read_log(path), jobs, first)
+    log = read_log(path)
+    chosen = successive(as_short(log) if mixed else log, jobs, first)
     about = f"{len(chosen):,} real jobs of Eurora, 2014-03-31 to 04-04, from number {first} on"
+    if mixed:
+        about += f", longer ones left out until {SHORT_SHARE:.2%} are shorter than an hour"
     return System(cluster(chosen), "", workload(chosen), about)
+
+
+def as_short(log: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the log with all jobs shorter than an hour, and so many longer ones that the share is the paper's.
+
+    Those that stay are evenly spread over the longer ones, in order of submission.
+    """
+    order = np.lexsort((log["job_id"], log["submit_utc"]))
+    short = (log["end_utc"] - log["start_utc"] < HOUR_S)[order]
+    longer = np.flatnonzero(~short)
+    stay = min(len(longer), round(short.sum() * (1 - SHORT_SHARE) / SHORT_SHARE))
+    kept = short.copy()
+    kept[longer[np.linspace(0, len(longer) - 1, stay).round().astype(int)]] = True
+    return {name: column[order][kept] for name, column in log.items()}
 
 
 def kit(path: Path, *, jobs: int, first: int = 0) -> System:

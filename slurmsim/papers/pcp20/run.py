@@ -20,9 +20,14 @@ from slurmsim.papers.eurora.data import LOG as EURORA_LOG
 from slurmsim.papers.pcp20.cells import PREDICTORS, InstanceCell, RunCell, predictors, work
 from slurmsim.papers.pcp20.data import FIRST, KIT_FILE, LOGS, WITHOUT_USERS
 
-FILES = {"eurora": EURORA_LOG, "kit": KIT_FILE, **{name: file for name, (file, _, _) in LOGS.items()}}
+FILES = {
+    "eurora": EURORA_LOG,
+    "mixed": EURORA_LOG,
+    "kit": KIT_FILE,
+    **{name: file for name, (file, _, _) in LOGS.items()},
+}
 PARTS = tuple(f"{kind}-{name}" for kind, names in (
-    ("instances", ("eurora", "kit")), ("variables", ("eurora",)), ("systems", ("eurora", "kit", "theta")),
+    ("instances", ("eurora", "kit")), ("variables", ("eurora", "mixed")), ("systems", ("eurora", "kit", "theta")),
     ("quality", (*LOGS, "mix")),
 ) for name in names)  # fmt: skip
 PACES = (0.5, 1.0, 1.5, 2.0, 3.0)

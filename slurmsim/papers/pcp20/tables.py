@@ -169,23 +169,45 @@ def system_claims(found: Result, part: str) -> list[Claim]:
     claims = [goals.faster(a, b).measured(time[_policy(a)] / time[_policy(b)]) for a, b in FASTER.get(system, ())]
     if system == "eurora":
         claims.append(goals.BELOW.measured(cells[f"pcp20{letter}"]["times_ms"]["below"]))
+    claims += _whole_claims(system, cells)
     return [*claims, goals.budget(system).measured(cells[f"pcp20{letter}"]["cpu_s"])]
+
+
+def _whole_claims(system: str, cells: dict[str, dict[str, Any]]) -> list[Claim]:
+    """Return the time of all dispatches of a run beside HCP'19's, and whether PCP'19 comes to an end."""
+    claims = []
+    for (name, letter), paper in goals.WHOLE_S.items():
+        base = cells.get(f"hcp19.{letter}") if name == system else None
+        for policy, seconds in paper.items() if base else ():
+            one = cells[f"{policy}.{letter}"]
+            if seconds is None:
+                claims.append(goals.stalls(system, letter).measured(one["cpu_s"]))
+            elif policy != "hcp19":
+                ratio = one["dispatch_s"] / (base or one)["dispatch_s"]
+                claims.append(goals.whole_run(system, letter, policy).measured(ratio))
+    return claims
 
 
 def _policy(name: str) -> str:
     return name.lower().replace("'", "")
 
 
-MEASURES = (("slowdown", 2), ("bounded_slowdown", 2), ("mean_wait_s", 0), ("queue", 2))
+MEASURES = (
+    ("slowdown", 2), ("bounded_slowdown", 2), ("mean_wait_s", 0), ("longest_wait_h", 1), ("queue", 2)
+)  # fmt: skip
 
 
 def quality_table(found: Result, part: str) -> list[list[str]]:
     """Every scheduler's figures with intervals; the first row is a header."""
-    rows = [["scheduler", "slowdown", "bounded slowdown", "mean wait, s", "mean queue", "wait less list's, s"]]
+    rows = [["scheduler", "slowdown", "bounded slowdown", "mean wait, s", "longest wait, h", "mean queue",
+             "wait less list's, s", "of PCP'20's gain over EASY"]]  # fmt: skip
+    wait = {name: found.estimate(part, name, "mean_wait_s").mean for name in schedulers(part)}
+    gain = wait["easy"] - wait["pcp20"]
     for name in schedulers(part):
         change = found.change(part, name, "list", "mean_wait_s")
         rows.append([name, *(found.estimate(part, name, measure).text(digits) for measure, digits in MEASURES),
-                     "–" if name == "list" else change.text(0, signed=True)])  # fmt: skip
+                     "–" if name == "list" else change.text(0, signed=True),
+                     f"{(wait['easy'] - wait[name]) / gain:.0%}" if gain > 0 else "–"])  # fmt: skip
     return rows
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from slurmsim.experiments.claims import Claim, claim_facts, claims_table
+from slurmsim.experiments.claims import Claim, Goal, claim_facts, claims_table
 from slurmsim.experiments.results import estimate_facts
-from slurmsim.experiments.verdicts import DIRECTION, NOT, REPRODUCED, UNDETERMINED
+from slurmsim.experiments.verdicts import NOT, REPRODUCED, VERDICTS
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.parm.choices.run import GAMMA, RATIOS, SET, SHAPES, ChoiceResult
 from slurmsim.papers.parm.goals import FEWEST, FOUR, MOST
@@ -67,13 +68,21 @@ def choices_table(found: ChoiceResult) -> list[list[str]]:
 
 def decided_table(found: ChoiceResult) -> list[list[str]]:
     """Return what all choices together say of each number of the paper; the first row is a header."""
-    rows = [["of the paper", "paper", *(f"ratio {ratio:g}" for ratio in RATIOS), "decided"]]
-    for what, goal in FOUR.items():
-        by_ratio = [[goal.measured(figures(found, ratio, shape)[what]).verdict for shape in SHAPES] for ratio in RATIOS]
-        cells = ["; ".join(f"{verdicts.count(word)} {word}" for word in (REPRODUCED, UNDETERMINED, DIRECTION, NOT)
-                           if word in verdicts) for verdicts in by_ratio]  # fmt: skip
-        inside = [goal.value is not None and _holds(figures(found, ratio, shape)[what], goal.value)
-                  for ratio in RATIOS for shape in SHAPES]  # fmt: skip
+    return decided(FOUR, {f"ratio {ratio:g}": [figures(found, ratio, shape) for shape in SHAPES] for ratio in RATIOS})
+
+
+def decided(
+    numbers: Mapping[str, Goal], measured: Mapping[str, Sequence[Mapping[str, Estimate]]]
+) -> list[list[str]]:  # fmt: skip
+    """Return a row for each number of the paper; `measured` has what some choices gave, by a column's title."""
+    rows = [["of the paper", "paper", *measured, "decided"]]
+    for what, goal in numbers.items():
+        cells, inside = [], []
+        for choices in measured.values():
+            found = [one[what] for one in choices]
+            verdicts = [goal.measured(e).verdict for e in found]
+            cells.append("; ".join(f"{verdicts.count(word)} {word}" for word in VERDICTS if word in verdicts))
+            inside += [goal.value is not None and _holds(e, goal.value) for e in found]
         rows.append([what, goal.paper, *cells, decision(inside)])
     return rows
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ import numpy as np
 from slurmsim.errors import ConfigError
 from slurmsim.experiments.runs import Progress, work_all
 from slurmsim.metrics.estimate import Estimate
-from slurmsim.papers.parm.data import FIRST, intrepid, logged, window
+from slurmsim.papers.parm.data import FIRST, OURS, Open, intrepid, logged, window
+from slurmsim.papers.parm.goals import MOST
 from slurmsim.papers.parm.testbed.run import STEPS, System, parm_on, simulated
 
 FULL_W, LOWEST_W, BASE_W = 116, 86, 56
@@ -46,26 +48,33 @@ class Machine:
 
 
 MACHINES = {
-    "intrepid": Machine(40_960, (0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2), 100),
-    "theta": Machine(4_360, (0.8, 0.4, 0.2), 60),
+    "intrepid": Machine(40_960, (0.8, 0.4, 0.2), 1000),
+    "theta": Machine(4_360, (0.8, 0.4, 0.2), 200),
 }
+CAPS_W = (30, 33, 36, 44, 50, 60)
+"""Caps of all jobs alike, the paper's naive strategies."""
+
+
+def cap_name(cap: int) -> str:
+    """Return the system with one cap for all jobs."""
+    return f"{cap} W"
 
 
 def systems(machine: Machine) -> dict[str, System]:
     """Return the baselines and PARM's versions, as on the testbed; uniform caps as naive strategies."""
-    most, budget = machine.most, machine.budget_w
+    most = machine.most
     parm = partial(parm_on, most, LEVELS)
     return {
         "baseline": System("backfill", machine.nodes),
         "fewest nodes": System("backfill", machine.nodes, "min"),
-        "30 W": System("easy", most, cap="30", budget=True),
-        "44 W": System("easy", budget // (44 + BASE_W), cap="44", budget=True),
+        **{cap_name(cap): System("easy", machine.budget_w // (cap + BASE_W), cap=str(cap), budget=True)
+           for cap in CAPS_W},
         "selection": parm_on(most, "60", sizes="max"),
         "moldable": parm_on(most, "60", version="nose"),
         "noMM": parm(version="nomm"),
         "noSE": parm(version="nose"),
         "wSE": parm(version="wse"),
-    }
+    }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +90,13 @@ class LargeCell:
     how: System
     seed: int
     log: str = ""
+    chosen: Open = OURS
 
 
 def run_cell(cell: LargeCell, *, scratch: str) -> dict[str, Any]:
     machine = MACHINES[cell.machine]
     log = logged(cell.log, machine.nodes) if cell.log else intrepid(cell.seed)
-    frame = window(log, cell.jobs, cell.gamma, cell.count, cell.seed)
+    frame = window(log, cell.jobs, cell.gamma, cell.count, cell.seed, cell.chosen)
     return simulated(cell.name, frame, cell.how, machine.budget_w, scratch)
 
 
@@ -122,6 +132,10 @@ class LargeResult:
     def gammas(self) -> tuple[float, ...]:
         return MACHINES[self.machine].gammas
 
+    @property
+    def windows(self) -> tuple[str, ...]:
+        return tuple(FIRST)
+
     def values(self, gamma: float, system: str, figure: str) -> list[float]:
         """One figure of all windows and seeds."""
         name = system.replace(" ", "_")
@@ -141,10 +155,16 @@ class LargeResult:
         """Their mean."""
         return Estimate.of(self.gains(gamma, one, other, figure))
 
-    def speedup(self, gamma: float, system: str) -> Estimate:
-        """Return the baseline's mean completion over that of `system`."""
-        first, second = (self.values(gamma, one, "mean_s") for one in (system, "baseline"))
+    def speedup(self, gamma: float, system: str, over: str = MOST) -> Estimate:
+        """Return the mean completion of a baseline over that of `system`."""
+        first, second = (self.values(gamma, one, "mean_s") for one in (system, over))
         return Estimate.of([b / a for a, b in zip(first, second, strict=True)])
+
+    def of_set(self, gamma: float, jobs: str, system: str) -> float:
+        """Return the mean of that speed-up over the seeds of one window."""
+        at = self.windows.index(jobs) * self.seeds
+        first, second = (self.values(gamma, one, "mean_s")[at : at + self.seeds] for one in (system, MOST))
+        return fmean(b / a for a, b in zip(first, second, strict=True))
 
     def steps(self, gamma: float) -> list[Estimate]:
         """Return what each of `STEPS` adds to the logarithm of the speed-up; they sum to the whole."""

@@ -10,7 +10,7 @@ from slurmsim.experiments.runs import Progress, work_all
 from slurmsim.papers.parm.large.run import LEVELS, MACHINES, LargeResult, cells, checked_size, run_cell
 from slurmsim.papers.parm.testbed.run import System, parm_on
 
-MACHINE, GAMMA = "intrepid", 0.4
+MACHINE, GAMMA, JOBS = "intrepid", 0.4, 300
 ALPHAS = (0.28, 0.98, 1.28, 1.48)
 STEP_W = {2: 30, 3: 15, 4: 10, 6: 6, 11: 3}
 """Watts between neighbouring levels from 30 to 60 W, by how many levels there are."""
@@ -42,6 +42,6 @@ def experiment(
 ) -> LargeResult:  # fmt: skip
     """Run what is not in `folder` yet. Raises SlurmSimError."""
     checked_size(seeds, count)
-    wanted = cells(MACHINE, seeds, count, compared=points(), gammas=(GAMMA,))
+    wanted = cells(MACHINE, seeds, count or JOBS, compared=points(), gammas=(GAMMA,))
     runs = work_all(wanted, run_cell, folder, workers=workers, fresh=fresh, progress=progress)
-    return LargeResult(MACHINE, seeds, count or MACHINES[MACHINE].jobs, runs)
+    return LargeResult(MACHINE, seeds, count or JOBS, runs)

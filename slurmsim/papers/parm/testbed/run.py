@@ -22,6 +22,7 @@ from slurmsim.errors import ConfigError, InvariantError
 from slurmsim.experiments.runs import Progress, work_all
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.model.power import PowerSpec
+from slurmsim.papers.parm.data import OURS, Open
 from slurmsim.trace.columns import NULL
 
 if TYPE_CHECKING:
@@ -82,18 +83,6 @@ class ParmCell:
     system: str
     policy: str
     seed: int
-
-
-@dataclass(frozen=True, slots=True)
-class Open:
-    """What the paper leaves open of its jobs."""
-
-    ratio: float = 3.0  # most nodes by fewest nodes
-    parallelism: float | None = None  # a by the most nodes; None draws it log-uniform from 1 to 4
-    sigma: float | None = None  # None draws it uniform from 0 to 1
-
-
-OURS = Open()
 
 
 def testbed(jobs: str, gamma: float, seed: int, most: int = FULL_NODES, chosen: Open = OURS) -> pd.DataFrame:

@@ -14,7 +14,7 @@ import pytest
 from slurmsim.cli import main
 from slurmsim.errors import ConfigError
 from slurmsim.experiments import runs
-from slurmsim.experiments.verdicts import DIRECTION, MISSING, NOT, REPRODUCED, UNDETERMINED
+from slurmsim.experiments.verdicts import CONSTRUCTED, DIRECTION, MISSING, NOT, REPRODUCED, UNDETERMINED
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.lomonosov import run as lomonosov
 from slurmsim.papers.lomonosov.run import LIMITS, Part, Result, parse_parts
@@ -128,9 +128,18 @@ def test_first_jobs_of_a_week() -> None:
     assert found.tolist() == [True, False, True, False, True, True]
 
 
+def test_final_states_are_by_construction(tmp_path: Path) -> None:
+    """The synthetic partition is made with the paper's shares; nothing is run for them."""
+    assert main(["bench", "lomonosov", "--parts", "states", "--out", str(tmp_path), "--quiet"]) == 0
+    found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["parts"]["states"]["claims"]
+    assert [(one["paper"], one["verdict"]) for one in found] == [("9.4 %", CONSTRUCTED), ("32.3 %", CONSTRUCTED)]
+    assert [float(one["ours"].split()[0]) for one in found] == pytest.approx([9.4, 32.0], abs=0.5)
+    assert not (tmp_path / "runs").exists()
+
+
 def test_parts() -> None:
     assert parse_parts("log-easy,regular4-backfill") == (Part("log", "easy"), Part("regular4", "backfill"))
-    assert len(parse_parts("all")) == 15
+    assert len(parse_parts("all")) == 16
     with pytest.raises(ConfigError, match="log-fcfs"):
         parse_parts("log-fcfs")
 

@@ -12,12 +12,16 @@ import pytest
 from slurmsim.cli import main
 from slurmsim.energy import TABLE
 from slurmsim.errors import ConfigError
-from slurmsim.experiments.verdicts import MISSING, NOT, REPRODUCED
+from slurmsim.experiments.verdicts import NOT, REPRODUCED
 from slurmsim.model.power import PowerSpec
+from slurmsim.papers.parm import goals
 from slurmsim.papers.parm import view as parm_report
 from slurmsim.papers.parm.choices import run as parm_choices
 from slurmsim.papers.parm.choices import view as parm_choices_view
 from slurmsim.papers.parm.choices.run import ChoiceResult
+from slurmsim.papers.parm.contested import run as parm_contested
+from slurmsim.papers.parm.contested import view as parm_contested_view
+from slurmsim.papers.parm.contested.run import ContestedResult
 from slurmsim.papers.parm.data import LARGE, SMALL, intrepid, window
 from slurmsim.papers.parm.large import run as parm_large
 from slurmsim.papers.parm.large import view as parm_large_view
@@ -84,7 +88,6 @@ def test_claims_by_name() -> None:
     assert verdicts["SetL: wSE completes sooner than noSE"] == REPRODUCED
     assert verdicts["time lost in changes of size (the worst part)"] == REPRODUCED
     assert verdicts["speed-up of SetL over that of SetH"] == "not reproduced"  # they are equal here
-    assert [verdict for what, verdict in verdicts.items() if what.startswith("Table V")] == [MISSING, MISSING]
 
 
 def made_choices() -> ChoiceResult:
@@ -185,12 +188,17 @@ def test_large_figures() -> None:
     found = made_large()
     for gamma in found.gammas:
         total = sum(e.mean for e in found.steps(gamma))
-        assert total == pytest.approx(-8 * np.log(0.9 * gamma**0.1))
+        assert total == pytest.approx(-12 * np.log(0.9 * gamma**0.1))
         assert found.speedup(gamma, "wSE").mean == pytest.approx(np.exp(total))
-    assert found.grows.mean == pytest.approx(-0.8 * np.log(0.2 / 0.8))
+    assert found.grows.mean == pytest.approx(-1.2 * np.log(0.2 / 0.8))
     verdicts = {claim.what: claim.verdict for claim in parm_large_view.claims(found)}
-    assert verdicts["γ = 0.2: wSE completes sooner than noSE (log)"] == REPRODUCED
-    assert verdicts["speed-up of wSE grows as γ falls (log, first to last)"] == REPRODUCED
+    assert verdicts["intrepid: γ = 0.2: wSE completes sooner than noSE (log)"] == REPRODUCED
+    assert verdicts["intrepid: speed-up of wSE grows as γ falls (log, first to last)"] == REPRODUCED
+    assert len(parm_large_view.sets_table(found)) == 1 + 3 * len(found.gammas)
+    over = parm_large_view.speedup_table(found, "fewest nodes")
+    assert [row[0] for row in over][1:3] == ["baseline", "fewest nodes"] and over[2][1] == "1.00 ± 0.00"
+    of_set = {row[0]: float(row[4]) for row in parm_large_view.sets_table(found)[1:]}
+    assert of_set["Set1"] == pytest.approx(found.speedup(0.2, "wSE").mean, abs=0.006)
     text, data = parm_large_view.as_text(found), parm_large_view.as_dict(found)
     assert "selection → moldable" in text and set(data["speedup"]) == {f"{gamma:g}" for gamma in found.gammas}
 
@@ -212,6 +220,53 @@ def test_the_command_for_large_machines(
     assert len(list((out / "runs").iterdir())) == 2 * len(parm_large.systems(small))
     assert main(["bench", "parm", "--parts", "theta", "--log", str(tmp_path / "none"), "--out", str(out)]) == 2
     assert "--log" in capsys.readouterr().err
+
+
+def test_claims_on_another_machine_are_checks_of_ours() -> None:
+    goal = goals.BEST_LARGE
+    ours, papers = (goals.on_machine(name, goal) for name in ("theta", "intrepid"))
+    assert (ours.what, ours.where) == ("theta: best speed-up of wSE over the baseline", "")
+    assert papers.where == goal.where
+
+
+def test_what_the_paper_leaves_open_on_the_large_machine() -> None:
+    """Draws are the same whatever is chosen; parallelism and variation follow the choice."""
+    log = intrepid(1)
+    drawn, chosen = (window(log, "Set1", 0.2, 30, 1, one) for one in (parm.OURS, parm.Open(sigma=1.0, parallelism=2.0)))
+    assert drawn.drop(columns="app").equals(chosen.drop(columns="app"))
+    assert all(row.endswith("sigma=1.000") for row in chosen["app"])
+    wide = [float(row.split("parallelism=")[1].split(":")[0]) for row in chosen["app"]]
+    assert wide == (2 * chosen["nodes"]).tolist()
+    assert [row.split(":")[0] for row in drawn["app"]] == [row.split(":")[0] for row in chosen["app"]]
+
+
+def made_contested() -> ContestedResult:
+    """Five times as fast as the baseline where σ is 0, twice where it is 1; over fewest nodes twice as much."""
+    runs = {}
+    for cell in parm_contested.cells(4):
+        wse = 1000 if cell.chosen.sigma == 0 else 2500
+        mean = {"baseline": 5000, "fewest nodes": 10_000, "wSE": wse}[cell.system] * (1 + 0.01 * cell.seed)
+        runs[cell.name] = {"mean_s": mean * (1.02 if cell.system == "wSE" and cell.seed % 2 else 1)}
+    return ContestedResult(4, 1000, runs)
+
+
+def test_whether_the_paper_determines_its_number_on_the_large_machine() -> None:
+    found = made_contested()
+    rows = {row[0]: row[1:] for row in parm_contested_view.choices_table(found)}
+    assert rows["paper"] == ["5.20", "5.20"] and rows["σ = 1"][0].startswith("1.98")
+    verdicts = {claim.what: claim.verdict for claim in parm_contested_view.claims(found)}
+    assert verdicts["contested, σ = 0: wSE over the baseline"] == REPRODUCED
+    assert verdicts["contested, σ = 1: wSE over the baseline"] == "direction only"
+    text, facts = parm_contested_view.as_text(found), parm_contested_view.as_dict(found)
+    assert "1 reproduced" in text and "4 replicates" in text
+    assert facts["figures"]["σ = 1"]["wSE over the baseline on fewest nodes"]["mean"] == pytest.approx(3.96, abs=0.01)
+
+
+def test_the_command_for_the_contested_point(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["bench", "parm", "--parts", "contested", "--seeds", "1", "--jobs", "2", "--workers", "1"]
+    assert main([*words, "--out", str(tmp_path)]) == 0
+    assert "what the paper leaves open varied: 2 jobs, 1 replicate" in capsys.readouterr().out
+    assert len(list((tmp_path / "runs").iterdir())) == 2 * 3
 
 
 # -- sweeps -----------------------------------------------------------------------------------------------------------

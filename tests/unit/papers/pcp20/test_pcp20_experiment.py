@@ -9,6 +9,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from plan_checker import problems
 
@@ -19,11 +20,12 @@ from slurmsim.experiments.verdicts import DIRECTION, MISSING, NOT, REPRODUCED
 from slurmsim.papers.eurora.data import LOG as EURORA_LOG
 from slurmsim.papers.pcp20 import cells as pcp20_cells
 from slurmsim.papers.pcp20.cells import InstanceCell, RunCell
-from slurmsim.papers.pcp20.data import KIT_FILE, LOGS, eurora, kit, mapped
+from slurmsim.papers.pcp20.data import KIT_FILE, LOGS, as_short, eurora, kit, mapped
 from slurmsim.papers.pcp20.run import PARTS, SCHEDULERS, Result, Sizes, experiment, parse_parts, schedulers
 from slurmsim.papers.pcp20.tables import (
     gain_sentence,
     instance_claims,
+    quality_table,
     system_claims,
     system_table,
     times_table,
@@ -259,18 +261,49 @@ def cells(system: str, letter: str, **times: float) -> dict[str, dict[str, Any]]
     return {f"systems-{system}-{name}{letter}": {"dispatch_s": time, **common} for name, time in times.items()}
 
 
+def test_a_mix_with_the_papers_share_of_short_jobs() -> None:
+    """No short job goes; of the longer ones those that stay lie evenly in order of submission."""
+    n = np.arange(200)
+    end = np.where(n % 2 == 0, 3599, 3600)
+    log = {"job_id": n, "submit_utc": n[::-1].copy(), "start_utc": n * 0, "end_utc": end}
+    found = as_short(log)
+    short = found["end_utc"] < 3600
+    assert short.sum() == 100 and (~short).sum() == 7  # 7 % of 107
+    assert (np.diff(found["submit_utc"]) > 0).all()
+    assert np.diff(found["submit_utc"][~short]).tolist() == pytest.approx([33] * 6, abs=2)
+
+
 def test_verdicts_on_systems() -> None:
     times = cells("eurora", ".R", hcp19=1.0, pcp19=1.4, pcp20=0.97, cp_classes=0.5)
     found = Result(Sizes(), ["systems-eurora"], [], times)
     assert [row[-1] for row in system_table(found, "systems-eurora")[1:]] == [
         "", REPRODUCED, REPRODUCED, "no number in the paper",
     ]  # fmt: skip
-    assert [claim.verdict for claim in system_claims(found, "systems-eurora")] == [REPRODUCED] * 4
+    assert [claim.verdict for claim in system_claims(found, "systems-eurora")] == [REPRODUCED] * 6
     header, *rows = times_table(found, "systems-eurora")
     pcp20 = dict(zip(header, rows[2], strict=True))
     assert (pcp20["99 %, ms"], pcp20["below 252 ms"], pcp20["paper's mean, ms"]) == ("150.0", "99.5 %", "364")
     found = Result(Sizes(), ["systems-kit"], [], cells("kit", "", hcp19=2.0, pcp19=1.0, pcp20=1.0, cp_classes=1.0))
     assert [claim.verdict for claim in system_claims(found, "systems-kit")] == [NOT, REPRODUCED]
+
+
+def test_whole_runs_beside_the_papers() -> None:
+    """The time of all dispatches goes by ratios; a run under PCP'19 that ends does not reproduce one that did not."""
+    runs = cells("kit", ".R", hcp19=10.0, pcp19=12.0, pcp20=24.0, cp_classes=1.0)
+    found = {claim.what: claim for claim in system_claims(Result(Sizes(), ["systems-kit"], [], runs), "systems-kit")}
+    whole = found["whole run, kit, R: pcp20 over hcp19"]
+    assert (whole.paper, whole.ours, whole.verdict) == ("2.43", "2.40", REPRODUCED)
+    stalls = found["whole run, kit, R: PCP'19 does not finish"]
+    assert (stalls.paper, stalls.counts, stalls.verdict) == ("∞", "≥ 600", NOT)
+
+
+def test_how_much_of_the_gain_each_scheduler_has() -> None:
+    measures = {"slowdown": 1.0, "bounded_slowdown": 1.0, "longest_wait_h": 2.0, "queue": 1.0}
+    waits = dict.fromkeys(schedulers("quality-kth"), 70.0) | {"easy": 100.0, "pcp20": 40.0}
+    runs = {f"quality-kth-{name}-1": {"mean_wait_s": wait, **measures} for name, wait in waits.items()}
+    found = Result(Sizes(seeds=1), ["quality-kth"], [], runs)
+    gains = {row[0]: row[-1] for row in quality_table(found, "quality-kth")[1:]}
+    assert (gains["easy"], gains["list"], gains["pcp20"]) == ("0%", "50%", "100%")
 
 
 @pytest.mark.parametrize(("pcp20", "said"), [(40.0, "has 50%"), (120.0, "no less than EASY")])

@@ -1,0 +1,1 @@
+"""The paper's number on the large machine, with what the paper leaves open varied."""
