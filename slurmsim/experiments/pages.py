@@ -167,6 +167,7 @@ def _summary_tables(folder: Path) -> dict[str, Callable[[], str]]:
     runs = [["system", "command", "CPU"]]
     runs += [[name, f"`{one.command}`", minutes(one.cpu_s)] for name, one in kept.items()]
     runs += [[name, "no results are kept yet", ""] for name in SYSTEMS if name not in kept]
+    runs.append(["all", "", minutes(sum(one.cpu_s for one in kept.values()))])
     return {
         "headline": lambda: headline(found),
         "claims": lambda: markdown(claims_summary(found)),
