@@ -16,7 +16,7 @@ from slurmsim.papers.parm.large.run import MACHINES, LargeCell, checked_size, ru
 
 GAMMA = MACHINES[PAPERS_MACHINE].gammas[-1]
 TRIED = ("σ = 0", "σ = 1")
-"""Of the choices on the testbed the two whose results lie farthest apart."""
+"""Of the choices on the testbed the two with results that lie farthest apart."""
 COMPARED = (MOST, FEWEST, "wSE")
 
 
