@@ -16,8 +16,8 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.node import NodeSpec
 from slurmsim.policy import Policy
 from slurmsim.replaying.preparation import Prepared
-from slurmsim.replaying.simulating import checkpoints_of
 from slurmsim.sim.accounting_data import accounting_facts, enforcement, takes_facts
+from slurmsim.sim.checkpoints import Checkpoints
 
 LIMIT_SCAN_S = 30
 
@@ -59,7 +59,7 @@ def manifest(prepared: Prepared) -> dict[str, Any]:
 
 def _checkpoint_facts(prepared: Prepared) -> dict[str, Any]:
     """Return how jobs saved their work; nothing where they did not."""
-    spec = checkpoints_of(prepared.options, prepared.cluster)
+    spec = Checkpoints.configured(prepared.cluster.scheduler_parameters)
     return {} if spec is None else {"checkpoints": asdict(spec)}
 
 

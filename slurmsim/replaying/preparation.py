@@ -116,6 +116,9 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
         cluster = replace(cluster, power=power)
         workload = settle_overdrawn(workload, cluster, options.impossible_jobs, options.workload)
     cluster = replace(cluster, pass_limit_s=options.pass_limit)
+    if options.checkpoint is not None:  # as if the cluster said it: policies are told
+        told = Checkpoints.read(options.checkpoint).parameters()
+        cluster = replace(cluster, scheduler_parameters={**cluster.scheduler_parameters, **told})
     until = parse_until(options.until, workload) if options.until is not None else None
     timed = _timed(options, data, cluster, workload, until)
     drop_unknown_claims(workload, timed, [name for name, _ in cluster.option("Licenses")])

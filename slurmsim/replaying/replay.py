@@ -22,7 +22,8 @@ from slurmsim.replaying.jobs import FRAME
 from slurmsim.replaying.manifest import manifest, predictor_named
 from slurmsim.replaying.options import RunKeywords, RunOptions, with_run_keywords
 from slurmsim.replaying.preparation import Prepared, prepare
-from slurmsim.replaying.simulating import checkpoints_of, simulation_of
+from slurmsim.replaying.simulating import simulation_of
+from slurmsim.sim.checkpoints import Checkpoints
 from slurmsim.sim.recorder import Recorder
 from slurmsim.sim.shares import SharesRecorder
 from slurmsim.sim.simulation import Simulation, Timed
@@ -97,7 +98,7 @@ def execute(
     interrupted = False
     every = prepared.options.shares
     power = prepared.cluster.power is not None
-    saves = checkpoints_of(prepared.options, prepared.cluster) is not None
+    saves = Checkpoints.configured(prepared.cluster.scheduler_parameters) is not None
     wanted = {"shares": every is not None, "phases": power, "inputs": True, "checkpoints": saves}
     optional = tuple(name for name, is_wanted in wanted.items() if is_wanted)
     with _few_collections(), TraceWriter(Path(prepared.options.out), optional=optional) as writer:

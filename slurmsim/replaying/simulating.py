@@ -3,22 +3,12 @@
 from dataclasses import replace
 from typing import TypeVar
 
-from slurmsim.model.cluster import ClusterSpec
-from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.preparation import Prepared
-from slurmsim.sim.checkpoints import Checkpoints
 from slurmsim.sim.listener import Listener
 from slurmsim.sim.network import BOOT_S, Durations
 from slurmsim.sim.simulation import Simulation
 
 S = TypeVar("S", bound=Simulation)
-
-
-def checkpoints_of(options: RunOptions, cluster: ClusterSpec) -> Checkpoints | None:
-    """Return how jobs save their work: what ``--checkpoint`` says, else the cluster. Raises ConfigError."""
-    if options.checkpoint is not None:
-        return Checkpoints.read(options.checkpoint)
-    return Checkpoints.configured(cluster.scheduler_parameters)
 
 
 def simulation_of(prepared: Prepared, listener: Listener, kind: type[S]) -> S:
@@ -30,10 +20,7 @@ def simulation_of(prepared: Prepared, listener: Listener, kind: type[S]) -> S:
         prepared.workload, prepared.policy, accounting=prepared.accounting, timed=prepared.timed,
         endless=prepared.endless, until=prepared.until, seed=options.seed,
         listener=listener,
-        durations=Durations(
-            boot_s, options.epilog_time, options.term_time, solver_s=options.solver_latency,
-            checkpoints=checkpoints_of(options, prepared.cluster),
-        ),
+        durations=Durations(boot_s, options.epilog_time, options.term_time, solver_s=options.solver_latency),
     )  # fmt: skip
     simulation.controller.state.triggers.ticks = options.as_live
     if options.as_live:

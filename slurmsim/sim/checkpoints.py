@@ -7,7 +7,7 @@ first. After the last of the work nothing is written. Times are whole seconds; t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from slurmsim.core.records.job import Job
@@ -51,6 +51,10 @@ class Checkpoints:
             int(parameters.get(f"checkpoint_{name}") or 0) for name in ("interval", "write", "restart")
         )
         return cls(interval, write, restart) if interval else None
+
+    def parameters(self) -> dict[str, str]:
+        """Return what `configured` reads."""
+        return {f"checkpoint_{name.removesuffix('_s')}": str(value) for name, value in asdict(self).items()}
 
     def run_time(self, work_s: int, saved_s: int) -> int:
         """Return how long a run takes that begins with `saved_s` of `work_s` seconds of work done."""

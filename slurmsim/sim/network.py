@@ -80,8 +80,6 @@ class Durations:
     # of a job that is resized: (seconds it would still run, nodes it had, nodes it has) -> seconds it will run. None: a
     # job runs as long on fewer nodes.
     left_after: Callable[[int, int, int], int] | None = None
-    # how jobs save their work; None: what SchedulerParameters say (checkpoint_interval, …), else not at all
-    checkpoints: Checkpoints | None = None
     # seconds until a solver's answer is there; None: what SchedulerParameters say (solver_latency), else 0
     solver_s: int | None = None
 
@@ -121,7 +119,7 @@ class Network:
                 cluster.pass_limit_s or (LIVE_LIMIT_S if cluster.watched else LIMIT_S)
             )
         self._watts = self.controller.watts
-        checkpoints = durations.checkpoints or Checkpoints.configured(cluster.scheduler_parameters)
+        checkpoints = Checkpoints.configured(cluster.scheduler_parameters)
         if checkpoints is not None and self._watts is not None:
             raise ConfigError("checkpoints are not modelled in a run that knows of power", field="checkpoint_interval",
                               expected="one of the two")  # fmt: skip
