@@ -121,6 +121,10 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "last_mail_type_holds": Change(
         "26.05", _SUBMITTING, "Of several `--mail-type` the last one holds; they were added up."
     ),
+    "jobid_names_tasks": Change("26.05", "srun", "`--jobid` takes a task of an array, as 12_3; numbers alone were."),
+    "files_named_by_nodes": Change(
+        "26.05", _SUBMITTING, "`%N` in the name of a file is the node's name; it was that of the machine."
+    ),
     "expedited_requeue": Change("26.05", "sbatch", "`--requeue=expedite` has a meaning; any value was ignored."),
     "cores_of_tasks": Change(
         "24.11",
@@ -476,6 +480,12 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "scontrol",
         "`users-=` and `accounts-=` of a reservation refuse who is not in its list, and `+=` takes out of a list of who"
         " may not use it.",
+    ),
+    "reservations_users_delete": Change(
+        "24.11",
+        "scontrol",
+        "A reservation with the flag USER_DELETE, and all with `SlurmctldParameters=user_resv_delete`, is deleted by"
+        " its users, too.",
     ),
     "updated_tasks_reach_nodes": Change("26.05", "scontrol", "An update to fewer tasks than nodes is refused."),
     "colon_without_blank": Change(

@@ -21,7 +21,9 @@ _MEMORY = re.compile(r"(\d{1,18}(?:\.\d*)?|\.\d{1,18})\s*([kmgtp]?)(?:i?b)?", re
 _MIB = {"k": Decimal(1) / 1024, "m": Decimal(1), "g": Decimal(1024), "t": Decimal(1024**2), "p": Decimal(1024**3)}
 _COUNT = re.compile(r"(\d{1,18})([kmgt]?)", re.IGNORECASE | re.ASCII)
 _TIMES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+MOST_LIMIT = 0xFFFFFFFFFFFFFFF0  # the largest limit of a TRES (MAX_VAL64)
 MOST = 1 << 53  # the largest size (MiB) and count: all sums of them fit 64 bits, and doubles hold them exactly
+_LONGEST = 100  # digits of a number that is read
 _LOCALITY = re.compile(r"\([^()]*\)")
 
 
@@ -103,6 +105,18 @@ def parse_tres(text: str) -> dict[str, int]:
             raise TresError(f"TRES {name!r} is given twice in {text!r}")
         counts[key] = parse_memory(value) if key in _IN_MIB else parse_count(value)
     return counts
+
+
+def parse_limit(name: str, text: str) -> int:
+    """Return the limit of one TRES: a count as `parse_tres` reads it, or a larger number, up to `MOST_LIMIT`.
+
+    >>> parse_limit("mem", "2G"), parse_limit("cpu", "99999999999999999999")
+    (2048, 18446744073709551600)
+    """
+    text = text.strip()
+    if len(text) <= _LONGEST and text.isascii() and text.isdigit() and int(text) > MOST:
+        return min(int(text), MOST_LIMIT)
+    return next(iter(parse_tres(f"{name}={text}").values()))
 
 
 def format_tres(counts: Mapping[str, int]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 FLAGS = frozenset({
     "MAINT", "OVERLAP", "IGNORE_JOBS", "FLEX", "MAGNETIC", "HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY",
     "SPEC_NODES", "ALL_NODES", "ANY_NODES", "PART_NODES", "REPLACE", "REPLACE_DOWN", "STATIC", "PURGE_COMP",
-    "NO_HOLD_JOBS_AFTER", "FIRST_CORES",
+    "NO_HOLD_JOBS_AFTER", "FIRST_CORES", "USER_DELETE",
 })  # fmt: skip
 NOT_MODELLED = frozenset({"TIME_FLOAT"})
 REPEATING = frozenset({"HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY"})

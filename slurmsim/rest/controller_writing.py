@@ -60,7 +60,7 @@ _FLAGS = {
     name: name for name in (
         "MAINT", "OVERLAP", "FLEX", "IGNORE_JOBS", "HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY", "ANY_NODES",
         "STATIC", "PART_NODES", "MAGNETIC", "PURGE_COMP", "FIRST_CORES", "TIME_FLOAT", "REPLACE", "REPLACE_DOWN",
-        "NO_HOLD_JOBS_AFTER_END",
+        "NO_HOLD_JOBS_AFTER_END", "USER_DELETE",
     )
 }  # fmt: skip
 _OF_RESERVATIONS: dict[str, Row] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.commands.json.accounts import wckey
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 from slurmsim.rest.body import Body
@@ -195,11 +196,7 @@ def _tres(call: Call) -> list[Record]:
 
 
 def _wckeys(call: Call) -> list[Record]:
-    return [
-        {"accounting": [], "cluster": one["cluster"], "id": one["id"], "name": one["wckey"], "user": one["user"],
-         "flags": []}
-        for one in call.client.call("account_list", kind="wckey")["records"]
-    ]  # fmt: skip
+    return [wckey(one) for one in call.client.call("account_list", kind="wckey")["records"]]
 
 
 def wckeys(call: Call) -> Found:
@@ -271,8 +268,13 @@ def ping(call: Call) -> Found:
 
 
 def diag(call: Call) -> Found:
-    """Only administrators may ask, and what they would see is not modelled."""
-    raise Rejected("stats query failed", *_denied(call), "slurmdb_get_stats", entries={"statistics": {}})
+    """Return the statistics of the database, to administrators; all its counters are 0, as no slurmdbd runs."""
+    if not call.client.call("hello")["operator"]:
+        raise Rejected("stats query failed", *_DENIED, "slurmdb_get_stats", entries={"statistics": {}})
+    began = int(call.client.call("account_list", kind="cluster")["records"][0]["created"])
+    never = {"count": 0, "last_run": 0, "duration": {"last": 0, "max": 0, "time": 0}}
+    rollups = dict.fromkeys(("hourly", "daily", "monthly"), never)
+    return Found({"statistics": {"time_start": began, "rollups": rollups, "RPCs": [], "users": []}})
 
 
 def config(call: Call) -> Found:

@@ -79,7 +79,7 @@ def counts(name: str) -> Reader:
 
 
 def _setting(name: str, value: float | None) -> list[Setting]:
-    return [] if value is None else [[name, "", f"{value:g}" if isinstance(value, float) else str(value)]]
+    return [] if value is None else [[name, "", f"{value:.15g}" if isinstance(value, float) else str(value)]]
 
 
 def names(name: str, read: Reader) -> Reader:

@@ -170,6 +170,10 @@ def _schemas(version: int) -> dict[str, Schema]:
     found["tres"] = {"type": "object", "properties": {
         "type": _STRING, "name": _STRING, "id": {"type": "integer"}, "count": {"type": "integer"},
     }}  # fmt: skip
+    found["stats_rec"] = {"type": "object", "properties": {
+        "time_start": {"type": "integer"}, "rollups": OBJECT,
+        "RPCs": {"type": "array", "items": OBJECT}, "users": {"type": "array", "items": OBJECT},
+    }}  # fmt: skip
     found["job_alloc_req"] = {"type": "object", "properties": {"job": _ref(version, "job_desc_msg")}}
     for name, table in _BODIES.items():
         found[_BODY_NAMES[name]] = _of_table(table, version, found)
@@ -231,7 +235,8 @@ def _of_shape(shape: Any, version: int, found: dict[str, Schema], key: str) -> S
 
 _TAKEN: dict[str, Schema] = {
     **dict.fromkeys(("id", "qos"), _TYPES["int"]), **dict.fromkeys(("flags", "preempt"), _STRINGS),
-    "lineage": _STRING, "is_default": _TYPES["bool"], "accounting": {"type": "array", "items": OBJECT},
+    **dict.fromkeys(("lineage", "old_name"), _STRING), "is_default": _TYPES["bool"],
+    "accounting": {"type": "array", "items": OBJECT},
 }  # fmt: skip
 """Kinds of values that a body may have and that change nothing, by their names."""
 
@@ -290,6 +295,8 @@ def _response(route: routes.Route | None, version: int, description: str) -> dic
         properties[_DATABASE[key]] = {"type": "array", "items": items}
     elif key in _CONFIGURATIONS:
         properties[key] = _ref(version, key)
+    elif key == "db_statistics":
+        properties["statistics"] = _ref(version, "stats_rec")
     elif key:
         properties[key] = {**OBJECT, "nullable": True}
     schema: Schema = {"type": "object", "properties": properties} if key else _ref(version, "openapi_resp")

@@ -21,7 +21,20 @@ BEGIN_S = 5.0  # real seconds that `Executor.end_all` waits for supervisors that
 PROGRAM_S = 300.0  # real seconds a program of a trigger may take
 _GO, _STOP = "go", "stop"  # the name a small file has until the run is told to end, and then
 _RECORDS = ("supervisor", "pid", "exit", _GO)
+_SESSION = 3  # place of the session in /proc/PID/stat, behind the name
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
+
+
+def processes_of(session: int) -> list[int]:
+    """Return the processes of a session, its leader first; where there is no /proc, the leader alone."""
+    found = []
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
+        if name.isdigit() and name != str(session):
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                told = Path("/proc", name, "stat").read_bytes().rpartition(b")")[2].split()
+                if int(told[_SESSION]) == session:
+                    found.append(int(name))
+    return [session, *found]
 
 
 class Executor:
@@ -113,6 +126,15 @@ class Executor:
                 pass  # it has just been forked, and leads no group yet
             os.kill(pid, number)
 
+    def signal_session(self, core_id: int, restarts: int, number: int) -> None:
+        """Send a signal to the script and to all that it started, also tasks of its sruns, which lead groups."""
+        script = self.pid(core_id, restarts)
+        if script is None or not self.supervised(core_id, restarts):
+            return
+        for pid in processes_of(script):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+
     def terminate(self, core_id: int, restarts: int, *, awake: bool = False) -> None:
         """CONT and TERM, as slurmd begins to end a job; `awake`: it has got CONT."""
         place = self._place(core_id, restarts)
@@ -122,7 +144,7 @@ class Executor:
             elif place.exists():
                 (place / _STOP).touch()
         if not awake:
-            self.signal(core_id, restarts, signal.SIGCONT)
+            self.signal_session(core_id, restarts, signal.SIGCONT)
         self.signal(core_id, restarts, signal.SIGTERM)
 
     def note(self, path: str, text: str) -> None:

@@ -55,6 +55,63 @@ def test_a_task_finds_programs_in_its_own_path_alone(live: tuple[slurmsim.Cluste
     assert "TMPDIR=/tmp\n" in told
 
 
+def test_preserve_env_leaves_sizes_of_the_job_to_a_step(live: tuple[slurmsim.Cluster, str], tmp_path: Path) -> None:
+    cluster, _ = live
+    told = ran(
+        cluster,
+        tmp_path,
+        "sbatch -W -Q -N2 -n4 -O -o x.out --wrap 'for options in -E --mem=0; do"
+        ' srun $options -N1 -n1 sh -c "echo \\$SLURM_NNODES \\$SLURM_NTASKS \\$SLURM_NPROCS";'
+        " done'; cat x.out",
+    )
+    assert told == "0\n2 4 4\n1 1 1\n" or told == "2 4 4\n1 1 1\n", told
+
+
+def test_files_of_tasks_are_named_by_nodes_since_26_05(live: tuple[slurmsim.Cluster, str], tmp_path: Path) -> None:
+    cluster, release = live
+    told = ran(cluster, tmp_path, "srun -Q -N2 -n2 -o t.%N.out echo hi; ls t.*; sinfo -h -N -o t.%N.out")
+    files = sorted(path.name for path in tmp_path.glob("t.*"))
+    assert len(files) == (2 if release == "26.05" else 1)
+    assert release != "26.05" or set(files) <= set(told.split()[2:])
+
+
+def test_a_running_task_of_an_array_is_named_to_srun_and_sbcast(
+    live: tuple[slurmsim.Cluster, str], tmp_path: Path
+) -> None:
+    cluster, release = live
+    told = ran(
+        cluster,
+        tmp_path,
+        "echo x >source; job=$(sbatch --parsable -n1 -a 0-1 -o /dev/null --wrap 'sleep 60');"
+        " while [ $(squeue -h -t R -j $job | wc -l) -lt 2 ]; do sleep 0.2; done;"
+        " for task in 0 1; do"
+        " srun --jobid=${job}_$task --overlap sh -c 'test $SLURM_JOB_ID -ge '$job && echo $task; done;"
+        " srun --jobid=${job}_7 --overlap true; echo $?;"
+        " set -- $(squeue -h -t R -O sluid:20 -j $job); sbcast -j $1 source target; cat target; scancel $job",
+    )
+    if release == "26.05":
+        assert told.startswith("0\n1\nsrun: error: Unable to confirm") and told.endswith("\n1\nx\n"), told
+    else:
+        assert told.count("Invalid numeric value") == 3
+
+
+def test_a_program_that_path_has_not_is_one_of_the_working_folder(
+    live: tuple[slurmsim.Cluster, str], tmp_path: Path
+) -> None:
+    """_build_path of slurmstepd and search_path of salloc: real ones run a script as `srun name` beside it."""
+    cluster, _ = live
+    told = ran(
+        cluster,
+        tmp_path,
+        "mkdir d; printf '#!/bin/sh\necho here $1\n' | tee own-script >d/hostname; chmod +x own-script d/hostname;"
+        "srun -n1 own-script 1; salloc -Q own-script 2; cd d;"
+        "srun -n1 hostname 3 2>/dev/null | grep -c here; srun -n1 no-script; echo $?",
+    )
+    assert told.startswith("here 1\nhere 2\n0\n")
+    assert "execve(): no-script: No such file or directory\n" in told
+    assert told.endswith("\n2\n")
+
+
 def test_tasks_find_how_loud_their_srun_is(live: tuple[slurmsim.Cluster, str], tmp_path: Path) -> None:
     words = " ".join(f"srun {option} -n1 sh -c 'echo $SRUN_DEBUG' 2>/dev/null;" for option in ("", "-v", "-vv", "-Q"))
     assert ran(live[0], tmp_path, f"{words} srun -Q -n1 true") == "3\n4\n5\n2\n"

@@ -50,7 +50,7 @@ StateSaveLocation={prefix}/var/state
 TmpFS={prefix}/var/tmp/%n
 SlurmdParameters=config_overrides
 ReturnToService=1
-NodeName=node0 NodeHostname={host} Port=6819 CPUs=4 RealMemory=8000
+NodeName=node0 NodeHostname={host} Port=6819
 PartitionName=primary Nodes=ALL Default=YES State=UP
 """
 """A minimal configuration, as the suite says it begins with; auto-config adds what a test wants."""

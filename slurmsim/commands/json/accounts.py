@@ -118,6 +118,12 @@ def _cluster(r: Record, release: str, version: int) -> Record:
     }  # fmt: skip
 
 
+def wckey(r: Record, release: str = "", version: int = 0) -> Record:
+    """Return a WCKey of a user."""
+    return {"accounting": [], "cluster": r["cluster"], "id": r["id"], "name": r["wckey"], "user": r["user"],
+            "flags": []}  # fmt: skip
+
+
 def _database_conf(r: Record, release: str, version: int) -> Record:
     from slurmsim.commands.json import configuration  # rarely wanted
 
@@ -128,5 +134,6 @@ _MAKERS: dict[str, Callable[[Record, str, int], Record]] = {
     "accounts": _account, "users": _user, "associations": _association, "clusters": _cluster,
     "qos": lambda r, _, version: nested(versions.record(_QOS, r, version)),
     "slurmdbd_conf": _database_conf,
+    "wckeys": wckey,
     "tres": lambda r, *_: {"type": r["type"], "name": r["name"], "id": r["id"], "count": 0},
 }  # fmt: skip

@@ -152,7 +152,8 @@ class _UserWords:
         self.settings = Settings(ASSOCIATION)
         self.names: list[str] = []
         self.cond: dict[str, Any] = {}
-        self.level = self.default = ""
+        self.level = self.default = self.default_wckey = ""
+        self.wckeys: list[str] = []
         self.limit_set = False
         for word in map(word_of, words):
             self._take(session, word)
@@ -171,7 +172,11 @@ class _UserWords:
             self.default = folded(word)
             self.cond.setdefault("accounts", []).append(self.default)
         elif matches(word.name, "DefaultWCKey:8 WCKeys:1"):
-            session.wrong("sacctmgr: error: slurmsim keeps no WCKeys")
+            keys = names_in(word.value)
+            if matches(word.name, "DefaultWCKey:8"):
+                self.default_wckey = (keys or [""])[0]
+                keys = keys[:1]
+            self.wckeys += [key for key in keys if key and key not in self.wckeys]
         elif self.settings.take(session, word) or association_condition(session, self.cond, word):
             self.limit_set = True
         else:
@@ -204,7 +209,7 @@ def _add_user(session: Session, words: list[str]) -> None:
     if cluster is None:
         return
     accounts = list(dict.fromkeys(told.cond.get("accounts") or []))
-    if not accounts:
+    if not accounts and not told.wckeys:
         session.wrong(" Need name of account or wckey to add." if since(session.release, "account_or_wckey")
                       else " Need name of account to add user to.")  # fmt: skip
         return
@@ -213,16 +218,20 @@ def _add_user(session: Session, words: list[str]) -> None:
         "partitions": told.cond.get("partitions"), "default_account": told.default, "admin_level": told.level,
         "settings": told.settings.found,
     }  # fmt: skip
+    if told.wckeys:
+        arguments |= {"wckeys": told.wckeys, "default_wckey": told.default_wckey}
     new = _new_associations(session, arguments, cluster)
     if new is None:
         return
     users, associations = new
-    if not associations:
+    wckeys = _new_wckeys(session, arguments)
+    if not associations and not wckeys:
         _tell_nothing_new(session, users)
         return
     answer = reply(session, "account_check", arguments)
     if not (isinstance(answer, str) and since(session.release, "new_users_checked_first")):
-        _show_new_user(session, users, associations, told.default, told.level, told.settings, told.limit_set)
+        _show_new_user(session, users, associations, told)
+        _show_wckeys(session, wckeys, cluster)
     if isinstance(answer, str):
         session.wrong(_problem(session, answer, raises=told.level not in ("", "None")))
         return
@@ -310,11 +319,24 @@ def _no_account(session: Session, account: str, cluster: str) -> None:
         session.wrong(f" This account '{account}' doesn't exist.\n        Contact your admin to add this account.")
 
 
+def _new_wckeys(session: Session, arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return WCKeys and users that are not known together."""
+    asked = [(key, name) for key in arguments.get("wckeys") or () for name in arguments["names"]]
+    known = {(r["wckey"], r["user"]) for r in session.list("wckey")} if asked else set()
+    return [pair for pair in asked if pair not in known]
+
+
+def _show_wckeys(session: Session, wckeys: list[tuple[str, str]], cluster: str) -> None:
+    if wckeys:
+        session.io.out(" Wckey(s)\n")
+    for key, user in wckeys:
+        session.io.out(f"  C = {cluster:<10.10} W = {key:<10.10} U = {user:<9.9}\n")
+
+
 def _show_new_user(
-    session: Session, users: list[str], associations: list[tuple[str, str, str]], default: str, level: str,
-    settings: Settings, limit_set: bool,
-) -> None:  # fmt: skip
-    out = session.io.out
+    session: Session, users: list[str], associations: list[tuple[str, str, str]], told: _UserWords
+) -> None:
+    out, default, level = session.io.out, told.default, told.level
     cluster = session.list("cluster")[0]["cluster"]
     if users:
         out(f" Adding User(s)\n{lines_of(users)}")
@@ -324,17 +346,20 @@ def _show_new_user(
             out(" Settings =\n")
         if default:
             out(f"  Default Account = {default}\n")
+        if told.default_wckey:
+            out(f"  Default WCKey   = {told.default_wckey}\n")
         if level and level != "None":
             out(f"  Admin Level     = {level}\n")
-    out(" Associations =\n")
+    out(" Associations =\n" if associations else "")
     for user, account, partition in associations:
         tail = f" P = {partition:<10.10}" if partition else ""
         if since(session.release, "cluster_before_account"):
             out(f"  C = {cluster:<10.10} A = {account:<20.20} U = {user:<9.9}{tail}\n")
         else:
             out(f"  U = {user:<9.9} A = {account:<10.10} C = {cluster:<10.10}{tail}\n")
-    if limit_set and (settings.lines() or not since(session.release, "no_empty_settings")):
-        out(" Non Default Settings\n" + "".join(f"{line}\n" for line in settings.lines()))
+    lines = told.settings.lines()
+    if told.limit_set and (lines or not since(session.release, "no_empty_settings")):
+        out(" Non Default Settings\n" + "".join(f"{line}\n" for line in lines))
 
 
 def _add_qos(session: Session, words: list[str]) -> None:

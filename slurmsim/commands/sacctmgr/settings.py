@@ -130,7 +130,7 @@ def _time(session: Session, row: Field, word: Word, value: str) -> Read:
 
 
 def _tres(session: Session, row: Field, word: Word, value: str) -> Read:
-    from slurmsim.tres import TresError, parse_tres  # takes long to load
+    from slurmsim.tres import TresError, parse_limit  # takes long to load
 
     found, shown, gone = list[str](), list[str](), list[str]()
     signs = ("+", "-") if since(session.release, "relative_tres") else ()
@@ -150,7 +150,8 @@ def _tres(session: Session, row: Field, word: Word, value: str) -> Read:
             gone.append(f"{name.lower()}=NONE")
             continue
         try:
-            part = parse_tres(f"{name}={amount}")
+            key = name if name.lower().startswith(("gres/", "license/")) else name.lower()
+            part = {key: parse_limit(key, amount)}
         except TresError:
             session.wrong(f"sacctmgr: error: slurmdb_format_tres_str: no TRES known by type {name}")
             return None

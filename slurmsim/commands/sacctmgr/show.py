@@ -359,6 +359,33 @@ def _show_resource(session: Session, words: list[str]) -> None:
     _empty(text)(session, words)
 
 
+def show_wckey(session: Session, words: list[str]) -> None:
+    """WCKeys and their users. A document is printed even where they may not be seen."""
+    extra = {"users": "Users:1", "clusters": "Clusters:3"}
+    asked = Asked(session, words, "Names:1 WCKeys:1", "WithDeleted:5 WithUsage:5 WOPInfo:4", extra, bare="names")
+    if session.code:
+        return
+    fields = columns(session, [_column_of_wckeys(word) for word in asked.format] or "WCKey,Cluster,User")
+    try:
+        records = selected(
+            session.list("wckey"), asked.cond, {"names": "wckey", "users": "user", "clusters": "cluster"}
+        )
+    except Stop:
+        if not session.dump:
+            raise
+        records = []
+    if session.dump:
+        return _dump(session, "wckeys", records)
+    table(session, fields, records, {key: of(key) for key in ("wckey", "cluster", "id", "user")})
+
+
+def _column_of_wckeys(word: str) -> str:
+    """Return a column of the list of WCKeys by the name that all lists have for it."""
+    name, percent, size = word.partition("%")
+    names = (("WCKeys:1 Names:1", "WCKey"), ("Clusters:2", "Cluster"), ("IDs:1", "ID"), ("Users:1", "User"))
+    return next((column for known, column in names if matches(name, known)), name) + percent + size
+
+
 def _empty(text: str, kind: str = "cluster") -> Callable[[Session, list[str]], None]:
     def show(session: Session, words: list[str]) -> None:
         asked = Asked(session, words, "Names:1", "Tree:4 WithDeleted:5 WithClusters:5", {})
@@ -419,7 +446,7 @@ _ENTITIES: tuple[tuple[str, Callable[[Session, list[str]], None], str], ...] = (
     ("QOS:1", show_qos, ""), ("Resource:4", _show_resource, ""),
     ("Reservations:4 Resv:4", show_reservation, ""), ("Stats:1", show_stats, ""),
     ("Transactions:1 Txn:1", show_transaction, ""), ("Users:1", show_user, ""),
-    ("WCKeys:1", _empty("WCKey,Cluster,User", "wckey"), ""), ("tres:2", show_tres, ""),
+    ("WCKeys:1", show_wckey, ""), ("tres:2", show_tres, ""),
 )  # fmt: skip
 
 

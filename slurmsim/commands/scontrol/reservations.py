@@ -24,6 +24,7 @@ _NOTE = (
     "Note, unless nodes are directly requested a reservation must exist in a single partition.\n"
     "If no partition is requested the default partition is assumed.\n"
 )
+USER_DELETE = "USER_DELETE"
 # word, how much of it must be there, name, what may not be taken away
 _FLAGS: tuple[tuple[str, int, str, bool], ...] = (
     ("Maintenance", 3, "MAINT", True), ("Overlap", 1, "OVERLAP", False), ("Flex", 1, "FLEX", True),
@@ -34,7 +35,7 @@ _FLAGS: tuple[tuple[str, int, str, bool], ...] = (
     ("PURGE_COMP", 2, "PURGE_COMP", True), ("First_Cores", 1, "FIRST_CORES", False),
     ("Time_Float", 1, "TIME_FLOAT", False), ("Replace", 1, "REPLACE", False),
     ("Replace_Down", 8, "REPLACE_DOWN", False),
-    ("NO_HOLD_JOBS_AFTER_END", 1, "NO_HOLD_JOBS_AFTER", False),
+    ("NO_HOLD_JOBS_AFTER_END", 1, "NO_HOLD_JOBS_AFTER", False), ("User_Delete", 1, USER_DELETE, True),
 )  # fmt: skip
 
 
@@ -218,6 +219,8 @@ def _flags(session: Session, request: dict[str, Any], text: str, sign: str, tail
         bare = word[1:] if word[:1] in ("+", "-") and word else word
         name, equals, value = bare.partition("=")
         for known, least, flag, removable in _FLAGS:
+            if flag == USER_DELETE and not since(session.release, "reservations_users_delete"):
+                continue
             if tag_matches(name, known, least) and (removable or mark != "-") and name:
                 found.append(("-" if mark == "-" else "+") + flag)
                 if flag == "PURGE_COMP" and equals:

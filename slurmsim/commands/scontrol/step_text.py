@@ -35,8 +35,8 @@ class StepId(NamedTuple):
 def parse_step(text: str | None) -> StepId:
     """Return the step a text names, read as strtol would.
 
-    >>> parse_step("12.3"), parse_step("5_2").task
-    (StepId(job=12, task=None, step=3, name='3'), 2)
+    >>> parse_step("12.3"), parse_step("5_2.1")
+    (StepId(job=12, task=None, step=3, name='3'), StepId(job=5, task=2, step=1, name='1'))
     """
     if text is None:
         return StepId(None, None, None, "TBD")
@@ -46,15 +46,15 @@ def parse_step(text: str | None) -> StepId:
     job, rest = leading_number(text)
     if rest == text:
         job = 0
+    task = None
     if rest.startswith("_"):
-        task = leading_number(rest[1:])[0]
-        return StepId(job, task, None, "TBD")
+        task, rest = leading_number(rest[1:])
     if rest.startswith("."):
         word = rest[1:]
         known = {"batch": -5, "extern": -4, "interactive": -6}.get(word)
         step = known if known is not None else leading_number(word)[0]
-        return StepId(job, None, step, word if known is not None else str(step))
-    return StepId(job, None, None, "TBD")
+        return StepId(job, task, step, word if known is not None else str(step))
+    return StepId(job, task, None, "TBD")
 
 
 def step_text(row: dict[str, Any], session: Session, dates: Dates) -> str:

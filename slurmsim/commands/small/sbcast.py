@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import time
 
-from slurmsim import hostlist
+from slurmsim import hostlist, sluid
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.text import short_helps
 from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, Parser, options
 from slurmsim.commands.text.release import release_of, version_of
+from slurmsim.commands.text.shown_id import shown_id
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
@@ -112,8 +113,11 @@ def _failed(io: Io, row: dict[str, Any], why: str, code: int) -> int:
 
 def _job(io: Io, job: str, release: str) -> dict[str, Any]:
     """Return the running job. Raises Stop."""
+    number = shown_id(io, job) if sluid.number_of(job) is not None else job
     try:
-        columns = io.client.call("jobs", fields=list(_FIELDS), job_id=int(job) if is_number(job) else 0)["columns"]
+        columns = io.client.call("jobs", fields=list(_FIELDS), job_id=int(number) if is_number(number) else 0)[
+            "columns"
+        ]
     except FAILED_CALLS as error:
         if since(release, "sbcast_loads_job"):
             io.error(f"sbcast: error: Failed to load JobId={job}: '{text_of(error)}'")

@@ -238,7 +238,8 @@ def _load_jobs(asked: Asked, wanted: Wanted, fields: set[str], io: Io) -> dict[s
         for field in fields - known:
             columns[field] = [0 if field in ("start_time", "priority") else None] * count
         columns["partition"] = [""] * count
-        columns["array_task_str"] = [text and text.partition("%")[0] for text in columns["array_task_str"]]
+        whole = [text and array_text.ranges(array_text.tasks_of(text)) for text in columns["array_task_str"]]
+        columns["array_task_str"] = whole
     return answer
 
 
@@ -254,6 +255,7 @@ def _job_rows(answer: dict[str, Any], asked: Asked, wanted: Wanted, tiers: dict[
     table["state_flags"] = [tuple(flags or ()) for flags in table["state_flags"]]  # so that equal rows are known
     if asked.priority:
         table = job_rows.by_partition(table, tiers, wanted.partitions)
+    length = 0 if asked.only_state else length  # the list of states is not shortened
     table["array_task_str"] = [text and array_text.shown(text, length) for text in table["array_task_str"]]
     if not asked.array and not asked.array_unique:
         table = job_rows.join_pending_tasks(table, length)

@@ -43,6 +43,13 @@ def run(argv: list[str], io: Io) -> int:
     return _Call(argv, io, Messages(io, _NAME)).run()
 
 
+def _found(name: str, environ: dict[str, str]) -> str:
+    """Return the file of a command: the first in PATH, else in the working folder (search_path)."""
+    folders = [] if "/" in name else [*environ.get("PATH", os.defpath).split(":"), os.getcwd()]
+    files = (os.path.join(folder, name) for folder in folders)
+    return next((file for file in files if os.path.isfile(file) and os.access(file, os.X_OK)), name)
+
+
 class _Call(AllocatingCall):
     def __init__(self, argv: list[str], io: Io, say: Messages) -> None:
         super().__init__(_NAME, argv, io, say)
@@ -167,7 +174,7 @@ class _Call(AllocatingCall):
                 os.tcsetpgrp(terminal, os.getpid())
             for number in (signal.SIGPIPE, signal.SIGTTOU, signal.SIGINT):
                 signal.signal(number, signal.SIG_DFL)
-            os.execvpe(words[0], words, environ)
+            os.execve(_found(words[0], environ), words, environ)
         except OSError as error:
             what = "Unable to find command" if isinstance(error, FileNotFoundError) else "Unable to exec command"
             tail = "" if isinstance(error, FileNotFoundError) else f": {error.strerror}"

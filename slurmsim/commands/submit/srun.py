@@ -25,7 +25,7 @@ from slurmsim.commands.submit.submission import Failed, each_would_run, start_li
 from slurmsim.commands.submit.tasks.multi_prog import BadFile, find_file
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.messages import Messages, Stop, stoppable
-from slurmsim.commands.text.shown_id import shown_id
+from slurmsim.commands.text.shown_id import shown_id_of_task
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.release_changes import since
 from slurmsim.releases import row
@@ -64,7 +64,9 @@ class _Call(AllocatingCall):
         if self.chosen.get("test_only"):
             return self._test()
         own = self.chosen.get("job_id") is None
-        facts = self._allocate() if own else self._existing(int(shown_id(self.io, str(self.chosen.get("job_id")))))
+        facts = (
+            self._allocate() if own else self._existing(int(shown_id_of_task(self.io, str(self.chosen.get("job_id")))))
+        )
         self.allocation.job_id = int(facts["job_id"])
         lives: list[StepLife] = []
         status = NO_STATUS

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from slurmsim import sluid
 from slurmsim.commands.text.dates import BadDate, parse_date
+from slurmsim.numerals import is_number
+from slurmsim.release_changes import since
 from slurmsim.releases import row
 
 TYPE_CHECKING = False
@@ -136,8 +138,10 @@ def positive(text: str, option: str, context: Context) -> int:
 
 
 def job(text: str, option: str, context: Context) -> int | str:
-    """Return the number of a job, or its SLUID as it is."""
-    return text if sluid.number_of(text) is not None else positive(text, option, context)
+    """Return the number of a job, or its SLUID or ``ARRAY_TASK`` (since 26.05) as it is."""
+    array, _, task = text.partition("_")
+    of_task = is_number(array) and is_number(task) and since(context.release, "jobid_names_tasks")
+    return text if of_task or sluid.number_of(text) is not None else positive(text, option, context)
 
 
 def natural(text: str, option: str, context: Context) -> int:

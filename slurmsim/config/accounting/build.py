@@ -11,6 +11,7 @@ from slurmsim.config.accounting.fields import QOS_FLAGS
 from slurmsim.config.findings import Place
 from slurmsim.errors import nearest
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
+from slurmsim.tres import MOST
 
 _FLAGS = {flag.lower(): flag for flag in QOS_FLAGS}
 _LIMITS = tuple(f.name for f in dataclass_fields(Limits))
@@ -107,14 +108,21 @@ def preemption_loop(draft: Draft) -> list[str]:
 
 
 def _qos(name: str, item: Item) -> Qos:
-    values = {key: value for key, value in item.values.items() if value is not None and "." not in key}
+    values = {key: _held(value) for key, value in item.values.items() if value is not None and "." not in key}
     values["flags"] = frozenset(_FLAGS[flag] for flag in values.get("flags", ()))
     return Qos(name, limits=_limits(item.values), **values)
 
 
 def _limits(values: Mapping[str, Any]) -> Limits:
     given = {name: values.get(f"limits.{name}") for name in _LIMITS}
-    return Limits(**{name: value for name, value in given.items() if value is not None})
+    return Limits(**{name: _held(value) for name, value in given.items() if value is not None})
+
+
+def _held(value: Any) -> Any:
+    """Return a limit as the scheduler counts with it: one that no amounts can reach is the largest of them."""
+    if not isinstance(value, dict):
+        return value
+    return {name: min(amount, MOST) for name, amount in value.items()}
 
 
 # -- associations -------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 from slurmsim.config.accounting.fields import ASSOCIATION_FIELDS, QOS_FIELDS, Field, Fields, parse_value
 from slurmsim.config.findings import Place, Report
 from slurmsim.errors import ConfigError
-from slurmsim.tres import MOST
+from slurmsim.tres import MOST_LIMIT
 
 Key = tuple[str, str, str]  # account, user ("" for the account itself), partition
 ROOT: Key = ("root", "", "")
@@ -108,7 +108,7 @@ def _assign(item: Item, row: Field, value: Any, operator: str) -> None:
             old = kept.pop(name, 0)
             if isinstance(amount, tuple):
                 sign, change = amount
-                amount = min(old + change, MOST) if sign == "+" else max(old - change, 0)
+                amount = min(old + change, MOST_LIMIT) if sign == "+" else max(old - change, 0)
             if amount is not None:
                 kept[name] = amount
         values[target] = kept

@@ -12,7 +12,7 @@ from slurmsim.model.accounting import PARENT_SHARES, Limits
 from slurmsim.numerals import is_number
 from slurmsim.records import Field as Row
 from slurmsim.records import accounting
-from slurmsim.tres import parse_count, parse_tres
+from slurmsim.tres import parse_count, parse_limit
 
 USE_PARENT = 0x7FFFFFFF  # how a dump writes Fairshare=parent
 TRES_NAMES = ("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages")
@@ -169,7 +169,7 @@ def _tres(text: str) -> dict[str, int | tuple[str, int] | None] | None:
             found[name] = None
             continue
         try:
-            count = parse_tres(f"{name}={value}")[name]
+            count = parse_limit(name, value)
             found[name] = (sign, count) if sign else count
         except ValueError as error:
             raise ValueError(f"{item.strip()!r} is not a TRES", "NAME=COUNT") from error

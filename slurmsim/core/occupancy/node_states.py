@@ -100,7 +100,7 @@ class NodeStates:
         self.to_reboot &= ~mask
         self.asap &= ~mask
         self._changed("DOWN", fact.reason, fact.nodes)
-        self._reservations.nodes_lost()
+        self._reservations.nodes_lost(down=True)
         lost = [entry[2] for entry in (*self.state.running, *self.state.suspended) if entry[2].nodes & mask]
         for job in sorted(lost, key=attrgetter("order")):  # as the table of jobs has them
             if job.alloc is None or job.id not in self.state.jobs:

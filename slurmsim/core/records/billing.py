@@ -65,6 +65,13 @@ class Billing:
                 self.add_gres(counts, *self.table.gres_kinds[kind], total)
         return counts
 
+    def gres_of_first_node(self, a: Allocation) -> dict[str, int]:
+        """Return the GRES that an allocation has on its first node, as TRES."""
+        counts: dict[str, int] = {}
+        for kind, count in a.gres if self._gres else ():
+            self.add_gres(counts, *self.table.gres_kinds[kind], count if isinstance(count, int) else int(count[0]))
+        return counts
+
     def requested(self, job: Job, request: CompiledRequest) -> dict[str, int]:
         """TRES a pending job asks for, as its partition's defaults complete the request."""
         nodes = request.min_nodes

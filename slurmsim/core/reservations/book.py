@@ -296,11 +296,23 @@ class Reservations:
         """Nodes are usable again that may be in maintenance."""
         self._mark(nodes & self.state.reserved.active(self.state.now, maintenance=True), "MAINT")
 
-    def nodes_lost(self) -> None:
-        """Nodes went down or were drained: reservations Slurm chose the nodes of get others at the next scan."""
+    def nodes_lost(self, *, down: bool = False) -> None:
+        """Nodes went down or were drained: reservations Slurm chose the nodes of get others at the next scan.
+
+        For nodes that are `down` slurmctld looks in its next second (validate_all_reservations).
+        """
         if any(nodes_of.replaceable(r) for r in self.state.reserved.all):
             self._revise = True
+            if down and not self.state.event_driven:
+                self.state.timers.set(self.state.now + 1, self.look_for_others)
             self.turn(self.state.now, True)
+
+    def look_for_others(self) -> None:
+        """Replace lost nodes now, if there still are some."""
+        if self._revise:
+            self._replace_down()
+            self.set_up()
+            self._plan_next(self.state.now)
 
     def _replace_down(self) -> None:
         """Other nodes for those that cannot be used, where Slurm chose them (_validate_node_choice)."""

@@ -175,10 +175,10 @@ def count_nodes(
 ) -> Bitmap:
     """Return the first nodes in table order that are up, unreserved and unused then; IGNORE_JOBS allows used ones.
 
-    MAINT and OVERLAP may fall back on reserved nodes, MAINT on unavailable ones. Counts are served largest first. As
-    slurmctld does, fewer nodes than wanted are accepted when at least one is found, but not where they are looked for
-    as for a job. `wanted` more nodes for one that there is need not be idle to be preferred: it is enough that some of
-    their CPUs are.
+    Nodes of reservations that let others overlap come next. MAINT and OVERLAP may fall back on all reserved nodes,
+    MAINT on unavailable ones. Counts are served largest first. As slurmctld does, fewer nodes than wanted are
+    accepted when at least one is found, but not where they are looked for as for a job. `wanted` more nodes for one
+    that there is need not be idle to be preferred: it is enough that some of their CPUs are.
     """
     pools = _pools(state, spec, flags, base)
     picked = 0
@@ -198,11 +198,12 @@ def count_nodes(
 def _pools(state: ControllerState, spec: ReservationSpec, flags: frozenset[str], base: Bitmap) -> list[Bitmap]:
     """Of `base`, what may be picked from: one pool after the other, each with all of the one before."""
     available = base & state.table.everything & ~state.unusable
-    unreserved = available
+    unreserved = shared = available
     for other in state.reserved.all:
         if other.full and other.nodes and collide(spec, flags, other):
             unreserved &= ~other.nodes
-    pools = [unreserved]
+            shared &= -1 if "OVERLAP" in other.flags else ~other.nodes
+    pools = [unreserved] if shared == unreserved else [unreserved, shared]
     if flags & {"MAINT", "OVERLAP"}:
         pools.append(available)
     if "MAINT" in flags:

@@ -57,6 +57,7 @@ class JobRecord:
     first_mem: int
     steps: list[Step]
     het: tuple[int, int, int] | None = None  # leader, place and number of the components of its heterogeneous job
+    first_gres: dict[str, int] | None = None  # on the first node, where it has not as many on each
 
 
 @dataclass(slots=True)

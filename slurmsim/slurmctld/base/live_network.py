@@ -155,11 +155,13 @@ class LiveNetwork(Network):
         if live is not None:
             live.ran_before_suspension += int(self.env.now) - (live.suspended_or_resumed or job.start_time or 0)
             live.suspended_or_resumed = int(self.env.now)
+            self._moved(live, "paused")
 
     def _restart_timer(self, job: Job, left: int) -> None:
         live = self.live.get(job.id)
         if live is not None and live.suspended_or_resumed:
             live.suspended_or_resumed = int(self.env.now)
+            self._moved(live, "resumed")
         self.decided.append(stopped(int(self.env.now), "resume", job))
         super()._restart_timer(job, left)
 

@@ -18,6 +18,7 @@ from slurmsim.slurmctld.base.step import BATCH, ENDED, EXTERN, NAMES, Step, deri
 from slurmsim.states import FINAL_STATES, JobState, Reason, is_held
 
 if TYPE_CHECKING:
+    from slurmsim.core.records.allocation import Allocation
     from slurmsim.core.records.job import Job
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
     from slurmsim.slurmctld.base.live_job import LiveJob, Row
@@ -66,6 +67,7 @@ def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobReco
         restarts=core.restarts, asked=live.asked, admin_comment=_asked(live, "admin_comment"),
         comment=_asked(live, "comment"), first_cpus=_first(alloc.cpus if alloc else 0),
         first_mem=_first(alloc.mem if alloc else 0), steps=steps, het=het_jobs.place(core),
+        first_gres=_gres_of_first(cluster, alloc),
     )  # fmt: skip
 
 
@@ -77,6 +79,13 @@ def _assoc_id(cluster: LiveCluster, core: Job) -> int:
 def _first(share: Any) -> int:
     """Return the share on the first node."""
     return int(share) if isinstance(share, int) else int(share[0])
+
+
+def _gres_of_first(cluster: LiveCluster, alloc: Allocation | None) -> dict[str, int] | None:
+    """Return the GRES on the first node of a job that has more of them on some nodes than on others."""
+    if alloc is None or all(isinstance(count, int) for _, count in alloc.gres):
+        return None
+    return cluster.controller.state.billing.gres_of_first_node(alloc)
 
 
 def _asked(live: LiveJob, name: str) -> str | None:
@@ -240,7 +249,8 @@ def step_tres(cluster: LiveCluster, record: JobRecord, step: Step) -> dict[str, 
     if step.number == BATCH:
         tres = {"cpu": record.first_cpus, "mem": record.first_mem, "node": 1}
         more = {name: count for name, count in record.tres_alloc.items() if name.startswith("gres/")}
-        tres |= {name: count // max(record.alloc_nodes, 1) for name, count in more.items()}
+        even = {name: count // max(record.alloc_nodes, 1) for name, count in more.items()}
+        tres |= even if record.first_gres is None else record.first_gres
     else:
         tres = {"cpu": sum(step.cpus), "mem": sum(step.memory), "node": len(step.nodes)}
         tres |= step.asked.get("tres") or {}

@@ -39,7 +39,9 @@ _LASTING = ("accounts", "names", "qos", "uids", "gids", "associations", "jobs")
 """Conditions that what is not known yet does not change."""
 FEW = 20_000  # rows that are rather sorted than found by walking over all
 _INDEX_PERIOD_S = 5  # slurmctld asks for the database's ids of new jobs that often
-_SENT = tuple(f.name for f in fields(JobRecord) if f.name not in ("asked", "steps", "first_cpus", "first_mem"))
+_SENT = tuple(
+    f.name for f in fields(JobRecord) if f.name not in ("asked", "steps", "first_cpus", "first_mem", "first_gres")
+)
 _FROM_REQUEST = ("work_dir", "submit_line", "container", "wckey", "std_in", "std_out", "std_err", "licenses", "extra",
                  "script")  # fmt: skip
 

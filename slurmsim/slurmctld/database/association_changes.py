@@ -136,11 +136,11 @@ class Change(ABC):
     def add_user(self, arguments: Mapping[str, Any]) -> list[str]:
         accounts = [str(name) for name in arguments["accounts"]]
         self.need_coordinator(accounts)
-        level = arguments.get("admin_level")
-        if level:  # an operator gives no higher level than his own
+        wckeys, level = arguments.get("wckeys") or [], arguments.get("admin_level")
+        if wckeys or level or not accounts:
             self.need_operator()
-            if level == "Administrator":
-                self.need_administrator()
+        if level == "Administrator":  # an operator gives no higher level than his own
+            self.need_administrator()
         found = []
         pairs = [(name, account) for name in arguments["names"] for account in accounts]
         if since(self.cluster.release, "associations_by_account"):
@@ -156,14 +156,29 @@ class Change(ABC):
                 self.notes.append(("Add Associations", "", f"acct='{account}', user='{name}'"))
                 found.append(name)
         for name in arguments["names"]:
-            if name not in self.users:
-                self.users[name] = UserFacts()
-                self.notes.append(("Add Users", name, "admin_level=1"))
-            if level:
-                self.users[name].admin_level = str(level)
-            default = arguments.get("default_account")
-            self.choose_default(name, str(default or accounts[0]), asked=bool(default))
-        return found
+            self._say_of_user(name, arguments, accounts)
+        return found + self._add_wckeys([(str(key), str(name)) for key in wckeys for name in arguments["names"]])
+
+    def _say_of_user(self, name: str, arguments: Mapping[str, Any], accounts: Sequence[str]) -> None:
+        """Make a user that is new; give level, default account and default WCKey."""
+        if name not in self.users:
+            self.users[name] = UserFacts()
+            self.notes.append(("Add Users", name, "admin_level=1"))
+        if arguments.get("admin_level"):
+            self.users[name].admin_level = str(arguments["admin_level"])
+        default = arguments.get("default_account") or next(iter(accounts), "")
+        if default:
+            self.choose_default(name, str(default), asked=bool(arguments.get("default_account")))
+        if arguments.get("default_wckey"):
+            self.users[name].default_wckey = str(arguments["default_wckey"])
+
+    def _add_wckeys(self, keys: list[tuple[str, str]]) -> list[str]:
+        """Add WCKeys of users; return the users of those that are new."""
+        new = [key for key in keys if key not in self.wckeys]
+        for key in new:
+            self.wckeys[key] = 0
+            self.notes.append(("Add WCKey", key[1], f"name='{key[0]}'"))
+        return [user for _, user in new]
 
     def choose_default(self, user: str, account: str, *, asked: bool) -> None:
         """Make `account` the default one of `user`, if that is `asked` for or there is none.

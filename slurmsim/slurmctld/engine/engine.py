@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -169,7 +170,10 @@ class Engine(LiveCluster):
     # -- what happens to jobs ---------------------------------------------------------------------------------------
 
     def _moved(self, live: LiveJob, what: str) -> None:
-        """`live` was launched, or it ended."""
+        """`live` was launched, it ended, or its run is paused or resumed."""
+        if what in ("paused", "resumed"):
+            self._stop_or_continue(live, signal.SIGSTOP if what == "paused" else signal.SIGCONT)
+            return
         if what == "ended" and live.core.state == JobState.DEADLINE and live.own_id is None and live.array is not None:
             array_cancel.take_out(self, live.array.unsplit(), whole=True)  # the array's own record misses its deadline
             if self.jobs.get(live.core.id) is not live:
@@ -213,6 +217,12 @@ class Engine(LiveCluster):
         slurm_user = self.people.by_name(self.conf.scalar("SlurmUser") or "root")
         self.node_reasons.note_reboots(nodes, self.now, slurm_user.uid)
         return self.faults.nodes.boot_s(nodes)
+
+    def _stop_or_continue(self, live: LiveJob, number: int) -> None:
+        """Stop the processes of a job that is suspended, or let them go on; sruns outside of its script pass it on."""
+        steps.send(self, live, number)
+        if self.real is not None and self.runs_jobs and is_real(live.asked):
+            self.real.stop_or_continue(live, number)
 
     def _killed(self, job: Job) -> None:
         """Let the processes of `job` go; those of a job that is pending again belong to its last run."""

@@ -26,7 +26,7 @@ def _names(r: Reservation, cluster: LiveCluster) -> str | None:
 _FLAG_ORDER = (
     "MAINT", "FLEX", "OVERLAP", "IGNORE_JOBS", "HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY", "SPEC_NODES",
     "ALL_NODES", "ANY_NODES", "STATIC", "PART_NODES", "FIRST_CORES", "TIME_FLOAT", "REPLACE", "REPLACE_DOWN",
-    "PURGE_COMP", "NO_HOLD_JOBS_AFTER", "MAGNETIC",
+    "PURGE_COMP", "NO_HOLD_JOBS_AFTER", "MAGNETIC", "USER_DELETE",
 )  # fmt: skip
 
 
@@ -56,6 +56,11 @@ def is_visible(r: Reservation, cluster: LiveCluster, person: Person) -> bool:
     private = str(cluster.spec.options.get("PrivateData") or "").lower().split(",")
     if "reservations" not in private or cluster.database.is_operator(person):
         return True
+    return may_use(r, cluster, person)
+
+
+def may_use(r: Reservation, cluster: LiveCluster, person: Person) -> bool:
+    """Return True if jobs of `person` in one of his accounts may go into `r`."""
     tree, accounts = cluster.controller.state.tree, cluster.controller.accounting.accounts
     if tree is None or accounts is None or not accounts.enforce.associations:
         return bool(r.users) and r.admits(person.name, ())

@@ -21,10 +21,11 @@ from slurmsim.slurmctld.snapshot.image import restore, take
 Make = Callable[[Configuration], Engine]
 KEYS = frozenset({
     "SchedulerParameters", "BatchStartTimeout", "CompleteWait", "DefCpuPerGPU", "DefMemPerCPU", "DefMemPerGPU",
-    "DefMemPerNode", "EnforcePartLimits",
+    "DefMemPerNode", "DependencyParameters", "DisableRootJobs", "EnforcePartLimits", "FairShareDampeningFactor",
     "InactiveLimit", "JobRequeue", "KillWait", "MaxArraySize", "MaxBatchRequeue", "MaxMemPerCPU", "MaxMemPerNode",
-    "MinJobAge", "OverTimeLimit", "PriorityMaxAge", "PriorityWeightAge", "PriorityWeightAssoc",
-    "PriorityWeightFairshare", "PriorityWeightJobSize", "PriorityWeightPartition", "PriorityWeightQOS", "PrivateData",
+    "MessageTimeout", "MinJobAge", "OverTimeLimit", "PreemptExemptTime", "PriorityFavorSmall", "PriorityMaxAge",
+    "PriorityWeightAge", "PriorityWeightAssoc", "PriorityWeightFairshare", "PriorityWeightJobSize",
+    "PriorityWeightPartition", "PriorityWeightQOS", "PrivateData",
     "RequeueExit", "RequeueExitHold", "ResvOverRun", "ReturnToService", "SchedulerTimeSlice",
 })  # fmt: skip
 """Honoured keys that no state rests on: every other one is refused while a cluster lives."""

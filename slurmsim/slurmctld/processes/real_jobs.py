@@ -161,6 +161,10 @@ class RealJobs:
         self._begun.add(run)
         self.executor.start(*run, str(live.asked["script"]), spec)
 
+    def stop_or_continue(self, live: LiveJob, number: int) -> None:
+        """Stop all processes of a job's run at the next `flush`, or let them go on."""
+        self._ending.append(partial(self.executor.signal_session, live.core.id, live.core.restarts, number))
+
     def terminate(self, live: LiveJob, run: Job) -> None:
         """End a run at the next `flush`: a daemon that dies before would find it ended, and not know why."""
         self._ending.append(partial(self._terminate, live, run))
@@ -181,7 +185,7 @@ class RealJobs:
             self.executor.terminate(*key, awake=awake)
 
         def go_on() -> None:
-            self.executor.signal(*key, signal.SIGCONT)
+            self.executor.signal_session(*key, signal.SIGCONT)
             self._wait(key, TOLD_S, partial(end, awake=True), partial(end, awake=True))
 
         steps = job_termination.steps_of(live, run.restarts)

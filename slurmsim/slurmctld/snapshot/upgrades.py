@@ -21,7 +21,7 @@ refers to other records is made when all of them are there.
 | 13 | before 0.7.0 | what one part alone decides by lies with that part |
 | 14 | before 0.7.0 | the job table and the reasons of nodes are parts of their own |
 | 15 | before 0.7.0 | CPUs that tasks take beside their GRES |
-| 16 | before 0.7.0 | QOS and partitions that may use a reservation |
+| 16 | before 0.7.0 | QOS and partitions that may use a reservation; GRES on the first node of a run |
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     13: {},
     14: {},
     15: {"gres demand": {"task_cpus": 0}},
-    16: {"reservation": {"qos": ["t"], "allowed_partitions": ["t"]}},
+    16: {"reservation": {"qos": ["t"], "allowed_partitions": ["t"]}, "job record": {"first_gres": None}},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {

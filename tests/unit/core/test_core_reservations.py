@@ -13,6 +13,7 @@ from slurmsim.core.records.messages import (
     CreateReservation,
     DeleteReservation,
     NodesDown,
+    NodesDrain,
     NodesResume,
     Release,
     StartAtOnce,
@@ -397,3 +398,31 @@ def test_an_allocation_without_a_limit_may_last_as_long_as_its_partition_lets_it
     w.tell(StartAtOnce(job), at=6)
     w.until(8)
     assert w.state("a") == "PENDING"
+
+
+@pytest.mark.parametrize(("flags", "others", "start", "after"), [
+    ("", "", 0, "n1"),  # the others are taken
+    ("", "OVERLAP", 0, "n[1,3]"), ("REPLACE_DOWN", "OVERLAP", 0, "n[1,3]"), ("", "MAINT", 0, "n1"),
+    ("DAILY", "MAINT", 8 * DAY, "n[1,3]"),
+])  # fmt: skip
+def test_a_node_that_is_down_is_replaced_in_the_next_second(flags: str, others: str, start: int, after: str) -> None:
+    w = World(simple(4), "backfill")
+    create(w, "others", start, start + 60, "n[3-4]", others)
+    create(w, "r", 0, 600, "", flags, node_counts=(2,))
+    w.until(10)
+    assert reserved(w, "r") == "n[1-2]"
+    w.tell(NodesDown(("n2",), "test"))
+    w.until(12)
+    kept = reserved(w, "r")
+    assert kept == after if after != "n1" else kept == "n[1-2]"
+
+
+def test_a_drained_node_is_replaced_at_the_next_scan() -> None:
+    w = World(simple(4), "backfill")
+    create(w, "r", 0, 600, "", node_counts=(2,))
+    w.until(10)
+    w.tell(NodesDrain(("n2",), "test"))
+    w.until(12)
+    assert reserved(w, "r") == "n[1-2]"
+    w.until(45)
+    assert reserved(w, "r") == "n[1,3]"

@@ -167,6 +167,10 @@ def _spread(tasks: int, room: Sequence[int]) -> list[int]:
     return found
 
 
+_PRESERVED = ("SLURM_NNODES", "SLURM_NPROCS", "SLURM_NTASKS", "SLURM_TASKS_PER_NODE")
+"""What ``--preserve-env`` leaves as it is (env_array_for_step)."""
+
+
 def step_environment(
     base: Mapping[str, str], facts: Mapping[str, Any], step: Mapping[str, Any], part: Part, release: str, *, own: bool,
     distribution: str | None, umask: int,
@@ -192,8 +196,8 @@ def step_environment(
     if chosen.get("preserve_env"):
         known = {**known, "step_tasks": found.get("SLURM_TASKS_PER_NODE", known["step_tasks"])}
     added = {**shown(_STEP, known, release), **chosen.get("binding").variables()}
-    if "SLURM_UMASK" in found:
-        added.pop("SLURM_UMASK", None)
+    kept = {"SLURM_UMASK", *(_PRESERVED if chosen.get("preserve_env") else ())} & found.keys()
+    added = {name: value for name, value in added.items() if name not in kept}
     found.update(added)
     if own:
         found.update(shown(_OWN, known, release))

@@ -209,6 +209,8 @@ class Launch:
         if task is not None:
             doubled = life.first_task if row(_DOUBLED, life.release) else 0
             values |= {"t": str(task.number + doubled), "n": str(task.node - life.first_node), "N": host}
+            if since(life.release, "files_named_by_nodes"):
+                values["N"] = str(step["nodes"][task.node - life.first_node])
         return os.path.join(life.chosen.get("work_dir") or self.io.cwd, filled(text, values, NUMBERS | {"s"}))
 
     def _open(self, path: str, mode: int, what: str) -> int:

@@ -64,7 +64,10 @@ class Stream:
 
 
 def _program(name: str, path: str) -> str:
-    """Return where a task's program is, which is what it is called as; its name where `path` has none."""
+    """Return where a task's program is, which is what it is called as.
+
+    A name that `path` has not is one of a file in the working folder (_build_path of slurmstepd).
+    """
     found = [os.path.join(folder, name) for folder in path.split(":")] if "/" not in name else []
     return next((one for one in found if os.path.isfile(one) and os.access(one, os.X_OK)), name)
 
@@ -178,7 +181,7 @@ class Runner:
             if "/" not in task.words[0] and "PATH" not in environ:
                 raise FileNotFoundError(errno.ENOENT, "")  # slurmstepd looks in the task's own PATH alone
             program = _program(task.words[0], environ.get("PATH", ""))
-            os.execvpe(program, [program, *task.words[1:]], environ)
+            os.execve(program, [program, *task.words[1:]], environ)
         except PrologFailed as failed:
             number = failed.status
             with suppress(OSError):

@@ -15,6 +15,7 @@ from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.submit_request import MOST_NAMES
 from slurmsim.slurmctld.fields.core_ids import cores_kept
+from slurmsim.slurmctld.fields.reservation_fields import may_use
 from slurmsim.slurmctld.requests.cluster.nodes import operators_only
 from slurmsim.tres import parse_licenses
 
@@ -305,10 +306,20 @@ class _Reservations:
         present = r.end - r.start
         return present + seconds if sign == "+" else max(present - seconds, 0)
 
+    def _may_delete(self, name: str, person: Person) -> bool:
+        """Return True if a reservation lets those who may use it delete it, and `person` may (validate_resv_uid)."""
+        cluster = self.cluster
+        r = cluster.controller.state.reserved.find(name)
+        if r is None or not since(cluster.release, "reservations_users_delete"):
+            return False
+        always = "user_resv_delete" in str(cluster.spec.options.get("SlurmctldParameters") or "").lower()
+        return (always or "USER_DELETE" in r.flags) and may_use(r, cluster, person)
+
     def delete(self, arguments: Arguments, person: Person) -> Arguments:
         """Carry out ``scontrol delete reservationname``."""
-        operators_only(self.cluster, person)
         name = str(arguments["target"])
+        if not self._may_delete(name, person):
+            operators_only(self.cluster, person)
         self._tell(DeleteReservation(name))
         self.cluster.reservation_texts.pop(name, None)
         return {}

@@ -87,11 +87,10 @@ _KEPT = _fields(
     stderr=_STREAM, cut=FLAG, environ=_TEXTS, files=_TEXTS,
 )  # fmt: skip
 _COORDINATORS = _fields("users", "accounts", users=_WORDS, accounts=_WORDS)
-_ONE_OR_MORE = ListOf(TEXT, MOST_WORDS, 1)
 _ONE_CHANGE = Tagged("action", {
     "add_account": _fields("names", names=_WORDS, parent=TEXT, settings=_SETTINGS, **_FACTS),
-    "add_user": _fields("names", "accounts", names=_WORDS, accounts=_ONE_OR_MORE, partitions=_WORDS,
-                        default_account=TEXT, admin_level=TEXT, settings=_SETTINGS),
+    "add_user": _fields("names", "accounts", names=_WORDS, accounts=_WORDS, partitions=_WORDS,
+                        default_account=TEXT, admin_level=TEXT, settings=_SETTINGS, wckeys=_WORDS, default_wckey=TEXT),
     "add_qos": _fields("names", names=_WORDS, settings=_SETTINGS, **_FACTS),
     "modify_associations": _fields("kind", "cond", "settings", kind=OneOf(("account", "user", "cluster")), cond=_COND,
                                    settings=_SETTINGS),
