@@ -4,8 +4,8 @@
 the page. Every table between ``<!-- made: NAME -->`` and ``<!-- end -->`` of ``FOLDER/SYSTEM.md`` is then written anew,
 and so are those of ``FOLDER/claims.md``, over all systems. `remade` says what a page has to look like.
 
-Names of tables: *claims* and *list* of any system, *claims PART* of one of its parts, and what its view calls
-``tables`` in `as_dict`.
+Names of tables: *claims* and *list* of any system, *claims PART* of one of its parts, *claims main* of those that belong
+to none, and what its view calls ``tables`` in `as_dict`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ __all__ = [
 ]  # fmt: skip
 SYSTEMS = ("eurora", "titan", "pcp20", "lomonosov", "parm")
 SUMMARY = "claims"
+MAIN = "main"
+"""What a table calls the claims of an experiment that belong to no part."""
 MARK = re.compile(r"(<!-- made: (?P<name>[^>]+?) -->\n).*?(<!-- end -->)", re.S)
 Rows = list[list[str]]
 
@@ -147,7 +149,7 @@ def _tables(system: str, kept: Kept) -> dict[str, Callable[[], str]]:
         "run": lambda: f"Made by `{kept.command}`, {minutes(kept.cpu_s)} of CPU.",
     }
     for part, claims in kept.claims.items():
-        found[f"claims {part}"] = lambda claims=claims: markdown(claims_table(claims))  # type: ignore[misc]
+        found[f"claims {part or MAIN}"] = lambda claims=claims: markdown(claims_table(claims))  # type: ignore[misc]
     for name, rows in kept.tables.items():
         found[name] = lambda rows=rows: markdown(rows)  # type: ignore[misc]
     return found

@@ -58,6 +58,22 @@ def test_claims_are_found_in_parts() -> None:
     assert {part: len(claims) for part, claims in kept.claims.items()} == {"": 1, "kth": 2, "theta": 1}
 
 
+def test_a_page_shows_claims_of_all_parts_of_one_and_of_none(tmp_path: Path) -> None:
+    def one(what: str) -> dict[str, object]:
+        return {"what": what, "where": "–", "paper": "–", "corrected": "–", "counts": "–", "ours": "1", "ratio": "–",
+                "verdict": NOT, "seeds": None}  # fmt: skip
+
+    kept = kept_of({"claims": [one("first")], "parts": {"kth": {"claims": [one("second")]}}}, "c", 1.0)
+    names = ("claims", "claims main", "claims kth", "run")
+    page = tmp_path / "titan.md"
+    page.write_text("\n".join(f"<!-- made: {name} -->\n<!-- end -->" for name in names), "utf-8")
+    keep("titan", kept, tmp_path)
+    found = [made.partition("<!-- end")[0] for made in page.read_text("utf-8").split("-->\n")[1:]]
+    assert [("first" in made, "second" in made) for made in found if "|" in made] == [
+        (True, True), (True, False), (False, True),
+    ]  # fmt: skip
+
+
 def test_every_paper_has_a_list() -> None:
     assert all(len(listed(name)) >= 7 for name in SYSTEMS)
 

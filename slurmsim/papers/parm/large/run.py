@@ -48,7 +48,7 @@ class Machine:
 
 
 MACHINES = {
-    "intrepid": Machine(40_960, (0.8, 0.4, 0.2), 1000),
+    "intrepid": Machine(40_960, (0.8, 0.2), 1000),
     "theta": Machine(4_360, (0.8, 0.4, 0.2), 200),
 }
 CAPS_W = (30, 33, 36, 44, 50, 60)
