@@ -4,7 +4,7 @@
 the page. Every table between ``<!-- made: NAME -->`` and ``<!-- end -->`` of ``FOLDER/SYSTEM.md`` is then written anew,
 and so are those of ``FOLDER/claims.md``, over all systems. `remade` says what a page has to look like.
 
-Names of tables: *claims* and *list* of any system, *claims PART* of one of its parts, *claims main* of those that belong
+Names of tables: *claims* and *list* of any system, *claims PART* of one part, *claims main* of those that belong
 to none, and what its view calls ``tables`` in `as_dict`.
 """
 
