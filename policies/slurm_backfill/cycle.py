@@ -72,7 +72,7 @@ class SlurmBackfill(Policy):
         "atoms": PolicyOption(_flag, COMPILED, "plan by the kernel where counting whole nodes decides: 0, 1"),
         "every_cycle": PolicyOption(_flag, False, "make cycles that would repeat the last one, as Slurm does: 0, 1"),
     }
-    STATE = ("last_cycle", "_last_cycle", "_started", "_left_waiting", "_left_idle", "_left_marks", "_cut")
+    STATE = ("last_cycle", "last_walk", "_last_cycle", "_started", "_left_waiting", "_left_idle", "_left_marks", "_cut")
 
     def configure(self, scheduler_parameters: Mapping[str, str], start_time: int) -> None:
         p = scheduler_parameters
@@ -105,6 +105,7 @@ class SlurmBackfill(Policy):
         self.known = Known(self.resolution, self.window, self.space_size, self.max_test, self.max_array)
         self._last_cycle = self._start_time = start_time
         self.last_cycle = 0  # when one was made, to be shown
+        self.last_walk = 0  # and when one found jobs that wait
         self._started = self._left_waiting = self._left_idle = self._left_marks = self._cut = False
         self.full_pass = max(_number(p, "sched_interval", 60), 1)
 
@@ -165,6 +166,7 @@ class SlurmBackfill(Policy):
 
     def schedule(self, view: SlurmView, now: int) -> Decisions:
         self._last_cycle = self.last_cycle = now
+        self.last_walk = now if view.n_queued else self.last_walk
         self._started = self._cut = False
         everything, limits = self.plan_all or view.plans_count, view.limits
         if limits is not None:

@@ -66,7 +66,8 @@ def _node_gres(row: Row, session: Session, dates: Dates) -> str:
 
 def _node_address(row: Row, session: Session, dates: Dates) -> str:
     port = f"Port={row['port']} " if row["port"] != row["default_port"] else ""
-    return f"NodeAddr={row['node_addr']} NodeHostName={row['node_hostname']} {port}Version={row['version']}"
+    version = f"Version={row['version']}" if row["version"] else ""
+    return f"NodeAddr={row['node_addr']} NodeHostName={row['node_hostname']} {port}{version}"
 
 
 def _node_memory(row: Row, session: Session, dates: Dates) -> str:

@@ -1,10 +1,10 @@
 """CPUs slurmctld has found for jobs it could not start (job_ptr->total_cpus), by which it judges them from then on.
 
 Backfill tries every job that may start, to know when it could. What it would get is remembered: a job with nodes of
-its own has all their CPUs, one that shares takes whole cores, and GPUs bring CPUs along (DefCpuPerGPU). These count
-instead of the CPUs asked for in the size of the job, when its priority is next worked out (priority_multifactor.c,
-set_priority_factors), and against limits where no nodes are free (select_nodes). A main pass that found nodes for a
-job a limit held leaves the same behind.
+its own has all their CPUs, one that shares takes whole cores with all their threads, and GPUs bring CPUs along
+(DefCpuPerGPU). These count instead of the CPUs asked for in the size of the job, when its priority is next worked out
+(priority_multifactor.c, set_priority_factors), and against limits where no nodes are free (select_nodes). A main pass
+that found nodes for a job a limit held leaves the same behind.
 The waiting tasks of an array are one record, so what was found for one of them counts for all.
 Mirrors _job_test of src/plugins/select/cons_common/job_test.c (22.05) and its callers.
 """
@@ -118,15 +118,15 @@ class FoundCpus:
         if self._depends_on_plan(request) and job.planned_nodes:
             return table.cpus_on(job.planned_nodes)
         if request.gres:
-            return self.state.selector.cpus_when_empty(request) // request.charge
+            return self.state.selector.cpus_when_empty(request)
         nodes = self.state.cluster.node_sets.of(request.candidates)
         each = nodes.cpus_alike if request.whole else nodes.grain_alike
         if not each:
-            return request.told_cpus
+            return request.told_cpus if request.charge == 1 else request.min_cpus
         n_units = max(-(-request.min_cpus // each), request.min_nodes * -(-request.least_cpus // each))
         if request.whole and request.tasks_per_node and request.n_tasks:
             n_units = max(n_units, -(-request.n_tasks // request.tasks_per_node))
-        return n_units * each // request.charge
+        return n_units * each
 
     def _depends_on_plan(self, request: CompiledRequest) -> bool:
         """Return True if how many CPUs the job would get depends on how many nodes, or on which, it is planned."""

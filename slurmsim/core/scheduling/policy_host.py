@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _WAITS: Final = frozenset({Reason.NONE, Reason.RESOURCES, Reason.PRIORITY})
 _OVER: Final = object()
-SHOWN: Final = ("last_cycle",)  # what commands go on to tell of a policy that begins anew
+SHOWN: Final = ("last_cycle", "last_walk")  # what commands go on to tell of a policy that begins anew
 
 
 def _nothing() -> None:

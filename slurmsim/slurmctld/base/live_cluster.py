@@ -70,6 +70,9 @@ class Accounting(Protocol):
     def first(self, live: LiveJob) -> First:
         """Return what was noted of a job at first."""
 
+    def started_before(self, live: LiveJob) -> int | None:
+        """Return when the last run of a requeued job began; None where it has no row."""
+
     def runs(self, row: Row) -> list[JobRecord]:
         """Return the rows of one job slurmctld has, in the order they were made."""
 

@@ -157,6 +157,11 @@ class Storage:
         core = live.core
         return self._first.get(core.id) or First(0, core.priority, core.restarts)
 
+    def started_before(self, live: LiveJob) -> int | None:
+        """Return when the last run of a requeued job began; None where it has no row."""
+        runs = self.earlier.get(live.core.id)
+        return runs[-1].start if runs else None
+
     # -- asking -------------------------------------------------------------------------------------------------------
 
     def page(

@@ -216,6 +216,8 @@ class Engine(LiveCluster):
         """Note that these nodes boot; return how much longer than others they take."""
         slurm_user = self.people.by_name(self.conf.scalar("SlurmUser") or "root")
         self.node_reasons.note_reboots(nodes, self.now, slurm_user.uid)
+        for name in nodes:
+            self.node_texts.get(self.controller.state.table.index[name], {}).pop("untold", None)
         return self.faults.nodes.boot_s(nodes)
 
     def _stop_or_continue(self, live: LiveJob, number: int) -> None:

@@ -13,8 +13,13 @@ if TYPE_CHECKING:
 
 
 def last_cycle(controller: Controller) -> int:
-    """Return when backfill last walked over the queue; 0: never."""
+    """Return when backfill came last; 0: never."""
     return int(getattr(controller.host.policy, "last_cycle", 0))
+
+
+def last_walk(controller: Controller) -> int:
+    """Return when backfill last found jobs that wait; 0: never."""
+    return int(getattr(controller.host.policy, "last_walk", 0))
 
 
 def looks(controller: Controller) -> tuple[int, int]:
@@ -35,6 +40,9 @@ def looked_last(live: LiveJob, cluster: LiveCluster) -> str:
 
 def last_evaluated(live: LiveJob, cluster: LiveCluster) -> int:
     """When a scheduler last looked at the job, which waits, as far as is kept."""
+    core = live.core
+    if not core.queued and core.eligible_time is None:  # no scheduler has had it on its list since
+        return cluster.storage.started_before(live) or core.submit_time
     cycle = last_cycle(cluster.controller)
     by_backfill = cycle if _seen_by_backfill(live, cycle) else 0
     return max(cluster.controller.main.last_pass, live.core.submit_time, by_backfill)

@@ -128,6 +128,16 @@ def _registers(i: int, cluster: LiveCluster) -> bool:
     return bool(kept(i, cluster, "registers") == cluster.now)
 
 
+def _has_told(i: int, cluster: LiveCluster) -> bool:
+    """Return True if slurmd has told of its node; a node that is off has not since slurm.conf was read again."""
+    return not (kept(i, cluster, "untold") and cluster.controller.state.power.off >> i & 1)
+
+
+def _known(i: int, cluster: LiveCluster) -> bool:
+    """Return True if slurmctld knows what slurmd tells of its node; 22.05 keeps most of that of its old records."""
+    return _has_told(i, cluster) or not since(cluster.release, "reconfigure_begins_anew")
+
+
 def _cap_watts(i: int, cluster: LiveCluster) -> int | None:
     """Return the cap its processor has from the job on it, to the nearest watt; None where it has none."""
     watts = cluster.controller.watts
@@ -273,7 +283,7 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "alloc_cpus": used_cpus,
     "boards": lambda i, c: 1,
     "alloc_memory": used_memory,
-    "free_mem": lambda i, c: max(spec(i, c).real_memory_mib - used_memory(i, c), 0),
+    "free_mem": lambda i, c: max(spec(i, c).real_memory_mib - used_memory(i, c), 0) if _has_told(i, c) else None,
     "cpu_load": lambda i, c: used_cpus(i, c) * 100,
     "features_act": lambda i, c: kept(i, c, "features_act") or ",".join(spec(i, c).features) or None,
     "gres": _gres,
@@ -285,12 +295,12 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "owner": _owner,
     "mcs_label": lambda i, c: None,
     "partitions": lambda i, cluster: ",".join(p.name for p in cluster.controller.state.partitions if p.mask >> i & 1),
-    "boot_time": lambda i, c: 0 if _registers(i, c) else c.network.start_time - 3600,
-    "slurmd_start_time": lambda i, c: kept(i, c, "slurmd_start_time") or c.network.start_time,
+    "boot_time": lambda i, c: 0 if _registers(i, c) or not _known(i, c) else c.network.start_time - 3600,
+    "slurmd_start_time": lambda i, c: kept(i, c, "slurmd_start_time") or c.network.start_time if _known(i, c) else 0,
     "last_busy": _last_busy,
-    "version": lambda i, c: c.version,
-    "arch": lambda i, c: "x86_64",
-    "os": lambda i, c: "Linux KERNEL #1 SMP",
+    "version": lambda i, c: c.version if _has_told(i, c) else None,
+    "arch": lambda i, c: "x86_64" if _known(i, c) else None,
+    "os": lambda i, c: "Linux KERNEL #1 SMP" if _known(i, c) else None,
     "tres_fmt_str": _capacity,
     "alloc_tres_fmt_str": _given,
     "cap_watts": _cap_watts,

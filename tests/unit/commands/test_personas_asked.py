@@ -238,3 +238,24 @@ def test_of_a_single_node_cpus_are_told_as_they_were_when_all_nodes_were_asked_f
     assert cluster.text(one) == "allocated 4/0/0/4\n"
     cluster.text("scontrol -d show job 1")  # 22.05 loads nodes for the threads of the job's cores
     assert cluster.text(one) == ("mixed 3/1/0/4\n" if release == "22.05" else "allocated 4/0/0/4\n")
+
+
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+def test_of_a_node_that_is_off_nothing_is_known_once_slurm_conf_is_read_again(tmp_path: Path, release: str) -> None:
+    power = "SuspendProgram=/bin/true\nResumeProgram=/bin/true\nSuspendTime=40\nSuspendTimeout=5\nResumeTimeout=60\n"
+    conf = power + CONF
+    cluster = Cluster(tmp_path, conf=conf, release=release)
+    cluster.text("scontrol update nodename=n2 state=power_up")
+    cluster.now += 100
+    cluster.text("scontrol update nodename=n2 state=power_down_force")
+    cluster.now += 30
+    shown = "scontrol -o show node n2"
+    assert f" Version={cluster.engine.version} " in cluster.text(shown)
+    cluster.text("scontrol reconfigure")
+    text = cluster.text(shown)
+    assert "POWERED_DOWN" in text and "Version=" not in text and " FreeMem=N/A " in text
+    assert ("Arch=" in text) == (" OS=" in text) == (release == "22.05")
+    assert ("BootTime=None SlurmdStartTime=None" in text) == (release != "22.05")
+    cluster.text("scontrol update nodename=n2 state=power_up")
+    cluster.now += 100
+    assert f" Version={cluster.engine.version} OS=" in cluster.text(shown).replace("  ", " ")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.bitmap import to_indices
 from slurmsim.core.records.messages import AlterNodes, AlterPartition, DeletePartition, Fact, NodesResume
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.fields.node_fields import count_cpus, is_future
@@ -42,6 +43,8 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argum
             for i in range(cluster.controller.state.table.n):
                 cluster.node_texts.setdefault(i, {})["slurmd_start_time"] = cluster.now  # slurmd is a new process, too
             count_cpus(cluster)
+        for i in to_indices(cluster.controller.state.power.off).tolist():
+            cluster.node_texts.setdefault(i, {})["untold"] = True  # its slurmd does not register
         cluster.event_triggers.note_reread()
         return {}
 

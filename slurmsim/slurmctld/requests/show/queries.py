@@ -14,7 +14,7 @@ from slurmsim.protocol import INVALID_JOB, Refusal, alike
 from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.fields.job_fields import FIELDS as JOB_FIELDS
-from slurmsim.slurmctld.fields.last_sched_eval import last_cycle
+from slurmsim.slurmctld.fields.last_sched_eval import last_walk
 from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS, count_cpus, is_future, is_hidden_cloud
 from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS, is_visible
 
@@ -57,7 +57,7 @@ class _Queries:
             rows = self._told(rows, arguments)
         if arguments.get("user_id") is not None:
             rows = [row for row in rows if row.job.person.uid == arguments["user_id"]]
-        return self._table(JOB_FIELDS, rows, arguments) | {"last_backfill": last_cycle(self.cluster.controller)}
+        return self._table(JOB_FIELDS, rows, arguments) | {"last_backfill": last_walk(self.cluster.controller)}
 
     def _told(self, rows: list[Row], arguments: dict[str, Any]) -> list[Row]:
         """Those submitted a while ago: who is behind knows no others. Raises Refusal where one was named."""

@@ -1,0 +1,80 @@
+"""When schedulers looked last: at jobs on no list, and at a queue without any job."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine_client import CONF, Cluster
+
+BACKFILL = CONF.replace("AccountingStorageEnforce=associations,limits,qos\n", "") + (
+    "SchedulerType=sched/backfill\nSchedulerParameters=bf_interval=5\n"
+)
+
+
+def seen(cluster: Cluster) -> tuple[int, dict[int, int]]:
+    """Return when backfill came last, and when a scheduler looked at each job, in seconds since the start."""
+    start, found = cluster.engine.network.start_time, json.loads(cluster.text("squeue --json"))
+
+    def second(value: Any) -> int:
+        at = value["number"] if isinstance(value, dict) else value
+        return int(at) - start if at else 0
+
+    return second(found["last_backfill"]), {
+        job["job_id"]: second(job["last_sched_evaluation"]) for job in found["jobs"]
+    }
+
+
+@pytest.mark.parametrize("release", ["24.11", "26.05"])
+def test_a_cycle_without_jobs_is_not_the_last_one_that_is_told(tmp_path: Path, release: str) -> None:
+    cluster = Cluster(tmp_path, conf=BACKFILL, release=release)
+    cluster.now += 6
+    cluster.text("sbatch -n1 --wrap 'sleep 900'", "alice")
+    cluster.now += 24
+    assert seen(cluster)[0] == 0
+    cluster.text("sbatch -n8 -N2 --exclusive --wrap 'sleep 900'", "alice")
+    cluster.now += 15
+    assert seen(cluster)[0] >= 30
+
+
+@pytest.mark.parametrize("release", ["24.11", "26.05"])
+def test_jobs_on_no_list_keep_the_moment_of_the_last_look(tmp_path: Path, release: str) -> None:
+    cluster = Cluster(tmp_path, conf=BACKFILL, release=release)
+    cluster.now += 5
+    cluster.text("sbatch -n1 --wrap 'sleep 900'", "alice")
+    cluster.text("sbatch -n1 -d afterok:1 --wrap 'sleep 900'", "alice")
+    cluster.text("sbatch -n1 -H --wrap 'sleep 900'", "alice")
+    cluster.text("sbatch -n1 -b now+900 --wrap 'sleep 900'", "alice")
+    cluster.now += 20
+    before = seen(cluster)[1]
+    assert before[2] == before[3] == before[4] == 5
+    cluster.text("scontrol requeue 1")
+    for _ in range(4):
+        cluster.now += 15
+        cluster.text("sbatch -n8 -N2 --exclusive --wrap 'sleep 900'", "alice")
+    after = seen(cluster)[1]
+    assert {job: after[job] for job in before} == before
+
+
+@pytest.mark.parametrize("release", ["22.05", "26.05"])
+def test_whole_cores_found_for_jobs_of_one_thread_count_with_both(tmp_path: Path, release: str) -> None:
+    """Sizes as real Slurm works them out once it has looked for nodes, of 160 CPUs: 12.5 for two of them."""
+    lines = CONF.replace("AccountingStorageEnforce=associations,limits,qos\n", "").replace(
+        "PriorityWeightFairshare=10000\n", ""
+    )
+    lines = lines.replace("n[1-2] CPUs=4", "n[1-5] Sockets=2 CoresPerSocket=8 ThreadsPerCore=2")
+    cluster = Cluster(tmp_path, conf=f"{lines}PriorityWeightJobSize=2000\nPriorityCalcPeriod=1\n", release=release)
+    for _ in range(5):
+        cluster.text("sbatch -N1 --exclusive -t 60 --wrap 'sleep 900'", "alice")
+    cluster.now += 5
+    asked = ("-n 8 --threads-per-core=1", "-n 5 --hint=nomultithread", "-N 2 --exclusive --threads-per-core=1", "-n 5",
+             "-n 6 --ntasks-per-core=1", "-n 3 -c 3 --threads-per-core=1", "-n 8 --threads-per-core=2",
+             "-N 2 -n 8 --threads-per-core=1")  # fmt: skip
+    for words in asked:
+        cluster.text(f"sbatch {words} -t 600 --wrap 'sleep 5'", "alice")
+    cluster.now += 2
+    assert cluster.text("sprio -h -o '%J'") == "250 231 413 231 238 256 250 450 ".replace(" ", "\n")
+    cluster.now += 63
+    assert cluster.text("sprio -h -o '%J'") == "300 262 800 238 275 312 250 500 ".replace(" ", "\n")
