@@ -15,6 +15,7 @@ OWN_TEST = (ROOT / "docs/writing-a-policy.md", ROOT / "docs/predictors.md")
 DOCUMENTS = [ROOT / "README.md", *(p for p in sorted((ROOT / "docs").rglob("*.md")) if p not in OWN_TEST)]
 # What examples may name beside the files they make themselves; links, so that results stay outside the repository.
 GIVEN = ("workloads", "policies", "docs")
+NIGHTLY = ("questions.md",)  # 13 s of processor time: seventeen replays
 AS_INSTALLED = ("README.md", "web.md")  # the program itself; the second page ends what it started by a signal
 
 
@@ -36,7 +37,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("path", [p for p in DOCUMENTS if _runnable(p)], ids=lambda p: str(p.relative_to(ROOT)))
+def _case(path: Path) -> object:
+    marks = pytest.mark.slow if path.name in NIGHTLY else ()
+    return pytest.param(path, marks=marks, id=str(path.relative_to(ROOT)))
+
+
+@pytest.mark.parametrize("path", [_case(path) for path in DOCUMENTS if _runnable(path)])
 def test_examples_print_what_the_document_says(path: Path, folder: Path, commands: Path) -> None:
     run_document(path, folder, *([] if path.name in AS_INSTALLED else [commands]))
 
