@@ -65,7 +65,7 @@ nightly: test-compiled ## test-compiled; kernels under sanitizers; fuzzers and p
 	@SLURMSIM_KILLS=1000 $(BIN)/python -m pytest -s tests/live/test_kill.py
 	@SLURMSIM_STOPS=1000 $(BIN)/python -m pytest -s tests/live/test_stopping.py
 	@SLURMSIM_WAITS=1000 $(BIN)/python -m pytest -s tests/live/test_why_live.py -k same_session
-	@$(BIN)/python -m pytest -n 2 -m slow
+	@.ci/setup dev,notebooks && $(BIN)/python -m pytest -n 2 -m slow
 	@.ci/beside-load
 	@[ -z "$$SLURM_TESTSUITE" ] || $(MAKE) --no-print-directory upstream
 	@$(MAKE) --no-print-directory site lint-packaging

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 AVOIDED = re.compile(r"(?i)\b(?:somebody|nobody|whoever|whom|whose)\b")
 LONGEST = 40
 """Words that a sentence may have."""
-GENERATED = {"api.md", "coverage.md", "port.md"}
+GENERATED = {"api.md", "gallery.md", "coverage.md", "port.md"}
 TOP = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
 MEAN = 20.0
 """Words that the sentences of a room or page may have on average."""
