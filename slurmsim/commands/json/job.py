@@ -117,12 +117,15 @@ def _sockets(cpus: str, sockets: int, cores: int, threads: int) -> list[Record]:
     ]  # fmt: skip
 
 
-def _resources_as_core(rows: list[list[Any]] | None, nodes: str, cpus: int, exclusive: str, kinds: list[str]) -> Any:
+def _resources_as_core(rows: list[list[Any]] | None, *what: Any) -> Record | None:
     """Return what it has as v0.0.41 to v0.0.44 tell it, where cores are cores whatever is consumable."""
-    return _resources(rows, nodes, cpus, exclusive, ["CORE", kinds[1]])
+    nodes, cpus, exclusive, kinds, threads = what
+    return _resources(rows, nodes, cpus, exclusive, ["CORE", kinds[1]], threads)
 
 
-def _resources(rows: list[list[Any]] | None, nodes: str, cpus: int, exclusive: str, kinds: list[str]) -> Record | None:
+def _resources(
+    rows: list[list[Any]] | None, nodes: str, cpus: int, exclusive: str, kinds: list[str], used_threads: int | None,
+) -> Record | None:  # fmt: skip
     if rows is None:
         return None
     allocation = [
@@ -134,7 +137,7 @@ def _resources(rows: list[list[Any]] | None, nodes: str, cpus: int, exclusive: s
         "count": len(rows), "select_type": [kinds[1]], "list": nodes, "whole": exclusive == "NODE",
         "allocation": allocation,
     }  # fmt: skip
-    return {"select_type": [kinds[0]], "nodes": listed, "cpus": cpus, "threads_per_core": number(None)}
+    return {"select_type": [kinds[0]], "nodes": listed, "cpus": cpus, "threads_per_core": number(used_threads)}
 
 
 def _allocated(rows: list[list[Any]] | None, nodes: str) -> Record:
@@ -165,7 +168,7 @@ def _gres(value: object) -> list[str]:
 
 F = field
 _KINDS = {"text": text, "count": at_least_zero, "flag": truth}
-_HELD = ("resources", "nodes", "held_cpus", "exclusive", "select_kinds")
+_HELD = ("resources", "nodes", "held_cpus", "exclusive", "select_kinds", "threads_per_core")
 _OWN = (
     F("account", text), F("accrue_time", at_least_zero),
     F("allocating_node", text, "alloc_node"), F("array_job_id", at_least_zero), F("array_task_id", number),

@@ -7,7 +7,7 @@ import os
 from slurmsim.commands.json import frame as dump_frame
 from slurmsim.commands.json import openapi_sacct
 from slurmsim.commands.json.frame import number
-from slurmsim.commands.json.versions import chosen
+from slurmsim.commands.json.versions import chosen, served
 from slurmsim.commands.sacct.fields import expanded
 from slurmsim.commands.text import array_text
 
@@ -26,7 +26,8 @@ _SIGNALS = ("", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL
 def dump_jobs(jobs: list[Record], asked: Asked, argv: list[str], io: Io) -> int:
     """Print them; the exit code."""
     version = chosen("sacct", asked.parser, asked.release, io)
-    entries = [_job(job, version) for job in jobs]
+    as_given = served(asked.release)[0] >= 45  # of files the names a script gave are stored
+    entries = [_job(job, version, as_given=as_given) for job in jobs]
     cluster = jobs[0]["cluster"] if jobs else str(io.client.call("accounting_enabled").get("cluster", ""))
     dump_frame.write(io, asked.dump, asked.release, {"jobs": entries}, ["sacct", *argv], cluster,
                      version=version)  # fmt: skip
@@ -53,7 +54,7 @@ def _limit(minutes: int | None) -> Record:
     return number(minutes if minutes >= 0 else None)
 
 
-def _streams(job: Record, version: int) -> Record:
+def _streams(job: Record, *, as_given: bool) -> Record:
     """Files of the three streams, as patterns and as they are."""
     folder = job["work_dir"] or ""
     default = "slurm-%A_%a.out" if job["array_job_id"] else "slurm-%j.out"
@@ -63,7 +64,7 @@ def _streams(job: Record, version: int) -> Record:
     shown = {"stdin": job["std_in"] or nothing, "stdout": out, "stderr": job["std_err"] or ""}
     full = {key: os.path.join(folder, path) if path else "" for key, path in shown.items()}
     found = {f"{key}_expanded": expanded(path, job) for key, path in full.items()}
-    told = {key: path if version >= 45 and path == default else full[key] for key, path in shown.items()}
+    told = {key: path if as_given and path == default else full[key] for key, path in shown.items()}
     return {**found, **{key: told[key] for key in ("stdout", "stderr", "stdin")}}
 
 
@@ -79,7 +80,7 @@ def _planned(job: Record) -> Record:
     return number(max(0, until - job["eligible"]))
 
 
-def _job(job: Record, version: int) -> Record:
+def _job(job: Record, version: int, *, as_given: bool) -> Record:
     task = job["array_task_id"]
     most = job["array_max_tasks"] if job["array_task_str"] else 0  # a task has none
     found: Record = {
@@ -123,7 +124,7 @@ def _job(job: Record, version: int) -> Record:
         found["segment_size"] = 0
     if version >= 45:
         found["original_sluid"] = job["original_sluid"]
-    return found | _streams(job, version) | {
+    return found | _streams(job, as_given=as_given) | {
         "state": {"current": _states(job["state"]), "reason": job["reason"]},
         "steps": [_step(job, step, version) for step in job["steps"]], "submit_line": job["submit_line"] or "",
         "tres": {

@@ -78,3 +78,20 @@ def test_whole_cores_found_for_jobs_of_one_thread_count_with_both(tmp_path: Path
     assert cluster.text("sprio -h -o '%J'") == "250 231 413 231 238 256 250 450 ".replace(" ", "\n")
     cluster.now += 63
     assert cluster.text("sprio -h -o '%J'") == "300 262 800 238 275 312 250 500 ".replace(" ", "\n")
+
+
+@pytest.mark.parametrize(("release", "out"), [("24.11", "/home/slurm-%j.out"), ("26.05", "slurm-%j.out")])
+def test_documents_of_older_forms_tell_what_the_release_keeps(tmp_path: Path, release: str, out: str) -> None:
+    """Of a job on one thread of its cores, and of a file without a name, as slurmrestd of 26.05 answers for v0.0.42."""
+    cluster = Cluster(
+        tmp_path, conf=BACKFILL.replace("CPUs=4", "Sockets=1 CoresPerSocket=2 ThreadsPerCore=2"), release=release
+    )
+    cluster.text("sbatch -n1 --threads-per-core=1 --wrap 'sleep 900'", "alice")
+    cluster.text("sbatch -n1 --wrap 'sleep 900'", "alice")
+    cluster.now += 5
+    found = json.loads(cluster.text("squeue --json"))["jobs"]
+    threads = {job["job_id"]: job["job_resources"]["threads_per_core"] for job in found}
+    assert threads[1] == {"set": True, "infinite": False, "number": 1} and not threads[2]["set"]
+    for form in ("", "=v0.0.42"):
+        rows = json.loads(cluster.text(f"sacct -a --json{form}"))["jobs"]
+        assert {row["stdout"] for row in rows} == {out}
