@@ -70,6 +70,7 @@ from slurmsim.policy.registry import (
 )
 from slurmsim.policy.slurm import Access, LimitsView, LimitTests, SlurmJob, SlurmRecord, SlurmView
 from slurmsim.policy.units import Holding, JobUnits, Unit
+from slurmsim.policy.workflow import Workflow
 
 PORT_VERSION = 4
 
@@ -135,6 +136,7 @@ __all__ = [
     "Unit",
     "WakeAt",
     "WholeNodes",
+    "Workflow",
     "check_without_code",
     "choose_policy",
     "configured_policy",

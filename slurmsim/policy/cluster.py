@@ -167,6 +167,9 @@ class ClusterView(Protocol):
     def waiting(self) -> Sequence[JobView]:
         """Jobs that may not start yet, by id: held, not begun, or waiting for other jobs (`JobView.reason`)."""
 
+    def dependencies(self, job: JobView) -> Sequence[JobView]:
+        """Return the jobs that have not ended and that `job` waits for, by id; not those of --dependency=singleton."""
+
     def job(self, job_id: int) -> JobView | None:
         """Return the job of that id; None if it has ended or has not come."""
 

@@ -21,7 +21,8 @@ FOLDER = ROOT / "slurmsim" / "policy"
 MODULES = {
     "base": "The policy", "decisions": "What a policy may decide", "cluster": "What it sees: the cluster",
     "pools": "Pools", "plans": "Plans", "slurm": "Slurm's limits", "power": "Power, and jobs of several sizes",
-    "layouts": "Layouts", "units": "Jobs as units", "discipline": "Disciplines", "predictor": "Predictors",
+    "workflow": "Workflows", "layouts": "Layouts", "units": "Jobs as units", "discipline": "Disciplines",
+    "predictor": "Predictors",
     "given": "Policies that are given, not installed", "registry": "Where policies register",
 }  # fmt: skip
 """Module of the port -> its heading; in the order of the page."""

@@ -233,6 +233,7 @@ class Controller:
         )  # fmt: skip
         self.solves = solves = Solves(state)
         self.view = View(state, test, self.eligibility.arrays, solves, self.watts)
+        self.view.waits_for = self.eligibility.waits_for
         malleable = MalleableDecisions(state, self.watts, self.reshaping)
         pending_reasons = PendingReasons(state, self.partition_limits, self.node_states, self.reservations.access)
         self.host = PolicyHost(state, self.view, test, runs, self.resizes, solves, malleable, pending_reasons)

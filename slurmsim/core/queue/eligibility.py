@@ -233,6 +233,18 @@ class Eligibility:
             self.arrays.take_place(job)
         self._queue_way.enqueue(job)
 
+    def waits_for(self, job: Job) -> list[Job]:
+        """Return the jobs that have not ended and that `job` still waits for, by id; of an array all its tasks."""
+        found: dict[int, Job] = {}
+        for term in self._terms.get(job.id, ((), False))[0]:
+            array = self.arrays.by_id.get(term.job_id)
+            ids = (term.job_id,) if array is None else tuple(array.tasks.values())
+            for job_id in ids:
+                other = self.state.jobs.get(job_id)
+                if other is not None and term.task in (None, other.array_task_id):
+                    found[job_id] = other
+        return [found[job_id] for job_id in sorted(found)]
+
     def depends(self, job: Job) -> bool:
         """Return True if `job` still waits for others."""
         return job.id in self._terms

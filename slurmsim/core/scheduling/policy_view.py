@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.bitmap import Bitmap, to_indices
@@ -39,6 +40,7 @@ class View:
     ) -> None:
         self.state, self._test, self._arrays, self._solves = state, test, arrays, solves
         self._watts = watts
+        self.waits_for: Callable[[Job], list[Job]] | None = None  # set once all parts are there
         self._accounting, self._partition_limits = test.accounting, test.partition_limits
         self.pools = [PoolView(state, test, i) for i in range(state.cluster.n_pools)]
 
@@ -74,6 +76,10 @@ class View:
     def job(self, job_id: int) -> Job | None:
         """Return the job of that id; None if it has ended or has not come."""
         return self.state.jobs.get(job_id)
+
+    def dependencies(self, job: Job) -> list[Job]:
+        """Return the jobs that have not ended and that `job` waits for, by id."""
+        return [] if self.waits_for is None else self.waits_for(job)
 
     @property
     def generation(self) -> int:
