@@ -57,7 +57,7 @@ from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.step import Step
 from slurmsim.slurmctld.snapshot.graph import Kind
 
-SCHEMA = 17  # of kinds and parts together
+SCHEMA = 18  # of kinds and parts together
 
 
 def _none() -> None:

@@ -22,6 +22,7 @@ refers to other records is made when all of them are there.
 | 14 | before 0.7.0 | the job table and the reasons of nodes are parts of their own |
 | 15 | before 0.7.0 | CPUs that tasks take beside their GRES |
 | 16 | before 0.7.0 | QOS and partitions that may use a reservation; GRES on the first node of a run |
+| 17 | before 0.7.0 | nodes that jobs exclude for themselves, of those that a policy migrated |
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     14: {},
     15: {"gres demand": {"task_cpus": 0}},
     16: {"reservation": {"qos": ["t"], "allowed_partitions": ["t"]}, "job record": {"first_gres": None}},
+    17: {},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {
