@@ -214,6 +214,8 @@ class Waiting(QueueWay):
         if job is None:
             return
         if job.state != JobState.PENDING:  # it runs on, and will be held when it is requeued
+            if self._accounting.accrual is None and job.accrue_time is None:
+                job.accrue_time = job.eligible_time
             job.priority, job.eligible_time = 0, None
             self.state.set_reason(job, Reason.HELD_ADMIN if fact.admin else Reason.HELD_USER)
             return

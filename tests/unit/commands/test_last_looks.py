@@ -95,3 +95,24 @@ def test_documents_of_older_forms_tell_what_the_release_keeps(tmp_path: Path, re
     for form in ("", "=v0.0.42"):
         rows = json.loads(cluster.text(f"sacct -a --json{form}"))["jobs"]
         assert {row["stdout"] for row in rows} == {out}
+
+
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+def test_a_job_that_is_held_while_it_runs_has_accrued_since_it_was_eligible(tmp_path: Path, release: str) -> None:
+    cluster = Cluster(tmp_path, conf=BACKFILL, release=release)
+    cluster.text("sbatch -n2 --wrap 'sleep 900'", "alice")
+    cluster.now += 5
+    cluster.text("scontrol hold 1")
+    told = dict(word.split("=", 1) for word in cluster.text("scontrol show job 1").split() if "=" in word)
+    assert told["JobState"] == "RUNNING" and told["EligibleTime"] == "Unknown"
+    assert told["AccrueTime"] == told["SubmitTime"]
+
+
+@pytest.mark.parametrize("release", ["22.05", "26.05"])
+def test_what_a_tested_job_lacks_is_not_told(tmp_path: Path, release: str) -> None:
+    cluster = Cluster(tmp_path, conf=BACKFILL, release=release)
+    failed = "Requested node configuration is not available"
+    assert cluster.run("sbatch --test-only -c8 --wrap true", "alice") == (1, "", f"allocation failure: {failed}\n")
+    told = "sbatch: error: CPU count per node can not be satisfied"
+    submitted = f"{told}\nsbatch: error: Batch job submission failed: {failed}\n"
+    assert cluster.run("sbatch -c8 --wrap true", "alice") == (1, "", submitted)

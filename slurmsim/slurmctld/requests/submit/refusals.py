@@ -169,8 +169,13 @@ def check_task_tres(asked: Mapping[str, Any], release: str) -> None:
         raise SubmitError(BAD_TRES)
 
 
-def lines(cluster: LiveCluster, error: SubmitError, asked: Mapping[str, Any]) -> list[str]:
-    """Return what is said of a refusal: the error's text, last, and lines before it."""
+def lines(cluster: LiveCluster, error: SubmitError, asked: Mapping[str, Any], *, tested: bool = False) -> list[str]:
+    """Return what is said of a refusal: the error's text, last, and lines before it.
+
+    What a job that is only `tested` lacks is not told: it comes of the search for nodes at submission (select_nodes).
+    """
+    if tested and error.text == NOT_AVAILABLE:
+        return [error.text]
     limit, colon, rest = error.text.partition(": ")
     text = rest if colon and rest == OVER_LIMIT else error.text
     return [*_before(cluster, text, limit, asked), text]

@@ -135,7 +135,7 @@ class Submissions:
                 _use_up(cluster, shown)
             if error.text == NOT_AVAILABLE and not will and not asked.get("allocate") and cron is None:
                 self._keep_rejected(shown, asked, person)
-            raise Refusal("\n".join(lines(cluster, error, asked))) from None
+            raise Refusal("\n".join(lines(cluster, error, asked, tested=will))) from None
         if het is not None or not asked.get("allocate"):
             return {"job_id": shown}
         live = cluster.job_table.shown(shown)
