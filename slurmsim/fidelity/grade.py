@@ -35,7 +35,8 @@ class Fit:
     def sentence(self) -> str:
         """The verdict in words."""
         if self.verdict == "none":
-            return f"The log has only {self.jobs} starts to compare with: the baseline is not graded."
+            few = f"only {self.jobs} starts" if self.jobs else "no starts"
+            return f"The log has {few} to compare with: the baseline is not graded."
         assert self.error is not None
         rho = "" if self.rank_correlation is None else f", rank correlation of waits {self.rank_correlation:.2f}"
         base = f"mean wait off by {self.error:.0%}{rho}"
