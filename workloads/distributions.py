@@ -77,7 +77,7 @@ def _frozen(name: str, given: Mapping[str, float], file: str, field: str) -> Any
         from scipy import stats
     except ImportError as error:
         raise ConfigError("SciPy is not installed", file=file, field=field,
-                          expected=how_to_install("run")) from error  # fmt: skip
+                          expected=how_to_install("scipy")) from error  # fmt: skip
     known = getattr(stats, name, None)
     if not isinstance(known, stats.rv_continuous | stats.rv_discrete):
         raise ConfigError(f"no distribution of SciPy is called {name!r}", file=file, field=f"{field}.dist",

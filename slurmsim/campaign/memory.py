@@ -1,8 +1,9 @@
 """How much memory there is, and how much a process had at most; Linux tells, elsewhere it is not known."""
 
 import os
-import resource
 from pathlib import Path
+
+from slurmsim.trace.staging import most_resident
 
 _CGROUP = Path("/sys/fs/cgroup")
 
@@ -20,7 +21,7 @@ def peak_bytes(pid: int | str = "self") -> int:
     """
     found = _field(f"/proc/{pid}/status", "VmHWM:")
     if found is None and pid == "self":
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        return most_resident()
     return found or 0
 
 

@@ -9,7 +9,6 @@
     lock                      marks the folder, and keeps two sweeps out of one
 """
 
-import fcntl
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from typing import Any
 from slurmsim.errors import OutputError
 from slurmsim.input_file import read_text
 from slurmsim.json_text import loads
-from slurmsim.trace.staging import output_errors
+from slurmsim.trace.staging import lock_file, output_errors
 
 LOCK = "lock"
 
@@ -45,8 +44,8 @@ class Store:
             lock = open(self.folder / LOCK, "wb")  # noqa: SIM115 - closed right below
         with lock:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+                lock_file(lock)
+            except BlockingIOError:
                 raise OutputError(f"{self.folder}: another sweep is writing to this folder") from None
             with output_errors(self.folder):
                 for name in ("cells", "logs", "scratch"):

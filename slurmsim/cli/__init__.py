@@ -57,7 +57,7 @@ MODULE_OF = {
     **dict.fromkeys(LIVE, "live"), **dict.fromkeys(COPIES, "copies"), **dict.fromkeys(SESSIONS, "sessions")
 }  # fmt: skip
 _MOST_ERROR = 8000  # characters
-OF_RUN = ("cloudpickle", "jinja2", "matplotlib", "pandas", "pyarrow", "scipy", "tqdm")
+OF_RUN = ("cloudpickle", "jinja2", "matplotlib", "pandas", "pyarrow", "tqdm")
 """Packages of the extra ``run``, without which the live cluster works."""
 OF_WEB = ("starlette", "uvicorn")  # packages of the extra ``web``
 

@@ -9,6 +9,7 @@ from slurmsim.energy import frequency as model
 from slurmsim.energy.scaling import share_of_t1
 from slurmsim.errors import ConfigError
 from slurmsim.extras import how_to_install
+from slurmsim.laws import student_quantile
 
 FloatArray = NDArray[np.float64]
 LEAST = 6  # samples: as many as there are parameters of a kind, and more
@@ -71,8 +72,6 @@ def seconds_of(
 
 def _half_widths(jacobian: FloatArray, residuals: FloatArray) -> FloatArray:
     """Half of the 95 % intervals of a least-squares fit; infinite where the samples do not tell a parameter."""
-    from scipy.special import stdtrit
-
     free = len(residuals) - jacobian.shape[1]
     if free < 1:
         return np.full(jacobian.shape[1], np.inf)
@@ -82,12 +81,12 @@ def _half_widths(jacobian: FloatArray, residuals: FloatArray) -> FloatArray:
     spread = np.where(told[:, np.newaxis], rows / np.where(told, sizes, 1)[:, np.newaxis], 0)
     known = ~np.any(np.abs(rows[~told]) > 1e-6, axis=0)
     variance[known] = (spread**2).sum(axis=0)[known] * (residuals @ residuals) / free
-    return np.asarray(stdtrit(free, 0.975) * np.sqrt(variance))
+    return np.asarray(student_quantile(free, 0.975) * np.sqrt(variance))
 
 
 def _scipy() -> Any:
     try:
         from scipy import optimize
     except ImportError as error:
-        raise ConfigError("SciPy is not installed", field="fit", expected=how_to_install("run")) from error
+        raise ConfigError("SciPy is not installed", field="fit", expected=how_to_install("scipy")) from error
     return optimize

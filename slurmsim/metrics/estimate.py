@@ -7,6 +7,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from slurmsim.laws import student_quantile
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -22,9 +24,7 @@ class Estimate:
         n = len(values)
         if n == 1:
             return cls(values[0], None, 1)
-        from scipy.special import stdtrit
-
-        t = float(stdtrit(n - 1, 0.975))
+        t = student_quantile(n - 1, 0.975)
         return cls(statistics.fmean(values), t * statistics.stdev(values) / math.sqrt(n), n)
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import resource
 import shutil
 import tempfile
 import time
@@ -27,6 +26,7 @@ from slurmsim.sim.checkpoints import Checkpoints
 from slurmsim.sim.recorder import Recorder
 from slurmsim.sim.shares import SharesRecorder
 from slurmsim.sim.simulation import Simulation, Timed
+from slurmsim.trace.staging import most_resident
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -154,7 +154,7 @@ def execute(
             "jobs_per_s": round(recorder.n_finished / wall, 1) if wall > 0 else None,
             "passes": controller.main.passes + controller.host.passes,
             "backfilled": controller.life_cycle.backfilled,
-            "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            "peak_rss_bytes": most_resident(),
             "policy": prepared.policy_name,
             **predictor_named(prepared.policy),
             "seed": prepared.options.seed,

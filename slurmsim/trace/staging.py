@@ -121,7 +121,7 @@ class StagedFolder:
     def _acquire(self) -> None:
         lock = open(self.path / _LOCK, "wb")  # noqa: SIM115 - held until the folder is released
         try:
-            _flock(lock)
+            lock_file(lock)
         except BlockingIOError:
             lock.close()
             raise OutputError(f"{self.target}: another run is writing to this folder") from None
@@ -203,7 +203,7 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _flock(file: IO[bytes]) -> None:
+def lock_file(file: IO[bytes]) -> None:
     """Lock `file` or raise BlockingIOError; file systems and platforms without locks go without."""
     try:
         import fcntl
@@ -215,3 +215,12 @@ def _flock(file: IO[bytes]) -> None:
         raise
     except OSError:
         return
+
+
+def most_resident() -> int:
+    """Return the most memory this process had, in bytes; 0 on a platform that does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

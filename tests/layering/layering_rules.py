@@ -49,6 +49,7 @@ LAYERS: dict[str, Layer] = {
             for name in (
                 "errors",
                 "extras",
+                "laws",
                 "states",
                 "colon_fields",
                 "hostlist",
@@ -91,9 +92,7 @@ LAYERS: dict[str, Layer] = {
     "capacity": Layer(("slurmsim.capacity",), _set("vocabulary bitmap"), _set("numpy"), sealed=True),
     "model": Layer(("slurmsim.model",), _set("vocabulary energy"), sealed=True),
     "energy": Layer(("slurmsim.energy",), _set("vocabulary"), _set("numpy scipy"), _set("scipy"), sealed=True),
-    "allocation": Layer(
-        ("slurmsim.papers.titan.allocation",), _set("vocabulary"), _set("numpy scipy"), _set("scipy"), sealed=True
-    ),
+    "allocation": Layer(("slurmsim.papers.titan.allocation",), _set("vocabulary"), _set("numpy"), sealed=True),
     "config": Layer(("slurmsim.config",), _set("vocabulary model") | {"user files"}),
     "policy": Layer(
         ("slurmsim.policy",),

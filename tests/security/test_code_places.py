@@ -52,10 +52,10 @@ ALLOWED: dict[str, dict[str, str]] = {
     },
     "slurmsim/commands/scrontab/scrontab.py": {"subprocess": "the caller's own EDITOR, as crontab does"},
     "slurmsim/commands/submit/salloc.py": {
-        "execvpe": "the caller's own command, as the caller"
+        "execve": "the caller's own command, as the caller"
     },
     "slurmsim/commands/submit/tasks/runner.py": {
-        "execvpe": "the caller's own command (srun), as the caller"
+        "execve": "the caller's own command (srun), as the caller"
     },
     "slurmsim/fidelity/copies.py": {"pickle": "copies of our own objects within one process; nothing is read"},
     "slurmsim/experiments/pages.py": {"import_module": CONSTANT},
@@ -75,6 +75,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "slurmsim/policy/registry.py": {"load": "entry points of installed packages, chosen by name"},
     "slurmsim/replaying/repeat.py": {"subprocess": OWN_CHILD},
     "slurmsim/rest/commands.py": {"import_module": CONSTANT},
+    "slurmsim/live/gallery.py": {"import_module": "a command of Slurm, from the table of those there are"},
     "slurmsim/rest/body_text.py": {"yaml": "bodies of requests, read as plain data only"},
     "slurmsim/sessions/clock_programs.py": {"execvp": "commands of a job's own script", "execvpe": "the same"},
     "slurmsim/sessions/player.py": {"subprocess": "waits for what a replay started"},

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from slurmsim.errors import ConfigError
-from slurmsim.extras import how_to_install
+from slurmsim.laws import normal_below
 from slurmsim.papers.titan.allocation.moments import Moments, Pair, moments, use_per_job
 
 FloatArray = NDArray[np.float64]
@@ -136,8 +136,4 @@ def given(
 
 def _below(z: FloatArray) -> FloatArray:
     """Return the normal distribution function."""
-    try:
-        from scipy.special import ndtr
-    except ImportError as error:
-        raise ConfigError("SciPy is not installed", field="allocation", expected=how_to_install("run")) from error
-    return np.asarray(ndtr(z), np.float64)
+    return np.asarray(np.vectorize(normal_below, otypes=[np.float64])(z), np.float64)
