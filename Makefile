@@ -8,7 +8,7 @@ SAMPLE := workloads/samples/sample
 
 FAST := .venv-fast
 
-.PHONY: help site demo live test clients fast test-compiled wheels lint-packaging release nightly bench decisions changelog unseen clean
+.PHONY: help site man demo live test clients fast test-compiled wheels lint-packaging release nightly bench decisions changelog unseen clean
 
 help: ## say what there is (default)
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -28,6 +28,10 @@ test: ## lint, types and the whole test suite
 site: ## the pages of docs/ as a site in site/, without a network once installed
 	@.ci/setup site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+man: ## manual pages of slurmsim and its commands in man1/, from the parser
+	@.ci/setup dev
+	@$(BIN)/python -m slurmsim.cli.man man1
 
 clients: ## programs other people wrote for Slurm, against a live cluster
 	@.ci/setup dev,clients

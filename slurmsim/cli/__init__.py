@@ -10,7 +10,7 @@ import contextlib
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -19,6 +19,7 @@ from slurmsim.cli.helps import GROUPS, HELPS
 from slurmsim.cli.signals import INTERRUPTED, ending
 from slurmsim.errors import InputError, SlurmSimError, clipped, nearest
 from slurmsim.extras import how_to_install
+from slurmsim.releases import RELEASES
 from slurmsim.shown import Stream
 
 COMMANDS = (
@@ -169,8 +170,45 @@ def _complete() -> NoReturn:
     import argcomplete
 
     typed = os.environ["COMP_LINE"].split()
-    argcomplete.autocomplete(build_parser(typed[1] if len(typed) > 1 else None))
+    parser = build_parser(typed[1] if len(typed) > 1 else None)
+    for action in _all_actions(parser):
+        names = next((VALUES[name] for name in (*action.option_strings, action.dest) if name in VALUES), None)
+        if names is not None and action.choices is None:
+            action.completer = lambda names=names, **_: names()  # type: ignore[attr-defined]
+    argcomplete.autocomplete(parser)
     sys.exit(0)
+
+
+def _all_actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    for action in parser._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from below._actions
+
+
+def _policies() -> list[str]:
+    from slurmsim.installed import entry_points
+
+    return sorted({point.name for point in entry_points(group="slurmsim.policies")})
+
+
+def _faults() -> list[str]:
+    from slurmsim.faults.kinds import KINDS
+
+    return list(KINDS)
+
+
+def _models() -> list[str]:
+    from slurmsim_workloads.generators import MODELS
+
+    return list(MODELS)
+
+
+VALUES: dict[str, Callable[[], list[str]]] = {
+    "--policy": _policies, "what": _faults, "model": _models, "--slurm-version": lambda: list(RELEASES),
+}  # fmt: skip
+"""Option or place -> what may stand there, for completion."""
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -77,3 +79,23 @@ def test_the_overview_loads_no_subcommand() -> None:
 def test_the_package_alone_loads_nothing_of_others() -> None:
     found = {name.partition(".")[0] for name in loaded("import slurmsim")}
     assert "slurmsim" in found and found - {"slurmsim"} <= set(sys.stdlib_module_names)
+
+
+def test_a_manual_page_for_every_command() -> None:
+    from slurmsim.cli.man import pages
+
+    found = pages()
+    assert set(found) == {"slurmsim.1", *(f"slurmsim-{name}.1" for name in HELPS)}
+    assert all(text.startswith(".TH ") and ".SH OPTIONS" in text for name, text in found.items() if "-" in name)
+    assert ".B \\-\\-workload FILE, \\-\\-log FILE" in found["slurmsim-run.1"]
+    assert not [line for text in found.values() for line in text.splitlines() if line.startswith("'")]
+
+
+@pytest.mark.parametrize(("line", "word"), [("run --policy con", "conservative"), ("inject fla", "flap")])
+def test_values_are_completed(line: str, word: str, tmp_path: Path) -> None:
+    typed, answer = f"slurmsim {line}", tmp_path / "answer"
+    asked = {"_ARGCOMPLETE": "1", "COMP_LINE": typed, "COMP_POINT": str(len(typed)), "_ARGCOMPLETE_IFS": "|",
+             "_ARGCOMPLETE_STDOUT_FILENAME": str(answer)}  # fmt: skip
+    code = "from slurmsim.cli import main; main(['x'])"
+    subprocess.run([sys.executable, "-P", "-c", code], env={**os.environ, **asked}, check=False)
+    assert answer.read_text().strip() == word
