@@ -49,5 +49,15 @@ const Page = (() => {
     return made;
   }
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  return { number, duration, plural, numberTest, element, css };
+  // A grid may hold rows only: its footer moves behind it, and what scrolls has buttons to be reached by.
+  function onlyRows(table) {
+    table.element.querySelector(".tabulator-tableholder")?.removeAttribute("tabindex");
+    const footer = table.element.querySelector(".tabulator-footer");
+    if (!footer) return;
+    const foot = element("div", { className: "tabulator foot" });
+    foot.append(footer);
+    table.element.after(foot);
+    table.on("tableDestroyed", () => foot.remove());
+  }
+  return { number, duration, plural, numberTest, element, css, onlyRows };
 })();

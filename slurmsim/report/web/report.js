@@ -2,7 +2,7 @@
 // packing.py and page_data.py; times are seconds since `begin`, -1 is null.
 "use strict";
 (async () => {
-  const { number, duration, plural, numberTest, element, css } = Page;
+  const { number, duration, plural, numberTest, element, css, onlyRows } = Page;
   const byId = (id) => document.getElementById(id);
   // Of a comparison there are several runs; the address says which is shown (#run=1), and another one is a new page.
   const runs = document.querySelectorAll(".run-data");
@@ -678,7 +678,7 @@
     if (f.text) return text(f.field, job);
     return f.moment ? moment(col.submit[job]) : SENTENCE[f.show](col[f.field][job]);
   }
-  const built = (table) => new Promise((done) => table.on("tableBuilt", done));
+  const built = (table) => new Promise((done) => table.on("tableBuilt", () => { onlyRows(table); done(); }));
   let jobsTable = null;
   let last = { key: null };
   function page(params) {

@@ -24,6 +24,15 @@
   system.addEventListener("change", show);
   addEventListener("beforeprint", () => { printing = true; show(); });
   addEventListener("afterprint", () => { printing = false; show(); });
+  // What is wider than its card is reached by keyboard, too.
+  function reachable() {
+    for (const card of document.querySelectorAll(".card")) {
+      if (card.scrollWidth > card.clientWidth) card.tabIndex = 0;
+      else card.removeAttribute("tabindex");
+    }
+  }
+  addEventListener("resize", reachable);
+  addEventListener("load", reachable);
   button.hidden = false;
   show();
 })();

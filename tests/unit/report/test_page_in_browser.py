@@ -230,6 +230,18 @@ def test_everything_one_can_use_has_a_name(shown):
     assert shown.page.get_by_role("searchbox", name="filter jobs by user").count() == 1
 
 
+def test_a_grid_holds_rows_only_and_what_scrolls_can_be_reached(shown):
+    """What axe-core asks: no controls among the rows of a grid, no scrolled card without the keyboard's focus."""
+    footers = "[...document.querySelectorAll('[role=grid] > .tabulator-footer')].length"
+    assert shown.page.evaluate(footers) == 0
+    assert shown.page.locator("#jobs-section .tabulator.foot .tabulator-page").count() > 3
+    lost = (
+        "[...document.querySelectorAll('.card')].filter((c) => c.scrollWidth > c.clientWidth && c.tabIndex < 0).length"
+    )
+    assert shown.page.evaluate(lost) == 0
+    assert shown.page.evaluate("[...document.querySelectorAll('th')].filter((h) => !h.textContent).length") == 0
+
+
 def test_hostile_names_stay_text(browser, tmp_path):
     jobs = [
         job_row(job_id=i, submit=0, start=10 * i, end=10 * i + 9, node_list="n1", user=HOSTILE, account=HOSTILE,
