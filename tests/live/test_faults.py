@@ -457,7 +457,7 @@ def test_from_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["status"]) == 0 and "faults   2 injected, which met 0\n" in capsys.readouterr().out
         assert said(capsys, "--remove", "2").startswith("  2 flap")
         assert said(capsys, "--remove", "all").startswith("  1 timeout")
-        assert said(capsys, "--list") == ""
+        assert said(capsys, "--list") == "no faults\n"
         assert "seconds" in said(capsys, "slow", "--help-settings")
 
 
