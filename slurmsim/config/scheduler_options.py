@@ -42,6 +42,8 @@ _ROWS: tuple[Option, ...] = (
     _number("default_queue_depth", 100, 0, why="jobs"),
     _flag("defer"),
     _number("partition_job_depth", 0, 0, why="jobs; 0 no limit"),
+    Option("requeue_delay", "count", Status.HONOURED, "seconds that requeued jobs wait; 120 unless set", None, low=0,
+           since="26.05"),
     _number("sched_interval", 60, 1, why="seconds; -1 never"),
     _number("sched_max_job_start", 0, 0, why="jobs; 0 no limit"),
     _number("sched_min_interval", 2, 0, why="microseconds; whole seconds of it count"),
@@ -101,7 +103,6 @@ _ROWS: tuple[Option, ...] = (
     _absent("max_array_tasks", "count", "arrays are limited by MaxArraySize alone"),
     _absent("delay_boot", "text", "a job takes nodes that are off at once where those that are up do not suffice"),
     _absent("no_backup_scheduling", "set", "there is one controller", master="a backup controller"),
-    _absent("requeue_delay", "count", "requeued jobs wait 121 s", since="26.05"),
     _absent("spec_cores_first", "set", "specialised cores are counted, not placed", master="CoreSpecCount"),
     _absent("extra_constraints", "set", "--extra is not modelled", since="23.11", master="--extra"),
     # no effect on a schedule

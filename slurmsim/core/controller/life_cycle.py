@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from slurmsim.core.reservations.licenses import Licenses
     from slurmsim.core.state.controller_state import ControllerState
 
-REQUEUE_DELAY_S: Final = 121  # credential lifetime 120 s + 1
+REQUEUE_DELAY_S: Final = 120  # the lifetime of a credential
 _RECURS: Final = frozenset({
     JobState.COMPLETED, JobState.FAILED, JobState.TIMEOUT, JobState.OUT_OF_MEMORY, JobState.NODE_FAIL,
 })  # fmt: skip
@@ -60,6 +60,8 @@ class LifeCycle(RunWay):
 
     def __init__(self, state: ControllerState, waiting: Waiting) -> None:
         self.state, self._waiting = state, waiting
+        delay = state.spec.scheduler_parameters.get("requeue_delay")
+        self._requeue_delay_s = REQUEUE_DELAY_S if delay is None else int(delay)
         self.backfilled = 0  # jobs so far that started before others of their pool
 
     def start(self, record: Record, alloc: Allocation, scheduler: str, limit: int | None = None) -> None:
@@ -255,7 +257,7 @@ class LifeCycle(RunWay):
         self.finish(job, JobState.CANCELLED, job.reason if held else Reason.NONE)
 
     def requeue(self, job: Job, state: str = REQUEUED, reason: str = Reason.NONE) -> None:
-        """Put a running job back: PENDING, eligible 121 s later (a cron job: at its next time), Restarts + 1.
+        """Put a running job back: PENDING, eligible after `requeue_delay` (a cron job: at its next time), Restarts + 1.
 
         `state` and `reason` are those of the record of the run that ends: REQUEUED, NODE_FAIL or PREEMPTED.
         """
@@ -305,7 +307,7 @@ class LifeCycle(RunWay):
         now = self.state.now
         after = now + MINUTE_S if state == REQUEUED else now
         following = of(job.sub.cron).next_after(after) if job.sub.cron else None
-        return now + REQUEUE_DELAY_S if following is None else following
+        return now + self._requeue_delay_s + 1 if following is None else following
 
     def move_end(self, job: Job, end: int) -> None:
         """Set the end by limit of `job`, running or suspended, to `end`."""
