@@ -98,6 +98,7 @@ class LiveJob:
     emptied: bool = False
     client_gone: bool = False  # whether srun or salloc went while the job waited, without a word
     held_with: str = ""  # the reason it was last held with, which slurmdbd goes on to tell; empty: it never was
+    stopped: bool = False  # whether its processes were sent STOP, and no CONT since
     _core: Job | None = None
 
     @property

@@ -169,6 +169,7 @@ class LiveNetwork(Network):
         live = self.live.get(job.id) or self.entering.get(job.id)  # it may start within the turn it comes in
         if live is not None:
             live.suspended_or_resumed = live.ran_before_suspension = 0
+            live.stopped = False
         super()._launch(job)
         self._tell_of(job, "launched")
         self.decided.append(

@@ -401,6 +401,8 @@ def _flags(row: Row, cluster: LiveCluster) -> list[str]:
         power = cluster.controller.power
         if core.nodes & (power.nodes.off | power.nodes.coming):
             flags.append("CONFIGURING")
+    if row.job.stopped and core.state == JobState.RUNNING:
+        flags.append("STOPPED")
     return flags
 
 

@@ -20,6 +20,8 @@ def signal_jobs(cluster: LiveCluster, jobs: Sequence[LiveJob], number: int, batc
         core = live.core
         if core.state != JobState.RUNNING and (core.state != JobState.SUSPENDED or number == signal.SIGKILL):
             continue
+        if number in (signal.SIGSTOP, signal.SIGCONT):
+            live.stopped = number == signal.SIGSTOP
         if not batch:
             steps.send(cluster, live, number)
         if cluster.real is not None and is_real(live.asked):

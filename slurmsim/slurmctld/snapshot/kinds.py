@@ -57,7 +57,7 @@ from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.step import Step
 from slurmsim.slurmctld.snapshot.graph import Kind
 
-SCHEMA = 18  # of kinds and parts together
+SCHEMA = 19  # of kinds and parts together
 
 
 def _none() -> None:
@@ -212,7 +212,8 @@ KINDS: tuple[Kind, ...] = (
         """
         asked own_id person order array task cancelled_by steps next_step mail entered_after edited_at resized_at
         requeued_at ran_with_priority
-        planned_before_hold suspended_or_resumed ran_before_suspension record_of emptied client_gone held_with _core
+        planned_before_hold suspended_or_resumed ran_before_suspension record_of emptied client_gone held_with stopped
+        _core
     """,
     ),
     _whole("live array", Array, _left=_none),

@@ -23,6 +23,7 @@ refers to other records is made when all of them are there.
 | 15 | before 0.7.0 | CPUs that tasks take beside their GRES |
 | 16 | before 0.7.0 | QOS and partitions that may use a reservation; GRES on the first node of a run |
 | 17 | before 0.7.0 | nodes that jobs exclude for themselves, of those that a policy migrated |
+| 18 | before 0.7.0 | jobs that were sent STOP |
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     15: {"gres demand": {"task_cpus": 0}},
     16: {"reservation": {"qos": ["t"], "allowed_partitions": ["t"]}, "job record": {"first_gres": None}},
     17: {},
+    18: {"live job": {"stopped": False}},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {
