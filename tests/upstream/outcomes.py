@@ -6,6 +6,7 @@ release, or waiting for a feature that is named. A test that skips itself is jud
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ FAMILIES = {
     "117": "sstat", "118": "strigger", "123": "reservations", "126": "limits", "129": "associations",
     "140": "licenses and GRES of jobs", "141": "cloud nodes", "144": "GRES", "150": "topology",
 }  # fmt: skip
+_EMPTY_ENTRY = re.compile(r"\[\[fails\]\]\nreason = \"[^\n]*\"\ntests = \[\n\]\n\n?")
 Results = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
@@ -92,6 +94,37 @@ def table(entries: Sequence[Entry], results: Results) -> str:
     lines = [f"| family | tests | {' | '.join(ENDS)} |", "|---" + "|--:" * (len(ENDS) + 1) + "|"]
     for name, counts in [*rows, ("**all**", total)]:
         lines.append(f"| {name} | {counts.total()} | {' | '.join(str(counts[end]) for end in ENDS)} |")
+    return "\n".join(lines) + "\n"
+
+
+def moved(entries: Sequence[Entry], results: Results) -> list[str]:
+    """Return the tests that pass and are listed as fails, by the names that the list has for them."""
+    ran = [
+        (f"{module}::{one['test'].rpartition('::')[2]}", one["outcome"])
+        for module, ones in results.items()
+        for one in ones
+    ]
+    failing = {test for entry in entries if entry.end == "fails" for test in entry.tests}
+    return sorted(test for test, outcome in ran if test in failing and outcome in ("passed", "xfailed"))
+
+
+def without(text: str, names: Sequence[str]) -> str:
+    """Return the text of a list without some tests, and without entries that have none left."""
+    lines = [line for line in text.splitlines(keepends=True) if line.strip().rstrip(",").strip('"') not in names]
+    return _EMPTY_ENTRY.sub("", "".join(lines))
+
+
+def recounted(told: str, names: Sequence[str]) -> str:
+    """Return a table in which tests that failed pass; what else has changed since it was made is not in it."""
+    counts = Counter(name.split("_")[1] for name in names)
+    counts["**all**"] = len(names)
+    lines = told.splitlines()
+    for at, line in enumerate(lines):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        more = counts[cells[0].split(" ")[0]]
+        if more:
+            cells[2:4] = [str(int(cells[2]) + more), str(int(cells[3]) - more)]
+            lines[at] = f"| {' | '.join(cells)} |"
     return "\n".join(lines) + "\n"
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.upstream.outcomes import LIST, end_of, entry_of, read, surprises, table
+from tests.upstream.outcomes import LIST, end_of, entry_of, moved, read, recounted, surprises, table, without
 from tests.upstream.tell import README, put
 
 _LIST = """
@@ -63,6 +63,16 @@ def test_what_the_list_does_not_say_is_told(listed: Path) -> None:
         "test_9_2::test_b[2] skipped: ['no tty']",
         "test_9_2::test_c passes and is listed: a defect",
     ]
+
+
+def test_tests_that_pass_leave_the_list_and_are_counted(listed: Path) -> None:
+    names = moved(read(listed), _RESULTS)
+    assert names == ["test_9_2::test_c"]
+    entry = '[[fails]]\nreason = "b"\ntests = [\n    "y",\n    "z",\n]\n'
+    text = '[[fails]]\nreason = "a"\ntests = [\n    "x",\n]\n\n' + entry
+    assert without(text, ["x", "z"]) == '[[fails]]\nreason = "b"\ntests = [\n    "y",\n]\n'
+    told = "| family | tests | passes | fails |\n|---|--:|--:|--:|\n| 9 x | 6 | 2 | 2 |\n| **all** | 7 | 3 | 2 |\n"
+    assert recounted(told, names).splitlines()[2:] == ["| 9 x | 6 | 3 | 1 |", "| **all** | 7 | 4 | 1 |"]
 
 
 def test_no_test_is_listed_twice(listed: Path) -> None:
