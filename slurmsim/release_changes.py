@@ -122,9 +122,6 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "26.05", _SUBMITTING, "Of several `--mail-type` the last one holds; they were added up."
     ),
     "jobid_names_tasks": Change("26.05", "srun", "`--jobid` takes a task of an array, as 12_3; numbers alone were."),
-    "files_named_by_nodes": Change(
-        "26.05", _SUBMITTING, "`%N` in the name of a file is the node's name; it was that of the machine."
-    ),
     "expedited_requeue": Change("26.05", "sbatch", "`--requeue=expedite` has a meaning; any value was ignored."),
     "cores_of_tasks": Change(
         "24.11",

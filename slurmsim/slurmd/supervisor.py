@@ -122,7 +122,7 @@ def _become(spec: dict[str, Any], failed: int) -> None:
     os.setsid()
     os.dup2(failed, KEPT, inheritable=False)
     os.umask(int(spec["umask"]))
-    os.chdir(spec["work_dir"])
+    gone = _enter(spec["work_dir"])
     mode = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if spec["append"] else os.O_TRUNC)
     source = os.open(spec["std_in"], os.O_RDONLY)
     if spec.get("make_folders"):
@@ -132,6 +132,8 @@ def _become(spec: dict[str, Any], failed: int) -> None:
     error = out if spec["std_err"] == spec["std_out"] else os.open(spec["std_err"], mode, 0o666)
     for number, descriptor in ((0, source), (1, out), (2, error)):
         os.dup2(descriptor, number)
+    if gone:
+        os.write(2, f"{spec['notice']}{gone}\n".encode("utf-8", "surrogateescape"))
     os.closerange(3, KEPT)
     os.closerange(KEPT + 1, 4096)
     for name, value in spec["rlimits"].items():
@@ -153,6 +155,16 @@ def _become(spec: dict[str, Any], failed: int) -> None:
         os._exit(error.errno or errno.ENOENT)
     except OSError:
         os.execve("/bin/sh", ["sh", script, *spec["argv"]], environment)
+
+
+def _enter(folder: str) -> str:
+    """Go to a job's folder, or to /tmp; return what slurmstepd says of one that is not there."""
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        os.chdir("/tmp")
+        return f"couldn't chdir to `{folder}': {error.strerror}: going to /tmp instead"
+    return ""
 
 
 def _interpreter(script: str) -> str:

@@ -67,12 +67,11 @@ def test_preserve_env_leaves_sizes_of_the_job_to_a_step(live: tuple[slurmsim.Clu
     assert told == "0\n2 4 4\n1 1 1\n" or told == "2 4 4\n1 1 1\n", told
 
 
-def test_files_of_tasks_are_named_by_nodes_since_26_05(live: tuple[slurmsim.Cluster, str], tmp_path: Path) -> None:
-    cluster, release = live
+def test_files_of_tasks_are_named_by_nodes(live: tuple[slurmsim.Cluster, str], tmp_path: Path) -> None:
+    cluster, _ = live
     told = ran(cluster, tmp_path, "srun -Q -N2 -n2 -o t.%N.out echo hi; ls t.*; sinfo -h -N -o t.%N.out")
     files = sorted(path.name for path in tmp_path.glob("t.*"))
-    assert len(files) == (2 if release == "26.05" else 1)
-    assert release != "26.05" or set(files) <= set(told.split()[2:])
+    assert len(files) == 2 and set(files) <= set(told.split()[2:])
 
 
 def test_a_running_task_of_an_array_is_named_to_srun_and_sbcast(

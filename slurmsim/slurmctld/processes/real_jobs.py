@@ -45,7 +45,6 @@ END_ROOM = 1024
 Run = tuple[int, int]  # core id and restarts of one run of a job
 Pending = tuple[list[LiveJob], list[Callable[[], None]], list[Run]]
 """Scripts to start, runs to end and runs to forget once what led to it is on the disk."""
-_NAMED_BY_NODE = {"22.05": False, "26.05": True}
 _PROTOCOL = {"22.05": 9728, "24.11": 10752, "26.05": 11520}  # by release: the version of its protocol
 
 
@@ -237,9 +236,8 @@ class RealJobs:
             end()
 
     def _file(self, live: LiveJob, which: str, run: Job | None = None) -> str | None:
-        """Return a file of a job; newer releases name it by the node it runs on, older ones by that node's machine."""
-        by_node = row(_NAMED_BY_NODE, self.cluster.release)
-        return file_name(live, which, self._node(run or live.core) if by_node else None)
+        """Return a file of a job, named by the node it runs on: a node of a site has a machine of its own."""
+        return file_name(live, which, self._node(run or live.core))
 
     def _node(self, core: Job) -> str:
         """Return the first node of a job that has or had some."""

@@ -127,6 +127,10 @@ def _task_tres(chosen: Chosen, say: Messages) -> None:
         kind = next((kind for kind in _NO_TASK_TRES if item.lower().startswith(kind)), None)
         if kind is not None:
             say.fatal(f"Invalid TRES for --tres-per-task: {kind}")
+    if chosen.unlike_cpus and chosen.from_variable("tres-per-task") and chosen.from_variable("cpus-per-task"):
+        one, other = chosen.unlike_cpus
+        say.fatal("cpus-per-task set by two different environment variables "
+                  f"SLURM_CPUS_PER_TASK={one} != SLURM_TRES_PER_TASK=cpu={other}")  # fmt: skip
     for option, name in (("gpus-per-task", "gres/gpu"), ("cpus-per-task", "cpu")):
         if chosen.written(option) and any(item.lower().startswith(name) for item in items):
             if chosen.written("tres-per-task"):

@@ -48,6 +48,8 @@ class Chosen:
         self._parser = Parser(long_options(self.options))
         self.values: dict[str, Any] = {}  # fields of the request that were set. Absent: not asked for.
         self._written: dict[str, bool] = {}  # by name, in the order first set: not through a variable
+        # CPUs of a task that SLURM_CPUS_PER_TASK and SLURM_TRES_PER_TASK name, where these differ
+        self.unlike_cpus: tuple[int, int] | None = None
 
     def parse(self, words: list[str], early: Callable[[str], None] | None = None) -> list[str]:
         """Set the options `words` begin with; the words after them. Raises OptionError or BadValue.
@@ -83,7 +85,11 @@ class Chosen:
         if variable == "SLURM_TRES_BIND" and text.startswith(_BOUND_GPUS):
             self.set(self._by_name["gpu-bind"], text.removeprefix(_BOUND_GPUS), variable=True)
         if variable == "SLURM_TRES_PER_TASK" and text:
+            before = self.values.get("cpus_per_task") if self.from_variable("cpus-per-task") else None
             self.set(self._by_name["tres-per-task"], text, variable=True)
+            after = self.values.get("cpus_per_task")
+            if before is not None and before != after:
+                self.unlike_cpus = int(before), int(after or 0)
 
     def set_by_name(self, name: str, text: str | None, *, variable: bool = False) -> None:
         """Set one option. Raises BadValue."""
@@ -133,6 +139,7 @@ class Chosen:
         other = Chosen(self.context)
         other.values = dict(self.values)
         other._written = dict(self._written)
+        other.unlike_cpus = self.unlike_cpus
         for option in self.options:
             if option.part:
                 other.reset(option.name)

@@ -198,7 +198,7 @@ class Launch:
         return files
 
     def _path(self, life: StepLife, text: str, task: Task | None) -> str:
-        environ, host, facts, step = self.io.environ, os.uname().nodename.partition(".")[0], life.facts, life.step
+        environ, facts, step = self.io.environ, life.facts, life.step
         values = {
             "j": str(facts["job_id"]), "J": f"{facts['job_id']}.{step['step_id']}",
             "s": str(step["step_id"]), "u": str(facts["user"]),
@@ -207,10 +207,9 @@ class Launch:
             "x": environ.get("SLURM_JOB_NAME") or str(facts.get("name") or ""),
         }  # fmt: skip
         if task is not None:
+            node = str(step["nodes"][task.node - life.first_node])  # the host name of a machine of its own
             doubled = life.first_task if row(_DOUBLED, life.release) else 0
-            values |= {"t": str(task.number + doubled), "n": str(task.node - life.first_node), "N": host}
-            if since(life.release, "files_named_by_nodes"):
-                values["N"] = str(step["nodes"][task.node - life.first_node])
+            values |= {"t": str(task.number + doubled), "n": str(task.node - life.first_node), "N": node}
         return os.path.join(life.chosen.get("work_dir") or self.io.cwd, filled(text, values, NUMBERS | {"s"}))
 
     def _open(self, path: str, mode: int, what: str) -> int:
