@@ -56,11 +56,19 @@ def flags(job: Record) -> list[str]:
     return [_FLAGS[flag] for flag in job["flags"] if flag in _FLAGS]
 
 
+def _name(number: int) -> str:
+    """Return what strsignal says of a signal, also of one that there is not: OUT_OF_MEMORY ends jobs with 125."""
+    try:
+        return signal.strsignal(number) or ""
+    except ValueError:
+        return f"Unknown signal {number}"
+
+
 def _exit(status: int) -> Record:
     number = status & 0x7F
     if number:
         return {"status": "SIGNALED", "return_code": None,
-                "signal": {"signal_id": number, "name": signal.strsignal(number) or ""}}  # fmt: skip
+                "signal": {"signal_id": number, "name": _name(number)}}  # fmt: skip
     return {"status": "SUCCESS", "return_code": 0}
 
 
