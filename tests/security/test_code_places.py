@@ -64,7 +64,6 @@ ALLOWED: dict[str, dict[str, str]] = {
         "subprocess": "commands that a caller in Python gives", "shell": "the caller's text",
     },
     "slurmsim/live/daemon.py": {"subprocess": OWN_CHILD},
-    "slurmsim/live/gallery.py": {"import_module": CONSTANT},
     "slurmsim/live/web.py": {"subprocess": OWN_CHILD},
     "slurmsim/policy/given.py": {
         "pickle": "a class that a program gave, on its way to a worker over its pipe", "cloudpickle": "the same",
