@@ -102,9 +102,9 @@ def test_a_program_that_path_has_not_is_one_of_the_working_folder(
     told = ran(
         cluster,
         tmp_path,
-        "mkdir d; printf '#!/bin/sh\necho here $1\n' | tee own-script >d/hostname; chmod +x own-script d/hostname;"
+        "mkdir d; printf '#!/bin/sh\necho here $1\n' | tee own-script >d/nproc; chmod +x own-script d/nproc;"
         "srun -n1 own-script 1; salloc -Q own-script 2; cd d;"
-        "srun -n1 hostname 3 2>/dev/null | grep -c here; srun -n1 no-script; echo $?",
+        "srun -n1 nproc 3 2>/dev/null | grep -c here; srun -n1 no-script; echo $?",
     )
     assert told.startswith("here 1\nhere 2\n0\n")
     assert "execve(): no-script: No such file or directory\n" in told
