@@ -466,6 +466,9 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "unknown_license_is_an_error": Change(
         "26.05", "scontrol", "`show license` of an unknown one fails; it was silent."
     ),
+    "segments_counted_by_commands": Change(
+        "26.05", "sbatch", "`--segment` that does not divide `-N` is refused by the command."
+    ),
     "topology_with_options": Change("26.05", "scontrol", "`show topology` takes more than one word."),
     "no_topology_is_silent": Change("24.11", "scontrol", "`show topology` says nothing where there is none."),
     "invalid_entity_without_blank": Change(

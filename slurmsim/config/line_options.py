@@ -149,6 +149,11 @@ SWITCH_KEYS = _table(
     _harmless("LinkSpeed", "never used by Slurm either"),
 )
 
+BLOCK_KEYS = _table(
+    honoured("BlockName"),
+    honoured("Nodes", "text", "", "a hostlist; names that are no nodes are left out"),
+)
+
 LINE_TABLES: Mapping[str, Mapping[str, Option]] = {
     "nodename": NODE_KEYS,
     "partitionname": PARTITION_KEYS,

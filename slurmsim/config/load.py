@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from slurmsim.config.block_conf import read_blocks
 from slurmsim.config.daemon_rules import check_hosts, check_power_action, check_rules
 from slurmsim.config.files import DISK, Files
 from slurmsim.config.findings import Finding, Place, Report
@@ -208,11 +209,20 @@ def _build(
     _check_whole(settings, objects, bool(table.nodes), bool(partitions), report, Place(shown))
     check_power_saving(options, settings, table, partitions, report)
     _check_threads(settings.get("SelectTypeParameters"), table.nodes.values(), report)
-    switches = _switches(topology, table, report, shown) if options["TopologyPlugin"] == "topology/tree" else ()
+    plugin = options["TopologyPlugin"]
+    switches = _switches(topology, table, report, shown) if plugin == "topology/tree" else ()
+    blocks = read_blocks(topology or (), table, report, shown) if plugin == "topology/block" else None
     if report.errors:
         return None
     return ClusterSpec(
-        options["ClusterName"], table.in_order(), partitions, options, parameters, switches, release=report.release
+        options["ClusterName"],
+        table.in_order(),
+        partitions,
+        options,
+        parameters,
+        switches,
+        blocks,
+        release=report.release,
     )
 
 

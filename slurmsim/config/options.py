@@ -61,7 +61,7 @@ FLAG_NOTES: Mapping[tuple[str, str], tuple[Status, str]] = {
     ("TopologyParam", "BlockAsNodeRank"): (Status.NOT_MODELLED, "nodes are in order of their names"),
     ("TopologyParam", "RoutePart"): (Status.HARMLESS, "about messages"),
     ("TopologyParam", "RouteTree"): (Status.HARMLESS, "about messages"),
-    ("TopologyParam", "TopoMaxSizeUnroll"): (Status.NOT_MODELLED, "--segment is not modelled"),
+    ("TopologyParam", "TopoMaxSizeUnroll"): (Status.NOT_MODELLED, "a job of segments is planned as it is asked for"),
     ("TopologyParam", "NoCtldInAddrAny"): (Status.HARMLESS, "about messages"),
     ("TopologyParam", "NoInAddrAny"): (Status.HARMLESS, "about messages"),
     ("PriorityFlags", "FAIR_TREE"): (Status.HARMLESS, "the default"),
@@ -169,10 +169,10 @@ _ROWS: tuple[Option, ...] = (
     # nodes
     honoured("GresTypes", "words", ()),
     honoured("ReturnToService", "count", 0, "when nodes that were lost answer again", low=0, high=2, outside=0),
-    honoured("TopologyPlugin", "choice", "topology/none", "topology/tree reads topology.conf beside slurm.conf",
-              choices=("topology/none", "topology/default", "topology/flat", "topology/tree"),
-              beyond=("topology/3d_torus", "topology/block", "topology/hypercube", "topology/node_rank",
-                      "topology/ring")),
+    honoured("TopologyPlugin", "choice", "topology/none", "topology/tree and topology/block read topology.conf beside "
+             "slurm.conf",
+              choices=("topology/none", "topology/default", "topology/flat", "topology/tree", "topology/block"),
+              beyond=("topology/3d_torus", "topology/hypercube", "topology/node_rank", "topology/ring")),
     honoured("TopologyParam", "words", (), choices=TOPOLOGY_PARAMETERS, lenient=True),
     honoured("SlurmdParameters", "words", (), "nodes have what slurm.conf says, as with config_overrides"),
     # power saving

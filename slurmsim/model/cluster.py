@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from slurmsim.model.block import BlockTopologySpec
 from slurmsim.model.node import NodeSpec
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.power import PowerSpec
@@ -24,6 +25,7 @@ class ClusterSpec:
     # SchedulerParameters by lower-cased name: ``{"bf_interval": "30", "bf_continue": ""}`` (flags map to "")
     scheduler_parameters: Mapping[str, str] = field(default_factory=dict)
     switches: tuple[SwitchSpec, ...] = ()  # topology.conf, in its order; empty without TopologyPlugin=topology/tree
+    blocks: BlockTopologySpec | None = None  # topology.conf under TopologyPlugin=topology/block
     # groups of each user who is in one; None where nothing is known of groups
     groups: Mapping[str, frozenset[str]] | None = None
     # the Slurm release to follow where decisions differ between releases (`core.records.release_rules`)

@@ -28,7 +28,7 @@ class ResourceRequest:
     `spread` is ``--spread-job``. `sockets_per_node` matters to GRES per socket only. `tasks_per_socket` and
     `tasks_per_core` are ``--ntasks-per-socket`` and ``--ntasks-per-core``, 0 where not given. Of each core
     `threads_per_core` threads are used (``--threads-per-core``, ``--hint``), all where it is 0.
-    `tasks_per_gpu` is ``--ntasks-per-gpu``.
+    `tasks_per_gpu` is ``--ntasks-per-gpu``. `segment` is ``--segment``: so many nodes are placed together in a block.
     `cpus` is how many CPUs the job wants when its tasks and nodes do not say it (else None): a range of nodes has no
     tasks of its own, and an update changes one without the other.
     """
@@ -64,6 +64,9 @@ class ResourceRequest:
     tasks_per_core: int = 0
     threads_per_core: int = 0
     tasks_per_gpu: int = 0
+    segment: int = 0
+    consolidate_segments: bool = False
+    spread_segments: bool = False
 
     @property
     def min_cpus(self) -> int:

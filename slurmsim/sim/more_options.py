@@ -9,7 +9,10 @@ from slurmsim.model.request import GresRequest
 from slurmsim.numerals import is_number
 from slurmsim.tres import parse_memory
 
-_FLAGS = {"spread-job": "spread", "use-min-nodes": "use_min_nodes", "no-kill": "no_kill"}
+_FLAGS = {
+    "spread-job": "spread", "use-min-nodes": "use_min_nodes", "no-kill": "no_kill",
+    "consolidate-segments": "consolidate_segments", "spread-segments": "spread_segments",
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -30,6 +33,9 @@ class MoreOptions:
     tasks_per_core: int = 0
     tasks_per_socket: int = 0
     min_cpus_per_node: int = 0
+    segment: int = 0
+    consolidate_segments: bool = False
+    spread_segments: bool = False
     kill_invalid: bool | None = None
     gres: list[GresRequest] = field(default_factory=list)
 
@@ -126,6 +132,7 @@ _VALUES: dict[str, Callable[[MoreOptions, str], None]] = {
     "ntasks-per-core": _number("tasks_per_core"),
     "ntasks-per-socket": _number("tasks_per_socket"),
     "mincpus": _number("min_cpus_per_node"),
+    "segment": _number("segment"),
     "hint": _hint,
     "kill-on-invalid-dep": _kill_invalid,
     "gpus-per-node": _gpus("node"),

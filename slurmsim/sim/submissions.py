@@ -156,6 +156,9 @@ def _request(workload: Workload, row: int) -> ResourceRequest:
         tasks_per_socket=more.tasks_per_socket,
         min_cpus_per_node=more.min_cpus_per_node,
         tasks_per_gpu=more.tasks_per_gpu,
+        segment=more.segment,
+        consolidate_segments=more.consolidate_segments,
+        spread_segments=more.spread_segments,
         cpus_given=v["cpus_per_task"] > 1,
     )
     try:

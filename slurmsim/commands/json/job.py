@@ -212,7 +212,7 @@ _OWN = (
     F("minimum_switches", count, "req_switch", last=41), F("required_switches", count, "req_switch", first=42),
     F("requeue", truth), F("resize_time", at_least_zero),
     F("restart_cnt", count), F("resv_name", text), F("scheduled_nodes", text, "sched_nodes"),
-    F("segment_size", always(0), first=43), F("selinux_context", always("")),
+    F("segment_size", count, first=43), F("selinux_context", always("")),
     F("shared", _shared_or_exclusive, "shared", "exclusive", last=44),
     F("shared", _shared, "shared", "exclusive", first=45), F("exclusive", _alone, "exclusive", last=41),
     F("oversubscribe", _together, "exclusive", last=41), F("show_flags", always([]), last=41),

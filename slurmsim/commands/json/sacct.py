@@ -121,7 +121,7 @@ def _job(job: Record, version: int, *, as_given: bool) -> Record:
         "script": "",
     }  # fmt: skip
     if version >= 43:
-        found["segment_size"] = 0
+        found["segment_size"] = int(job.get("segment_size") or 0)
     if version >= 45:
         found["original_sluid"] = job["original_sluid"]
     return found | _streams(job, as_given=as_given) | {

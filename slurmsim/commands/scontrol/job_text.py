@@ -238,6 +238,14 @@ def _file(label: str, field: str) -> Line:
     return lambda row, view: f"{label}={row[field] or ''}" if row["batch_flag"] else None
 
 
+def _segments(row: Row, view: View) -> str | None:
+    """--segment, and how segments lie to each other."""
+    if not row["segment_size"]:
+        return None
+    words = (("SPREAD_SEGMENTS", " SpreadSegments=Yes"), ("CONSOLIDATE_SEGMENTS", " ConsolidateSegments=Yes"))
+    return f"SegmentSize={row['segment_size']}" + "".join(text for flag, text in words if flag in row["bitflags"])
+
+
 def _flags(row: Row, view: View) -> str | None:
     """--gres-flags, --kill-on-invalid-dep and --spread-job, written as each release does."""
     flags: list[str] = row["bitflags"]
@@ -322,7 +330,7 @@ LINES: tuple[tuple[str, str, Line], ...] = (
     *_carried("WorkDir"), ("", "", _optional("SystemComment", "system_comment", " ")), *_carried("SystemComment"),
     ("", "", _file("StdErr", "shown_err")),
     ("", "", _file("StdIn", "std_in")), ("", "", _file("StdOut", "shown_out")),
-    ("", "", lambda row, view:
+    ("26.05", "", _segments), ("", "", lambda row, view:
      f"Switches={row['req_switch']}@{long_clock(row['wait4switch'])}" if row["req_switch"] else None),
     *_carried("Switches"), ("", "", _cpu_frequency),
     ("", "24.11", lambda row, view: f"Power={row['power_flags']}"), ("", "", _flags),
@@ -350,7 +358,8 @@ FIELDS: tuple[str, ...] = (
     "ntasks_per_node", "ntasks_per_socket", "ntasks_per_core", "ntasks_per_tres", "core_spec", "cpu_ids", "gres_total",
     "pn_min_cpus", "mem_per_cpu", "pn_min_memory", "pn_min_tmp_disk", "features", "delay_boot", "resv_name", "shared",
     "oversubscribe", "exclusive", "contiguous", "licenses", "licenses_alloc", "network", "command", "argv_text",
-    "submit_line", "work_dir", "system_comment", "shown_err", "std_in", "shown_out", "req_switch", "wait4switch",
+    "submit_line", "work_dir", "system_comment", "shown_err", "std_in", "shown_out", "segment_size", "req_switch",
+    "wait4switch",
     "power_flags", "bitflags", "oom_kill_step", "cpus_per_tres", "mem_per_tres", "tres_per_job", "tres_per_node",
     "tres_per_socket", "tres_per_task_shown", "mail_type", "mail_user", "cpu_freq_min", "cpu_freq_max",
     "cpu_freq_gov",

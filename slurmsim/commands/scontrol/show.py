@@ -329,7 +329,7 @@ def _aliases(session: Session, value: str | None, words: Words) -> None:
 def _topology(session: Session, value: str | None, words: Words) -> None:
     from slurmsim.commands.scontrol.topology_text import show_topology
 
-    show_topology(session, value)
+    show_topology(session, value, words)
 
 
 def _assoc_mgr(session: Session, value: str | None, words: Words) -> None:

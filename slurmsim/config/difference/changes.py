@@ -76,6 +76,9 @@ def _decides(a: ClusterSpec, b: ClusterSpec, places: _Places) -> list[Change]:
     if a.switches != b.switches:
         found.append(Change("switches", "topology", f"{len(a.switches)} switches", f"{len(b.switches)} switches",
                             "Which nodes lie close together.", words.PLACEMENT))  # fmt: skip
+    if a.blocks != b.blocks:
+        before, after = (f"{len(one.blocks.blocks)} base blocks" if one.blocks else "no blocks" for one in (a, b))
+        found.append(Change("switches", "topology", before, after, "Which nodes lie close together.", words.PLACEMENT))
     return found
 
 

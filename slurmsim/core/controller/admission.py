@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slurmsim.core.accounting.partition_access import NOT_IN_GROUP, PartitionAccess
-from slurmsim.core.placement.compiled_request import NOT_AVAILABLE, CompiledRequest
+from slurmsim.core.placement.compiled_request import NO_SUCH_TOPOLOGY, NOT_AVAILABLE, CompiledRequest
 from slurmsim.core.queue.top_priority import is_top
 from slurmsim.core.records.job import AS_ASKED, Job
 from slurmsim.core.records.job_queue import Record
@@ -249,7 +249,7 @@ class Admission:
         waits = [self._waits_without_nodes(job, *one) for one in zip(partitions, requests, broken, strict=True)]
         tried = not job.sub.hold and not self._over_limits(job)
         if tried and not any(waits) and not any(possible):
-            raise SubmitError(NOT_AVAILABLE)
+            raise SubmitError(NO_SUCH_TOPOLOGY if all(one.segments_refused for one in requests) else NOT_AVAILABLE)
         if not any(broken) and all(possible) and job.bars is None and not job.threshold:
             job.within_limits = self.state.edits
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Final, Protocol
 
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.bitmap import Bitmap, runs, span
+from slurmsim.core.records.value import Value
 from slurmsim.kernel import compiled, load
 
 _PICKER: Final[Any] = load("picking").Picker() if compiled("picking") else None  # else big integers are quicker
@@ -125,6 +126,18 @@ class GresNeed:
         return found, used or cpus
 
 
+@dataclass(frozen=True, slots=True)
+class Segments(Value):
+    """``--segment``: so many nodes are placed together, each such group in blocks of its own where they are `spread`.
+
+    `consolidated`: all groups within the smallest larger block that can hold the job.
+    """
+
+    size: int
+    consolidated: bool = False
+    spread: bool = False
+
+
 @dataclass(slots=True, init=False)
 class Ask:
     """The counts `choose` works to satisfy (names as in facts of job_test.c: minimum, target, maximum nodes)."""
@@ -142,6 +155,7 @@ class Ask:
     gres: GresNeed | None = None
     gpu_cpus: int = 0  # CPUs the GPUs of a node bring at least (min_gres_cpu), and those of the job (min_job_gres_cpu)
     job_gpu_cpus: int = 0
+    segments: Segments | None = field(default=None, init=False)
 
     def __init__(
         self, min_nodes: int, target_nodes: int, max_nodes: int, min_cpus: int, exclusive: bool, pn_min_cpus: int,
@@ -152,6 +166,7 @@ class Ask:
         self.min_cpus, self.exclusive, self.pn_min_cpus = min_cpus, exclusive, pn_min_cpus
         self.cpus_per_core, self.contiguous, self.node_floor = cpus_per_core, contiguous, node_floor
         self.strict_one, self.gres, self.gpu_cpus, self.job_gpu_cpus = strict_one, gres, gpu_cpus, job_gpu_cpus
+        self.segments = None
 
     def core_of(self, node: int) -> int:
         """CPUs of a core of `node`."""
@@ -159,7 +174,19 @@ class Ask:
 
 
 class Evaluator(Protocol):
-    """Another way to choose: a tree of switches."""
+    """Another way to choose: a tree of switches, or blocks."""
+
+    comes_first: bool
+    """True if it decides also where nodes have an order."""
+
+    def applies(self, nodes: Iterable[int]) -> bool:
+        """Return True if it can choose among `nodes`."""
+
+    def leaves_of(self, nodes: Bitmap) -> int:
+        """Return how many leaf switches `nodes` are on."""
+
+    def refused(self, n_nodes: int, size: int, n_required: int) -> bool:
+        """Return True if no job of so many nodes, some of them required, can have segments of `size` nodes."""
 
     def evaluate(
         self, ask: Ask, left: dict[int, int], weight: dict[int, int], required: set[int]
@@ -182,7 +209,7 @@ def choose(
         The candidates in the order they are to be taken (least loaded first, busy first, from the end); None for
         the best fit over consecutive nodes.
     tree
-        Chooses instead, where there is no `order`.
+        Chooses instead, where there is no `order` or it comes first.
 
     Notes
     -----
@@ -193,11 +220,7 @@ def choose(
     weight = dict(zip(nodes, weights, strict=True))
 
     def evaluate() -> dict[int, int] | None:
-        if order is not None:
-            return _evaluate_in_order(ask, left, order, required)
-        if tree is not None:
-            return tree.evaluate(ask, left, weight, required)
-        return _evaluate(ask, left, weight, required)
+        return _attempt(ask, left, weight, required, order, tree)
 
     found = evaluate()
     if found is not None or len(left) <= ask.min_nodes:
@@ -218,6 +241,18 @@ def choose(
         if found is not None or len(left) <= ask.min_nodes:
             return found
     return None
+
+
+def _attempt(
+    ask: Ask, left: dict[int, int], weight: dict[int, int], required: set[int], order: list[int] | None,
+    tree: Evaluator | None,
+) -> dict[int, int] | None:  # fmt: skip
+    """One attempt, in the way that comes first."""
+    if tree is not None and (order is None or tree.comes_first) and tree.applies(left):
+        return tree.evaluate(ask, left, weight, required)
+    if order is not None:
+        return _evaluate_in_order(ask, left, order, required)
+    return _evaluate(ask, left, weight, required)
 
 
 def choose_spread(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slurmsim.bitmap import from_indices
+from slurmsim.core.placement.blocks import BlockTopology
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.gres import GpuDefaults
 from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds, fit_memory
@@ -82,7 +83,7 @@ class ClusterState:
         self.default_memory = MemoryBounds(cluster.option("DefMemPerCPU"), cluster.option("DefMemPerNode"))
         self.max_memory = MemoryBounds(cluster.option("MaxMemPerCPU"), cluster.option("MaxMemPerNode"))
         self.gpu_defaults = GpuDefaults(cluster.option("DefCpuPerGPU"), cluster.option("DefMemPerGPU"))
-        self.tree = _switch_tree(cluster, self.table, self.rules)
+        self.tree = _network(cluster, self.table, self.rules)
         self.max_switch_wait_s = int(parameters.get("max_switch_wait") or 300)
         self.tree_optional = "TopoOptional" in cluster.option("TopologyParam")
         self.n_pools = assign_pools(self.partitions)
@@ -230,8 +231,10 @@ class ClusterState:
         return ",".join(parts)
 
 
-def _switch_tree(cluster: ClusterSpec, table: NodeTable, rules: ReleaseRules) -> SwitchTree | None:
-    """Return the tree of `cluster`, None if it has no switches."""
+def _network(cluster: ClusterSpec, table: NodeTable, rules: ReleaseRules) -> SwitchTree | BlockTopology | None:
+    """Return the switches or the blocks of `cluster`, None if it has neither."""
+    if cluster.blocks is not None:
+        return BlockTopology(cluster.blocks, table.index, any_segment=rules.any_segment)
     if not cluster.switches:
         return None
     return SwitchTree(cluster.switches, table.index, counts_cpus=rules.switches_hold_cpus)

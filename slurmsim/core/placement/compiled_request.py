@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.bitmap import Bitmap, from_bools, from_indices
+from slurmsim.core.placement.best_fit import Evaluator, Segments
 from slurmsim.core.placement.constraints import Test, parse_constraint
 from slurmsim.core.placement.dealt_tasks import uncertain
 from slurmsim.core.placement.gres import Demand, GpuDefaults, PerGpu, agreed, demands, evenly, gpu_cpus
 from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds
 from slurmsim.core.placement.node_sets import NodeSet, NodeSets
-from slurmsim.core.placement.topology import SwitchTree
 from slurmsim.core.placement.whole_cores import charge, differ, most_used, placed
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.partition import Partition
@@ -42,6 +42,7 @@ SETTLED: Final = "settled"
 """Beside limits that are lifted: the fewest nodes are what the job asks for, whatever its partition wants by now."""
 PARTITION_FLAGS: Final = frozenset({PART_MIN_NODES, PART_MAX_NODES, PART_TIME_LIMIT})
 NOT_AVAILABLE: Final = "Requested node configuration is not available"
+NO_SUCH_TOPOLOGY: Final = "Requested topology configuration is not available"
 
 
 class CompiledRequest:
@@ -109,7 +110,7 @@ class CompiledRequest:
         default_memory: MemoryBounds,
         gpus: GpuDefaults,
         least_loaded: bool = False,
-        tree: SwitchTree | None = None,
+        tree: Evaluator | None = None,
         patient: bool = True,
         lifted: frozenset[str] = frozenset(),
         rules: ReleaseRules,
@@ -183,7 +184,7 @@ class CompiledRequest:
         self.target_nodes = self.max_nodes if given_range else self.min_nodes
 
     def _order_of_nodes(
-        self, request: ResourceRequest, tree: SwitchTree | None, least_loaded: bool, patient: bool
+        self, request: ResourceRequest, tree: Evaluator | None, least_loaded: bool, patient: bool
     ) -> None:
         """Which nodes come first: spread, in one piece, near each other in the network, or the emptiest."""
         self.spread = request.spread
@@ -191,7 +192,8 @@ class CompiledRequest:
         self.least_loaded = least_loaded  # LLN: spread over the emptiest nodes instead of the best fit
         # how many leaf switches the job accepts, 0 for any; `tree` is None where the network does not matter
         self.switches = request.switches if tree is not None and patient else 0
-        self.tree = None if request.contiguous or least_loaded else tree
+        wishes = request.contiguous or least_loaded
+        self.tree = tree if tree is not None and (tree.comes_first or not wishes) else None
 
     def _memory(self, request: ResourceRequest, consumable: bool, default: MemoryBounds) -> None:
         """Memory a node or a CPU needs, in Slurm's order: --mem, --mem-per-cpu, partition or cluster default.
@@ -520,6 +522,19 @@ class CompiledRequest:
             self.cpus_per_task, -1 if self.most_tasks is None else self.most_tasks, self.whole,
             len(self.gres), *demands,
         )  # fmt: skip
+
+    @property
+    def segments(self) -> Segments | None:
+        """Nodes that are placed together (``--segment``)."""
+        asked = self.asked
+        return Segments(asked.segment, asked.consolidate_segments, asked.spread_segments) if asked.segment else None
+
+    @property
+    def segments_refused(self) -> bool:
+        """True if the blocks of the cluster never give nodes in such segments."""
+        named = self.required.bit_count()
+        nodes = min(self.min_nodes, self.target_nodes)
+        return self.tree is not None and self.tree.refused(nodes, self.asked.segment, named)
 
     @property
     def nodes_for_tasks(self) -> int:

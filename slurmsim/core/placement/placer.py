@@ -387,11 +387,13 @@ class Placer:
         each = request.used_each(self.table.grain[idx])
         grain = int(each[0]) if len(idx) else 1
         cores = grain if (each == grain).all() else request.used_each(self.table.grain)
-        return Ask(
+        ask = Ask(
             min_nodes, max(request.target_nodes, min_nodes), max_nodes, request.min_cpus,
             request.whole or request.all_cores, request.least_given, cores, request.contiguous, request.floor,
             request.strict_one, None, gpu_cpus(request.gres, None), gpu_cpus(request.gres, request.min_nodes),
         )  # fmt: skip
+        ask.segments = request.segments
+        return ask
 
     def _place_general(
         self, request: CompiledRequest, free: FreeState, idx: IntArray, cpus: IntArray, have: IntArray | None,
@@ -476,7 +478,7 @@ class Placer:
         """Return nodes of `idx` and CPUs taken from each."""
         if required and not set(idx.tolist()).issuperset(required):
             return None
-        if request.spread and self.rules.spreads_by_weight and ask.max_nodes != 1:
+        if request.spread and self.rules.spreads_by_weight and ask.max_nodes != 1 and request.tree is None:
             lists = idx.tolist(), cpus.tolist(), weights.tolist()
             return choose_by_weight(ask, *lists, required, request.cpus_per_task)
         order = self._order(request, idx, cpus, weights, later)

@@ -8,7 +8,7 @@ CPUs as well as for the nodes, and take a nearer leaf only if it holds both (top
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -31,6 +31,8 @@ class SwitchTree:
     counts_cpus
         True if a switch has to hold the missing CPUs, too.
     """
+
+    comes_first = False
 
     def __init__(self, switches: Sequence[SwitchSpec], index: dict[str, int], *, counts_cpus: bool = False) -> None:
         self.names = [s.name for s in switches]
@@ -66,6 +68,14 @@ class SwitchTree:
                 return APART
             j, steps = self.parent[j], steps + 1
         return way[j] + steps
+
+    def applies(self, nodes: Iterable[int]) -> bool:
+        """Return True: nodes without a switch are in no tree, and no job gets them."""
+        return True
+
+    def refused(self, n_nodes: int, size: int, n_required: int) -> bool:
+        """Return False: ``--segment`` has no effect on switches."""
+        return False
 
     def leaves_of(self, nodes: Bitmap) -> int:
         """Return how many leaf switches `nodes` are on."""

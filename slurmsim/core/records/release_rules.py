@@ -86,6 +86,8 @@ class ReleaseRules(Value):
     # a switch has to hold the CPUs a job still misses, not only the nodes; one that does comes before a tighter one
     # farther away (_topo_compare_switches, topology/tree)
     switches_hold_cpus: bool = _rule("24.11")
+    # --segment may be larger than a base block, and one larger than the job does not count (eval_nodes_block)
+    any_segment: bool = _rule("26.05")
     # the thread of power saving looks once more than 10 seconds have gone by, not after 10 (_power_save_thread)
     power_scans_later: bool = _rule("24.11")
     # --spread-job takes nodes of every weight, one each at least (_eval_nodes_spread)

@@ -99,6 +99,9 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
         cpus_per_gpu=int(get("cpus_per_gpu") or 0),
         cpus_given=get("cpus_per_task") is not None,
         tasks_per_gpu=int(get("ntasks_per_tres") or 0),
+        segment=int(get("segment_size") or 0),
+        consolidate_segments=bool(get("consolidate_segments")),
+        spread_segments=bool(get("spread_segments")),
     ))  # fmt: skip
     return _with_cpus(asked, request)
 

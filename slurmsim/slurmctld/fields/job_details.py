@@ -249,6 +249,11 @@ def _per_task(row: Row, cluster: LiveCluster) -> str | None:
 _GRES_FLAGS = {"disable-binding": "GRES_DISABLE_BIND", "enforce-binding": "GRES_ENFORCE_BIND"}
 
 
+_BIT_FLAGS = {
+    "spread_job": "SPREAD_JOB", "spread_segments": "SPREAD_SEGMENTS", "consolidate_segments": "CONSOLIDATE_SEGMENTS",
+}  # fmt: skip
+
+
 def _bit_flags(row: Row, cluster: LiveCluster) -> list[str]:
     asked = row.job.asked
     found = list(asked.get("bitflags") or [])
@@ -257,9 +262,7 @@ def _bit_flags(row: Row, cluster: LiveCluster) -> list[str]:
         found.append("KILL_INV_DEP" if kill else "NO_KILL_INV_DEP")
     words = (asked.get("gres_flags") or "").split(",")
     found += [flag for word, flag in _GRES_FLAGS.items() if word in words]
-    if asked.get("spread_job"):
-        found.append("SPREAD_JOB")
-    return found
+    return found + [flag for key, flag in _BIT_FLAGS.items() if asked.get(key)]
 
 
 def _submit_line(row: Row, cluster: LiveCluster) -> str | None:

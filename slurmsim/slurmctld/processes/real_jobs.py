@@ -26,6 +26,7 @@ from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.base.step import BATCH
 from slurmsim.slurmctld.base.submit_request import array_tasks
 from slurmsim.slurmctld.fields.gres_ids import gpu_devices
+from slurmsim.slurmctld.fields.network_address import network_address
 from slurmsim.slurmctld.fields.output_files import file_name
 from slurmsim.slurmctld.fields.sharing import exclusive
 from slurmsim.slurmctld.processes import job_termination
@@ -299,15 +300,17 @@ class RealJobs:
         assert alloc is not None
         cpus = run_length(used_cpus(core, self.cluster))
         per_task = asked.get("cpus_per_task")
+        address, pattern = network_address(self.cluster.spec, self._node(core))
         facts: dict[str, Any] = {
             "job_id": live.id, "name": asked.get("name"), "partition": core.partition.name,
             "user": live.person.name, "uid": live.person.uid, "gid": live.person.gid, "home": live.person.home,
             "account": core.account or None, "qos": core.qos or None, "reservation": core.reservation_name or None,
             "n_nodes": core.n_nodes, "nodes": state.node_list(alloc), "first_node": self._node(core),
+            "network_address": address, "network_pattern": pattern,
             "cpus_per_node": cpus, "tasks_per_node": _tasks_per_node(core, self.cluster),
             "cpus_on_node": cpus.partition("(")[0].partition(",")[0],
             "n_tasks": _tasks(core, asked, self.cluster.release),
-            "cpus_per_task": per_task,
+            "cpus_per_task": per_task, "segment": asked.get("segment_size") or None,
             "tres_per_task": told_per_task(asked.get("tres_per_task"), self.cluster.release, per_task),
             "mem_per_cpu": core.request.told_mem_cpu or None, "mem_per_node": core.request.mem_node or None,
             "submit_dir": None if recurs else asked.get("submit_dir") or asked.get("work_dir"),

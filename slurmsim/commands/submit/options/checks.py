@@ -38,6 +38,7 @@ def check_together(chosen: Chosen, say: Messages, spec_allowed: Callable[[], boo
     names = [bare(item).partition(":")[0] for item in str(chosen.get("gres") or "").split(",")]
     if chosen.is_set("gpus-per-node") and "gpu" in names and since(chosen.context.release, "gpus_in_one_way"):
         say.fatal("--gpus-per-node and --gres=gpu are mutually exclusive.")
+    _segments(chosen, say)
     _tasks_per_gpu(chosen, say)
     _specialised_cores(chosen, say, spec_allowed)
     if chosen.is_set("threads-per-core") and not chosen.is_set("cpu-bind") and chosen.get("verbose"):
@@ -49,6 +50,15 @@ def check_together(chosen: Chosen, say: Messages, spec_allowed: Callable[[], boo
     both = chosen.written("exclusive") and chosen.written("oversubscribe")
     if both and since(chosen.context.release, "exclusive_or_oversubscribe"):
         say.fatal("--exclusive and --oversubscribe options are mutually exclusive")
+
+
+def _segments(chosen: Chosen, say: Messages) -> None:
+    """Since 26.05 the command itself counts whether the nodes of ``-N`` make whole segments."""
+    size, nodes = int(chosen.get("segment_size") or 0), int(chosen.get("max_nodes") or chosen.get("min_nodes") or 0)
+    if size and nodes > size and nodes % size and since(chosen.context.release, "segments_counted_by_commands"):
+        say.fatal(
+            f"--segment={size} does not fit the job size ({nodes}): node count must be evenly divisible by segment size"
+        )
 
 
 def _tasks_per_gpu(chosen: Chosen, say: Messages) -> None:

@@ -98,7 +98,6 @@ SLURM_OOM_KILL_STEP =0 24.11
 SLURM_JOB_START_TIME start_time 24.11
 SLURM_JOB_END_TIME end_time 24.11
 SLURM_RESTART_COUNT restart_count
-SLURM_TOPOLOGY_ADDR_PATTERN =node
 """
 _OWN = """
 SLURM_JOB_NUM_NODES n_nodes
@@ -255,8 +254,10 @@ def task_environment(
     `first_node` and `first_task` are how many of both the components before it have.
     """
     name = str(step["nodes"][node])
+    address, pattern = step["network"][node]
     return {
         "SLURM_PROCID": str(first_task + task), "SLURM_LOCALID": str(place), "SLURM_NODEID": str(first_node + node),
         "SLURM_GTIDS": ",".join(str(first_task + number) for number in step["task_ids"][node]),
-        "SLURM_CPUS_ON_NODE": str(step["cpus"][node]), "SLURMD_NODENAME": name, "SLURM_TOPOLOGY_ADDR": name,
+        "SLURM_CPUS_ON_NODE": str(step["cpus"][node]), "SLURMD_NODENAME": name,
+        "SLURM_TOPOLOGY_ADDR": address, "SLURM_TOPOLOGY_ADDR_PATTERN": pattern,
     }  # fmt: skip

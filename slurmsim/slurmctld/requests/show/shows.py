@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.hostlist import compress
+from slurmsim.model.switch import level_of, nodes_below
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.requests.cluster.nodes import administrators_only
 from slurmsim.slurmctld.requests.show.assoc_usage import assoc_mgr
+from slurmsim.slurmctld.requests.show.block_rows import block_rows
 
 if TYPE_CHECKING:
-    from slurmsim.model.switch import SwitchSpec
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
     from slurmsim.slurmctld.base.people import Person
 
@@ -45,12 +46,14 @@ class _Shows:
         }  # fmt: skip
 
     def topology(self, arguments: Arguments, person: Person) -> Arguments:
-        """Switches from the leaves up, as slurmctld numbers them."""
+        """Switches from the leaves up, as slurmctld numbers them, or base blocks and then those they make together."""
         specs = {switch.name: switch for switch in self.cluster.spec.switches}
+        blocks = self.cluster.spec.blocks
         return {
+            "blocks": block_rows(blocks) if blocks is not None else [],
             "switches": [
-                {"name": switch.name, "level": _level(switch, specs), "link_speed": 1,
-                 "nodes": compress(list(dict.fromkeys(_below(switch, specs)))),
+                {"name": switch.name, "level": level_of(switch, specs), "link_speed": 1,
+                 "nodes": compress(list(dict.fromkeys(nodes_below(switch, specs)))),
                  "switches": compress(list(switch.switches))}
                 for switch in specs.values()
             ]
@@ -82,11 +85,3 @@ class _Shows:
         if arguments.get("sched_log") is not None and not self.cluster.conf.scalar("SlurmSchedLogFile"):
             raise Refusal("Requested operation is presently disabled")
         return {}
-
-
-def _level(switch: SwitchSpec, specs: dict[str, SwitchSpec]) -> int:
-    return 1 + max((_level(specs[name], specs) for name in switch.switches), default=-1)
-
-
-def _below(switch: SwitchSpec, specs: dict[str, SwitchSpec]) -> list[str]:
-    return [*switch.nodes, *[node for name in switch.switches for node in _below(specs[name], specs)]]

@@ -14,7 +14,7 @@ from slurmsim.bitmap import to_indices
 from slurmsim.core.accounting.limits import REFUSED as OVER_LIMIT
 from slurmsim.core.accounting.partition_access import NOT_AVAILABLE as PARTITION_CLOSED
 from slurmsim.core.controller.admission import CLOSED
-from slurmsim.core.placement.compiled_request import NOT_AVAILABLE
+from slurmsim.core.placement.compiled_request import NO_SUCH_TOPOLOGY, NOT_AVAILABLE
 from slurmsim.core.placement.constraints import parse_constraint
 from slurmsim.core.placement.memory_limits import REFUSED_BY_DEFAULT
 from slurmsim.errors import SubmitError
@@ -47,7 +47,7 @@ _LAYOUT = (
 _DISK = ("pn_min_tmp_disk", "tmp_disk_mib")
 TAKES_ID = frozenset(
     {
-        NOT_AVAILABLE, BAD_NODE_COUNT, "Job dependency problem", REFUSED_BY_DEFAULT, NOT_SUPPORTED,
+        NOT_AVAILABLE, NO_SUCH_TOPOLOGY, BAD_NODE_COUNT, "Job dependency problem", REFUSED_BY_DEFAULT, NOT_SUPPORTED,
         "Requested reservation is invalid", "Invalid time specified",
         "Access denied to requested reservation",
         "I/O error writing script/environment to file",
