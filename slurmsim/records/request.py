@@ -70,7 +70,7 @@ REQUEST: tuple[Field, ...] = (
     R("req_switch", "amount", "required_switches", "copied told refused"),
     R("requeue", "switch", "requeue", "copied"), R("reservation", "words", "reservation", "copied"),
     R("reset_accrue_time", "flag"), R("rlimits", "own", "rlimits", "refused"), R("script", "own", "script", "refused"),
-    R("segment_size", "count", "segment_size", "copied refused"), R("shared", "own", "shared", "copied"),
+    R("segment_size", "count", "segment_size", "copied told refused"), R("shared", "own", "shared", "copied"),
     R("site_factor", "signed", "site_factor", "refused"),
     R("sockets_per_node", "count", "sockets_per_node", "copied told"), R("spread_job", "flag", how="copied"),
     R("spread_segments", "flag", how="copied"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from slurmsim.core.placement.compiled_request import NOT_AVAILABLE
+from slurmsim.core.placement.compiled_request import NO_SUCH_TOPOLOGY, NOT_AVAILABLE
 from slurmsim.core.records.messages import Cancel, Submit
 from slurmsim.errors import SubmitError
 from slurmsim.model.submission import Submission
@@ -131,9 +131,10 @@ class Submissions:
                 made[0][0].het = het
             self._enter(shown, asked, person, made)
         except SubmitError as error:
-            if takes_id(cluster, error, asked) and (cron is None or error.text == NOT_AVAILABLE):
+            unserved = error.text in (NOT_AVAILABLE, NO_SUCH_TOPOLOGY)
+            if takes_id(cluster, error, asked) and (cron is None or unserved):
                 _use_up(cluster, shown)
-            if error.text == NOT_AVAILABLE and not will and not asked.get("allocate") and cron is None:
+            if unserved and not will and not asked.get("allocate") and cron is None:
                 self._keep_rejected(shown, asked, person)
             raise Refusal("\n".join(lines(cluster, error, asked, tested=will))) from None
         if het is not None or not asked.get("allocate"):
