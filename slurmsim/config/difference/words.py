@@ -89,6 +89,7 @@ PARAMETERS: Mapping[str, Words] = {
     "sched_max_job_start": ("So many jobs one pass starts.", ""),
     "sched_min_interval": ("Microseconds between two passes, at least.", ""),
     "pack_serial_at_end": ("Jobs of one CPU go to the last nodes, so that large free areas stay.", PLACEMENT),
+    "requeue_delay": ("Seconds that requeued jobs wait.", NODES),
     "max_switch_wait": ("Seconds a job may wait for few switches, at most.", PLACEMENT),
     "solver_latency": ("Seconds a policy's solver takes, modelled.", ""),
     "checkpoint_interval": ("Seconds of work between two checkpoints of a simulated job.", ""),

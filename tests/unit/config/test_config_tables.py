@@ -166,7 +166,7 @@ def test_check_strict(conf: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("sched/wiki", "no policy is called 'wiki' (expected backfill, bins, builtin, "),
+        ("sched/wiki", "no policy is called 'wiki' (expected autonomy, backfill, bins, builtin, "),
         ("sched/pcp20:speed=1", "unknown option 'speed' of policy pcp20 (expected one of: "),
         ("sched/pcp20:limit=0", "bad value '0' for option limit of policy pcp20 (expected "),
         ("sched/pcp20:limit", "'limit' is not an option (expected NAME:key=value,key=value)"),

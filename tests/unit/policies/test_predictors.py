@@ -36,7 +36,7 @@ from slurmsim_policies.predictors.last_two import LastTwo
 HOUR = 3600
 TAKES_ONE = {
     "bins", "titan", "eos", "easy", "conservative", "spf", "cp_eurora", "pcp19", "hcp19", "pcp20", "cp_classes", "list",
-    "parm",
+    "parm", "autonomy",
 }  # fmt: skip
 
 
