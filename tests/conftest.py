@@ -14,7 +14,7 @@ from hypothesis.internal.conjecture import providers
 from slurmsim import long_lived
 
 # Same examples in every run, so that a red suite is red for everybody; the search for new ones is the nightly's work.
-settings.register_profile("ci", max_examples=20, derandomize=True, deadline=None, database=None)
+settings.register_profile("ci", max_examples=16, derandomize=True, deadline=None, database=None)
 settings.register_profile(
     "nightly",
     max_examples=2000,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from slurmsim.errors import ConfigError
-from slurmsim.laws import normal_below
+from slurmsim.laws import all_normal_below
 from slurmsim.papers.titan.allocation.moments import Moments, Pair, moments, use_per_job
 
 FloatArray = NDArray[np.float64]
@@ -136,4 +136,4 @@ def given(
 
 def _below(z: FloatArray) -> FloatArray:
     """Return the normal distribution function."""
-    return np.asarray(np.vectorize(normal_below, otypes=[np.float64])(z), np.float64)
+    return all_normal_below(z)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from slurmsim.errors import ConfigError
-from slurmsim.laws import normal_below
+from slurmsim.laws import all_normal_below
 from slurmsim.papers.titan.allocation import Moments, normal_probability, probability
 from slurmsim.papers.titan.strategy.categories import Category, Estimates, estimates, resampled
 from slurmsim.papers.titan.strategy.data import FloatArray
@@ -123,7 +123,7 @@ def candidate(
     low = high = None
     if samples is not None:
         means, sds = _use(scheme, samples, period)
-        ps = np.vectorize(normal_below, otypes=[np.float64])((means - goal.target) / np.maximum(sds, 1e-300))
+        ps = all_normal_below((means - goal.target) / np.maximum(sds, 1e-300))
         low, high = (float(one) for one in np.quantile(ps, (0.05, 0.95)))
     flags = []
     if goal.n_nodes and expected > goal.n_nodes * goal.period_h:
