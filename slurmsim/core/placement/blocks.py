@@ -136,27 +136,28 @@ class _Whole:
         """Return nodes and CPUs of all segments, from the first larger block that has room where that is asked."""
         if not self.asked.consolidated:
             return self._segments(usable, wanted)
-        within = self._larger(wanted)
+        n_blocks = self._larger(wanted)
+        within = self.topology.joined(n_blocks)
         while usable:
             room = [(block & usable).bit_count() for block in within]
             roomy = [block for block, n in zip(within, room, strict=True) if n >= wanted]
             first = self._part(wanted).block_of(usable, self.asked.size, roomy)
             if first is None:
                 return None
-            (chosen,) = (block for block in within if block & first[1])
+            chosen = within[first[0] // n_blocks]
             found = self._segments(usable & chosen, wanted)
             if found is not None:
                 return found
             usable &= ~chosen
         return None
 
-    def _larger(self, wanted: int) -> list[Bitmap]:
-        """Return the blocks of which one has to hold all segments."""
+    def _larger(self, wanted: int) -> int:
+        """Return how many base blocks a block has that has to hold all segments."""
         topology, size = self.topology, self.asked.size
         if self.asked.spread:
             wanted = -(-size // topology.base) * topology.base * (wanted // size)
         level = topology.level_of(wanted)
-        return topology.joined(len(topology.blocks) if level < 0 else max(1 << level, self.level.per_block))
+        return len(topology.blocks) if level < 0 else max(1 << level, self.level.per_block)
 
     def _part(self, wanted: int) -> _Part:
         n = wanted // self.asked.size

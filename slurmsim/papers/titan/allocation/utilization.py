@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from slurmsim.errors import ConfigError
-from slurmsim.laws import all_normal_below
 from slurmsim.papers.titan.allocation.moments import Moments, Pair, moments, use_per_job
+from slurmsim.papers.titan.allocation.normal_law import all_normal_below
 
 FloatArray = NDArray[np.float64]
 MOST = 2e7  # counts that are summed over; arrays of more take gigabytes

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from slurmsim.errors import ConfigError
-from slurmsim.laws import all_normal_below
 from slurmsim.papers.titan.allocation import Moments, normal_probability, probability
+from slurmsim.papers.titan.allocation.normal_law import all_normal_below
 from slurmsim.papers.titan.strategy.categories import Category, Estimates, estimates, resampled
 from slurmsim.papers.titan.strategy.data import FloatArray
 
