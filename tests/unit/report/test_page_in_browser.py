@@ -157,7 +157,10 @@ def test_hover_names_a_job_and_a_click_tells_its_why(shown):
     assert "slurmsim why" in page.inner_text("#job-body")
     page.keyboard.press("Escape")
     shown.expect(page.locator("#job")).to_be_hidden()
-    page.get_by_role("button", name="show job").first.click()
+    button = page.get_by_role("button", name="show job").first
+    button.scroll_into_view_if_needed()  # the table draws its rows when it is scrolled to
+    shown.expect(button).to_be_in_viewport()
+    button.click()
     shown.expect(page.locator("#job")).to_be_visible()
     shown.expect(page.get_by_role("button", name="Close")).to_be_focused()
     page.keyboard.press("Enter")
