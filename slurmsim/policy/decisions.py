@@ -151,7 +151,9 @@ class Resume:
 
 @dataclass(slots=True)
 class Requeue:
-    """Put running or suspended `job` back into the queue: it loses its nodes and may start again 121 s later.
+    """Put running or suspended `job` back into the queue: it loses its nodes and may start again later.
+
+    That is after `requeue_delay` (120 s unless set) and one second more.
 
     Outcome: False for a job that may not be requeued (--no-requeue, JobRequeue=0), or is a component of a
     heterogeneous one. It begins anew, or goes on from its last checkpoint where jobs make them.

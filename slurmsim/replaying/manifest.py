@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from slurmsim import __version__, compiled
+from slurmsim.core.controller.life_cycle import again_s
 from slurmsim.core.placement.cluster_state import allocation_unit
 from slurmsim.core.placement.sharing import takes_turns
 from slurmsim.core.records.node_columns import grain_cpus
@@ -116,7 +117,7 @@ def cluster_facts(cluster: ClusterSpec, accounting: Accounting | None = None) ->
         if takes_turns(cluster):  # jobs of one partition take turns, those of several may run on the same CPUs
             partitions[p.name] |= {"jobs_per_cpu": 1, "shares_cpus": p.oversubscribe != "EXCLUSIVE"}
     return {"name": cluster.name, "nodes": runs, "partitions": partitions, "whole_nodes": unit == "node",
-            "memory_tracked": memory, "licenses": dict(cluster.option("Licenses")),
+            "memory_tracked": memory, "requeue_s": again_s(cluster), "licenses": dict(cluster.option("Licenses")),
             **accounting_facts(accounting, enforce)}  # fmt: skip
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from slurmsim.validate.columns import NULL, Table
 from slurmsim.validate.history import LEGAL, History
 from slurmsim.validate.report import ValidationReport
 
-AGAIN_S: Final = 121  # a requeued job may not begin sooner
 _KINDS = list(LEGAL)
 _DECIDED = ("HOLD", "RELEASE", "CANCEL", "LIMIT", "MIGRATE", "REQUEUE", "SUSPEND", "RESUME", "PRIORITY")
 _NO_POLICY = ("", "Gang", "Budget")
@@ -47,8 +45,11 @@ class _Decided:
     nodes: frozenset[str] | None = None  # those it may have, once it was migrated
 
 
-def check_decided(report: ValidationReport, history: History, jobs: Table) -> None:
-    """Judge every job about which a policy decided anything but its start."""
+def check_decided(report: ValidationReport, history: History, jobs: Table, requeue_s: int) -> None:
+    """Judge every job about which a policy decided anything but its start.
+
+    None may begin within `requeue_s` seconds of a requeue.
+    """
     events = history.events
     if not (events.has("scheduler", "value", "nodes", "state") and jobs.has("time_limit_s")):
         report.skip("decisions_kept", "no column scheduler, value, nodes, state or time_limit_s")
@@ -60,9 +61,12 @@ def check_decided(report: ValidationReport, history: History, jobs: Table) -> No
         report.skip("decisions_kept", "no policy decided anything about a job but its start")
         return
     check = report.new("decisions_kept", int(decided.sum()))
-    for job in np.unique(history.job[decided]).tolist():
-        told = [_event(history, at, plain) for at in np.flatnonzero(history.job == job).tolist()]
-        for message in _wrong(told, int(jobs.ints["time_limit_s"][job])):
+    by_job = np.argsort(history.job, kind="stable")  # the events of a job side by side, in their order
+    concerned = np.unique(history.job[decided])
+    firsts, lasts = (np.searchsorted(history.job[by_job], concerned, side).tolist() for side in ("left", "right"))
+    for job, first, last in zip(concerned.tolist(), firsts, lasts, strict=True):
+        told = [_event(history, at, plain) for at in by_job[first:last].tolist()]
+        for message in _wrong(told, int(jobs.ints["time_limit_s"][job]), requeue_s):
             check.add(f"job {jobs.ints['job_id'][job]}: {message}")
 
 
@@ -74,12 +78,12 @@ def _event(history: History, at: int, plain: np.ndarray) -> _Event:
     )  # fmt: skip
 
 
-def _wrong(told: list[_Event], limit_s: int) -> Iterator[str]:
+def _wrong(told: list[_Event], limit_s: int, requeue_s: int) -> Iterator[str]:
     """Yield what the events of a job do that a decision about it forbids; `limit_s` is its limit in the end."""
     has = _Decided()
     for event in told:
         if event.kind == "START":
-            yield from _wrong_start(event, has)
+            yield from _wrong_start(event, has, requeue_s)
         elif event.kind in ("END", "REQUEUE"):
             yield from _wrong_end(event, has)
         _take_in(event, has)
@@ -104,11 +108,11 @@ def _take_in(event: _Event, has: _Decided) -> None:
         has.nodes = frozenset(expand(event.nodes)) if event.nodes else frozenset()
 
 
-def _wrong_start(event: _Event, has: _Decided) -> Iterator[str]:
+def _wrong_start(event: _Event, has: _Decided, requeue_s: int) -> Iterator[str]:
     if has.held:
         yield f"starts at {event.time}, while it is held"
-    if has.requeued != NULL and event.time < has.requeued + AGAIN_S:
-        yield f"starts at {event.time}, sooner than {AGAIN_S} s after its requeue at {has.requeued}"
+    if has.requeued != NULL and event.time < has.requeued + requeue_s:
+        yield f"starts at {event.time}, sooner than {requeue_s} s after its requeue at {has.requeued}"
     if has.nodes is not None and not has.nodes.issuperset(expand(event.nodes)):
         yield f"starts at {event.time} on {event.nodes}, from which it was migrated"
 

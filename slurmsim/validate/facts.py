@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -28,6 +28,9 @@ class PartitionFacts:
     takes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
+REQUEUE_S: Final = 121  # what Slurm takes unless slurm.conf says otherwise
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterFacts:
     """The cluster. Arrays are of shape (n_nodes,), in the order of the manifest's node table."""
@@ -43,6 +46,7 @@ class ClusterFacts:
     licenses: dict[str, int]  # how many there are of each
     used_up_ends: bool  # running jobs are ended when their association or QOS has used up its minutes
     over_max_time: tuple[str, ...] = ()  # QOS that let jobs exceed MaxTime of a partition (Flags=PartitionTimeLimit)
+    requeue_s: int = REQUEUE_S  # a job that was requeued may not begin sooner
 
     @property
     def n(self) -> int:
@@ -94,6 +98,7 @@ class _Reader:
             self.licenses(cluster),
             self.get(cluster, "used_up_ends", "used_up_ends", bool, False),
             self.names(cluster.get("over_max_time", ()), "over_max_time"),
+            self.get(cluster, "requeue_s", "requeue_s", int, REQUEUE_S),
         )
 
     def licenses(self, cluster: Mapping[str, Any]) -> dict[str, int]:

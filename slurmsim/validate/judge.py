@@ -164,7 +164,7 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     last_ran = np.append(last_ran, np.ones(records.n - jobs.n, bool))
     owner = owners(jobs, records)
     if history is not None:
-        check_decided(part, history, jobs)
+        check_decided(part, history, jobs, cluster.requeue_s)
     stops = stops_of(history)
     away = suspended_seconds(stops, records, owner)
     edited_at = np.append(_last(history, jobs.n, "LIMIT"), NULL)[owner]

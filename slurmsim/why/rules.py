@@ -22,7 +22,7 @@ _RULES: dict[str, str] = {
     "partitions that share them",
     Reason.DEPENDENCY: "a job it depends on has not ended yet",
     Reason.DEPENDENCY_NEVER: "a job it depends on ended in a way that can never fulfil the dependency",
-    Reason.BEGIN_TIME: "its begin time had not come (asked for, or 121 s after a requeue)",
+    Reason.BEGIN_TIME: "its begin time had not come (asked for, or the delay of a requeue)",
     Reason.ARRAY_TASK_LIMIT: "as many tasks of its array were running as the array's %N allows (shown until the task "
     "is tried again: with jobs before it that block its partition that may be long)",
     Reason.HELD_USER: "held by its user",

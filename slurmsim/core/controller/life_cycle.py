@@ -31,12 +31,19 @@ if TYPE_CHECKING:
     from slurmsim.core.queue.partition_limits import PartitionLimits
     from slurmsim.core.reservations.licenses import Licenses
     from slurmsim.core.state.controller_state import ControllerState
+    from slurmsim.model.cluster import ClusterSpec
 
 REQUEUE_DELAY_S: Final = 120  # the lifetime of a credential
 _RECURS: Final = frozenset({
     JobState.COMPLETED, JobState.FAILED, JobState.TIMEOUT, JobState.OUT_OF_MEMORY, JobState.NODE_FAIL,
 })  # fmt: skip
 """Ends of a run behind which a cron job waits for its next time."""
+
+
+def again_s(cluster: ClusterSpec) -> int:
+    """Return the seconds until a requeued job may start again (_requeue_delay, 26.05)."""
+    delay = cluster.scheduler_parameters.get("requeue_delay")
+    return (REQUEUE_DELAY_S if delay is None else int(delay)) + 1
 
 
 class LifeCycle(RunWay):
@@ -60,8 +67,7 @@ class LifeCycle(RunWay):
 
     def __init__(self, state: ControllerState, waiting: Waiting) -> None:
         self.state, self._waiting = state, waiting
-        delay = state.spec.scheduler_parameters.get("requeue_delay")
-        self._requeue_delay_s = REQUEUE_DELAY_S if delay is None else int(delay)
+        self.again_s = again_s(state.spec)
         self.backfilled = 0  # jobs so far that started before others of their pool
 
     def start(self, record: Record, alloc: Allocation, scheduler: str, limit: int | None = None) -> None:
@@ -307,7 +313,7 @@ class LifeCycle(RunWay):
         now = self.state.now
         after = now + MINUTE_S if state == REQUEUED else now
         following = of(job.sub.cron).next_after(after) if job.sub.cron else None
-        return now + self._requeue_delay_s + 1 if following is None else following
+        return now + self.again_s if following is None else following
 
     def move_end(self, job: Job, end: int) -> None:
         """Set the end by limit of `job`, running or suspended, to `end`."""

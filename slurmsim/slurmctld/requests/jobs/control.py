@@ -34,7 +34,6 @@ PENDING = "Job is pending execution"
 BAD_USER = "Invalid user id"
 ENDED = "Job/step already completing or completed"
 DISABLED = "Requested operation is presently disabled"
-AGAIN_S = 121  # seconds a requeued job that had ended waits at least
 _RAN = (JobState.RUNNING, JobState.SUSPENDED)
 
 
@@ -181,7 +180,8 @@ class _Jobs:
         """Submit an ended job once more, under its id, account and QOS. Raises Refusal."""
         before, network = live.core, self.cluster.network
         left = tres_given(Row(live), self.cluster)  # only epilogs take it away, and there is none
-        sub = replace(before.sub, begin=self.cluster.now + AGAIN_S, hold=False, account=before.account, qos=before.qos)
+        begin = self.cluster.now + self.cluster.controller.life_cycle.again_s
+        sub = replace(before.sub, begin=begin, hold=False, account=before.account, qos=before.qos)
         network.entering[before.id] = live
         network.behaviour[before.id] = copy(behaviour_of(self.cluster, live.asked, live.task))
         already = len(network.refused)
