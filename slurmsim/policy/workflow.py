@@ -60,7 +60,8 @@ class Workflow:
 
     def critical_path(self, job: JobView) -> list[JobView]:
         """Return the jobs of that chain, `job` first; of chains of one length the one of lower ids."""
-        path = [job]
-        while behind := [one for one in self.followers.get(path[-1].id, ()) if one not in path]:
+        path, ids = [job], {job.id}
+        while behind := [one for one in self.followers.get(path[-1].id, ()) if one.id not in ids]:
             path.append(max(behind, key=lambda one: (self.critical_s(one), -one.id)))
+            ids.add(path[-1].id)
         return path

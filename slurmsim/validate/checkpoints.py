@@ -41,22 +41,19 @@ def follow(saving: Saving, saved: int, ran: int, whole: int) -> tuple[int, int, 
 
     `whole` is all the work of the job, `NULL` if it is unknown.
     """
-    left, overhead, done, safe = ran, 0, 0, saved
-    if saved:
-        overhead = min(left, saving.restart_s)
-        left -= overhead
-    while left > 0:
-        goal = saving.interval_s if whole == NULL else min(saving.interval_s, whole - safe)
-        worked = min(left, goal)
-        done, left = done + worked, left - worked
-        if whole != NULL and saved + done >= whole:
-            return done, whole, overhead + left
-        wrote = min(left, saving.write_s)
-        overhead, left = overhead + wrote, left - wrote
-        if worked < goal or wrote < saving.write_s:
-            break
-        safe += goal
-    return done, safe, overhead
+    overhead = min(ran, saving.restart_s) if saved else 0
+    left, cycle = max(0, ran - overhead), saving.interval_s + saving.write_s
+    # whole rounds of work and a checkpoint at once: a run of years with one each second is no loop of years
+    rounds = left // cycle
+    if whole != NULL:
+        rounds = min(rounds, max(0, whole - saved - 1) // saving.interval_s)
+    done, left = rounds * saving.interval_s, left - rounds * cycle
+    overhead += rounds * saving.write_s
+    safe = saved + done
+    done += (worked := min(left, saving.interval_s if whole == NULL else min(saving.interval_s, whole - safe)))
+    if whole != NULL and saved + done >= whole:
+        return done, whole, overhead + left - worked
+    return done, safe, overhead + left - worked
 
 
 def check_checkpoints(

@@ -1,24 +1,33 @@
 """Where a node is in the network, as SLURM_TOPOLOGY_ADDR and SLURM_TOPOLOGY_ADDR_PATTERN tell it."""
 
+from collections.abc import Sequence
+
 from slurmsim.hostlist import compress
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.switch import level_of, nodes_below
 
 
 def network_address(spec: ClusterSpec, node: str) -> tuple[str, str]:
-    """Return e.g. ``("b3.n09", "block.node")`` (topology_p_get_node_addr of each plug-in).
+    """Return e.g. ``("b3.n09", "block.node")`` (topology_p_get_node_addr of each plug-in)."""
+    return network_addresses(spec, [node])[0]
+
+
+def network_addresses(spec: ClusterSpec, nodes: Sequence[str]) -> list[tuple[str, str]]:
+    """Return that of each of `nodes`; the network is walked through once for all of them.
 
     A part for each level of switches, from the top; empty where the node is below none of that level. Of blocks the
     base block alone counts.
     """
     if spec.blocks is not None:
-        block = next((block.name for block in spec.blocks.blocks if node in block.nodes), "")
-        return (f"{block}.{node}", "block.node") if block else (node, "node")
+        block_of = {node: block.name for block in reversed(spec.blocks.blocks) for node in block.nodes}
+        return [(f"{block_of[n]}.{n}", "block.node") if n in block_of else (n, "node") for n in nodes]
     specs = {switch.name: switch for switch in spec.switches}
     levels = {switch.name: level_of(switch, specs) for switch in spec.switches}
-    above: list[list[str]] = [[] for _ in range(max(levels.values(), default=-1) + 1)]
+    top = max(levels.values(), default=-1)
+    above: dict[str, list[list[str]]] = {node: [[] for _ in range(top + 1)] for node in nodes}
     for switch in spec.switches:
-        if node in nodes_below(switch, specs):
-            above[levels[switch.name]].append(switch.name)
-    parts = [compress(names) if names else "" for names in reversed(above)]
-    return ".".join([*parts, node]), "switch." * len(parts) + "node"
+        for node in dict.fromkeys(nodes_below(switch, specs)):
+            if node in above:
+                above[node][top - levels[switch.name]].append(switch.name)
+    parts = {node: [compress(names) if names else "" for names in of] for node, of in above.items()}
+    return [(".".join([*parts[node], node]), "switch." * (top + 1) + "node") for node in nodes]

@@ -21,7 +21,7 @@ from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.base.step import BATCH, EXTERN, NO_STATUS, Step
 from slurmsim.slurmctld.base.submit_request import MOST_NAMES
-from slurmsim.slurmctld.fields.network_address import network_address
+from slurmsim.slurmctld.fields.network_address import network_addresses
 from slurmsim.slurmctld.processes import job_termination
 from slurmsim.slurmctld.processes.step_gpus import check_gres, devices_of_step, gres_of_step, tres_of_step
 from slurmsim.slurmctld.processes.step_places import BUSY, Room, place_step, task_ids
@@ -104,7 +104,7 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
         "step_id": step.number, "nodes": [names[i] for i in place.nodes], "tasks": place.tasks, "task_ids": ids,
         "cpus": place.cpus, "memory": place.memory, "node_list": step.node_list(cluster.controller.state.table.names),
         "after": len(live.mail),
-        "network": [network_address(cluster.spec, names[i]) for i in place.nodes],
+        "network": network_addresses(cluster.spec, [names[i] for i in place.nodes]),
         "gpus": counts, "devices": devices, "gpu_variables": [cluster.spec.nodes[i].gpu_variables for i in step.nodes],
     }  # fmt: skip
 

@@ -7,7 +7,7 @@ import pytest
 from slurmsim.config.load import parse_cluster
 from slurmsim.errors import ConfigError
 from slurmsim.model.block import BlockSpec, BlockTopologySpec
-from slurmsim.slurmctld.fields.network_address import network_address
+from slurmsim.slurmctld.fields.network_address import network_address, network_addresses
 from slurmsim.slurmctld.requests.show.block_rows import block_rows
 
 CONF = """ClusterName=c
@@ -78,5 +78,7 @@ def test_addresses() -> None:
     tree = "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-6]\nSwitchName=top Switches=s[1-2]\n"
     switches = parse_cluster(CONF.replace("block", "tree"), topology_lines=tree)[0]
     assert network_address(switches, "n3") == ("top.s2.n3", "switch.switch.node")
+    assert network_addresses(blocks, ["n5", "n6", "n1"]) == [network_address(blocks, n) for n in ("n5", "n6", "n1")]
+    assert network_addresses(switches, ["n2", "n6"]) == [network_address(switches, n) for n in ("n2", "n6")]
     flat = parse_cluster(CONF.replace("topology/block", "topology/none"))[0]
     assert network_address(flat, "n3") == ("n3", "node")
