@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from slurmsim.config.attributes import read_attributes
 from slurmsim.config.findings import Place, Report
 from slurmsim.config.line_options import BLOCK_KEYS
-from slurmsim.config.nodes import NodeTable, expand_names, split_known
+from slurmsim.config.nodes import NodeTable
 from slurmsim.config.slurm_conf import ConfLine
-from slurmsim.hostlist import compress, natural_key
+from slurmsim.config.topology_conf import nodes_of
+from slurmsim.hostlist import natural_key
 from slurmsim.model.block import BlockSpec, BlockTopologySpec
 
 MOST_LEVELS = 16
@@ -26,7 +27,7 @@ def read_blocks(lines: Iterable[ConfLine], table: NodeTable, report: Report, sho
             name = line.pairs[0].value
             if name in found:
                 report.error(line.place, "BlockName", name, "this block is defined twice")
-            found[name] = BlockSpec(name, _nodes(line, table, report))
+            found[name] = BlockSpec(name, nodes_of(read_attributes(line, BLOCK_KEYS, report), table, report))
         else:
             report.error(line.place, line.pairs[0].key, line.pairs[0].value, "opens no line here",
                          "BlockName=… Nodes=…, or BlockSizes=…")  # fmt: skip
@@ -42,19 +43,6 @@ def read_blocks(lines: Iterable[ConfLine], table: NodeTable, report: Report, sho
     kept = [level for level in levels if 1 << level < len(found)]
     more = next((level for level in levels if 1 << level >= len(found)), None)
     return BlockTopologySpec(tuple(found.values()), base, tuple(kept if more is None else [*kept, more]))
-
-
-def _nodes(line: ConfLine, table: NodeTable, report: Report) -> tuple[str, ...]:
-    attributes = read_attributes(line, BLOCK_KEYS, report)
-    text = attributes.text("nodes")
-    if not text:
-        return ()
-    place = attributes.place_of("nodes")
-    names, unknown = split_known(expand_names(text, place, "Nodes", report), table)
-    if unknown:
-        said = f"{compress(unknown)} in topology.conf {'is no node' if len(unknown) == 1 else 'are no nodes'}"
-        report.warning(place, "Nodes", text, f"{said} of slurm.conf, left out, as Slurm does")
-    return tuple(sorted(names, key=natural_key))
 
 
 def _levels(sizes: ConfLine | None, report: Report) -> tuple[int, tuple[int, ...]]:

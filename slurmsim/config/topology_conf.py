@@ -22,7 +22,7 @@ def read_topology(lines: Iterable[ConfLine], table: NodeTable, report: Report) -
             report.error(line.place, line.pairs[0].key, line.pairs[0].value, "opens no line here", "SwitchName=…")
             continue
         attributes = read_attributes(line, SWITCH_KEYS, report)
-        nodes = _nodes(attributes, table, report)
+        nodes = nodes_of(attributes, table, report)
         below = attributes.text("switches")
         empty = not below and not attributes.given("nodes")
         if (below and attributes.given("nodes")) or (empty and earlier(report.release, "25.05")):
@@ -33,14 +33,14 @@ def read_topology(lines: Iterable[ConfLine], table: NodeTable, report: Report) -
         for name in expand_names(line.pairs[0].value, line.place, "SwitchName", report):
             if name in found:
                 report.error(line.place, "SwitchName", name, "this switch is defined twice")
-            found[name] = SwitchSpec(name, tuple(sorted(nodes, key=natural_key)), switches)
+            found[name] = SwitchSpec(name, nodes, switches)
             places[name] = line.place
     _check_tree(found, places, table, report)
     return tuple(found.values())
 
 
-def _nodes(attributes: Attributes, table: NodeTable, report: Report) -> tuple[str, ...]:
-    """Return the nodes of a switch. Slurm leaves out names that are no nodes, and ALL is such a name."""
+def nodes_of(attributes: Attributes, table: NodeTable, report: Report) -> tuple[str, ...]:
+    """Return the nodes of a switch or block, sorted; Slurm leaves out names that are no nodes, and ALL is one."""
     if not attributes.text("nodes"):
         return ()
     place = attributes.place_of("nodes")
@@ -48,7 +48,7 @@ def _nodes(attributes: Attributes, table: NodeTable, report: Report) -> tuple[st
     if unknown:
         said = f"{compress(unknown)} in topology.conf {'is no node' if len(unknown) == 1 else 'are no nodes'}"
         report.warning(place, "Nodes", attributes.text("nodes"), f"{said} of slurm.conf, left out, as Slurm does")
-    return names
+    return tuple(sorted(names, key=natural_key))
 
 
 def _check_tree(found: dict[str, SwitchSpec], places: dict[str, Place], table: NodeTable, report: Report) -> None:

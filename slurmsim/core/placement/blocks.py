@@ -52,8 +52,7 @@ class BlockTopology:
     comes_first = True
 
     def __init__(self, spec: BlockTopologySpec, index: dict[str, int], *, any_segment: bool) -> None:
-        self.spec, self.any_segment = spec, any_segment
-        self.base, self.levels = spec.base, spec.levels
+        self.any_segment, self.base, self.levels = any_segment, spec.base, spec.levels
         self.blocks: list[Bitmap] = [from_indices(sorted(index[node] for node in b.nodes)) for b in spec.blocks]
         self.nodes: Bitmap = 0
         for block in self.blocks:
@@ -235,9 +234,7 @@ class _Part:
 
     # -- the block --------------------------------------------------------------------------------------------------
 
-    def block_of(
-        self, usable: Bitmap, wanted: int, within: list[Bitmap] | None = None
-    ) -> tuple[int, Bitmap] | None:  # fmt: skip
+    def block_of(self, usable: Bitmap, wanted: int, within: list[Bitmap] | None = None) -> tuple[int, Bitmap] | None:
         """Return the block's first base block and its usable nodes: over all needed ones, else the tightest one.
 
         `within`: larger blocks, one of which has it.

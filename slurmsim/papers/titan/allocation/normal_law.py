@@ -59,17 +59,12 @@ def _erfc_near_zero(y: FloatArray) -> FloatArray:
 
 
 def _erfc_in_the_middle(y: FloatArray) -> FloatArray:
-    return _ratio(_MIDDLE, y) * _exp(-y * y)
+    return _ratio(_MIDDLE, y) * np.exp(-y * y)
 
 
 def _erfc_far(y: FloatArray) -> FloatArray:
     inverse = 1 / (y * y)
-    return (1 / math.sqrt(math.pi) - inverse * _ratio(_FAR, inverse)) / y * _exp(-y * y)
-
-
-def _exp(z: FloatArray) -> FloatArray:
-    found: FloatArray = np.exp(z)
-    return found
+    return (1 / math.sqrt(math.pi) - inverse * _ratio(_FAR, inverse)) / y * np.exp(-y * y)
 
 
 def _ratio(of: tuple[tuple[float, ...], tuple[float, ...]], z: FloatArray) -> FloatArray:
