@@ -22,6 +22,20 @@ FLAVOURS: dict[str, str] = {"upstream": "slurm", "debian": "slurm-wlm"}
 
 VERSION_VARIABLE = "SLURMSIM_SLURM_VERSION"
 
+DEFAULT = "26.05"
+"""The release of a live cluster that is made without one, and of commands without a cluster (decision 0025)."""
+
+DEFAULT_VARIABLE = "SLURMSIM_DEFAULT_RELEASE"  # the environment's word for another default
+
+
+def of_new(environ: Mapping[str, str]) -> str:
+    """Return the release that is imitated where none is named.
+
+    >>> of_new({}), of_new({"SLURMSIM_DEFAULT_RELEASE": "22.05"})
+    ('26.05', '22.05')
+    """
+    return environ.get(DEFAULT_VARIABLE) or DEFAULT
+
 
 def short(version: str) -> str:
     """Return the row of `version` (``22.05`` or ``22.05.8``): the newest release we know that is not newer than it.

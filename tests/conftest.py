@@ -29,6 +29,8 @@ if PROFILE == "ci":
     # with the order of the workers: without them an example is a matter of the seed alone.
     providers._get_local_constants = providers.Constants
 
+os.environ["SLURMSIM_DEFAULT_RELEASE"] = "22.05"  # tests are of this release unless they name one (decision 0025)
+
 gc.set_threshold(20_000, 20, 20)  # a test leaves little behind, and after each module all that is alive is frozen
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -25,7 +25,7 @@ from slurmsim.live.going_on import check_going_on, put_back, replace_conf
 from slurmsim.live.settings import NEW_DATABASE, Settings, exists, seconds_of
 from slurmsim.model.power import OPTIONS
 from slurmsim.protocol import cluster_folder
-from slurmsim.releases import FLAVOURS, RELEASES
+from slurmsim.releases import DEFAULT, FLAVOURS, of_new
 from slurmsim.slurmctld.history.header import JOURNAL
 from slurmsim.slurmctld.history.salvage import salvage
 
@@ -88,7 +88,7 @@ def _add_up(subparsers: Any) -> None:
     )
     made_of.add_argument("--streams", metavar="FILE", help="streams of jobs in TOML: users who submit by themselves")
     made_of.add_argument(
-        "--release", "--slurm-version", dest="slurm_version", metavar="V", help="release to imitate (22.05)"
+        "--release", "--slurm-version", dest="slurm_version", metavar="V", help=f"release to imitate ({DEFAULT})"
     )
     made_of.add_argument(
         "--flavour", choices=tuple(FLAVOURS), help="the build that --version names (upstream: a site's own)"
@@ -150,7 +150,7 @@ def _of_gallery(args: argparse.Namespace, folder: Path, scratch: ExitStack) -> S
         what = "it does not go with --foreground" if args.foreground else f"{folder} has a cluster already"
         raise ConfigError(what, field="--gallery", expected="a new folder: --state DIR")
     made = gallery.settings_of(Path(scratch.enter_context(tempfile.TemporaryDirectory(prefix="slurmsim-"))))
-    return Settings(**made, release=args.slurm_version or RELEASES[0])
+    return Settings(**made, release=args.slurm_version or of_new(os.environ))
 
 
 def _up(args: argparse.Namespace, folder: Path, settings: Settings) -> int:
@@ -237,7 +237,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     return Settings(
         **sizes, conf=args.conf, accounting=tuple(args.accounting), mode=mode,
         rate=1.0 if args.rate is None else args.rate, start=args.start, jobs=args.jobs, users=users,
-        release=args.slurm_version or RELEASES[0], storage=not args.no_accounting,
+        release=args.slurm_version or of_new(os.environ), storage=not args.no_accounting,
         operators=tuple(name for item in args.operator for name in item.split(",")), streams=args.streams,
         power=power, flavour=args.flavour or "upstream", policy=_policy(args.policy),
     )  # fmt: skip

@@ -26,7 +26,7 @@ from slurmsim.live.faults import Fault, inject
 from slurmsim.live.going_on import check_going_on, given_in
 from slurmsim.live.settings import Settings, exists, seconds_of
 from slurmsim.protocol import FOLDER_VARIABLE, Client, Refusal, Unreachable
-from slurmsim.releases import RELEASES
+from slurmsim.releases import of_new
 
 if TYPE_CHECKING:
     from slurmsim.live.web import Page
@@ -419,7 +419,7 @@ def cluster(
     nodes: int = 4, cpus_per_node: int = 8, gpus_per_node: int = 0, *, conf: str | os.PathLike[str] | None = None,
     accounting: Sequence[str | os.PathLike[str]] = (), frozen: bool = False, fast: bool = False,
     rate: float | None = None, start: int | str | None = None, jobs: str | None = None,
-    users: Mapping[str, int | str] | None = None, operators: Sequence[str] = (), slurm_version: str = RELEASES[0],
+    users: Mapping[str, int | str] | None = None, operators: Sequence[str] = (), slurm_version: str | None = None,
     flavour: str = "upstream",
     streams: str | os.PathLike[str] | None = None, power: Mapping[str, str | float] | None = None,
     folder: str | os.PathLike[str] | None = None, policy: str | type[Policy] | Policy | None = None,
@@ -447,7 +447,7 @@ def cluster(
     operators
         Names of users who may cancel, hold, requeue and update the jobs of all users, and make reservations.
     slurm_version
-        The release to be like.
+        The release to be like; without it that of ``SLURMSIM_DEFAULT_RELEASE``, else 26.05.
     flavour
         The build of it: ``upstream`` or ``debian``, which differ in what ``--version`` says.
     streams
@@ -472,7 +472,8 @@ def cluster(
         nodes=nodes, cpus_per_node=cpus_per_node, gpus_per_node=gpus_per_node,
         conf=None if conf is None else os.fspath(conf), accounting=tuple(os.fspath(path) for path in accounting),
         mode=mode, rate=1.0 if rate is None else rate, start=start, jobs=jobs,
-        users={name: str(text) for name, text in (users or {}).items()}, release=slurm_version, flavour=flavour,
+        users={name: str(text) for name, text in (users or {}).items()},
+        release=slurm_version or of_new(os.environ), flavour=flavour,
         operators=tuple(operators), streams=None if streams is None else os.fspath(streams),
         power={name: str(value) for name, value in (power or {}).items()},
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """What a new cluster is to be like, and the folder that holds it."""
 
+import os
 import re
 import time
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from slurmsim.errors import ConfigError, OutputError
 from slurmsim.input_file import read_bytes, read_text
 from slurmsim.model.power import OPTIONS, is_watts
 from slurmsim.release_changes import since
-from slurmsim.releases import FLAVOURS, RELEASES
+from slurmsim.releases import FLAVOURS, RELEASES, of_new
 from slurmsim.slurmctld.history.header import BUDGET, CONF, JOURNAL, STREAMS, new_header
 
 MODES = ("real", "running", "frozen", "fast")
@@ -86,7 +87,7 @@ class Settings:
     start: int | str | None = None
     jobs: str | None = None
     users: Mapping[str, str] = field(default_factory=dict)
-    release: str = RELEASES[0]
+    release: str = field(default_factory=lambda: of_new(os.environ))
     flavour: str = "upstream"
     storage: bool = True
     operators: tuple[str, ...] = ()

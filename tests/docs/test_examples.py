@@ -9,6 +9,8 @@ import pytest
 from doc_examples import blocks, run_document
 from prepared_commands import prepared
 
+from slurmsim.releases import DEFAULT_VARIABLE
+
 ROOT = Path(__file__).resolve().parents[2]
 # these install packages: test_writing_a_policy runs them in an environment of their own
 OWN_TEST = (ROOT / "docs/writing-a-policy.md", ROOT / "docs/predictors.md")
@@ -30,7 +32,8 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv(DEFAULT_VARIABLE)  # a reader's clusters are of the default release
     for name in GIVEN:
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "slurm.conf").symlink_to(ROOT / "workloads/samples/sample.conf")

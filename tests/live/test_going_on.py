@@ -12,6 +12,7 @@ from slurmsim.cli import main
 from slurmsim.errors import ConfigError
 from slurmsim.live.going_on import check_going_on
 from slurmsim.live.settings import Settings
+from slurmsim.releases import DEFAULT_VARIABLE
 
 CONF = "ClusterName=old\nSlurmctldHost=h\nSelectType=select/linear\nNodeName=old[1-2] CPUs=4\n"
 OLD = CONF + "PartitionName=p Nodes=ALL Default=YES\n"
@@ -38,6 +39,22 @@ def test_the_same_again_goes_on(tmp_path: Path) -> None:
     check_going_on(folder, asked, ["--conf", "--frozen", "--start", "--user", "--slurm-version"])
     with slurmsim.cluster(conf=tmp_path / "old.conf", frozen=True, folder=folder) as c:
         assert [node.name for node in c.nodes()] == ["old1", "old2"]
+
+
+def test_a_folder_keeps_its_release_under_another_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = made(tmp_path)  # of 24.11
+    monkeypatch.delenv(DEFAULT_VARIABLE)
+    assert settings(tmp_path).release == "26.05"
+    with slurmsim.cluster(conf=tmp_path / "old.conf", frozen=True, folder=folder) as c:
+        assert c.run(["sinfo", "--version"]).stdout == "slurm 24.11.5\n"
+
+
+def test_the_environment_names_another_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(DEFAULT_VARIABLE, "24.11")
+    assert settings(tmp_path).release == "24.11"
+    monkeypatch.setenv(DEFAULT_VARIABLE, "9.9")
+    with pytest.raises(ConfigError, match=r"no release '9.9'"):
+        settings(tmp_path)
 
 
 def test_a_conf_that_got_a_database_goes_on(tmp_path: Path) -> None:

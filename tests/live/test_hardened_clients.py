@@ -97,7 +97,7 @@ CASES: dict[str, Case] = {
 def test_naive_breaks_and_careful_stands(what: str, clients: dict[str, ModuleType]) -> None:
     stands = {}
     for name, client in clients.items():
-        with slurmsim.cluster(nodes=2, frozen=True, start="2026-01-05T08:00:00Z") as c:
+        with slurmsim.cluster(nodes=2, frozen=True, start="2026-01-05T08:00:00Z", slurm_version="26.05") as c:
             try:
                 stands[name] = CASES[what](client, c)
             except (subprocess.SubprocessError, ValueError, TimeoutError):

@@ -294,7 +294,7 @@ def _said(asked: Asked, word: str, job_id: int | None, wrong: Refusal | Unreacha
     if wrong is None:
         return 0
     base, _, step = word.partition(".")
-    kind, told = ("job step id", f"{job_id if job_id is not None else base}.{step}") if step else ("job id", base)
+    kind, told = ("job step id" if step else "job id"), (base if job_id is None or not step else job_id)
     over = isinstance(wrong, Refusal) and (wrong.text == _OVER or (wrong.text == _NO_JOB and not step))
     if not over or asked.verbose:
         io.error(f"scancel: error: Kill job error on {kind} {told}: {wrong.text}")

@@ -8,7 +8,7 @@ from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.release import release_of
 from slurmsim.release_changes import since
-from slurmsim.releases import RELEASES, VERSION_VARIABLE, short
+from slurmsim.releases import VERSION_VARIABLE, of_new, short
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Cluster:
         except FAILED_CALLS:
             told = {}
         named = io.environ.get(VERSION_VARIABLE) or told.get("slurm_version")
-        self.release = short(named) if named else RELEASES[0]  # release to look like
+        self.release = short(named or of_new(io.environ))  # release to look like
         self.name = str(told.get("cluster") or "")  # the cluster's name, empty when unknown
         # its clock, epoch seconds; the machine's when it does not answer
         self.now = int(told["now"] if told.get("now") is not None else io.now())

@@ -6,7 +6,7 @@ import os
 
 from slurmsim import wire_json
 from slurmsim.commands.io import FAILED_CALLS
-from slurmsim.releases import RELEASES, VERSION_VARIABLE, short, version_line
+from slurmsim.releases import VERSION_VARIABLE, of_new, short, version_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,19 +19,19 @@ _MOST = 1 << 24  # bytes of its first line that are looked at
 
 
 def release_of(io: Io) -> str:
-    """Return the release: the environment's, else the daemon's, else its folder's, else the first.
+    """Return the release: the environment's, else the daemon's, else its folder's, else the default.
 
     A command must print its usage, and what is wrong, without a daemon too.
     """
     named = io.environ.get(VERSION_VARIABLE) or _told(io)[0]
-    return short(named) if named else RELEASES[0]
+    return short(named or of_new(io.environ))
 
 
 def version_of(io: Io) -> str:
     """Return the line of ``--version``: the release, under the name of the cluster's flavour."""
     told, flavour = _told(io)
     named = io.environ.get(VERSION_VARIABLE) or told
-    return version_line(short(named) if named else RELEASES[0], flavour) + "\n"
+    return version_line(short(named or of_new(io.environ)), flavour) + "\n"
 
 
 def _told(io: Io) -> tuple[str, str]:

@@ -29,9 +29,9 @@ class Daemon(Client):
     [
         ("24.11.5", {"slurm_version": "26.05.5"}, "24.11"),
         ("", {"slurm_version": "26.05.5"}, "26.05"),
-        ("", {}, "22.05"),
-        ("", Unreachable("nobody there"), "22.05"),
-        ("", Refusal("Access/permission denied"), "22.05"),
+        ("", {}, "26.05"),
+        ("", Unreachable("nobody there"), "26.05"),
+        ("", Refusal("Access/permission denied"), "26.05"),
         ("26.05", Unreachable("nobody there"), "26.05"),
     ],
 )
@@ -51,7 +51,7 @@ def test_a_bug_is_not_taken_for_a_daemon_that_is_not_there() -> None:
         ({"slurm_version": "26.05.5", "flavour": "upstream"}, "slurm 26.05.5"),
         ({"slurm_version": "26.05.5", "flavour": "debian"}, "slurm-wlm 26.05.5"),
         ({"slurm_version": "26.05.5"}, "slurm-wlm 26.05.5"),  # a daemon from before there was a choice
-        (Unreachable("nobody there"), "slurm 22.05.8"),
+        (Unreachable("nobody there"), "slurm 26.05.5"),
     ],
 )
 def test_which_build_is_named(answer: dict[str, Any] | Exception, line: str) -> None:

@@ -41,6 +41,7 @@ def cluster(tmp_path: Path) -> Cluster:
         ("scancel -Q -s USR1 1", 1, ""),
         ("scancel -u alice 77", 1, MISSED.format("job id 77")),
         ("scancel 77.0", 1, MISSED.format("job step id 77.0")),
+        ("scancel 2.7", 225, MISSED.format("job step id 2")),
     ],
 )
 def test_a_signal_a_filter_or_a_step_makes_an_unknown_id_an_error(

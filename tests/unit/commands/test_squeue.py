@@ -158,7 +158,7 @@ def test_no_daemon() -> None:
     text = "Unable to contact slurm controller (connect failure)\n"
     assert call(squeue.run, "", Away()) == (1, "", f"slurm_load_jobs error: {text}")
     assert call(squeue.run, "-s", Away()) == (1, "", f"slurm_get_job_steps error: {text}")
-    assert call(squeue.run, "-V", Away()) == (0, "slurm 22.05.8\n", "")
+    assert call(squeue.run, "-V", Away()) == (0, "slurm 26.05.5\n", "")
 
 
 def test_jobs_without_start_are_turned_round_by_every_start_sort() -> None:
