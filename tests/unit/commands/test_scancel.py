@@ -41,7 +41,6 @@ def cluster(tmp_path: Path) -> Cluster:
         ("scancel -Q -s USR1 1", 1, ""),
         ("scancel -u alice 77", 1, MISSED.format("job id 77")),
         ("scancel 77.0", 1, MISSED.format("job step id 77.0")),
-        ("scancel 2.7", 225, MISSED.format("job step id 2")),
     ],
 )
 def test_a_signal_a_filter_or_a_step_makes_an_unknown_id_an_error(
@@ -62,6 +61,11 @@ def test_who_may_cancel_is_asked_before_it_is_seen_that_the_id_is_a_tasks(cluste
 
 def test_a_step_of_an_array_whose_own_record_waits_is_none_of_its_running_tasks(cluster: Cluster) -> None:
     assert cluster.run("scancel 3.0") == (0, "", "")
+
+
+def test_a_step_that_the_job_has_not_is_told_by_its_job(cluster: Cluster) -> None:
+    cluster.run("scancel 3")
+    assert cluster.run("scancel 2.7") == (225, "", MISSED.format("job step id 2"))
 
 
 def test_ids_that_wait_come_first(cluster: Cluster) -> None:
