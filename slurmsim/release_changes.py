@@ -575,6 +575,9 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "owners_suspend": Change(
         "26.05", "scontrol", "`suspend` and `resume` are for the owner of a job, too; only operators could."
     ),
+    "het_limits_together": Change(
+        "26.05", "sbatch, salloc, srun", "The components of a heterogeneous job have to keep limits together."
+    ),
     "nodes_of_tasks": Change(
         "24.11", "sbatch", "With `-n` and `--ntasks-per-node` the nodes follow from the tasks; one was asked for."
     ),

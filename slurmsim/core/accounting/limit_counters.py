@@ -80,19 +80,31 @@ class LimitCounters:
         return used
 
     def _used_by_qos(self, qos: Qos, branch: Branch) -> QosUsed:
+        return QosUsed(
+            qos, self.used_of_qos(qos), self.part(qos, "user", branch.spec.user),
+            self.part(qos, "account", branch.spec.account),
+        )  # fmt: skip
+
+    def used_of_qos(self, qos: Qos) -> Used:
+        """Return what counts for a QOS as a whole."""
         used = self._qos.get(qos.name)
         if used is None:
-            used = self._qos[qos.name] = Used(UsageCounters(self.tracked), self.tree.qos_ledgers[qos.name])
-        return QosUsed(
-            qos, used, self._part(qos, "user", branch.spec.user), self._part(qos, "account", branch.spec.account)
-        )
+            used = self._qos[qos.name] = self._all_of_qos(qos)
+        return used
 
-    def _part(self, qos: Qos, kind: str, name: str) -> UsageCounters:
+    def part(self, qos: Qos, kind: str, name: str) -> UsageCounters:
+        """Return what counts for a user or an account (`kind`) within a QOS."""
         key = (qos.name, kind, name)
         found = self._within.get(key)
         if found is None:
-            found = self._within[key] = UsageCounters(self.tracked)
+            found = self._within[key] = self._new_part(qos, kind, name)
         return found
+
+    def _all_of_qos(self, qos: Qos) -> Used:
+        return Used(UsageCounters(self.tracked), self.tree.qos_ledgers[qos.name])
+
+    def _new_part(self, qos: Qos, kind: str, name: str) -> UsageCounters:
+        return UsageCounters(self.tracked)
 
     def owner_of(self, in_use: UsageCounters) -> str:
         """Return the owner of these counters in words, such as ``account bio`` or ``user alice of account bio``."""

@@ -330,6 +330,7 @@ class UpdateReservation:
     partition: str | None = None  # "": none
     qos: tuple[str, ...] | None = None
     allowed_partitions: tuple[str, ...] | None = None
+    skip: bool = False  # a recurring one goes on to its next period
 
 
 @dataclass(slots=True)

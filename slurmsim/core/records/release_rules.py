@@ -116,6 +116,10 @@ class ReleaseRules(Value):
     reserves_of_partition: bool = _rule("24.11")
     # a job that is requeued gets its priority anew, under priority/basic the next one, as a new job does
     ranks_requeued_anew: bool = _rule("24.11")
+    # a reservation may meet no period of a recurring one, however far off (_resv_time_overlap, from 23.02 on)
+    all_periods_collide: bool = _rule("24.11")
+    # maintenance that begins more than a week later takes no nodes from a recurring reservation
+    far_maintenance_apart: bool = _rule("26.05")
     # root and SlurmUser may use any reservation (_valid_job_access_resv)
     reservations_open_to_root: bool = _rule("24.11")
     # an update may not shut out a job that runs in the reservation or waits for it (update_resv)

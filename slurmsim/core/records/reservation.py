@@ -11,6 +11,7 @@ from slurmsim.model.reservation import REPEATING, ReservationSpec
 
 if TYPE_CHECKING:
     from slurmsim.core.records.partition import Partition
+    from slurmsim.core.records.release_rules import ReleaseRules
 
 DAY: Final = 86_400
 HOUR: Final = 3_600
@@ -84,20 +85,8 @@ class Reservation:
 
         Weekdays are those of UTC. As in slurmctld, the step depends on the present day, that of `now`.
         """
-        if "HOURLY" in self.flags:
-            step = HOUR
-        elif "DAILY" in self.flags:
-            step = DAY
-        elif "WEEKDAY" in self.flags:
-            step = DAY * {FRIDAY: 3, SATURDAY: 2}.get(_weekday(now), 1)
-        elif "WEEKEND" in self.flags:
-            day = _weekday(now)
-            step = DAY * {SUNDAY: 6, SATURDAY: 1}.get(day, SATURDAY - day)
-        elif "WEEKLY" in self.flags:
-            step = DAY * WEEK_DAYS
-        else:
-            return None
-        return self.start + step, self.end + step
+        step = _step(self.flags, now)
+        return (self.start + step, self.end + step) if step else None
 
     def describe(self) -> str:
         """Name and flags, as the trace keeps them; CORES for one that has only part of its nodes."""
@@ -122,10 +111,77 @@ def _weekday(now: int) -> int:
     return datetime.fromtimestamp(now, UTC).weekday()
 
 
-def collide(spec: ReservationSpec, flags: frozenset[str], other: Reservation) -> bool:
-    """Return True if a new reservation's periods meet another's within the coming week (_resv_time_overlap).
+def _step(flags: frozenset[str], day: int) -> int:
+    """Return the seconds from a period to the next, as seen on the day of the instant `day`; 0 if there is none."""
+    if "HOURLY" in flags:
+        return HOUR
+    if "DAILY" in flags:
+        return DAY
+    if "WEEKDAY" in flags:
+        return DAY * {FRIDAY: 3, SATURDAY: 2}.get(_weekday(day), 1)
+    if "WEEKEND" in flags:
+        today = _weekday(day)
+        return DAY * {SUNDAY: 6, SATURDAY: 1}.get(today, SATURDAY - today)
+    return DAY * WEEK_DAYS if "WEEKLY" in flags else 0
 
-    As in slurmctld only HOURLY and DAILY are looked at more than once.
+
+class _Slot:
+    """A period of a reservation, which can be moved on to later ones."""
+
+    def __init__(self, start: int, end: int, flags: frozenset[str]) -> None:
+        self.start, self.end, self.flags = start, end, flags
+        self.recurs = bool(_step(flags, start))
+
+    def meets(self, other: _Slot) -> bool:
+        return self.start < other.end and other.start < self.end
+
+    def advance(self) -> None:
+        step = _step(self.flags, self.start)
+        self.start, self.end = self.start + step, self.end + step
+
+    def advance_until(self, instant: int) -> None:
+        """Move on to the last period that begins before `instant`."""
+        whole = DAY * WEEK_DAYS  # periods of every kind come again alike after it
+        weeks = max((instant - self.start) // whole - 1, 0)
+        self.start, self.end = self.start + weeks * whole, self.end + weeks * whole
+        while self.start + _step(self.flags, self.start) < instant:
+            self.advance()
+
+
+def collide(
+    spec: ReservationSpec, flags: frozenset[str], other: Reservation, rules: ReleaseRules, now: int
+) -> bool:
+    """Return True if a period of a new reservation meets one of another's, whenever it is (_resv_time_overlap).
+
+    As in slurmctld the periods beside the last of the one that ends later are looked at, no others.
+    """
+    if not rules.all_periods_collide:
+        return _collide_within_a_week(spec, flags, other)
+    earlier, later = _Slot(spec.start, spec.end, flags), _Slot(other.start, other.end, other.flags)
+    if later.end < earlier.end:
+        earlier, later = later, earlier
+    if earlier.meets(later):
+        return True
+    if not earlier.recurs:
+        return False
+    if rules.far_maintenance_apart and "MAINT" in later.flags and not later.recurs:
+        if later.start - max(now, earlier.start) > WEEK_DAYS * DAY:
+            return False
+    earlier.advance_until(later.end)
+    if earlier.meets(later):
+        return True
+    earlier.advance()
+    if earlier.meets(later):
+        return True
+    if later.recurs:
+        later.advance_until(earlier.end)
+    return later.meets(earlier)
+
+
+def _collide_within_a_week(spec: ReservationSpec, flags: frozenset[str], other: Reservation) -> bool:
+    """Return True if two reservations meet within the coming week, as seen by 22.05.
+
+    Only HOURLY and DAILY are looked at more than once.
     """
     i_step, i_count = (HOUR, 7 * 24) if "HOURLY" in flags else (DAY, 7)
     j_step, j_count = (HOUR, 7 * 24) if "HOURLY" in other.flags else (DAY, 7)

@@ -110,15 +110,27 @@ class Reservations:
         try:
             if r is None:
                 raise SubmitError(nodes_of.INVALID)
+            if fact.skip and any(uses(job, r) for job in self.state.jobs.values()):
+                raise SubmitError(IN_USE)
             update(self.state, r, fact, self.jobs.loser)
         except SubmitError as error:
             self._refuse(fact.name, error.text)
             return
+        if fact.skip:
+            self._skip(r)
         if r.end > self.state.now and (r.over or self.state.now < r.start):
             r.opened = r.began = r.over = False
         self._changed(r, "UPDATED")
         if r.began:
             self._show(r, "STARTED")
+
+    def _skip(self, r: Reservation) -> None:
+        """Go on to the next period of a recurring reservation that no job uses."""
+        following = r.next_period(self.state.now)
+        if following is not None:
+            self._close(r)
+            r.start, r.end = following
+            r.opened = False
 
     def _delete(self, fact: DeleteReservation) -> None:
         r = self.state.reserved.find(fact.name)

@@ -152,7 +152,7 @@ def overlapping(
     """Return True if another reservation of whole nodes, without MAINT or OVERLAP, has some of `nodes` then."""
     return any(
         other is not but and other.full and not other.flags & {"MAINT", "OVERLAP"}
-        and other.nodes & nodes and collide(spec, flags, other)
+        and other.nodes & nodes and collide(spec, flags, other, state.rules, state.now)
         for other in state.reserved.all
     )  # fmt: skip
 
@@ -200,7 +200,7 @@ def _pools(state: ControllerState, spec: ReservationSpec, flags: frozenset[str],
     available = base & state.table.everything & ~state.unusable
     unreserved = shared = available
     for other in state.reserved.all:
-        if other.full and other.nodes and collide(spec, flags, other):
+        if other.full and other.nodes and collide(spec, flags, other, state.rules, state.now):
             unreserved &= ~other.nodes
             shared &= -1 if "OVERLAP" in other.flags else ~other.nodes
     pools = [unreserved] if shared == unreserved else [unreserved, shared]
@@ -320,7 +320,7 @@ def _cores(
         pool, free, now = _shared_cores(state, spec, frozenset(flags), pool)
         return _chosen_cores(state, spec, pool, free, now)
     for other in state.reserved.all:
-        if not collide(spec, frozenset(flags), other):
+        if not collide(spec, frozenset(flags), other, state.rules, state.now):
             continue
         if other.cores is None:
             pool &= ~other.nodes
@@ -345,7 +345,7 @@ def taken_cores(
     shared = state.table.cores
     assert shared is not None
     found: dict[int, int] = {}
-    has = [other.core_bits for other in state.reserved.all if collide(spec, flags, other)]
+    has = [other.core_bits for other in state.reserved.all if collide(spec, flags, other, state.rules, state.now)]
     if "IGNORE_JOBS" not in flags:
         has += [shared.taken_by(job.alloc) for job in jobs if job.alloc is not None]
     for cores in has:
@@ -360,7 +360,7 @@ def _shared_cores(
     """Where cores are shared: which nodes are left of `pool`, and CPUs no job has when `spec` begins, and now."""
     table = state.table
     for other in state.reserved.all:
-        if other.full and collide(spec, flags, other):
+        if other.full and collide(spec, flags, other, state.rules, state.now):
             pool &= ~other.nodes
     free = []
     for jobs in (_staying(state, spec.start), (job for _, _, job in state.running)):

@@ -426,3 +426,49 @@ def test_a_drained_node_is_replaced_at_the_next_scan() -> None:
     assert reserved(w, "r") == "n[1-2]"
     w.until(45)
     assert reserved(w, "r") == "n[1,3]"
+
+
+@pytest.mark.parametrize(
+    ("release", "flags", "at_day", "other", "meets"),
+    [
+        ("26.05", "DAILY", 21, "", True), ("26.05", "WEEKLY", 21, "", True), ("26.05", "HOURLY", 21, "", True),
+        ("22.05", "DAILY", 21, "", False),  # it looked a week ahead
+        ("26.05", "WEEKLY", 20, "", False), ("26.05", "WEEKLY", 3, "DAILY", True),
+        ("26.05", "WEEKDAY", 2, "WEEKEND", False), ("26.05", "WEEKEND", 1, "DAILY", True),
+        ("26.05", "WEEKDAY", 14, "WEEKDAY", True), ("26.05", "", 21, "DAILY", False),
+    ],
+)  # fmt: skip
+def test_recurring_reservations_keep_their_nodes_for_good(
+    release: str, flags: str, at_day: int, other: str, meets: bool
+) -> None:
+    w = World(simple(1), "backfill", release=release)
+    first = 2 * DAY if flags == "WEEKEND" else 0  # day 0 of the clock is a Thursday
+    create(w, "first", first + 600, first + 900, "n1", flags)
+    create(w, "second", at_day * DAY + first + 600, at_day * DAY + first + 900, "n1", other)
+    w.until(1)
+    assert w.refused == ({"second": "Requested reservation overlaps with another reservation"} if meets else {})
+
+
+@pytest.mark.parametrize("at", [10, 700])
+def test_a_recurring_reservation_is_skipped_before_and_in_a_period(at: int) -> None:
+    w = World(simple(1), "backfill")
+    create(w, "d", 600, 900, "n1", "DAILY")
+    w.tell(UpdateReservation("d", skip=True), at)
+    w.sbatch("-J there -t 1", 1, at=at + 1)
+    w.until(1000)
+    r = w.controller.state.reserved.find("d")
+    assert r is not None and (r.start, r.end) == (DAY + 600, DAY + 900)
+    assert w.start("there") < at + 10
+    w.sbatch("-J inside --reservation=d -t 1", 1, at=1001, user="bob")
+    w.tell(UpdateReservation("d", skip=True), 1002)
+    w.until(1010)
+    assert w.refused == {"d": "Requested reservation is in use"}
+
+
+@pytest.mark.parametrize(("release", "days", "takes"), [("24.11", 9, ""), ("26.05", 9, "n1"), ("26.05", 6, "")])
+def test_maintenance_that_is_far_off_takes_no_nodes_from_recurring_ones(release: str, days: int, takes: str) -> None:
+    w = World(simple(1), "backfill", release=release)
+    create(w, "maint", days * DAY, (days + 1) * DAY, "n1", "MAINT")
+    create(w, "daily", 600, 900, "", "DAILY", node_counts=(1,))
+    w.until(1)
+    assert w.refused == ({} if takes else {"daily": "Requested nodes are busy"})

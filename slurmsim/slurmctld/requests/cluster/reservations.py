@@ -249,11 +249,9 @@ class _Reservations:
         if r is not None:
             self._check_flags(frozenset(r.flags), on, off)
         start, end = get("start_time"), get("end_time")
-        if r is not None and "+SKIP" in (get("flags") or []):
-            period = r.next_period(self.cluster.now)
-            if period is None:
-                raise Refusal(NO_SKIP)
-            start, end = period
+        skip = r is not None and "+SKIP" in (get("flags") or [])
+        if r is not None and skip and not r.repeats:
+            raise Refusal(NO_SKIP)
         counts, partition = get("node_cnt"), get("partition")
         if partition and partition not in self.cluster.controller.state.cluster.by_name:
             raise Refusal(BAD_PARTITION)
@@ -268,7 +266,7 @@ class _Reservations:
         self._tell(UpdateReservation(
             name, start, end, self._duration(asked, r), self._nodes(get("node_list"), r),
             None if not counts else sum(counts), users, accounts, self._licenses(get("licenses")), on, off, partition,
-            *self._kinds_of_jobs(asked, r),
+            *self._kinds_of_jobs(asked, r), skip,
         ))  # fmt: skip
         kept = self.cluster.reservation_texts.setdefault(name, {})
         kept |= {key: asked[key] for key in ("comment", "max_start_delay") if asked.get(key) is not None}

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.core.accounting.het_limits import HetLimits
 from slurmsim.errors import SubmitError
 from slurmsim.hostlist import compress
 from slurmsim.protocol import Refusal
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.submit_request import names_of
 
 if TYPE_CHECKING:
@@ -32,6 +34,12 @@ def check(cluster: LiveCluster, asked: Sequence[Mapping[str, Any]], *, will_run:
         raise Refusal("Invalid argument")
     if any(one.get("immediate") for one in asked):
         raise Refusal(NOT_AT_ONCE)
+
+
+def limits_together(cluster: LiveCluster) -> HetLimits | None:
+    """Return the test of limits that components must keep together; None where they are tested one by one."""
+    limits = cluster.controller.accounting.limits
+    return HetLimits(limits) if limits is not None and since(cluster.release, "het_limits_together") else None
 
 
 def requests(asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
+from slurmsim.core.accounting.limits import REFUSED
 from slurmsim.core.placement.compiled_request import NO_SUCH_TOPOLOGY, NOT_AVAILABLE
 from slurmsim.core.records.messages import Cancel, Submit
 from slurmsim.errors import SubmitError
@@ -74,12 +75,16 @@ class Submissions:
         cluster, size = self._cluster, len(asked)
         het_submission.check(cluster, asked, will_run=bool(arguments.get("will_run")))
         leader = cluster.job_table.next_id()
+        together = het_submission.limits_together(cluster)
         for offset, one in enumerate(het_submission.requests(asked)):
             try:
                 if cluster.job_table.next_id() != leader + offset:
                     raise Refusal("Unable to create job record, try again")
                 self._submit(one, person, het=(leader, size))
                 live = cluster.job_table.shown(leader + offset)
+                if live is not None and together is not None and together.add(live.core) is not None:
+                    self._give_up(leader + offset, 1)
+                    raise Refusal(REFUSED)
                 if live is not None and one.get("allocate") and allocations.too_large(cluster, live.core):
                     self._give_up(leader + offset, 1)
                     raise Refusal(NOT_AVAILABLE)
