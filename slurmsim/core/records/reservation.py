@@ -164,9 +164,9 @@ def collide(
         return True
     if not earlier.recurs:
         return False
-    if rules.far_maintenance_apart and "MAINT" in later.flags and not later.recurs:
-        if later.start - max(now, earlier.start) > WEEK_DAYS * DAY:
-            return False
+    maintenance = rules.far_maintenance_apart and "MAINT" in later.flags and not later.recurs
+    if maintenance and later.start - max(now, earlier.start) > WEEK_DAYS * DAY:
+        return False
     earlier.advance_until(later.end)
     if earlier.meets(later):
         return True
