@@ -148,9 +148,7 @@ class _Slot:
             self.advance()
 
 
-def collide(
-    spec: ReservationSpec, flags: frozenset[str], other: Reservation, rules: ReleaseRules, now: int
-) -> bool:
+def collide(spec: ReservationSpec, flags: frozenset[str], other: Reservation, rules: ReleaseRules, now: int) -> bool:
     """Return True if a period of a new reservation meets one of another's, whenever it is (_resv_time_overlap).
 
     As in slurmctld the periods beside the last of the one that ends later are looked at, no others.
