@@ -263,10 +263,11 @@ class _Reservations:
             self._require_associations(
                 r.users if users is None else users, r.accounts if accounts is None else accounts, grouped=bool(groups)
             )
+        qos, allowed = self._kinds_of_jobs(asked, r)
         self._tell(UpdateReservation(
             name, start, end, self._duration(asked, r), self._nodes(get("node_list"), r),
             None if not counts else sum(counts), users, accounts, self._licenses(get("licenses")), on, off, partition,
-            *self._kinds_of_jobs(asked, r), skip=skip,
+            qos, allowed, skip,
         ))  # fmt: skip
         kept = self.cluster.reservation_texts.setdefault(name, {})
         kept |= {key: asked[key] for key in ("comment", "max_start_delay") if asked.get(key) is not None}
