@@ -88,6 +88,8 @@ def _add_lomonosov(names: Any) -> None:
                    "log-conservative, log-backfill, and LOGLOAD-easy with kth, ctc, sdsc and 85, 90, 95; or all "
                    "(default: states, regular4-easy, log-easy, log-backfill and all LOGLOAD-easy)")  # fmt: skip
     p.add_argument("--seeds", metavar="N", type=int, default=5, help="replicates of each run (default 5)")
+    p.add_argument("--verdict-seeds", metavar="N", type=int, default=0,
+                   help="replicates of the two limits that verdicts compare, if more than --seeds")  # fmt: skip
     p.add_argument("--log", metavar="FILE", type=Path,
                    help="job log with users (default: KTH-SP2-1996-2.swf.gz in the folder SLURMSIM_DATA)")  # fmt: skip
     p.add_argument("--windows", metavar="N", type=int, default=10,
@@ -115,10 +117,11 @@ def _add_pcp20(names: Any) -> None:
     p.add_argument("--data", metavar="FOLDER", type=Path,
                    help="folder of the logs, with seeds/ in it (default: SLURMSIM_DATA)")  # fmt: skip
     for name, size, about in (
-        ("instances", 16, "contested instances a system, at most"), ("jobs", 400, "jobs of a system's run"),
+        ("instances", 16, "contested instances a system, at most"),
         ("window", 150, "jobs of a log's window"), ("seeds", 3, "replicates of each window"),
     ):  # fmt: skip
         p.add_argument(f"--{name}", metavar="N", type=int, default=size, help=f"{about} (default %(default)s)")
+    p.add_argument("--jobs", metavar="N", type=int, help="jobs of a system's run (default: 1000 of kit, else 400)")
     p.add_argument("--first", metavar="N", type=int,
                    help="number of the first job of a window, from 0 (default 1000; 12000 of theta)")  # fmt: skip
     _common(p, "bench-pcp20", workers=1)
@@ -200,7 +203,8 @@ def lomonosov(args: argparse.Namespace) -> tuple[Any, Any]:
     with counting_bar(0, "runs", shown=_talkative(args) and sys.stderr.isatty()) as progress:
         found = experiment(
             args.out, parts=parts, seeds=args.seeds, log=args.log or _own_data(LOG), data=args.data or _own_data(),
-            windows=args.windows, workers=args.workers, fresh=args.fresh, progress=progress,
+            windows=args.windows, verdict_seeds=args.verdict_seeds, workers=args.workers, fresh=args.fresh,
+            progress=progress,
             model_options=tuple(sorted(parse_option_list(args.option).items())),
         )  # fmt: skip
     return found, lomonosov_view
@@ -219,6 +223,9 @@ def _add_titan(names: Any) -> None:
     p.add_argument("--parts", metavar="PART,…", default="all",
                    help="of model, validation, queue, slurm, project, hypothesis, year; or all (default)")  # fmt: skip
     p.add_argument("--seeds", metavar="N", type=int, default=5, help="replicates of the queue (default 5)")
+    p.add_argument("--verdict-seeds", metavar="N", type=int, default=0,
+                   help="replicates of the queue under Titan's policy alone, if more than --seeds")  # fmt: skip
+    p.add_argument("--years", metavar="N", type=int, default=1, help="replicates of the year (default %(default)s)")
     p.add_argument("--jobs", metavar="N", type=int, default=140_500,
                    help="jobs of each, 46,800 a month (default %(default)s, three months); a ninth of them under "
                    "Slurm's rules, beside a project and for the hypothesis")  # fmt: skip
@@ -235,8 +242,8 @@ def titan(args: argparse.Namespace) -> tuple[Any, Any]:
     parts = parse_parts(args.parts)
     with counting_bar(0, "runs", shown=_talkative(args) and sys.stderr.isatty()) as progress:
         found = experiment(
-            args.out, parts=parts, seeds=args.seeds, jobs=args.jobs, workers=args.workers, fresh=args.fresh,
-            progress=progress,
+            args.out, parts=parts, seeds=args.seeds, verdict_seeds=args.verdict_seeds, years=args.years,
+            jobs=args.jobs, workers=args.workers, fresh=args.fresh, progress=progress,
         )  # fmt: skip
     return found, titan_view
 
@@ -256,8 +263,11 @@ def _add_parm(names: Any) -> None:
                    "%(default)s)")  # fmt: skip
     p.add_argument("--seeds", metavar="N", type=int, default=10,
                    help="replicates on the testbed, and of contested (default 10)")  # fmt: skip
+    p.add_argument("--testbed-seeds", metavar="N", type=int, help="replicates on the testbed, if other than --seeds")
     p.add_argument("--large-seeds", metavar="N", type=int, default=1,
                    help="replicates of each of the three windows of a large machine (default 1)")  # fmt: skip
+    p.add_argument("--slow-seeds", metavar="N", type=int, default=0,
+                   help="of versions and baselines at its slowest arrivals, if more than --large-seeds")  # fmt: skip
     p.add_argument(
         "--jobs",
         metavar="N",
@@ -288,7 +298,8 @@ def parm(args: argparse.Namespace) -> tuple[Any, Any]:
         with counting_bar(0, f"runs of {part}", shown=_talkative(args) and sys.stderr.isatty()) as progress:
             how: dict[str, Any] = {"workers": args.workers, "fresh": args.fresh, "progress": progress}
             if part == "testbed":
-                testbed = experiment(args.out, seeds=args.seeds, **how)
+                count = args.seeds if args.testbed_seeds is None else args.testbed_seeds
+                testbed = experiment(args.out, seeds=count, **how)
             elif part == "choices":
                 choices = parm_choices.experiment(args.out, seeds=args.seeds, **how)
             elif part == "contested":
@@ -296,7 +307,6 @@ def parm(args: argparse.Namespace) -> tuple[Any, Any]:
             elif part == "sweeps":
                 sweeps = parm_sweeps.experiment(args.out, seeds=args.large_seeds, count=args.jobs, **how)
             else:
-                large.append(
-                    parm_large.experiment(part, args.out, seeds=args.large_seeds, count=args.jobs, log=log, **how)
-                )
+                seeds = {"seeds": args.large_seeds, "slow_seeds": args.slow_seeds}
+                large.append(parm_large.experiment(part, args.out, **seeds, count=args.jobs, log=log, **how))
     return parm_report.Parts(testbed, large, sweeps, choices, contested), parm_report

@@ -19,7 +19,7 @@ USE = Goal("utilization", "conclusion", Target(-0.5, 0.5), 0, said="unchanged", 
 STATES_SHARE = 0.1
 OF_STATE = {
     state: Goal.near(f"jobs by final state: {state}", "Table 1", round(100 * jobs / 828_389, 1), STATES_SHARE, unit="%",
-                     digits=1, constructed=True)
+                     digits=1, constructed=True, said=f"{jobs:,} of 828,389")
     for state, jobs in (("timeout", 77_668), ("failed", 267_550))
 }  # fmt: skip
 """Shares of Lomonosov's jobs; the synthetic partition is made with them."""

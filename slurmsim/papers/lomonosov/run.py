@@ -160,13 +160,17 @@ def _first_of_each(users: IntArray, week: IntArray, submit: IntArray) -> BoolArr
 
 def cells(
     parts: Sequence[Part], seeds: int, log: Path | None, model_options: Sequence[tuple[str, str]],
-    data: Path | None = None, windows: int = WINDOWS,
+    data: Path | None = None, windows: int = WINDOWS, verdict_seeds: int = 0,
 ) -> list[Cell]:  # fmt: skip
-    """All runs: per part and replicate one a limit, and of the first replicate the base by itself."""
+    """All runs: per part and replicate one a limit, and of the first replicate the base by itself.
+
+    Replicates beyond `seeds`, up to `verdict_seeds`, have the two limits that verdicts compare.
+    """
     found = []
     for part in parts:
-        for k, where in enumerate(_replicates(part, seeds, log, model_options, data, windows)):
-            policies = {limit: f"cpu_hours:base={part.base},limit={limit}" for limit in part.limits}
+        for k, where in enumerate(_replicates(part, max(seeds, verdict_seeds), log, model_options, data, windows)):
+            limits = part.limits if part.load or k < seeds else (BASE, DEFAULT)
+            policies = {limit: f"cpu_hours:base={part.base},limit={limit}" for limit in limits}
             if k == 0:
                 policies["base"] = part.base
             found += [Cell(f"{part}-{name}-{k + 1}", policy, **where) for name, policy in policies.items()]
@@ -214,12 +218,12 @@ class Result:
     runs: dict[str, dict[str, Any]]
     states: dict[str, float] | None = None  # per cent of the jobs, by final state; None if that was not asked for
 
-    def count(self, part: Part) -> int:
-        """How many replicates a part has."""
-        return sum(name.startswith(f"{part}-{BASE}-") for name in self.runs)
+    def count(self, part: Part, limit: str = BASE) -> int:
+        """How many replicates a part has at a limit."""
+        return sum(name.startswith(f"{part}-{limit}-") for name in self.runs)
 
     def values(self, part: Part, limit: str, measure: str) -> list[float]:
-        found = [self.runs[f"{part}-{limit}-{k + 1}"][measure] for k in range(self.count(part))]
+        found = [self.runs[f"{part}-{limit}-{k + 1}"][measure] for k in range(self.count(part, limit))]
         return [] if any(value is None for value in found) else [float(value) for value in found]
 
     def estimate(self, part: Part, limit: str, measure: str) -> Estimate | None:
@@ -227,12 +231,26 @@ class Result:
         values = self.values(part, limit, measure)
         return Estimate.of(values) if values else None
 
-    def change(self, part: Part, limit: str, measure: str, *, percent: bool = False) -> Estimate | None:
-        """Mean and interval of the difference to no limit, in the unit of the figure or in per cent of it."""
-        pairs = list(zip(self.values(part, limit, measure), self.values(part, BASE, measure), strict=True))
+    def change(
+        self, part: Part | Sequence[Part], limit: str, measure: str, *, percent: bool = False
+    ) -> Estimate | None:
+        """Mean and interval of the difference to no limit, in the unit of the figure or in per cent of it.
+
+        Replicates of several parts count together.
+        """
+        parts = [part] if isinstance(part, Part) else part
+        pairs = [
+            pair for one in parts
+            for pair in zip(self.values(one, limit, measure), self.values(one, BASE, measure), strict=False)
+        ]  # fmt: skip
         if not pairs or (percent and any(b == 0 for _, b in pairs)):
             return None
         return Estimate.of([100 * (a - b) / b if percent else a - b for a, b in pairs])
+
+    def of_loads(self) -> dict[int, list[Part]]:
+        """Return the parts on logs at a load, by the load, where all logs were run."""
+        found = {load: [part for part in self.parts if part.load == load] for load in LOADS}
+        return {load: parts for load, parts in found.items() if len(parts) == len(SATURATED)}
 
     def same_as_base(self, part: Part) -> bool:
         """Return True if an infinite limit left the very bytes of the base scheduler."""
@@ -242,8 +260,8 @@ class Result:
 
 def experiment(
     folder: Path, *, parts: Sequence[Part] = DEFAULT_PARTS, seeds: int = 5, log: Path | None = None,
-    data: Path | None = None, windows: int = WINDOWS, model_options: Sequence[tuple[str, str]] = (), workers: int = 0,
-    fresh: bool = False,
+    data: Path | None = None, windows: int = WINDOWS, verdict_seeds: int = 0,
+    model_options: Sequence[tuple[str, str]] = (), workers: int = 0, fresh: bool = False,
     progress: Progress | None = None,
 ) -> Result:  # fmt: skip
     """Run what is not in `folder` yet. Raises SlurmSimError.
@@ -256,6 +274,8 @@ def experiment(
         The folder of the logs that are brought to higher loads; those that are not there are left out like `log`.
     seeds, windows
         Replicates, at least 1; of those logs so many windows.
+    verdict_seeds
+        Replicates of the two limits that verdicts compare, where that is more than `seeds`; windows stay as they are.
     model_options
         Of the workload model, to make a small one.
     """
@@ -263,11 +283,13 @@ def experiment(
         raise ConfigError(f"{seeds} seeds", field="--seeds", expected="at least 1")
     if windows < 1:
         raise ConfigError(f"{windows} windows", field="--windows", expected="at least 1")
+    if verdict_seeds < 0:
+        raise ConfigError(f"{verdict_seeds} seeds", field="--verdict-seeds", expected="at least 0")
     if log is not None and not log.is_file():
         raise ConfigError("no such file", file=str(log), field="--log", expected="a job log with users")
     states = states_of(dict(model_options)) if STATES in parts else None
     parts = [part for part in parts if part != STATES]
-    wanted = cells(parts, seeds, log, model_options, data, windows)
+    wanted = cells(parts, seeds, log, model_options, data, windows, verdict_seeds)
     made = run_all(wanted, measure, folder, workers=workers, fresh=fresh, progress=progress)
     left_out = [part for part in parts if not any(cell.name.startswith(f"{part}-") for cell in wanted)]
     return Result(seeds, [part for part in parts if part not in left_out], left_out, made, states)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from slurmsim.experiments.claims import Claim, claim_facts, claims_table, list_of_claims
 from slurmsim.experiments.results import estimate_facts, write_results
-from slurmsim.experiments.verdicts import MISSING
+from slurmsim.experiments.verdicts import MISSING, SEEDS_WORTH_NAMING
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.metrics.packing import MEASURES
 from slurmsim.papers.lomonosov import goals
@@ -27,19 +27,25 @@ if TYPE_CHECKING:
 
 def claims(found: Result, part: Part) -> list[Claim]:
     """Return the paper's numbers beside those of one part."""
-    changes = (
+    same = found.same_as_base(part)
+    listed = changes(found, [part], constructed=part.workload == "log")
+    return [*listed, goals.INFINITE.measured(float(same), "same bytes" if same else "differs")]
+
+
+def changes(found: Result, parts: Sequence[Part], *, constructed: bool = False) -> list[Claim]:
+    """Return the paper's numbers beside those of all replicates of `parts`; of `constructed` use is none of ours."""
+    wanted = (
         (goals.FIRST, "first_wait_s", True, 1.0), (goals.FIRST_MIN, "first_wait_s", False, 1 / 60),
         (goals.ALL, "all_wait_s", True, 1.0), (goals.OTHERS, "other_wait_s", False, 1.0),
-        (replace(goals.USE, constructed=part.workload == "log"), "utilization", False, 100.0),
+        (replace(goals.USE, constructed=constructed), "utilization", False, 100.0),
     )  # fmt: skip
     listed = []
-    for goal, measure, percent, scale in changes:
-        change = found.change(part, DEFAULT, measure, percent=percent)
+    for goal, measure, percent, scale in wanted:
+        change = found.change(parts, DEFAULT, measure, percent=percent)
         assert change is not None
         scaled = _scaled(change, scale)
         listed.append(goal.measured(scaled, f"{scaled.text(goal.digits, signed=True)} {goal.unit}"))
-    same = found.same_as_base(part)
-    return [*listed, goals.INFINITE.measured(float(same), "same bytes" if same else "differs")]
+    return listed
 
 
 def state_claims(found: Result) -> list[Claim]:
@@ -84,6 +90,12 @@ def losses_table(found: Result, part: Part) -> list[list[str]]:
     return rows
 
 
+def _replicates(found: Result, part: Part) -> str:
+    """Return how many replicates a part has; of the two limits that verdicts compare, if those have more."""
+    most, all_limits = (found.count(part, limit) for limit in (BASE, part.limits[-1]))
+    return str(most) if most == all_limits else f"{most} (other limits than {BASE} and {DEFAULT}: {all_limits})"
+
+
 def _of_loads(found: Result) -> dict[str, list[list[str]]]:
     """Tables over the logs that were brought to other loads, a row a part; none without such parts."""
     parts = [part for part in found.parts if part.load]
@@ -101,15 +113,31 @@ def _of_loads(found: Result) -> dict[str, list[list[str]]]:
     for part in parts:
         head = [part.workload, f"{part.load / 100:.2f}"]
         busy = found.estimate(part, BASE, "utilization")
-        judged = [f"{claim.ours}: {claim.verdict}" for claim in claims(found, part)[:5]]
-        loads.append([*head, "–" if busy is None else busy.text(3), *judged])
-        changes = [found.change(part, limit, key, percent=True)
-                   for key in ("first_wait_s", "other_wait_s") for limit in limits]  # fmt: skip
-        periods.append([*head, *("–" if c is None else f"{c.text(1, signed=True)} %" for c in changes)])
+        loads.append([*head, "–" if busy is None else busy.text(3), *map(_judged, changes(found, [part]))])
+        waits = [found.change(part, limit, key, percent=True)
+                 for key in ("first_wait_s", "other_wait_s") for limit in limits]  # fmt: skip
+        periods.append([*head, *("–" if c is None else f"{c.text(1, signed=True)} %" for c in waits)])
         counts = [found.estimate(part, limit, f"users_{what}")
                   for what in ("queued", "running") for limit in (BASE, DEFAULT)]  # fmt: skip
         users.append([*head, *("–" if e is None else e.text(1) for e in counts)])
+    for load, together in found.of_loads().items():
+        loads.append(["all three", f"{load / 100:.2f}", "–", *map(_judged, changes(found, together))])
     return {"loads": loads, "periods": periods, "users": users}
+
+
+def _judged(claim: Claim) -> str:
+    """Return a value with its verdict; behind an open one, how many replicates would decide it."""
+    if claim.seeds is None:
+        return f"{claim.ours}: {claim.verdict}"
+    count = f"> {SEEDS_WORTH_NAMING:,}" if claim.seeds > SEEDS_WORTH_NAMING else str(claim.seeds)
+    return f"{claim.ours}: {claim.verdict} ({count})"
+
+
+def claims_by_part(found: Result) -> dict[str, list[Claim]]:
+    """Return all claims, by part; ``logs90`` has all windows of all logs at a load of 0.90 together."""
+    states = {"states": state_claims(found)} if found.states is not None else {}
+    each = {str(part): claims(found, part) for part in found.parts}
+    return states | each | {f"logs{load}": changes(found, parts) for load, parts in found.of_loads().items()}
 
 
 def as_text(found: Result) -> str:
@@ -123,14 +151,14 @@ def as_text(found: Result) -> str:
         weeks = found.runs[f"{part}-{BASE}-1"]["weeks"]
         jobs = found.runs[f"{part}-{BASE}-1"]["jobs"]
         blocks.append(
-            f"{part}: {found.count(part)} replicates of {jobs:,} jobs in {weeks} weeks; ± is the 95 % interval"
+            f"{part}: {_replicates(found, part)} replicates of {jobs:,} jobs in {weeks} weeks; ± is the 95 % interval"
         )
         listed = claims_table(claims(found, part), "paper's claim (default limit, ×1)")
         blocks += [table(listed), table(waits_table(found, part)), table(losses_table(found, part))]
     blocks += [f"{name}:\n\n{table(rows)}" for name, rows in _of_loads(found).items()]
     blocks.append(f"On the history of Lomonosov itself: {MISSING}, since {goals.HISTORY}.")
     blocks += [f"{part}: {MISSING}; name a log with --log or SLURMSIM_DATA." for part in found.left_out]
-    all_claims = [*state_claims(found), *(claim for part in found.parts for claim in claims(found, part))]
+    all_claims = [claim for those in claims_by_part(found).values() for claim in those]
     return "\n\n".join([*blocks, table(list_of_claims(goals.LISTED, all_claims))])
 
 
@@ -140,7 +168,7 @@ def as_dict(found: Result) -> dict[str, Any]:
         "missing": shortfalls(list(found.runs), [one.get("summary", {}) for one in found.runs.values()]),
         "seeds": found.seeds,
         "parts": {
-            **({} if found.states is None else {"states": {"claims": claim_facts(state_claims(found))}}),
+            **{name: {"claims": claim_facts(those)} for name, those in claims_by_part(found).items()},
             **{
                 str(part): {
                     "claims": claim_facts(claims(found, part)),

@@ -108,10 +108,18 @@ def run(cell: RunCell, scratch: Path) -> dict[str, Any]:
                 "dispatch_s": watch.policy_s + watch.solver_s, "solver_s": watch.solver_s,
                 "times_ms": _percentiles(watch.times)}  # fmt: skip
     if cell.count:
-        figures["sizes"] = sizes.seen
+        figures |= {"sizes": sizes.seen, "offered_load": _offered_load(prepared)}
     if saver is not None:
         figures |= {"files": [str(file) for file in saver.kept], "asked": saver.seen}
     return figures
+
+
+def _offered_load(prepared: Prepared) -> float:
+    """Return the core-seconds that all jobs want over those that the machine has while jobs come."""
+    ints = prepared.workload.ints
+    wanted = float((ints["tasks"] * ints["cpus_per_task"] * ints["run_time"]).sum())
+    span = max(1, int(ints["submit"].max() - ints["submit"].min()))
+    return wanted / (span * sum(node.cpus for node in prepared.cluster.nodes))
 
 
 def _percentiles(times: Sequence[float]) -> dict[str, float]:

@@ -30,8 +30,11 @@ PARTS = tuple(f"{kind}-{name}" for kind, names in (
     ("instances", ("eurora", "kit")), ("variables", ("eurora", "mixed")), ("systems", ("eurora", "kit", "theta")),
     ("quality", (*LOGS, "mix")),
 ) for name in names)  # fmt: skip
-PACES = (0.5, 1.0, 1.5, 2.0, 3.0)
-"""How much faster jobs arrive than in the log, for the sizes of models."""
+PACES = {"eurora": (0.5, 1.0, 1.5, 2.0, 3.0), "mixed": (1.0, 30.0, 50.0, 70.0, 100.0)}
+"""How much faster jobs arrive than in the log, for the sizes of models; of short jobs the machine bears many more."""
+JOBS = {"kit": 1000}
+"""Jobs of a system's run unless it is asked for; `MOST_JOBS` of the others."""
+MOST_JOBS = 400
 DISPATCHERS = ("hcp19", "pcp19", "pcp20", "cp_classes")
 SCHEDULERS = {
     "easy": "easy", "conservative": "conservative", "backfill": "backfill",
@@ -62,7 +65,7 @@ class Sizes:
     """How much is run."""
 
     instances: int = 16  # at most so many a system
-    jobs: int = 400  # of a system's run; the window begins with its first job
+    jobs: int | None = None  # of a system's run, from its first job on; None: `JOBS`
     # window, first, seeds: jobs of a window of a log, where it begins, and its replicates: the window itself and
     # jittered ones
     window: int = 150
@@ -71,10 +74,15 @@ class Sizes:
 
     def __post_init__(self) -> None:
         for name in ("instances", "jobs", "window", "seeds"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{getattr(self, name)} is too few", field=f"--{name}", expected="at least 1")
+            given = getattr(self, name)
+            if given is not None and given < 1:
+                raise ConfigError(f"{given} is too few", field=f"--{name}", expected="at least 1")
         if self.first is not None and self.first < 0:
             raise ConfigError(f"{self.first} is negative", field="--first", expected="at least 0")
+
+    def jobs_of(self, system: str) -> int:
+        """Return how many jobs a run of a system has."""
+        return JOBS.get(system, MOST_JOBS) if self.jobs is None else self.jobs
 
     def first_of(self, log: str) -> int:
         """Return the number of the first job of a log's window."""
@@ -117,7 +125,7 @@ def run_cells(parts: Sequence[str], sizes: Sizes, data: Path, folder: Path) -> l
     for part in parts:
         kind, name = part.split("-")
         file = str(data / FILES[name]) if name in FILES else ""
-        on_system: dict[str, Any] = {"system": name, "file": file, "jobs": sizes.jobs}
+        on_system: dict[str, Any] = {"system": name, "file": file, "jobs": sizes.jobs_of(name)}
         if name in LOGS:
             on_system["first"] = sizes.first_of(name)
         if kind == "instances":
@@ -125,7 +133,9 @@ def run_cells(parts: Sequence[str], sizes: Sizes, data: Path, folder: Path) -> l
             saved = str(folder / "instances" / name)
             found.append(RunCell(f"{part}-saved", policy=policy, save=saved, most=sizes.instances, **on_system))
         elif kind == "variables":
-            found += [RunCell(f"{part}-{pace:g}", policy="pcp20", pace=pace, count=True, **on_system) for pace in PACES]
+            found += [
+                RunCell(f"{part}-{pace:g}", policy="pcp20", pace=pace, count=True, **on_system) for pace in PACES[name]
+            ]
         elif kind == "systems":
             without = _without(name)
             for letter, option in predictors().items():

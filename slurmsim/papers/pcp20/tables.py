@@ -86,12 +86,22 @@ def instance_table(found: Sequence[dict[str, Any]]) -> list[list[str]]:
 
 def variables_table(found: Result, part: str) -> list[list[str]]:
     """Return how the ratio of variables is spread at each pace of arrivals; the first row is a header."""
-    rows = [["arrivals", "instances", "waiting jobs in them, mean", *(f"{at} %" for at in SPREAD), "below 0.1"]]
+    rows = [
+        [
+            "arrivals",
+            "cores wanted, of all",
+            "instances",
+            "waiting jobs in them, mean",
+            *(f"{at} %" for at in SPREAD),
+            "below 0.1",
+        ]
+    ]
     for pace, one in found.of(part).items():
         ratios = _ratios(one)
         jobs = [waiting for waiting, _, _ in one["sizes"]]
         rows.append([
-            f"× {pace}", f"{len(ratios):,}", f"{statistics.fmean(jobs):.1f}" if jobs else "–",
+            f"× {pace}", f"{one['offered_load']:.0%}", f"{len(ratios):,}",
+            f"{statistics.fmean(jobs):.1f}" if jobs else "–",
             *(f"{np.percentile(ratios, at):.3f}" if ratios else "–" for at in SPREAD),
             f"{_below(ratios):.0f} %" if ratios else "–",
         ])  # fmt: skip

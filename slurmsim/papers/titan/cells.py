@@ -4,7 +4,7 @@
 - *slurm*: the same jobs under Slurm's own rules, where boosts are QOS priorities and the limit is MaxJobsAccruePerUser
   of the partition's QOS; and under Titan's discipline on top of Slurm's backfill.
 - *project*: a stand-in for HEP110 beside the others' load. This and *slurm* have a ninth of the jobs.
-- *year*: the whole year, once.
+- *year*: a whole year.
 
 `hypothesis` has the runs of the part of that name.
 """
@@ -91,9 +91,13 @@ def hours_of(jobs: int) -> int:
     return max(1, round(jobs / JOBS_PER_HOUR))
 
 
-def queue_cells(seeds: int, jobs: int) -> list[Cell]:
-    """Every variant of every seed."""
-    return [_cell("queue", name, policy, k, jobs) for k in range(1, seeds + 1) for name, policy in VARIANTS.items()]
+def queue_cells(seeds: int, jobs: int, verdict_seeds: int = 0) -> list[Cell]:
+    """Every variant of every seed; beyond `seeds`, up to `verdict_seeds`, Titan's policy alone."""
+    return [
+        _cell("queue", name, policy, k, jobs)
+        for k in range(1, max(seeds, verdict_seeds) + 1) for name, policy in VARIANTS.items()
+        if k <= seeds or name == "titan"
+    ]  # fmt: skip
 
 
 def slurm_cells(seeds: int, jobs: int) -> list[Cell]:
@@ -119,9 +123,9 @@ def project_cells(seeds: int, jobs: int) -> list[Cell]:
     ]  # fmt: skip
 
 
-def year_cells() -> list[Cell]:
-    """One year under Titan's policy."""
-    return [_cell("year", "titan", VARIANTS["titan"], 1, YEAR_JOBS)]
+def year_cells(years: int = 1) -> list[Cell]:
+    """Return so many years under Titan's policy, each of a seed of its own."""
+    return [_cell("year", "titan", VARIANTS["titan"], k, YEAR_JOBS) for k in range(1, years + 1)]
 
 
 def cell_name(part: str, variant: str, seed: int) -> str:

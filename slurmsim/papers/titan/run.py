@@ -114,6 +114,7 @@ class Result:
     model: dict[str, float]
     use: dict[str, list[float]]
     runs: dict[str, dict[str, Any]]
+    most_seeds: int = 0  # of runs under Titan's policy in a part, if more than `seeds`
 
     @property
     def tried(self) -> Tried | None:
@@ -124,8 +125,10 @@ class Result:
         """Return the figures of one run; empty if it was not made."""
         return self.runs.get(cell_name(part, variant, seed), {})
 
-    def values(self, variant: str, figure: str, part: str = "queue") -> list[float]:
-        found = [self.run(part, variant, k).get(figure) for k in range(1, self.seeds + 1)]
+    def values(self, variant: str, figure: str, part: str = "queue", seeds: int | None = None) -> list[float]:
+        """Return a figure of all replicates there are, or of the first `seeds`."""
+        numbers = range(1, (seeds or max(self.seeds, self.most_seeds)) + 1)
+        found = [self.run(part, variant, k).get(figure) for k in numbers]
         return [float(one) for one in found if one is not None]
 
     def estimate(self, variant: str, figure: str, part: str = "queue") -> Estimate | None:
@@ -135,19 +138,20 @@ class Result:
 
     def change(self, variant: str, figure: str, part: str = "queue") -> Estimate | None:
         """Return what the variant adds to a figure of Titan's policy, paired by seed."""
-        a, b = self.values(variant, figure, part), self.values("titan", figure, part)
+        a, b = (self.values(name, figure, part, self.seeds) for name in (variant, "titan"))
         return Estimate.of([x - y for x, y in zip(a, b, strict=True)]) if a and len(a) == len(b) else None
 
     def log_ratio(self, variant: str, figure: str, part: str = "queue") -> Estimate | None:
         """Return the logarithm of a figure over that of Titan's policy, paired by seed; None where it is not known."""
-        a, b = self.values(variant, figure, part), self.values("titan", figure, part)
+        a, b = (self.values(name, figure, part, self.seeds) for name in (variant, "titan"))
         if len(a) != len(b) or not a or not all(x > 0 for x in (*a, *b)):
             return None
         return Estimate.of([math.log(x / y) for x, y in zip(a, b, strict=True)])
 
     def moments(self, part: str, variant: str, key: str) -> dict[str, Any] | None:
         """Means over the seeds of the moments kept under `key`; None where there are none."""
-        kept = [one for k in range(1, self.seeds + 1) if (one := self.run(part, variant, k).get(key))]
+        numbers = range(1, max(self.seeds, self.most_seeds) + 1)
+        kept = [one for k in numbers if (one := self.run(part, variant, k).get(key))]
         if not kept:
             return None
         return {name: np.mean([one[name] for one in kept], axis=0).tolist() for name in kept[0]}
@@ -168,12 +172,16 @@ class Result:
 
 
 def experiment(
-    folder: Path, *, parts: Sequence[str] = PARTS, seeds: int = 5, jobs: int = JOBS, workers: int = 0,
-    fresh: bool = False, progress: Progress | None = None,
+    folder: Path, *, parts: Sequence[str] = PARTS, seeds: int = 5, verdict_seeds: int = 0, years: int = 1,
+    jobs: int = JOBS, workers: int = 0, fresh: bool = False, progress: Progress | None = None,
 ) -> Result:  # fmt: skip
-    """Run what is not in `folder` yet. Raises SlurmSimError."""
+    """Run what is not in `folder` yet; `verdict_seeds` are of `queue_cells`. Raises SlurmSimError."""
     if seeds < 1:
         raise ConfigError(f"{seeds} seeds", field="--seeds", expected="at least 1")
+    if verdict_seeds < 0:
+        raise ConfigError(f"{verdict_seeds} seeds", field="--verdict-seeds", expected="at least 0")
+    if years < 1:
+        raise ConfigError(f"{years} years", field="--years", expected="at least 1")
     if jobs < 1000:
         raise ConfigError(f"{jobs} jobs", field="--jobs", expected="at least 1000")
     use: dict[str, list[float]] = {}
@@ -185,9 +193,10 @@ def experiment(
         use = {v: [one for cell in cells if cell.variant == v for one in made[cell.name]["use"]] for v in "AB"}
     if "hypothesis" in parts:
         runs |= work_all(ways(seeds, jobs), way_use, folder, workers=workers, fresh=fresh, progress=progress)
-    wanted = {"queue": queue_cells(seeds, jobs), "slurm": slurm_cells(seeds, jobs),
-              "project": project_cells(seeds, jobs), "year": year_cells()}  # fmt: skip
+    wanted = {"queue": queue_cells(seeds, jobs, verdict_seeds), "slurm": slurm_cells(seeds, jobs),
+              "project": project_cells(seeds, jobs), "year": year_cells(years)}  # fmt: skip
     for part, measure in measures(jobs).items():
         if part in parts:
             runs |= run_all(wanted[part], measure, folder, workers=workers, fresh=fresh, progress=progress)
-    return Result(seeds, jobs, model_figures() if "model" in parts else {}, use, json.loads(json.dumps(runs)))
+    model = model_figures() if "model" in parts else {}
+    return Result(seeds, jobs, model, use, json.loads(json.dumps(runs)), max(verdict_seeds, years))

@@ -109,6 +109,7 @@ def all_goals() -> Iterator[Goal]:
         for name in ("pcp19", "pcp20"):
             goal = pcp20.of_ratio(system, letter, name)
             yield from () if goal is None else (goal,)
+            yield from (pcp20.whole_run(system, letter, name),) if pcp20.WHOLE_S[system, letter][name] else ()
 
 
 PRINTED = [goal for goal in all_goals() if goal.value is not None]

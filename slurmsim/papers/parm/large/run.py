@@ -20,7 +20,7 @@ from slurmsim.errors import ConfigError
 from slurmsim.experiments.runs import Progress, work_all
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.parm.data import FIRST, OURS, Open, intrepid, logged, window
-from slurmsim.papers.parm.goals import MOST
+from slurmsim.papers.parm.goals import MOST, PAIRS
 from slurmsim.papers.parm.testbed.run import STEPS, System, parm_on, simulated
 
 FULL_W, LOWEST_W, BASE_W = 116, 86, 56
@@ -102,20 +102,24 @@ def run_cell(cell: LargeCell, *, scratch: str) -> dict[str, Any]:
 
 def cells(
     name: str, seeds: int, count: int | None = None, log: Path | None = None,
-    compared: Mapping[str, System] | None = None, gammas: Sequence[float] = (),
+    compared: Mapping[str, System] | None = None, gammas: Sequence[float] = (), slow_seeds: int = 0,
 ) -> list[LargeCell]:  # fmt: skip
     """All runs on one machine, of its `systems` and paces unless others are given.
 
-    The fastest arrivals come last: they take longest.
+    Replicates beyond `seeds`, up to `slow_seeds`, are of what `PAIRS` compares at the slowest arrivals. The fastest
+    arrivals come last: they take longest.
     """
     machine = MACHINES[name]
+    chosen = compared or systems(machine)
+    paired = {system: chosen[system] for pair in PAIRS for system in pair if system in chosen}
+    paces = gammas or machine.gammas
     return [
         LargeCell(
             f"{name}-{jobs}-{gamma:g}-{system.replace(' ', '_')}-{k + 1}", name, jobs, count or machine.jobs, gamma,
             system, how, k + 1, str(log) if name == "theta" else "",
         )
-        for gamma in gammas or machine.gammas for k in range(seeds) for jobs in FIRST
-        for system, how in (compared or systems(machine)).items()
+        for gamma in paces for k in range(max(seeds, slow_seeds) if gamma == paces[0] else seeds) for jobs in FIRST
+        for system, how in (chosen if k < seeds else paired).items()
     ]  # fmt: skip
 
 
@@ -127,6 +131,7 @@ class LargeResult:
     seeds: int
     count: int
     runs: dict[str, dict[str, Any]]
+    slow_seeds: int = 0  # of what `PAIRS` compares at the slowest arrivals, if more than `seeds`
 
     @property
     def gammas(self) -> tuple[float, ...]:
@@ -136,24 +141,31 @@ class LargeResult:
     def windows(self) -> tuple[str, ...]:
         return tuple(FIRST)
 
-    def values(self, gamma: float, system: str, figure: str) -> list[float]:
+    def values(self, gamma: float, system: str, figure: str, seeds: int | None = None) -> list[float]:
         """One figure of all windows and seeds."""
         name = system.replace(" ", "_")
         return [float(self.runs[f"{self.machine}-{jobs}-{gamma:g}-{name}-{k + 1}"][figure])
-                for jobs in FIRST for k in range(self.seeds)]  # fmt: skip
+                for jobs in FIRST for k in range(seeds or self.seeds)]  # fmt: skip
 
     def estimate(self, gamma: float, system: str, figure: str) -> Estimate:
         """Mean and interval of a figure."""
         return Estimate.of(self.values(gamma, system, figure))
 
-    def gains(self, gamma: float, one: str, other: str, figure: str = "mean_s") -> list[float]:
+    def gains(
+        self, gamma: float, one: str, other: str, figure: str = "mean_s", seeds: int | None = None
+    ) -> list[float]:
         """Return the logarithm by which `one` is lower than `other`, for each window and seed."""
-        first, second = (self.values(gamma, system, figure) for system in (one, other))
+        first, second = (self.values(gamma, system, figure, seeds) for system in (one, other))
         return [float(np.log(b / a)) for a, b in zip(first, second, strict=True)]
 
     def gain(self, gamma: float, one: str, other: str, figure: str = "mean_s") -> Estimate:
         """Their mean."""
         return Estimate.of(self.gains(gamma, one, other, figure))
+
+    def sooner(self, gamma: float, one: str, other: str) -> Estimate:
+        """Return the mean gain of a pair of `PAIRS`, over all replicates it has."""
+        seeds = max(self.seeds, self.slow_seeds) if gamma == self.gammas[0] else self.seeds
+        return Estimate.of(self.gains(gamma, one, other, seeds=seeds))
 
     def speedup(self, gamma: float, system: str, over: str = MOST) -> Estimate:
         """Return the mean completion of a baseline over that of `system`."""
@@ -186,13 +198,15 @@ def checked_size(seeds: int, count: int | None) -> None:
 
 
 def experiment(
-    name: str, folder: Path, *, seeds: int, count: int | None = None, log: Path | None = None, workers: int = 0,
-    fresh: bool = False, progress: Progress | None = None,
+    name: str, folder: Path, *, seeds: int, slow_seeds: int = 0, count: int | None = None, log: Path | None = None,
+    workers: int = 0, fresh: bool = False, progress: Progress | None = None,
 ) -> LargeResult:  # fmt: skip
     """Run what is not in `folder` yet. Raises SlurmSimError."""
     checked_size(seeds, count)
+    if slow_seeds < 0:
+        raise ConfigError(f"{slow_seeds} seeds", field="--slow-seeds", expected="at least 0")
     if name == "theta" and (log is None or not log.is_file()):
         raise ConfigError(f"no log {log or ''}".rstrip(), field="--log", expected=f"{LOG}, or SLURMSIM_DATA")
-    wanted = cells(name, seeds, count, log)
+    wanted = cells(name, seeds, count, log, slow_seeds=slow_seeds)
     runs = work_all(wanted, run_cell, folder, workers=workers, fresh=fresh, progress=progress)
-    return LargeResult(name, seeds, count or MACHINES[name].jobs, runs)
+    return LargeResult(name, seeds, count or MACHINES[name].jobs, runs, slow_seeds)

@@ -36,7 +36,7 @@ def claims(found: LargeResult) -> list[Claim]:
     listed.append(signed(on(goals.GROWS), found.grows))
     for gamma in dict.fromkeys((found.gammas[0], found.gammas[-1])):
         for one, other in goals.PAIRS:
-            listed.append(signed(on(goals.sooner_at(gamma, one, other)), found.gain(gamma, one, other)))
+            listed.append(signed(on(goals.sooner_at(gamma, one, other)), found.sooner(gamma, one, other)))
         for cap in map(cap_name, CAPS_W):
             listed.append(signed(on(goals.over_cap(gamma, cap)), found.gain(gamma, "wSE", cap)))
         more, fewer = (found.values(gamma, system, "nodes") for system in ("wSE", "noSE"))

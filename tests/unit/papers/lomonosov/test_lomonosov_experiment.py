@@ -210,3 +210,29 @@ def test_a_log_at_a_higher_load(tmp_path: Path) -> None:
         assert 0 < one["users_running"] <= 4 and 0 <= one["users_queued"] <= 4
         assert 0.6 < one["utilization"] < 1
     assert (out / "lomonosov-users.png").stat().st_size > 5_000
+
+
+def test_more_replicates_of_what_verdicts_compare() -> None:
+    few, more = (lomonosov.cells([EASY], 2, None, (), verdict_seeds=count) for count in (0, 4))
+    added = {cell.name for cell in more} - {cell.name for cell in few}
+    assert added == {f"regular4-easy-{limit}-{k}" for limit in ("inf", "1x") for k in (3, 4)}
+    runs = {cell.name: {"all_wait_s": 100.0 + len(cell.name)} for cell in more}
+    found = Result(2, [EASY], [], runs)
+    change = found.change(EASY, "1x", "all_wait_s")
+    assert change is not None and change.n == 4 and found.count(EASY, "0.5x") == 2
+    tight = found.change(EASY, "0.5x", "all_wait_s")
+    assert tight is not None and tight.n == 2
+
+
+def test_windows_of_all_logs_together() -> None:
+    """Three logs of two windows are six replicates; two logs are not all."""
+    parts = [part for part in lomonosov.AT_LOADS if part.load == 90]
+    runs = {
+        f"{part}-{limit}-{k}": {"first_wait_s": 3600.0 * (number + k) * (1.0 if limit == "inf" else 0.9)}
+        for number, part in enumerate(parts, 1) for limit in ("inf", "1x") for k in (1, 2)
+    }  # fmt: skip
+    found = Result(5, parts, [], runs)
+    assert found.of_loads() == {90: parts}
+    change = found.change(parts, "1x", "first_wait_s", percent=True)
+    assert change is not None and (change.n, change.mean) == (6, pytest.approx(-10))
+    assert Result(5, parts[:2], [], runs).of_loads() == {}

@@ -203,6 +203,19 @@ def test_large_figures() -> None:
     assert "selection → moldable" in text and set(data["speedup"]) == {f"{gamma:g}" for gamma in found.gammas}
 
 
+def test_more_replicates_of_what_is_compared_where_arrivals_are_slow() -> None:
+    """Only the pairs have them, only at the first pace, and each claim says how many it has."""
+    few = parm_large.cells("intrepid", 1)
+    more = parm_large.cells("intrepid", 1, slow_seeds=3)
+    added = {cell.name for cell in more} - {cell.name for cell in few}
+    assert {name.rsplit("-", 1)[1] for name in added} == {"2", "3"} and all("-0.8-" in name for name in added)
+    assert {name.split("-")[3] for name in added} == {"baseline", "fewest_nodes", "noMM", "noSE", "wSE"}
+    runs = {cell.name: {"mean_s": 1000.0 + cell.seed + 100 * (cell.system == "noSE"), "nodes": 1} for cell in more}
+    found = LargeResult("intrepid", 1, 100, runs, 3)
+    assert (found.sooner(0.8, "wSE", "noSE").n, found.sooner(0.2, "wSE", "noSE").n) == (9, 3)
+    assert found.gain(0.8, "wSE", "noSE").n == 3 and found.sooner(0.8, "wSE", "noSE").mean > 0
+
+
 def test_the_command_for_large_machines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -215,9 +228,11 @@ def test_the_command_for_large_machines(
     log.write_text("; MaxProcs: 16\n" + "".join(rows), encoding="utf-8")
     out = tmp_path / "out"
     words = ["bench", "parm", "--parts", "theta", "--jobs", "5", "--workers", "1", "--out", str(out)]
-    assert main([*words, "--log", str(log), "--large-seeds", "2"]) == 0
+    assert main([*words, "--log", str(log), "--large-seeds", "2", "--slow-seeds", "3"]) == 0
     assert "three windows of 5 jobs" in capsys.readouterr().out and (out / "parm-theta.png").stat().st_size > 1000
-    assert len(list((out / "runs").iterdir())) == 2 * len(parm_large.systems(small))
+    assert len(list((out / "runs").iterdir())) == 2 * len(parm_large.systems(small)) + 5
+    assert main([*words, "--log", str(log), "--slow-seeds", "-1"]) == 2
+    assert "--slow-seeds" in capsys.readouterr().err
     assert main(["bench", "parm", "--parts", "theta", "--log", str(tmp_path / "none"), "--out", str(out)]) == 2
     assert "--log" in capsys.readouterr().err
 

@@ -19,6 +19,7 @@ from slurmsim.experiments import runs
 from slurmsim.experiments.verdicts import DIRECTION, MISSING, NOT, REPRODUCED
 from slurmsim.papers.eurora.data import LOG as EURORA_LOG
 from slurmsim.papers.pcp20 import cells as pcp20_cells
+from slurmsim.papers.pcp20 import goals
 from slurmsim.papers.pcp20.cells import InstanceCell, RunCell
 from slurmsim.papers.pcp20.data import KIT_FILE, LOGS, as_short, eurora, kit, mapped
 from slurmsim.papers.pcp20.run import PARTS, SCHEDULERS, Result, Sizes, experiment, parse_parts, schedulers
@@ -102,7 +103,8 @@ def test_every_instance_of_every_pace_is_counted(out: Path) -> None:
     quick, slow = (cells[f"variables-eurora-{pace}"]["mean_wait_s"] for pace in ("3", "0.5"))
     assert quick > slow
     (header, *rows) = found["tables"]["variables-eurora"]
-    assert header[-1] == "below 0.1" and [row[1] for row in rows] == [str(one["solves"]) for one in cells.values()]
+    assert header[-1] == "below 0.1" and [row[2] for row in rows] == [str(one["solves"]) for one in cells.values()]
+    assert [row[1] for row in rows] == [f"{one['offered_load']:.0%}" for one in cells.values()]
     claims = found["parts"]["variables-eurora"]["claims"]
     assert [claim["what"].partition(":")[0] for claim in claims] == [
         f"eurora, arrivals × {name.rpartition('-')[2]}" for name, one in cells.items() if one["sizes"]
@@ -369,3 +371,14 @@ def test_the_real_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )  # fmt: skip
     assert "5,930" not in found.cells["instances-eurora-saved"]["about"]
     assert isinstance(InstanceCell("a", "b").file, str)
+
+
+def test_how_many_jobs_a_run_has() -> None:
+    assert (Sizes().jobs_of("kit"), Sizes().jobs_of("eurora"), Sizes(jobs=7).jobs_of("kit")) == (1000, 400, 7)
+
+
+def test_ratios_of_times_are_shown_as_the_paper_prints_them() -> None:
+    """A quotient is ours; what is printed are its two numbers."""
+    goal = goals.of_ratio("kit", "R", "pcp20")
+    assert goal is not None and goal.paper == "662 / 270"
+    assert goals.whole_run("eurora", "R", "pcp19").paper == "272,925 / 204,363"

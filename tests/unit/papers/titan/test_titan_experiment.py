@@ -12,7 +12,7 @@ import pytest
 import slurmsim
 from slurmsim.cli import main
 from slurmsim.errors import ConfigError
-from slurmsim.experiments.verdicts import CONSTRUCTED, MISSING, REPRODUCED
+from slurmsim.experiments.verdicts import CONSTRUCTED, DIRECTION, MISSING, REPRODUCED, UNDETERMINED
 from slurmsim.papers.titan import cells as titan_cells
 from slurmsim.papers.titan import run as titan
 from slurmsim.papers.titan.allocation import normal_probability
@@ -165,3 +165,24 @@ def test_what_cannot_be_asked(words: list[str], tmp_path: Path, capsys: pytest.C
     assert capsys.readouterr().err.startswith(f"slurmsim: error: {words[0]}: ")
     with pytest.raises(ConfigError):
         parse_parts("model,queues")
+
+
+def test_more_replicates_of_titans_policy_alone() -> None:
+    names = [cell.name for cell in titan_cells.queue_cells(1, 1000, 3)]
+    assert names == ["queue-titan-1", "queue-no_boosts-1", "queue-no_limit-1", "queue-titan-2", "queue-titan-3"]
+    runs = {name: {"wait_h": float(k), "large_wait_h": float(k)} for k, name in enumerate(names, 1)}
+    found = Result(1, 1000, {}, {}, runs, 3)
+    assert found.values("titan", "wait_h") == [1.0, 4.0, 5.0]
+    ratio = found.log_ratio("no limit", "large_wait_h")
+    assert ratio is not None and ratio.n == 1
+
+
+def test_several_years() -> None:
+    """Years are replicates: their mean wait has an interval."""
+    assert [cell.name for cell in titan_cells.year_cells(2)] == ["year-titan-1", "year-titan-2"]
+    year = {"load": 0.88, "skew": 3.0, "waiting_first_half": 10.0, "waiting_second_half": 11.0}
+    runs = {f"year-titan-{k}": {**year, "wait_h": 14.0 + k} for k in (1, 2, 3)}
+    rows = {claim.what: claim for claim in claims(Result(1, 1000, {}, {}, runs, 3))}
+    assert rows["a year: mean wait"].ours.startswith("16.00 ± ") and rows["a year: mean wait"].verdict == DIRECTION
+    one = {claim.what: claim for claim in claims(Result(1, 1000, {}, {}, {"year-titan-1": runs["year-titan-1"]}))}
+    assert one["a year: mean wait"].verdict == UNDETERMINED
