@@ -94,11 +94,15 @@ class Claim:
     @property
     def outcome(self) -> str:
         """The verdict for people."""
+        return f"{self.verdict} ({self.wanted} replicates would decide)" if self.wanted else self.verdict
+
+    @property
+    def wanted(self) -> str:
+        """How many replicates would decide it: ``about 18``; empty where that is not known, or nothing is open."""
         if self.verdict != UNDETERMINED or self.seeds is None:
-            return self.verdict
-        if self.seeds > SEEDS_WORTH_NAMING:
-            return f"{self.verdict} (more than {SEEDS_WORTH_NAMING:,} replicates would decide)"
-        return f"{self.verdict} (about {self.seeds} replicates would decide)"
+            return ""
+        many = self.seeds > SEEDS_WORTH_NAMING
+        return f"more than {SEEDS_WORTH_NAMING:,}" if many else f"about {self.seeds}"
 
 
 CLAIM_TITLES = ("claim", "where", "paper", "corrected", "counts as the same", "ours", "ratio", "verdict")

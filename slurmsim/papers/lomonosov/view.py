@@ -11,7 +11,7 @@ import numpy as np
 
 from slurmsim.experiments.claims import Claim, claim_facts, claims_table, list_of_claims
 from slurmsim.experiments.results import estimate_facts, write_results
-from slurmsim.experiments.verdicts import MISSING, SEEDS_WORTH_NAMING
+from slurmsim.experiments.verdicts import MISSING
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.metrics.packing import MEASURES
 from slurmsim.papers.lomonosov import goals
@@ -127,10 +127,7 @@ def _of_loads(found: Result) -> dict[str, list[list[str]]]:
 
 def _judged(claim: Claim) -> str:
     """Return a value with its verdict; behind an open one, how many replicates would decide it."""
-    if claim.seeds is None:
-        return f"{claim.ours}: {claim.verdict}"
-    count = f"> {SEEDS_WORTH_NAMING:,}" if claim.seeds > SEEDS_WORTH_NAMING else str(claim.seeds)
-    return f"{claim.ours}: {claim.verdict} ({count})"
+    return f"{claim.ours}: {claim.verdict}{claim.wanted and f' ({claim.wanted})'}"
 
 
 def claims_by_part(found: Result) -> dict[str, list[Claim]]:
