@@ -6,14 +6,15 @@ import re
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import slurmsim
 
-pytest.importorskip("dask_jobqueue", reason="NOT TESTED: dask-jobqueue is not installed")
-pytest.importorskip("cryptography", reason="NOT TESTED: cryptography is not installed")
+needed = [name for name in ("dask_jobqueue", "cryptography") if find_spec(name) is None]
+pytestmark = pytest.mark.skipif(needed != [], reason=f"NOT TESTED: {' and '.join(needed)} not installed")
 GRID = """
 policies = ["easy", "fcfs"]
 workloads = ["generate:lublin:jobs=30,nodes=8"]
@@ -64,6 +65,7 @@ def test_the_same_bytes_also_when_a_job_is_cancelled(environ: dict[str, str], tm
     assert pages and all(address.startswith("tls://") for address in pages)
 
 
+@pytest.mark.slow  # five commands with libraries of a second each
 @pytest.mark.parametrize("environ", [UP], indirect=True)
 def test_jobs_that_cannot_work(environ: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "grid.toml").write_text(GRID.format(seeds=1))

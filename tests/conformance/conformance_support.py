@@ -79,7 +79,7 @@ def drawn(rows: int, seed: int, **bounds: tuple[int, int]) -> list[dict[str, Any
 
 def single_partition() -> World:
     """Whole-node jobs on equal nodes, overloaded at first."""
-    rows = drawn(120, 1, nodes=(1, 8), run_time=(1, 1800))
+    rows = drawn(80, 1, nodes=(1, 8), run_time=(1, 1800))
     for row in rows:
         row |= {"tasks": row["nodes"] * 4}
     conf = HEAD + SMALL_NODES + "PartitionName=main Nodes=ALL Default=YES MaxTime=UNLIMITED\n"
@@ -88,7 +88,7 @@ def single_partition() -> World:
 
 def overlapping_partitions() -> World:
     """Two partitions that share half of their nodes, one of a higher tier, jobs in either or in both."""
-    rows = drawn(120, 2, nodes=(1, 3), run_time=(1, 1800), which=(0, 2))
+    rows = drawn(80, 2, nodes=(1, 3), run_time=(1, 1800), which=(0, 2))
     for row in rows:
         row["partition"] = ("left", "right", "left,right")[row.pop("which")]
         row["tasks"] = row["nodes"] * 4
@@ -101,7 +101,7 @@ def overlapping_partitions() -> World:
 
 def shared_nodes() -> World:
     """Jobs that share nodes by cores, memory and GPUs, and some that do not share."""
-    options = {"jobs": "150", "partitions": "batch:nodes=6:cpus=8:mem=32000,gpu:nodes=3:cpus=8:gpus=4:mem=64000",
+    options = {"jobs": "100", "partitions": "batch:nodes=6:cpus=8:mem=32000,gpu:nodes=3:cpus=8:gpus=4:mem=64000",
                "arrays": "0", "sigma": "1", "exclusive": "0.1"}  # fmt: skip
     conf = HEAD + (
         "DefMemPerCPU=2000\n"
@@ -135,7 +135,7 @@ def arrays_and_dependencies() -> World:
 
 def failing_nodes() -> World:
     """Nodes go down under running jobs, others are drained, all come back."""
-    rows = drawn(80, 5, nodes=(1, 6), run_time=(60, 1800), requeue=(0, 1))
+    rows = drawn(60, 5, nodes=(1, 6), run_time=(60, 1800), requeue=(0, 1))
     for row in rows:
         row["tasks"] = row["nodes"]
     conf = HEAD + SMALL_NODES + "PartitionName=main Nodes=ALL Default=YES MaxTime=UNLIMITED\n"

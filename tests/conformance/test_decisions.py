@@ -231,25 +231,25 @@ slurmsim.kernel.find_spec = lambda name: None
 import slurmsim
 from conformance.test_decisions import CASES, Filled, JOBS, Script, Turns
 assert not slurmsim.kernel.compiled("cycle")
-for kind in (Turns, Filled):
-    for number, case in enumerate(CASES):
-        Script.steps = CASES[case][0]
-        slurmsim.run(JOBS, nodes=4, policy=kind, out=f"{out}/{{kind.__name__}}-{{number}}")
+for number, case in enumerate(CASES):
+    Script.steps = CASES[case][0]
+    slurmsim.run(JOBS, nodes=4, policy={kind}, out=f"{out}/{{number}}")
 """
 
 
-def test_without_kernels(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [pytest.param(Turns, marks=pytest.mark.slow), Filled])
+def test_without_kernels(kind: type[Any], tmp_path: Path) -> None:
     """The bytes of all tables are those of the compiled loops."""
-    text = WITHOUT_KERNELS.format(path=[path for path in sys.path if path], out=tmp_path.as_posix())
+    given = {"path": [path for path in sys.path if path], "out": tmp_path.as_posix(), "kind": kind.__name__}
+    text = WITHOUT_KERNELS.format(**given)
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    for kind in (Turns, Filled):
-        for number, case in enumerate(CASES):
-            script(kind, case)
-            slurmsim.run(JOBS, nodes=4, policy=kind, out=tmp_path / "with")
-            for table in ("jobs.parquet", "events.parquet", "requeued.parquet"):
-                without = tmp_path / f"{kind.__name__}-{number}" / table
-                assert (tmp_path / "with" / table).read_bytes() == without.read_bytes(), case
+    for number, case in enumerate(CASES):
+        script(kind, case)
+        slurmsim.run(JOBS, nodes=4, policy=kind, out=tmp_path / "with")
+        for table in ("jobs.parquet", "events.parquet", "requeued.parquet"):
+            without = tmp_path / str(number) / table
+            assert (tmp_path / "with" / table).read_bytes() == without.read_bytes(), case
 
 
 WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {

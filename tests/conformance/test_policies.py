@@ -43,6 +43,9 @@ PREDICTING = ("easy:predictor=grudge", "conservative:predictor=grudge", "spf:pre
 worlds = pytest.mark.parametrize("make", WORLDS, ids=lambda make: make.__name__)
 
 
+OURS = [name for name in NAMES if name not in SOLVING and load_policy(name).__module__.startswith("slurmsim_policies.")]
+
+
 def test_ours_are_installed() -> None:
     assert {"backfill", "builtin", "conservative", "easy", "fcfs"} <= set(policy_names())
 
@@ -58,8 +61,13 @@ def test_it_says_what_it_is(policy: str) -> None:
 
 @in_worlds
 @worlds
-def test_every_job_comes_to_its_end(make: Callable[[], World], policy: str, tmp_path: Path) -> None:
-    """All jobs that can run do, the validator agrees, and the same input gives the same bytes again."""
+def test_every_job_comes_to_its_end(
+    make: Callable[[], World], policy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All jobs that can run do, the validator agrees, and the same input gives the same bytes again.
+
+    Ours are shown then what policies of others are: they use what the port declares and nothing else.
+    """
     world = make()
     submissions = world.workload
     try:
@@ -73,25 +81,11 @@ def test_every_job_comes_to_its_end(make: Callable[[], World], policy: str, tmp_
     cancelled = jobs[(jobs["state"] == "CANCELLED") & jobs["start"].isna()]
     assert set(cancelled["job_id"]) <= set(submissions.ints["job_id"][submissions.ints["cancel_at"] >= 0].tolist())
     assert jobs["start"].isna().sum() == len(cancelled)
+    if policy in OURS:
+        monkeypatch.setattr(slurmsim.core.scheduling.outside, "OURS", frozenset())
     run(world, policy, tmp_path / "second")
     for table in ("jobs.parquet", "requeued.parquet", "events.parquet", "usage.parquet"):
         assert (tmp_path / "first/out" / table).read_bytes() == (tmp_path / "second/out" / table).read_bytes()
-
-
-OURS = [name for name in NAMES if name not in SOLVING and load_policy(name).__module__.startswith("slurmsim_policies.")]
-
-
-@pytest.mark.parametrize("policy", OURS)
-@pytest.mark.parametrize("make", [WORLDS[1], WORLDS[-1]], ids=lambda make: make.__name__)
-def test_ours_decide_the_same_behind_facades(
-    make: Callable[[], World], policy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They use what the port declares and nothing else, so they can be shown what strangers are shown."""
-    run(make(), policy, tmp_path / "plain")
-    monkeypatch.setattr(slurmsim.core.scheduling.outside, "OURS", frozenset())
-    run(make(), policy, tmp_path / "facades")
-    for table in ("jobs.parquet", "events.parquet"):
-        assert (tmp_path / "plain/out" / table).read_bytes() == (tmp_path / "facades/out" / table).read_bytes()
 
 
 class Grudge(Predictor):
@@ -160,9 +154,9 @@ def bad_ones(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("bad_ones")
-def test_this_suite_notices_starvation_and_jobs_left_behind(tmp_path: Path) -> None:
+def test_this_suite_notices_starvation_and_jobs_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert policy_names() == ["greedy", "lazy"]
     with pytest.raises(AssertionError):
         test_nobody_starves("greedy", tmp_path / "greedy")
     with pytest.raises(AssertionError):
-        test_every_job_comes_to_its_end(WORLDS[0], "lazy", tmp_path / "lazy")
+        test_every_job_comes_to_its_end(WORLDS[0], "lazy", tmp_path / "lazy", monkeypatch)

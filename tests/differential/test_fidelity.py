@@ -40,7 +40,13 @@ UNEXPLAINED = {"grid.builtin.run3": 2, "mixed.backfill.run3": 2, "mixed.backfill
 MISSED = {"grid.builtin.run3": 1, "mixed.backfill.26.05": 1}
 
 # The night replays what takes longest, and further runs of the jobs and the slurm.conf that are replayed here.
-LONG = ("mixed.backfill.26.05",)
+LONG = (
+    "mixed.backfill.26.05",
+    "extras.multifactor.26.05",
+    "extras.backfill.24.11",
+    "extras.backfill.26.05",
+    "mixed.multifactor.26.05",
+)
 IN_TURN = [pytest.param(name, marks=[pytest.mark.slow] if name in LONG or ".run" in name else []) for name in RECORDED]
 
 

@@ -17,7 +17,8 @@ OWN_TEST = (ROOT / "docs/writing-a-policy.md", ROOT / "docs/predictors.md")
 DOCUMENTS = [ROOT / "README.md", *(p for p in sorted((ROOT / "docs").rglob("*.md")) if p not in OWN_TEST)]
 # What examples may name beside the files they make themselves; links, so that results stay outside the repository.
 GIVEN = ("workloads", "policies", "docs")
-NIGHTLY = ("questions.md",)  # 13 s of processor time: seventeen replays
+# 4 s of processor time and more each: many replays, sweeps and studies
+NIGHTLY = ("questions.md", "campaigns.md", "faults.md", "reservations.md")
 AS_INSTALLED = ("README.md", "web.md")  # the program itself; the second page ends what it started by a signal
 
 

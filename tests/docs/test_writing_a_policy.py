@@ -60,6 +60,7 @@ def test_a_stranger_gets_there(environment: Path, tmp_path: Path) -> None:
     assert run_document(PAGE, folder, environment) >= 15
 
 
+@pytest.mark.slow  # a second package, built, installed and tested as the first
 def test_so_does_one_with_a_predictor(environment: Path, tmp_path: Path) -> None:
     folder = tmp_path / "slurmsim-longest"
     folder.mkdir()

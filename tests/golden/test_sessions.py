@@ -1,6 +1,6 @@
 """Recorded command sessions of real Slurm, run against the live cluster: nothing differs that has no listed reason.
 
-`tests/golden/replay.py` runs them; here are those that take few seconds, and two of the longer ones for the night.
+`tests/golden/replay.py` runs them; here are four of the shorter ones, and five more for the night.
 docs/fidelity-figures.md has the figures of all.
 """
 
@@ -16,10 +16,10 @@ import known
 import pytest
 
 HERE = Path(__file__).resolve().parent
+LONG = ("22.05/sbatch-errors", "22.05/sinfo", "22.05/squeue", "22.05/accounting", "24.11/sbatch-errors-enforced")
 RUN = (
-    "22.05/sbatch-errors-enforced", "22.05/squeue", "22.05/scontrol-show", "22.05/scontrol-ops", "22.05/accounting",
-    "24.11/sbatch-errors-enforced", "26.05/sbatch-errors-enforced",
-    pytest.param("22.05/sbatch-errors", marks=pytest.mark.slow), pytest.param("22.05/sinfo", marks=pytest.mark.slow),
+    "22.05/sbatch-errors-enforced", "22.05/scontrol-show", "22.05/scontrol-ops", "26.05/sbatch-errors-enforced",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in LONG),
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from slurmsim.live import daemon
 from slurmsim.protocol import Client
 from slurmsim.slurmctld.history.compaction import BYTES_VARIABLE
 
-KILLS = int(os.environ.get("SLURMSIM_KILLS", "6"))
+KILLS = int(os.environ.get("SLURMSIM_KILLS", "4"))
 SEED = int(os.environ.get("SLURMSIM_KILL_SEED", "1"))
 BOUND = 16_000
 """Bytes of entries behind which a snapshot is due, where no daemon is stopped."""

@@ -46,7 +46,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("words", [(), ("-p", "xdist", "-n", "2")], ids=["one by one", "in parallel"])
-@pytest.mark.parametrize("name", ["slurmsim", "slurm"])
+@pytest.mark.parametrize("name", [pytest.param("slurmsim", marks=pytest.mark.slow), "slurm"])
 def test_the_fixture(tmp_path: Path, words: tuple[str, ...], name: str) -> None:
     (tmp_path / "pytest.ini").write_text(f"[pytest]\n{name} =\n    nodes = 3\n    start = 2026-01-05T08:00:00\n")
     (tmp_path / "test_mine.py").write_text(re.sub(r"\bslurm\b", name, TESTS))

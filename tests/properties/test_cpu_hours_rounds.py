@@ -39,7 +39,7 @@ def cpus_per_unit(machine: Any) -> int:
 
 @MACHINE
 @pytest.mark.parametrize("base", REFERENCES)
-@settings(max_examples=max(settings.default.max_examples, 60))
+@settings(max_examples=max(settings.default.max_examples, 32))
 @given(log=logs(UNITS, 12), users=USERS, amount=AMOUNTS)
 def test_starts_equal_the_reference(base: str, machine: Any, log: list[Row], users: list[str], amount: int) -> None:
     cpus, of = cpus_per_unit(machine), owners(log, users)

@@ -69,6 +69,7 @@ def test_planning_on_atoms(seed: int, everything: bool) -> None:
     same(busy_world(seed), first=ON_ATOMS + more, second=ON_NODES + more, forms=forms_for(seed))
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(seed=st.integers(0, 10**9), shared=st.booleans())
 def test_planning_arrays(seed: int, shared: bool) -> None:
     same(with_arrays(shared_world(seed) if shared else busy_world(seed), seed))
@@ -76,6 +77,7 @@ def test_planning_arrays(seed: int, shared: bool) -> None:
 
 @example(seed=65533, arrays=False, everything=False)  # whoever has the nodes goes this very second
 @example(seed=6864471, arrays=True, everything=False)  # one who may take more nodes is barred at the end of the queue
+@settings(max_examples=settings().max_examples // 2)
 @given(seed=st.integers(0, 10**9), arrays=st.booleans(), everything=st.booleans())
 def test_planning_on_atoms_beside_limits(seed: int, arrays: bool, everything: bool) -> None:
     world = busy_world(seed, limited=True)
@@ -94,7 +96,7 @@ def test_planning_on_atoms_beside_limits(seed: int, arrays: bool, everything: bo
     ],
     ids=["wishes", "reservations", "preemption", "power", "all"],
 )
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples // 4)
 @given(
     seed=st.integers(0, 10**9), kind=st.sampled_from(("whole", "shares", "limited")), arrays=st.booleans(),
     everything=st.booleans(),
@@ -116,6 +118,7 @@ def test_planning_anywhere(world: World, release: str) -> None:
     same(world, release=release)
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(seed=st.integers(0, 10**9), release=st.sampled_from(RELEASES))
 def test_placing_shares(seed: int, release: str) -> None:
     same(shared_world(seed), release=release, forms=forms_for(seed))

@@ -40,7 +40,7 @@ def run(accounting: Accounting, lines: list[Any], policy: str, stop: str) -> Wor
     return w
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=max(settings().max_examples, 48), deadline=None)
 @given(accountings(), jobs, st.sampled_from(("backfill", "builtin", "easy", "fcfs", "conservative")),
        st.sampled_from(("", ",assoc_limit_stop")))  # fmt: skip
 def test_no_limit_is_ever_exceeded(accounting: Accounting, lines: list[Any], policy: str, stop: str) -> None:
@@ -70,7 +70,7 @@ def test_no_limit_is_ever_exceeded(accounting: Accounting, lines: list[Any], pol
                 assert judge.broken(job, [job]), (job.reason, policy)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=max(settings().max_examples, 24), deadline=None)
 @given(accountings(), jobs)
 def test_leaving_out_barred_jobs_changes_no_start(accounting: Accounting, lines: list[Any]) -> None:
     """Backfill plans only as deep as the last job that could start, limits included; slurmctld plans them all."""

@@ -36,6 +36,7 @@ PLANNING_ALL = "backfill:plan_all=1"
 
 
 @pytest.mark.parametrize("release", RELEASES)
+@settings(max_examples=settings().max_examples // 2)
 @given(world=worlds(parameters=BACKFILL))
 def test_planning_no_deeper_than_something_can_start(world: World, release: str) -> None:
     cluster = dataclasses.replace(read_conf(world.lines), release=release)
@@ -107,6 +108,7 @@ def queues_of(seed: int) -> World:
 
 
 @SLURM
+@settings(max_examples=settings().max_examples // 2)
 @given(seed=st.integers(0, 10**9))
 def test_settling_the_rest_of_a_pass_that_ends_before_the_queue(policy: str, seed: int) -> None:
     world = looked_at(queues_of(seed), seed % 9)
@@ -161,6 +163,7 @@ def test_looking_only_at_arrivals(world: World) -> None:
 
 
 @pytest.mark.parametrize("policy", ["backfill", "easy", "conservative"])
+@settings(max_examples=settings().max_examples // 2)
 @given(world=worlds(parameters=("", "bf_resolution=1")))
 def test_counting_nodes_instead_of_placing(policy: str, world: World) -> None:
     usual = drive(world, policy)
@@ -183,6 +186,7 @@ def test_asking_limits_before_equal_nodes_are_picked(policy: str, seed: int) -> 
 
 
 @pytest.mark.parametrize("policy", ["backfill", "easy", "conservative"])
+@settings(max_examples=settings().max_examples // 2)
 @given(world=worlds())
 def test_what_the_selector_remembers(policy: str, world: World) -> None:
     usual = drive(world, policy)

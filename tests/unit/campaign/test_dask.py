@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from slurmsim.campaign.dask_workers import _done, check_address
 from slurmsim.campaign.tasks import Spent, Task
 from slurmsim.errors import ConfigError
 
-distributed = pytest.importorskip("distributed", reason="NOT TESTED: Dask is not installed")
+pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="NOT TESTED: Dask is not installed")
 GRID = {
     "workloads": ["generate:lublin:jobs=30,nodes=8"], "policies": ["easy", "fcfs"], "seeds": 3, "per_job": True,
 }  # fmt: skip
@@ -25,6 +26,8 @@ SAME = ("summaries.parquet", "jobs.parquet", "sweep.json", "ranking.txt", "ranki
 
 
 def test_the_same_bytes(tmp_path: Path) -> None:
+    import distributed
+
     slurmsim.sweep(GRID, out=tmp_path / "own", workers=2)
     found = slurmsim.sweep(GRID, out=tmp_path / "local", dask="local", workers=1)
     assert (found.done, found.failed) == (6, [])
@@ -40,6 +43,8 @@ def test_the_same_bytes(tmp_path: Path) -> None:
 
 def test_an_answer_whose_worker_is_gone_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """It was told as finished, and a job ended before anybody had fetched it: nobody may wait for it for good."""
+    import distributed
+
     monkeypatch.setattr("slurmsim.campaign.dask_workers.ANSWER_S", 0.3)
     cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None)
     with cluster, distributed.Client(cluster) as client:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy  # whose parts come when they are asked for, a second each
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special, stats
 
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.metrics.paired import RESAMPLES, SEED, fewest, holm, interval, paired
@@ -57,13 +57,13 @@ def test_intervals_and_tests_are_those_of_scipy(n: int, places: int) -> None:
     values = np.random.default_rng(n).normal(0.3, 1, n).round(places)
     batch, rng = 2**18 // n, np.random.default_rng
     low, high = interval(values)
-    wide = np.sqrt(n / (n - 1)) * special.stdtrit(n - 1, 0.975)
-    found = stats.bootstrap(
-        (values,), np.mean, confidence_level=1 - 2 * special.ndtr(-wide), n_resamples=RESAMPLES, batch=batch,
+    wide = np.sqrt(n / (n - 1)) * scipy.special.stdtrit(n - 1, 0.975)
+    found = scipy.stats.bootstrap(
+        (values,), np.mean, confidence_level=1 - 2 * scipy.special.ndtr(-wide), n_resamples=RESAMPLES, batch=batch,
         method="percentile", rng=rng(SEED),
     ).confidence_interval  # fmt: skip
     assert (low, high) == pytest.approx((min(found.low, values.mean()), max(found.high, values.mean())), rel=1e-12)
-    flipped = stats.permutation_test(
+    flipped = scipy.stats.permutation_test(
         (values, np.zeros(n)), lambda a, b, axis: a.mean(axis) - b.mean(axis), permutation_type="samples",
         n_resamples=RESAMPLES, batch=batch, rng=rng(SEED),
     )  # fmt: skip

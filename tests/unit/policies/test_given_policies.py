@@ -329,7 +329,7 @@ def workload(tmp_path: Path) -> str:
     return str(file)
 
 
-@pytest.mark.parametrize("how", [("study.py",), ("-m", "study")])
+@pytest.mark.parametrize("how", [("study.py",), pytest.param(("-m", "study"), marks=pytest.mark.slow)])
 def test_a_class_of_a_script_runs_in_processes_by_value(how: tuple[str, ...], tmp_path: Path) -> None:
     """What is in the class and what it refers to counts: a cell is run again when that has changed, else not."""
     pytest.importorskip("cloudpickle")

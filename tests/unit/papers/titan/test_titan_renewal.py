@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy  # whose parts come when they are asked for, a second each
 from reference.renewal import renewal_probability
-from scipy import stats
 
 from slurmsim.errors import ConfigError
 from slurmsim.papers.titan.allocation import counts, probability
@@ -20,7 +20,7 @@ def test_exponential_gaps_give_poisson_counts(mean: float) -> None:
     """Jobs of exactly one node-hour: more than m of them."""
     targets = np.floor(mean + np.array([-2, -1, 0, 1, 2]) * math.sqrt(mean)) + 0.5
     found = renewal_probability(targets, mean, (1, 1), per_job=(1, 0))
-    assert found == pytest.approx(stats.poisson.sf(targets, mean), abs=0.004)
+    assert found == pytest.approx(scipy.stats.poisson.sf(targets, mean), abs=0.004)
 
 
 @pytest.mark.parametrize(
@@ -33,13 +33,13 @@ def test_it_is_the_sum_over_counts(wait: tuple[float, float], use: tuple[float, 
     shape, scale = (use[0] / use[1]) ** 2, use[1] ** 2 / use[0]
     n = np.arange(1, 4000)
     if sd:
-        at_least = stats.gamma.cdf(period, n * (mean / sd) ** 2, scale=sd**2 / mean)
+        at_least = scipy.stats.gamma.cdf(period, n * (mean / sd) ** 2, scale=sd**2 / mean)
         mass = at_least - np.append(at_least[1:], 0.0)
     else:
         mass = (n == math.floor(period / mean)) * 1.0
     total = period / mean * use[0]
     targets = total * np.array([0.2, 0.5, 1, 1.5, 2])
-    expected = [float((mass * stats.gamma.sf(u, n * shape, scale=scale)).sum()) for u in targets]
+    expected = [float((mass * scipy.stats.gamma.sf(u, n * shape, scale=scale)).sum()) for u in targets]
     assert renewal_probability(targets, period, wait, per_job=use) == pytest.approx(expected, abs=0.002)
 
 

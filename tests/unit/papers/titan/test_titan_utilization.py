@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy  # whose parts come when they are asked for, a second each
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm
 
 from slurmsim.errors import ConfigError
 from slurmsim.papers.titan.allocation import (
@@ -80,8 +80,8 @@ def test_equal_to_the_sum_of_normals(wait: Any, use: Any, period: float, at: flo
     m, s, u, v = wait[0], wait[0] * wait[1], use[0], use[0] * use[1]
     target = at * period / m * u
     n = np.arange(1, int(period / m + 12 * math.sqrt(period * s**2 / m**3)) + 400, dtype=float)
-    cdf = [norm.cdf((period - k * m) / (s * np.sqrt(k))) for k in (n, n + 1)]
-    exact = float(((cdf[0] - cdf[1]) * norm.sf((target - n * u) / (v * np.sqrt(n)))).sum())
+    cdf = [scipy.stats.norm.cdf((period - k * m) / (s * np.sqrt(k))) for k in (n, n + 1)]
+    exact = float(((cdf[0] - cdf[1]) * scipy.stats.norm.sf((target - n * u) / (v * np.sqrt(n)))).sum())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert probability(target, period, (m, s), per_job=(u, v)) == pytest.approx(max(exact, 0), abs=1e-9)
@@ -90,7 +90,7 @@ def test_equal_to_the_sum_of_normals(wait: Any, use: Any, period: float, at: flo
 def test_degenerate_cases() -> None:
     """Equal gaps: exactly floor(T / m) jobs; equal jobs: a step, and strictly more."""
     assert probability([99, 100, 101], 100, (10, 0), per_job=(10, 0)).tolist() == [1, 0, 0]
-    assert probability(95, 100, (10, 0), per_job=(10, 1)) == pytest.approx(norm.sf(-5 / math.sqrt(10)))
+    assert probability(95, 100, (10, 0), per_job=(10, 1)) == pytest.approx(scipy.stats.norm.sf(-5 / math.sqrt(10)))
     assert probability(5, 9, (10, 0), per_job=(10, 0)) == 0  # nobody starts
     assert expected_use(105, (10, 0), per_job=(7, 3)) == 70
     n, mass = counts(500, Moments(5, 5))
