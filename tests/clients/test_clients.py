@@ -24,7 +24,7 @@ SCRIPTS = Path(os.environ.get("SLURMSIM_CLIENTS") or Path(__file__).with_name("s
         ("submitit", "submitit_smoke.py", ["--requeue"], ["--rate", "10"]),
         ("cfut", "clusterfutures_smoke.py", [], []),
         ("dask_jobqueue", "dask_jobqueue_smoke.py", [], []),
-        ("parsl", "parsl_smoke.py", [], []),
+        pytest.param("parsl", "parsl_smoke.py", [], [], marks=pytest.mark.slow),
     ],
     ids=["submitit", "clusterfutures", "dask-jobqueue", "parsl"],
     indirect=["environ"],

@@ -38,7 +38,7 @@ def told(environ: dict[str, str], *words: str) -> str:
 @pytest.mark.parametrize("environ", [UP], indirect=True)
 def test_the_same_bytes_also_when_a_job_is_cancelled(environ: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "grid.toml").write_text(GRID.format(seeds=10))
-    slurmsim.sweep(tmp_path / "grid.toml", out=tmp_path / "own", workers=2)
+    slurmsim.sweep(tmp_path / "grid.toml", out=tmp_path / "own", workers=1)
     out, pages = tmp_path / "out", []
     with subprocess.Popen(
         command(tmp_path, "out", 1), env=environ | QUICK, stderr=subprocess.PIPE, text=True

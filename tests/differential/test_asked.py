@@ -112,7 +112,7 @@ DIFFER: dict[str, set[int]] = {
     "killwait-22.05": {6, 8, 10, 15, 23, 35, 44}, "killwait-24.11": {8, 23, 31, 35, 44},
     "killwait-26.05": {8, 23, 35, 44}, "killlooks-22.05": set(), "blocks-24.11": set(), "blocks-26.05": set(),
 }  # fmt: skip
-QUICK = ("hetplans-22.05", "limits-22.05", "answers-26.05", "reservations-24.11", "scron-26.05", "tasks-24.11")
+QUICK = ("hetplans-22.05", "limits-22.05", "reservations-24.11", "answers-26.05")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in DIFFER])

@@ -18,7 +18,7 @@ DOCUMENTS = [ROOT / "README.md", *(p for p in sorted((ROOT / "docs").rglob("*.md
 # What examples may name beside the files they make themselves; links, so that results stay outside the repository.
 GIVEN = ("workloads", "policies", "docs")
 # 4 s of processor time and more each: many replays, sweeps and studies
-NIGHTLY = ("questions.md", "campaigns.md", "faults.md", "reservations.md")
+NIGHTLY = ("questions.md", "evening.md", "campaigns.md", "faults.md", "reservations.md")
 AS_INSTALLED = ("README.md", "web.md")  # the program itself; the second page ends what it started by a signal
 
 

@@ -28,7 +28,7 @@ SAME = ("summaries.parquet", "jobs.parquet", "sweep.json", "ranking.txt", "ranki
 def test_the_same_bytes(tmp_path: Path) -> None:
     import distributed
 
-    slurmsim.sweep(GRID, out=tmp_path / "own", workers=2)
+    slurmsim.sweep(GRID, out=tmp_path / "own", workers=1)
     found = slurmsim.sweep(GRID, out=tmp_path / "local", dask="local", workers=1)
     assert (found.done, found.failed) == (6, [])
     cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None)

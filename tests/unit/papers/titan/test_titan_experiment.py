@@ -25,7 +25,7 @@ from slurmsim.papers.titan.view import as_text, claims
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("titan") / "out"
     parts = "model,queue,slurm,project"
-    options = ["--parts", parts, "--seeds", "2", "--jobs", "1000", "--workers", "2", "--quiet"]
+    options = ["--parts", parts, "--seeds", "2", "--jobs", "1000", "--workers", "1", "--quiet"]
     assert main(["bench", "titan", "--out", str(folder), *options]) == 0
     return folder
 
