@@ -1,13 +1,17 @@
 """Texts with colons between their parts: the lines of a ``sacctmgr dump`` file."""
 
 
-def parts_of(text: str) -> tuple[list[str], str]:
+def parts_of(text: str, *, typed: bool = True) -> tuple[list[str], str]:
     """Return the parts between colons that stand in no quotes, quotes kept, and the quote that is not closed.
+
+    With `typed` the colon before the type of a TRES separates nothing.
 
     >>> parts_of("'a:b':Fairshare=1")
     (["'a:b'", 'Fairshare=1'], '')
     >>> parts_of('"a:b')
     (['"a:b'], '"')
+    >>> parts_of("q:MaxTRESPU=cpu=1,gres/gpu:a100=2:Priority=3")
+    (['q', 'MaxTRESPU=cpu=1,gres/gpu:a100=2', 'Priority=3'], '')
     """
     parts, quote, begin = [], "", 0
     for at, letter in enumerate(text):
@@ -15,7 +19,15 @@ def parts_of(text: str) -> tuple[list[str], str]:
             quote = "" if letter == quote else quote
         elif letter in "'\"":
             quote = letter
-        elif letter == ":":
+        elif letter == ":" and not (typed and _ends_in_tres(text[begin:at])):
             parts.append(text[begin:at])
             begin = at + 1
     return [*parts, text[begin:]], quote
+
+
+def _ends_in_tres(part: str) -> bool:
+    """Return True if a part ends in the name of a TRES that may have a type, as in gres/gpu."""
+    for letter in reversed(part):
+        if letter in "/=,:\"'":
+            return letter == "/"
+    return False

@@ -368,6 +368,7 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "run_minutes_in_qos": Change(
         "24.11", "scontrol", "`show assoc_mgr` has TRES run minutes by user and account of a QOS."
     ),
+    "typed_tres_loaded": Change("26.05", "sacctmgr", "`load` reads types of TRES, as in `gres/gpu:a100=1`."),
     "sacctmgr_ping": Change("24.11", "sacctmgr", "`ping` tells whether slurmdbd is there."),
     "short_names_of_limits": Change(
         "24.11", "sacctmgr", "An association's limits may be set as MaxTRESPJ, MaxTRESPN and MaxTRESMinsPJ."

@@ -91,7 +91,7 @@ class _Loading:
 
     def read(self, text: str) -> None:
         """Every line. Raises _Stop."""
-        for line in lines_of(text):
+        for line in lines_of(text, typed=since(self.session.release, "typed_tres_loaded")):
             if self.session.code:
                 self._problem(line, error=not since(self.session.release, "dumps_hold_qos"))
             kind = line.kind

@@ -29,9 +29,9 @@ class Unreadable(Exception):
 class Line:
     """One line: its number, `kind` (None for an unknown one), the name in quotes, and the rest."""
 
-    def __init__(self, number: int, text: str, kind: str | None, rest: str) -> None:
+    def __init__(self, number: int, text: str, kind: str | None, rest: str, *, typed: bool) -> None:
         self.number, self.text, self.kind = number, text, kind
-        self._parts, _ = parts_of(rest)
+        self._parts, _ = parts_of(rest, typed=typed)
         self.name = self._parts[0].strip().strip("\"'")
         # limits and the like, once `options` has read them
         self.settings = Settings(QOS if kind == "QOS" else ASSOCIATION)
@@ -69,10 +69,13 @@ class Line:
         return description
 
 
-def lines_of(text: str) -> Iterator[Line]:
-    """Yield the lines that say something; what has no dash in it is passed over."""
+def lines_of(text: str, *, typed: bool) -> Iterator[Line]:
+    """Yield the lines that say something; what has no dash in it is passed over.
+
+    `typed`: types of TRES may stand in them.
+    """
     for number, raw in enumerate(text.splitlines(), 1):
         line = _COMMENT.sub("", raw).strip()
         match = _LINE.fullmatch(line)
         if match is not None:
-            yield Line(number, raw.strip(), _KINDS.get(match[1].lower()), match[2])
+            yield Line(number, raw.strip(), _KINDS.get(match[1].lower()), match[2], typed=typed)

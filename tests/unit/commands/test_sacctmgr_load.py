@@ -98,3 +98,26 @@ def test_qos_of_a_user_who_has_some(tmp_path: Path, before: str, loaded: str, to
     out = cluster.run(f"sacctmgr -i load {tmp_path}/users.cfg")[1]
     assert [line.split()[-1] for line in out.splitlines() if line.startswith(" Added QOS")] == ([told] if told else [])
     assert cluster.text("sacctmgr -nP show assoc user=dave format=qos") == f"{after}\n"
+
+
+GPUS = """\
+ClusterName=tux
+SlurmctldHost=head
+SelectType=select/cons_tres
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageTRES=gres/gpu,gres/gpu:a100
+GresTypes=gpu
+NodeName=n1 CPUs=4 Gres=gpu:a100:2
+PartitionName=batch Nodes=ALL Default=YES
+"""
+
+
+@pytest.mark.parametrize(("release", "code", "limit"), [("26.05", 0, "gres/gpu:a100=1"), ("24.11", 1, "")])
+def test_types_of_tres_in_a_file(tmp_path: Path, release: str, code: int, limit: str) -> None:
+    cluster = Cluster(tmp_path, GPUS, release=release)
+    (tmp_path / "qos.cfg").write_text(
+        "QOS - 'q':Description='q':MaxTRESPerUser=gres/gpu:a100=1:Priority=7\nCluster - 'tux'\nParent - 'root'\n"
+    )
+    assert cluster.run(f"sacctmgr -i load {tmp_path}/qos.cfg")[0] == code
+    shown = cluster.text("sacctmgr -nP show qos q format=maxtrespu,priority")
+    assert shown == (f"{limit}|7\n" if limit else "")
