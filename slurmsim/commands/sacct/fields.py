@@ -363,7 +363,7 @@ FIELDS: tuple[Field, ...] = (
     F("Submit", 19, DATE, _date("submit"), _date("start")),
     F("SubmitLine", 20, TEXT, _text("submit_line"), _text("submit_line")),
     F("Suspended", 10, NUMBER, lambda s, j: long_clock(j["suspended"]), lambda s, p: long_clock(p["suspended"])),
-    _empty("SystemComment", 15),
+    F("SystemComment", 15, TEXT, _text("system_comment"), None),
     F("SystemCPU", 10, TEXT, _ZERO_TIME, _ZERO_TIME),
     F("Timelimit", 10, TEXT, _limit, None),
     F("TimelimitRaw", 10, TEXT, _limit_raw, None),

@@ -111,7 +111,7 @@ def _order(job: dict[str, Any]) -> tuple[int, int, int, int]:
 
 def _complete(job: dict[str, Any], asked: Asked, now: int) -> None:
     """Elapsed times and what else slurmdbd works out when it is asked."""
-    job["stored_comment"] = None  # kept only with AccountingStoreFlags=job_comment
+    job["stored_comment"] = job.get("derived_es")  # the job's own only with AccountingStoreFlags=job_comment
     job["sluid"], job["original_sluid"] = map(sluid.text, (job["db_index"], job["original_index"]))
     job["now"] = now
     window = asked.cond["start"], min(asked.cond["end"], now)

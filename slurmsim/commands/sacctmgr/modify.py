@@ -6,6 +6,7 @@ Mirrors account_functions.c, user_functions.c and qos_functions.c of sacctmgr (2
 from __future__ import annotations
 
 from slurmsim.commands.sacctmgr.fields import matches
+from slurmsim.commands.sacctmgr.modify_job import modify_job
 from slurmsim.commands.sacctmgr.requests import (
     ASSOC,
     COMMIT,
@@ -51,7 +52,7 @@ def modify(session: Session, words: list[str]) -> None:
     """``modify ENTITY where … set …``."""
     dispatch(session, words, _MODIFY, (
         ("Accounts:1 Acct:4", _modify_account), ("Clusters:5", _modify_cluster), ("Federation:1", refuse),
-        ("Job:1", refuse), ("QOSs:1", _modify_qos), ("Resource:1", refuse), ("Users:1", _modify_user),
+        ("Job:1", modify_job), ("QOSs:1", _modify_qos), ("Resource:1", refuse), ("Users:1", _modify_user),
     ))  # fmt: skip
 
 

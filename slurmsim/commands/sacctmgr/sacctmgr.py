@@ -56,7 +56,7 @@ sacctmgr [<OPTION>] [<COMMAND>]
     delete account   Names= and what else it may be found by; so are delete coordinator, delete qos, delete user
     list associations  Accounts= Users= Partitions= Tree Format=
     list account, list qos, list user  Names= WithAssoc Format=
-    modify account, modify cluster, modify qos, modify user  a condition, set, what is to change
+    modify account, modify cluster, modify job, modify qos, modify user  a condition, set, what is to change
 """
 _NOT_HERE = ("archive", "rollup", "shutdown", "clear")
 

@@ -129,7 +129,7 @@ def _time(session: Session, row: Field, word: Word, value: str) -> Read:
     return value, "NONE" if seconds is None else long_clock(-(-seconds // 60) * 60)
 
 
-def _tres(session: Session, row: Field, word: Word, value: str) -> Read:
+def _tres(session: Session, row: Field | None, word: Word, value: str) -> Read:
     from slurmsim.tres import TresError, parse_limit  # takes long to load
 
     found, shown, gone = list[str](), list[str](), list[str]()
@@ -158,6 +158,15 @@ def _tres(session: Session, row: Field, word: Word, value: str) -> Read:
         found += [f"{word}{sign}={count}" for word, count in part.items()]
         shown.append(tres_text(part).replace("=", f"{sign}=", 1))
     return ",".join(found), ",".join([*sorted(shown), *gone])
+
+
+def tres_counts(session: Session, word: Word) -> dict[str, int] | None:
+    """Return amounts of TRES by name; None if they cannot be read, which is said."""
+    read = _tres(session, None, word, word.value.strip("\"'"))
+    if read is None:
+        return None
+    counts = dict(item.rsplit("=", 1) for item in read[0].split(",") if item)
+    return {name.rstrip("+-"): int(count) for name, count in counts.items()}
 
 
 def _qos(session: Session, row: Field, word: Word, value: str) -> Read:

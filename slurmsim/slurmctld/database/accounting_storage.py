@@ -19,6 +19,7 @@ from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.job_record import First, JobRecord
 from slurmsim.slurmctld.base.live_job import LiveJob, Row
 from slurmsim.slurmctld.base.step import NAMES, Step
+from slurmsim.slurmctld.database import job_changes
 from slurmsim.slurmctld.database.accounting_records import exit_code, record_of, step_row
 from slurmsim.slurmctld.database.behind import as_of
 from slurmsim.slurmctld.database.cluster_history import ClusterHistory
@@ -37,6 +38,7 @@ DISABLED = "Slurm accounting storage is disabled"
 _CLOCKED = {"22.05": False, "24.11": True}
 _LASTING = ("accounts", "names", "qos", "uids", "gids", "associations", "jobs")
 """Conditions that what is not known yet does not change."""
+_NEVER = 1 << 40  # a second that no job has seen
 FEW = 20_000  # rows that are rather sorted than found by walking over all
 _INDEX_PERIOD_S = 5  # slurmctld asks for the database's ids of new jobs that often
 _SENT = tuple(
@@ -49,7 +51,7 @@ _FROM_REQUEST = ("work_dir", "submit_line", "container", "wckey", "std_in", "std
 class Storage:
     """All rows of one cluster."""
 
-    CHANGES: frozenset[str] = frozenset()
+    CHANGES: frozenset[str] = frozenset({"change_jobs"})
 
     def __init__(self, cluster: LiveCluster) -> None:
         self.cluster = cluster
@@ -59,6 +61,7 @@ class Storage:
         # reservations and nodes out of service, also those of the past
         self.history: ClusterHistory = ClusterHistory(cluster)
         self.earlier: dict[int, list[JobRecord]] = {}  # rows of runs that are over of jobs it has, by the core's id
+        self.changed: job_changes.Changes = {}  # what users changed in rows afterwards
         self.completed: Callable[[JobRecord], None] | None = None  # told of every run that is over
         self._first: dict[int, First] = {}
         self._metered: dict[int, int] = {}  # joules in rows of a job's earlier runs, by its core id
@@ -193,6 +196,7 @@ class Storage:
                 if known is None:
                     continue
                 record = known
+            record = job_changes.applied(self.changed, record)
             if not all(test(record) for test in wanted):
                 continue
             # of a job's runs the last alone is told, but each piece of a resized one (_cluster_get_jobs)
@@ -240,7 +244,24 @@ class Storage:
 
     def calls(self) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
         """Return the requests about accounting rows."""
-        return {"accounting_jobs": self._jobs, "accounting_enabled": self._enabled}
+        return {
+            "accounting_jobs": self._jobs, "accounting_enabled": self._enabled, "job_changes_check": self._check_changes,
+            "change_jobs": self._change,
+        }  # fmt: skip
+
+    def _check_changes(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        return {"jobs": [job_changes.told(record) for record in self._to_change(arguments, person)]}
+
+    def _change(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        found = self._to_change(arguments, person)
+        job_changes.keep(self.changed, arguments["new"], found)
+        return {"jobs": [job_changes.told(record) for record in found]}
+
+    def _to_change(self, arguments: dict[str, Any], person: Person) -> list[JobRecord]:
+        records, _ = self.page({"end": _NEVER, **arguments["cond"]}, person, 0, None)
+        return job_changes.check(
+            arguments["new"], records, person, is_operator=self.cluster.database.is_operator(person)
+        )
 
     def _jobs(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         most = arguments.get("most")  # who does not name it takes everything at once
@@ -254,6 +275,7 @@ class Storage:
         specs = {p.name: p.spec for p in cluster.controller.state.partitions}
         for name, word in (("oversubscribe", sharing.oversubscribe), ("exclusive", sharing.exclusive)):
             columns[name] = [word(r.asked.get("shared"), specs.get(r.partition)) for r in found]
+        columns |= job_changes.columns(self.changed, found)
         columns["qos_req"] = [r.asked.get("qos") for r in found]
         columns["killed_by_name"] = [_name(cluster, r.killed_by) for r in found]
         columns["batch"] = [bool(r.asked.get("script")) and not (r.het and r.het[1]) for r in found]

@@ -170,6 +170,10 @@ _JOB_COND = Fields(
         "late": _LATE,
     }
 )
+_JOB_CHANGES = _fields("cond", "new", cond=_JOB_COND, new=_fields(
+    derived_ec=NUMBER, derived_es=TEXT, admin_comment=TEXT, system_comment=TEXT, extra=TEXT, wckey=TEXT,
+    tres=Fields(others=Whole(0, 1 << 63)),
+))  # fmt: skip
 REQUESTS: dict[str, Shape] = {
     # jobs
     "submit": _fields("job", job=JOB, components=ListOf(JOB, 1000), will_run=FLAG),
@@ -251,6 +255,8 @@ REQUESTS: dict[str, Shape] = {
     # accounting
     "accounting_enabled": _NONE,
     "accounting_jobs": _JOB_COND,
+    "job_changes_check": _JOB_CHANGES,
+    "change_jobs": _JOB_CHANGES,
     "account_list": _fields("kind", kind=OneOf(_KINDS), own=FLAG),
     "account_change": _ACCOUNT_CHANGE,
     "account_check": _ACCOUNT_CHANGE,
