@@ -82,7 +82,9 @@ def _job(job: Record) -> Record:
     limit = job["time_limit"]
     return {
         "account": job["account"],
-        "comment": {"administrator": job["admin_comment"], "job": job["stored_comment"], "system": job.get("system_comment")},
+        "comment": {
+            "administrator": job["admin_comment"], "job": job["stored_comment"], "system": job.get("system_comment"),
+        },
         "allocation_nodes": job["alloc_nodes"],
         "array": {
             "job_id": array,

@@ -85,7 +85,10 @@ def _job(job: Record, version: int, *, as_given: bool) -> Record:
     most = job["array_max_tasks"] if job["array_task_str"] else 0  # a task has none
     found: Record = {
         "account": job["account"],
-        "comment": {"administrator": job["admin_comment"] or "", "job": job["stored_comment"] or "", "system": job.get("system_comment") or ""},
+        "comment": {
+            "administrator": job["admin_comment"] or "", "job": job["stored_comment"] or "",
+            "system": job.get("system_comment") or "",
+        },
         "allocation_nodes": job["alloc_nodes"],
         "array": {
             "job_id": job["array_job_id"], "limits": {"max": {"running": {"tasks": most}}},

@@ -245,8 +245,8 @@ class Storage:
     def calls(self) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
         """Return the requests about accounting rows."""
         return {
-            "accounting_jobs": self._jobs, "accounting_enabled": self._enabled, "job_changes_check": self._check_changes,
-            "change_jobs": self._change,
+            "accounting_jobs": self._jobs, "accounting_enabled": self._enabled,
+            "job_changes_check": self._check_changes, "change_jobs": self._change,
         }  # fmt: skip
 
     def _check_changes(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""sacctmgr modify job: comments, codes and TRES of jobs change in the database, also of those slurmctld has forgotten."""
+"""sacctmgr modify job: comments, codes and TRES of jobs change in the database, also of forgotten jobs."""
 
 from __future__ import annotations
 
