@@ -13,6 +13,12 @@ _WHY = {
 }
 _CANCELLED = {"22.05": "", "26.05": " DUE to SIGNAL Terminated"}
 
+_OOM_KILLED = {
+    "22.05": "Detected 1 oom-kill event(s) in {step}. Some of your processes may have been killed by the cgroup "
+             "out-of-memory handler.",
+    "24.11": "Detected 1 oom_kill event in {step}. Some of the step tasks have been OOM Killed.",
+}  # fmt: skip
+
 
 def line(text: str, node: str, now: float, release: str) -> str:
     """Return an error of the slurmstepd on `node`."""
@@ -26,6 +32,12 @@ def cancelled(entity: str, node: str, now: float, why: str, release: str) -> str
     if why == "FAILED":
         what = "FAILED (non-zero exit code or other failure mode)"
     return line(f"*** {entity} ON {node} {what} ***", node, now, release)
+
+
+def oom_killed(step: str, node: str, now: float, release: str) -> str:
+    """Return the line that tells of a process killed for memory in a step, named as ``StepId=9.0``."""
+    text: str = row(_OOM_KILLED, release)
+    return line(text.format(step=step), node, now, release)
 
 
 def stamp(now: float) -> str:

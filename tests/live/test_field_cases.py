@@ -135,3 +135,33 @@ def test_gpus_of_nodes_and_of_requests(field: slurmsim.Cluster, tmp_path: Path) 
     lines = [line.strip() for line in told.splitlines()]
     assert set(lines[:2]) == {"AllocTRES=cpu=1,mem=100M,gres/gpu=2", "GresUsed=gpu:a100:2(IDX:0-1)"}
     assert lines[2:] == [f"{gres}:2", f"TresPerNode={gres}:2", f"TresPerJob={gres}:1"]
+
+
+def test_a_step_out_of_memory(field: slurmsim.Cluster, tmp_path: Path) -> None:
+    with field.inject("OUT_OF_MEMORY", job="oom", seconds=1):
+        told = ran(
+            field, tmp_path,
+            "job=$(sbatch --parsable -J oom -n1 -o oom.out --wrap 'echo begin; srun sleep 30'); echo $job;"
+            " while squeue -h -j $job 2>/dev/null | grep -q .; do sleep 0.2; done; cat oom.out;"
+            " sacct -nP -j $job -o jobid,state,exitcode",
+        )  # fmt: skip
+    job, *lines = told.splitlines()
+    what = f"Detected 1 oom_kill event in StepId={job}.0. Some of the step tasks have been OOM Killed."
+    if field.release == "22.05":
+        what = (f"Detected 1 oom-kill event(s) in StepId={job}.0. Some of your processes may have been killed by the "
+                "cgroup out-of-memory handler.")  # fmt: skip
+    assert lines == [
+        "begin", f"stepd: {what}", "srun: error: n1: task 0: Out Of Memory", f"{job}|OUT_OF_MEMORY|0:125",
+        f"{job}.batch|OUT_OF_MEMORY|0:125", f"{job}.0|OUT_OF_MEMORY|0:125",
+    ]  # fmt: skip
+
+
+def test_a_script_out_of_memory(field: slurmsim.Cluster, tmp_path: Path) -> None:
+    with field.inject("OUT_OF_MEMORY", job="oom", seconds=1):
+        told = ran(
+            field, tmp_path,
+            "job=$(sbatch --parsable -J oom -n1 -o oom.out --wrap 'exec sleep 30'); echo $job;"
+            " while squeue -h -j $job 2>/dev/null | grep -q .; do sleep 0.2; done; cat oom.out",
+        )  # fmt: skip
+    job, *lines = told.splitlines()
+    assert len(lines) == 1 and re.fullmatch(rf"stepd: Detected 1 oom.kill event.* in StepId={job}\.batch\..*", lines[0])

@@ -57,6 +57,8 @@ class Step:
         if self.end is not None and not self.supposed:
             return
         self.supposed = False
+        if self.state == JobState.OUT_OF_MEMORY:
+            return
         self.end, self.exit_code = now if self.end is None else self.end, status
         if self.state == JobState.TIMEOUT:
             return

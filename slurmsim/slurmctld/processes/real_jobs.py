@@ -176,7 +176,10 @@ class RealJobs:
         the end of their job, then CONT, and only then what slurmstepd does.
         """
         why = str(run.state)
+        steps = job_termination.steps_of(live, run.restarts)
         notice = self._notice(live, run, why)
+        if steps and run.state == JobState.OUT_OF_MEMORY:
+            notice = _nothing  # a step is out of memory, not the script: its srun says so
         key = run.id, run.restarts
 
         def end(*, awake: bool = False) -> None:
@@ -188,7 +191,6 @@ class RealJobs:
             self.executor.signal_session(*key, signal.SIGCONT)
             self._wait(key, TOLD_S, partial(end, awake=True), partial(end, awake=True))
 
-        steps = job_termination.steps_of(live, run.restarts)
         if why == "REQUEUED" or steps:
             grace = (REQUEUE_GRACE_S if why == "REQUEUED" else 0) + (TOLD_S if steps else 0)
             self._wait(key, grace, go_on if steps else end, end)
@@ -207,7 +209,11 @@ class RealJobs:
     def _notice(self, live: LiveJob, run: Job, why: str) -> Callable[[], None]:
         """Return a function that says in a running script's output that its job is ended, as slurmstepd does."""
         node, path, key = self._node(run), self._file(live, "std_err", run), (run.id, run.restarts)
-        text = stepd_notices.cancelled(f"JOB {live.id}", node, self.cluster.now, why, self.cluster.release)
+        now, release = self.cluster.now, self.cluster.release
+        if why == JobState.OUT_OF_MEMORY:
+            text = stepd_notices.oom_killed(f"StepId={live.id}.batch", node, now, release)
+        else:
+            text = stepd_notices.cancelled(f"JOB {live.id}", node, now, why, release)
 
         def notice() -> None:
             if path is not None and key not in self._noticed and self.executor.pid(*key) is not None:
@@ -416,6 +422,10 @@ def _tasks_per_node(core: Job, cluster: LiveCluster) -> str:
         cap = request.tasks_per_node
         counts = lay_out(request.n_tasks, [min(n // request.cpus_per_task, cap or n) for n in cpus])
     return run_length(counts)
+
+
+def _nothing() -> None:
+    """Say nothing."""
 
 
 def ended(core: Job, restarts: int, status: int) -> tuple[JobEnded, bool]:

@@ -245,6 +245,9 @@ def over(cluster: LiveCluster, live: LiveJob, run: Job) -> None:
                 step.finish(cluster.now, TERMINATED)
         elif step.number == EXTERN:
             step.finish(cluster.now, 0)
+        elif run.state == JobState.OUT_OF_MEMORY:
+            step.finish(cluster.now, status)
+            step.state, step.supposed = JobState.OUT_OF_MEMORY, True
         elif run.state == JobState.NODE_FAIL or not cluster.dies_slowly:
             # a signal that ended the script went to its steps, too
             step.finish(cluster.now, int(number or 0) or int(signal.SIGKILL) if ended_by_itself else TERMINATED)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 
 _ABORT_S = 2
+_OUT_OF_MEMORY = "OUT_OF_MEMORY"
+_OOM_STATUS = 1 << 8  # srun exits with 1
 _EXEC_LATE = {"22.05": True, "26.05": False}  # whether "execve(): …" comes after the news of the task's end
 _TERMINATING = {"22.05": "launch/slurm: _step_signal: Terminating", "24.11": "Terminating"}
 _AGAIN_S = 1.0
@@ -71,6 +73,7 @@ class StepLife:
         self._over = self._noticed = False
         self._to_notice: Callable[[], None] | None = None
         self._killed_by = 0
+        self._oom = self._oom_told = False  # whether its tasks are killed for memory, and whether that was said
 
     def close(self) -> None:
         """All is over: what is left to say."""
@@ -110,7 +113,9 @@ class StepLife:
             self._to_notice()
         what = f"{self.step['nodes'][node]}: {'task' if len(numbers) == 1 else 'tasks'} {ranges(numbers)}"
         told.notified(self.say, self.name, len(numbers), status, self.release)
-        if os.WIFEXITED(status):
+        if self._oom:
+            self._out_of_memory(what)
+        elif os.WIFEXITED(status):
             code = os.WEXITSTATUS(status)
             if code:
                 self.say.error(f"{what}: Exited with exit code {code}")
@@ -127,6 +132,11 @@ class StepLife:
             worse = self.status is None or os.WIFEXITED(self.status) or number > os.WTERMSIG(self.status)
             self.status = number if worse else self.status
         self._first_end(status)
+
+    def _out_of_memory(self, what: str) -> None:
+        if not self._oom_told:
+            self.say.error(f"{what}: Out Of Memory")
+        self._oom_told, self.status = True, _OOM_STATUS
 
     def _first_end(self, status: int) -> None:
         """Do what the end of the first task sets off."""
@@ -203,8 +213,13 @@ class StepLife:
         self._noticed, self._to_notice = True, None
         entity = f"STEP {self.facts['job_id']}.{self.step['step_id']}"
         node = self.step["nodes"][0]
-        label = "" if not self.tasks or self.tasks[0].label is None else f"{self.first_task:{self.tasks[0].label}d}: "
-        self.say.plain(label + stepd_notices.cancelled(entity, node, now or self.now(), why, self.release))
+        text = stepd_notices.cancelled(entity, node, now or self.now(), why, self.release)
+        self.say.plain(self._task_label() + text)
+
+    def _task_label(self) -> str:
+        """Return what stands before lines of the first task, with ``--label``."""
+        labelled = self.tasks and self.tasks[0].label is not None
+        return f"{self.first_task:{self.tasks[0].label}d}: " if labelled else ""
 
     def now(self) -> float:
         """Return the cluster's clock; the machine's if the daemon is gone."""
@@ -250,6 +265,12 @@ class StepLife:
     def _told_over(self, why: str, now: float, job: bool) -> None:
         """Note that the job, or this step alone, was ended."""
         self._over = True
+        if why == _OUT_OF_MEMORY:
+            self._oom = True
+            text = stepd_notices.oom_killed(self.name, self.step["nodes"][0], now, self.release)
+            self.say.plain(self._task_label() + text)
+            self.send(signal.SIGKILL)
+            return
         gentle = job or why == "TIMEOUT"
 
         def end() -> None:
