@@ -269,6 +269,9 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "24.11", "sacct", "The planned time of a job that never started lasts until its end; it was INVALID."
     ),
     "no_memory_is_zero": Change("24.11", "sacct", "ReqMem without a request is 0; it was 16777216.00T."),
+    "lost_script_counts": Change(
+        "24.11", "sacct", "The highest exit code of a job that lost its node is not known; it was 0."
+    ),
     "exit_code_above_127": Change("26.05", "sacct", "Exit codes from 128 on are told as they are; 128 was taken off."),
     "streams_of_steps": Change("26.05", "sacct", "StdErr, StdIn and StdOut are told of steps, too."),
     "reason_by_letter": Change("26.05", "sacct", "`-R` is short for `--reason`; only the long form was known."),
@@ -384,6 +387,11 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "cpus_per_task_as_tres": Change("24.11", "scontrol", "`show job` tells `--cpus-per-task` in TresPerTask, too."),
     "most_nodes_of_held_jobs": Change(
         "24.11", "scontrol", "`show job` has NumNodes of a job no nodes were looked for yet as a range, `2-2`."
+    ),
+    "nodes_of_last_run_forgotten": Change(
+        "24.11",
+        "scontrol",
+        "`show job` has NumNodes of a requeued job as a range, `2-2`, until `reconfigure`; it was the last run's.",
     ),
     "tasks_limit_nodes": Change(
         "26.05", "scontrol", "`show job` has the tasks of `-n` as the most of NumNodes, where `-N` says nothing."

@@ -6,7 +6,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.commands.json import documents, versions
+from slurmsim.commands.json import documents, frame, versions
 from slurmsim.commands.json.versions import number, rows_of_job
 from slurmsim.commands.text.array_text import tasks_of
 from slurmsim.protocol import INVALID_JOB, Refusal, Unreachable
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 _JOB_ID = re.compile(r"([0-9]{1,10})(?:[_+]([0-9]{1,10}))?")
 
 
-def _unless_old(call: Call, entries: dict[str, Any], source: str) -> Found:
+def _unless_old(
+    call: Call, entries: dict[str, Any], source: str, warnings: list[dict[str, str]] | None = None
+) -> Found:
     """304 where nothing is newer than what who asks has already; a change in the same second may be (proc_req.c)."""
     seen = call.number_in_query("update_time", source)
     if seen is not None and entries["last_update"]["number"] <= seen - 1:
         return Found({}, status=304)
-    return Found(entries)
+    return Found(entries, warnings=warnings or [])
 
 
 def ping(call: Call) -> Found:
@@ -115,14 +117,14 @@ def node(call: Call) -> Found:
 
 def partitions(call: Call) -> Found:
     found = documents.partitions(call.client, call.version, show_all=False)
-    return _unless_old(call, found, "op_handler_partitions")
+    return _unless_old(call, found, "op_handler_partitions", frame.no_tres(call.client.call("hello")))
 
 
 def partition(call: Call) -> Found:
     name = call.parts["partition_name"]
     found = documents.partitions(call.client, call.version, name, show_all=True)
     if found["partitions"]:
-        return _unless_old(call, found, "op_handler_partition")
+        return _unless_old(call, found, "op_handler_partition", frame.no_tres(call.client.call("hello")))
     text = f"Unable to find partition {name}"
     if since(call.release, "unknown_partition_is_a_warning"):
         return Found({}, warnings=[{"description": text, "source": "_partition_get"}])

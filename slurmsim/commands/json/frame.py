@@ -48,6 +48,14 @@ def write(
     io.out(as_json(found, brief=True) + "\n" if form == "json" else as_yaml(found, brief=True))
 
 
+def no_tres(hello: dict[str, Any]) -> list[dict[str, str]]:
+    """Return the warning that TRES have no names without a database; nothing where there is one."""
+    if storage_of(hello):
+        return []
+    text = "Slurm accounting storage is disabled. Could not query the following: [TRES]."
+    return [{"description": text, "source": ""}]
+
+
 def storage_of(hello: dict[str, Any]) -> str:
     """Return the accounting plug-in of a cluster, by what the daemon says of itself; nothing without one."""
     return DATABASE if hello.get("accounting", True) else ""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from slurmsim.commands.sacct.words import Asked
 
     Record = dict[str, Any]
+NO_STATUS = 0xFFFFFFFE  # the wait status of a step with an unknown end
 TRES = ("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages")
 GOVERNORS = ["Conservative", "Performance", "PowerSave", "OnDemand", "UserSpace"]
 _FLAGS = {"SchedMain": "STARTED_ON_SCHEDULE", "SchedBackfill": "STARTED_ON_BACKFILL",
@@ -65,6 +66,8 @@ def _name(number: int) -> str:
 
 
 def _exit(status: int) -> Record:
+    if status == NO_STATUS:
+        return {"status": "PENDING", "return_code": None}
     number = status & 0x7F
     if number:
         return {"status": "SIGNALED", "return_code": None,

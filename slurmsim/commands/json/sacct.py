@@ -7,6 +7,7 @@ import os
 from slurmsim.commands.json import frame as dump_frame
 from slurmsim.commands.json import openapi_sacct
 from slurmsim.commands.json.frame import number
+from slurmsim.commands.json.openapi_sacct import NO_STATUS
 from slurmsim.commands.json.versions import chosen, served
 from slurmsim.commands.sacct.fields import expanded
 from slurmsim.commands.text import array_text
@@ -36,6 +37,8 @@ def dump_jobs(jobs: list[Record], asked: Asked, argv: list[str], io: Io) -> int:
 
 def exit_code(status: int) -> Record:
     """Return a wait status."""
+    if status == NO_STATUS:
+        return {"status": ["PENDING"], "return_code": number(None), "signal": {"id": number(None), "name": ""}}
     signal, code = status & 0x7F, status >> 8 & 0xFF
     state = "SIGNALED" if signal else "ERROR" if code else "SUCCESS"
     return {
@@ -103,7 +106,7 @@ def _job(job: Record, version: int, *, as_given: bool) -> Record:
     if version >= 45:
         found["exclusive"] = job["exclusive"]
     found |= {
-        "exit_code": exit_code(job["exit_code"]), "extra": job["extra"] or "", "failed_node": "",
+        "exit_code": exit_code(job["exit_code"]), "extra": job["extra"] or "", "failed_node": job["failed_node"],
         "flags": openapi_sacct.flags(job), "group": job["group"],
         "het": {"job_id": 0, "job_offset": number(None)}, "job_id": job["job_id"], "name": job["name"],
         "licenses": job["licenses"] or "", "mcs": {"label": ""}, "nodes": job["nodes"],

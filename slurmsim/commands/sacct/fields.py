@@ -297,7 +297,7 @@ FIELDS: tuple[Field, ...] = (
       lambda s, p: str(p["elapsed"] * _step_cpus(p))),
     F("DBIndex", -10, NUMBER, _number("db_index"), _of_job(_number("db_index")), until="24.11"),
     F("DBIndex", -21, NUMBER, _number("db_index"), _of_job(_number("db_index")), since="24.11"),
-    F("DerivedExitCode", 15, TEXT, lambda s, j: exit_text(j["derived_ec"], "26.05"), _NOTHING),
+    F("DerivedExitCode", 15, TEXT, lambda s, j: exit_text(j["derived_ec"], "26.05") or "0:0", _NOTHING),
     F("Elapsed", 10, NUMBER, _ELAPSED, _ELAPSED),
     F("ElapsedRaw", 10, NUMBER, _number("elapsed"), _number("elapsed")),
     F("Eligible", 19, DATE, lambda s, j: s.dates(j["eligible"] or 0), _date("start")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
-from slurmsim.commands.json import documents
+from slurmsim.commands.json import documents, frame
 from slurmsim.commands.json.command import Dump
 from slurmsim.commands.json.versions import name as name_of
 from slurmsim.commands.json.versions import number
@@ -89,7 +89,8 @@ def _nodes(session: Session, value: str | None, version: int) -> Shown:
 
 
 def _partitions(session: Session, value: str | None, version: int) -> Shown:
-    return documents.partitions(session.io.client, version, value, show_all=session.all), []
+    found = documents.partitions(session.io.client, version, value, show_all=session.all)
+    return found, frame.no_tres(session.io.client.call("hello"))
 
 
 def _reservations(session: Session, value: str | None, version: int) -> Shown:

@@ -184,6 +184,7 @@ class LiveCluster:
         self.reservation_texts: dict[str, dict[str, Any]] = {}
         self.crontabs: dict[int, str] = {}  # tables of recurring jobs by the uid of their users
         self.given_cpus: dict[tuple[tuple[int, int], int], tuple[int, ...]] = {}
+        self.dealt: tuple[Any, Any] = (None, None)  # numbers of CPUs, and what had happened when they were given out
         self.given_gres: dict[tuple[tuple[int, int], int, int], tuple[int, ...]] = {}
         self.release: str = release
         self.version: str = VERSIONS[release]

@@ -68,6 +68,11 @@ class Step:
             self.state = JobState.FAILED if status else JobState.COMPLETED
 
 
+def lost_script(steps: Iterable[Step]) -> Step | None:
+    """Return the step of a batch script that was lost with its node, so that its end is not known; else None."""
+    return next((step for step in steps if step.number == BATCH and step.exit_code == NO_STATUS), None)
+
+
 def derived_code(steps: Iterable[Step], run: int, over_at: int | None) -> int:
     """Return the highest wait status of a run's steps (DerivedExitCode); `over_at`: when the job was ended, if it was.
 

@@ -14,7 +14,7 @@ from slurmsim.releases import row as of_release
 from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.job_record import JobRecord
 from slurmsim.slurmctld.base.live_job import task_list
-from slurmsim.slurmctld.base.step import BATCH, ENDED, EXTERN, NAMES, Step, derived_code
+from slurmsim.slurmctld.base.step import BATCH, ENDED, EXTERN, NAMES, NO_STATUS, Step, derived_code, lost_script
 from slurmsim.states import FINAL_STATES, JobState, Reason, is_held
 
 if TYPE_CHECKING:
@@ -231,6 +231,18 @@ def step_row(cluster: LiveCluster, record: JobRecord, step: Step) -> dict[str, A
         "std_in": step.asked.get("std_in"), "std_out": step.asked.get("std_out"), "std_err": step.asked.get("std_err"),
         "time_limit": step.asked.get("time_limit"),
     }  # fmt: skip
+
+
+def failed_node(cluster: LiveCluster, record: JobRecord) -> str:
+    """Return the lost node that ended a run, and cannot tell how its script ended; empty for other runs."""
+    step = lost_script(record.steps)
+    return "" if step is None else step.node_list(cluster.controller.state.table.names)
+
+
+def derived_told(cluster: LiveCluster, record: JobRecord) -> int:
+    """Return the highest wait status of a run's steps; since 24.11 slurmdbd counts that of a lost script, too."""
+    lost = lost_script(record.steps) is not None and since(cluster.release, "lost_script_counts")
+    return NO_STATUS if lost else record.derived_ec
 
 
 def _layout(step: Step) -> str:

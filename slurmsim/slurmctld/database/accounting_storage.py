@@ -20,7 +20,7 @@ from slurmsim.slurmctld.base.job_record import First, JobRecord
 from slurmsim.slurmctld.base.live_job import LiveJob, Row
 from slurmsim.slurmctld.base.step import NAMES, Step
 from slurmsim.slurmctld.database import job_changes
-from slurmsim.slurmctld.database.accounting_records import exit_code, record_of, step_row
+from slurmsim.slurmctld.database.accounting_records import derived_told, exit_code, failed_node, record_of, step_row
 from slurmsim.slurmctld.database.behind import as_of
 from slurmsim.slurmctld.database.cluster_history import ClusterHistory
 from slurmsim.slurmctld.database.record_query import Sql, chosen_ids, conditions, has_sluids, nodes_of, sql, words
@@ -276,6 +276,7 @@ class Storage:
         for name, word in (("oversubscribe", sharing.oversubscribe), ("exclusive", sharing.exclusive)):
             columns[name] = [word(r.asked.get("shared"), specs.get(r.partition)) for r in found]
         columns |= job_changes.columns(self.changed, found)
+        columns |= _of_lost_nodes(cluster, found)
         columns["qos_req"] = [r.asked.get("qos") for r in found]
         columns["killed_by_name"] = [_name(cluster, r.killed_by) for r in found]
         columns["batch"] = [bool(r.asked.get("script")) and not (r.het and r.het[1]) for r in found]
@@ -338,3 +339,11 @@ def _name(cluster: LiveCluster, uid: int | None) -> str | None:
 def _by_number(steps: Iterable[Step]) -> list[Step]:
     """As the database has them: interactive, batch, extern, then by number."""
     return sorted(steps, key=lambda step: step.number - (1 << 32) if step.number in NAMES else step.number)
+
+
+def _of_lost_nodes(cluster: LiveCluster, found: list[JobRecord]) -> dict[str, list[Any]]:
+    """Return what a lost node changes of runs: its name, and their highest exit code."""
+    return {
+        "failed_node": [failed_node(cluster, r) for r in found],
+        "derived_ec": [derived_told(cluster, r) for r in found],
+    }

@@ -32,7 +32,7 @@ from slurmsim.slurmctld.database.accounting_storage import Storage
 from slurmsim.slurmctld.engine.kept_answers import KEPT, KeptAnswers, question
 from slurmsim.slurmctld.faults.registry import Faults
 from slurmsim.slurmctld.fields import every_job
-from slurmsim.slurmctld.fields.node_fields import count_cpus
+from slurmsim.slurmctld.fields.node_fields import UNTOLD_COMING, UNTOLD_OFF, count_cpus
 from slurmsim.slurmctld.processes import job_termination, script_ends, solver_answers, steps
 from slurmsim.slurmctld.processes.event_triggers import EventTriggers
 from slurmsim.slurmctld.processes.job_timers import JobTimers
@@ -217,7 +217,9 @@ class Engine(LiveCluster):
         slurm_user = self.people.by_name(self.conf.scalar("SlurmUser") or "root")
         self.node_reasons.note_reboots(nodes, self.now, slurm_user.uid)
         for name in nodes:
-            self.node_texts.get(self.controller.state.table.index[name], {}).pop("untold", None)
+            texts = self.node_texts.get(self.controller.state.table.index[name], {})
+            if texts.pop("untold", None) == UNTOLD_OFF:
+                texts["untold"] = UNTOLD_COMING
         return self.faults.nodes.boot_s(nodes)
 
     def _stop_or_continue(self, live: LiveJob, number: int) -> None:

@@ -1,4 +1,4 @@
-"""Which CPUs of a node a running job has, for ``show job -d``.
+"""Which CPUs of a node a job has or had, for ``show job -d`` and documents.
 
 The scheduler counts CPUs; the numbers are given out here when a client first looks.
 """
@@ -19,25 +19,44 @@ if TYPE_CHECKING:
 
 
 def cpu_ids(core: Job, node: int, cluster: LiveCluster) -> str:
-    """Numbers of the CPUs of one node, ``0-1,4``."""
-    running = [entry[2] for entry in cluster.controller.state.running] + [
-        e[2] for e in cluster.controller.state.suspended
-    ]
-    alive = {(job.id, job.restarts) for job in running}
-    given = cluster.given_cpus
-    for key in [key for key in given if key[0] not in alive]:
+    """Return the numbers of the CPUs that a job has, or had until it ended, on one node: ``0-1,4``."""
+    _deal(cluster)
+    return task_ranges(cluster.given_cpus.get(((core.id, core.restarts), node), ()))
+
+
+def _deal(cluster: LiveCluster) -> None:
+    """Give numbers to the CPUs of all jobs that have none yet, in the order they started.
+
+    Jobs that have ended meanwhile get theirs, too: those that started in their time did not get the same.
+    """
+    given, mark = cluster.given_cpus, (cluster.network.happened, cluster.network.n_told)
+    if cluster.dealt[0] is given and cluster.dealt[1] == mark:  # a snapshot that was read brings others
+        return
+    cluster.dealt = (given, mark)
+    runs = [live.core for live in cluster.jobs.values() if live.is_known and live.core.start_time is not None]
+    known = {(job.id, job.restarts): job for job in runs if job.alloc is not None}
+    for key in [key for key in given if key[0] not in known]:
         del given[key]
-    _give_out(running, node, cluster)
-    return task_ranges(given.get(((core.id, core.restarts), node), ()))
+    there = {key for key, _ in given}
+    new = [job for key, job in known.items() if key not in there]
+    on_node: dict[int, list[tuple[Job, tuple[int, ...]]]] = {}
+    for (run, node), cpus in given.items() if new else ():
+        on_node.setdefault(node, []).append((known[run], cpus))
+    for job in sorted(new, key=lambda job: (job.start_time or 0, job.id)):
+        _deal_to(job, on_node, cluster)
 
 
-def _give_out(running: list[Job], node: int, cluster: LiveCluster) -> None:
-    given = cluster.given_cpus
-    for job in sorted(running, key=lambda job: (job.start_time or 0, job.id)):
-        other = ((job.id, job.restarts), node)
-        if other not in given and job.nodes >> node & 1:
-            taken = {cpu for (_, at), cpus in given.items() if at == node for cpu in cpus}
-            given[other] = _choose(job, node, taken, cluster)
+def _deal_to(job: Job, on_node: dict[int, list[tuple[Job, tuple[int, ...]]]], cluster: LiveCluster) -> None:
+    """Give numbers to the CPUs of `job`; `on_node` says which the jobs before it got of each node."""
+    alloc, start = job.alloc, job.start_time
+    assert alloc is not None and start is not None
+    for k, node in enumerate(alloc.indices().tolist()):
+        count = alloc.cpus if isinstance(alloc.cpus, int) else int(alloc.cpus[k])
+        others = on_node.setdefault(node, [])
+        taken = {cpu for other, cpus in others if other.end_time is None or other.end_time > start for cpu in cpus}
+        cpus = _choose(job, node, count, taken, cluster)
+        cluster.given_cpus[(job.id, job.restarts), node] = cpus
+        others.append((job, cpus))
 
 
 def cores_kept(r: Reservation, cluster: LiveCluster) -> dict[str, list[int]]:
@@ -55,10 +74,9 @@ def cores_kept(r: Reservation, cluster: LiveCluster) -> dict[str, list[int]]:
     ]  # fmt: skip
     dealt = since(cluster.release, "reserved_cores_dealt")
     found = {}
+    _deal(cluster)  # cores of jobs that no client has looked at have no numbers yet, and would seem free
     for node, n_cpus in (r.cores or {}).items():
         machine = spec(node, cluster)
-        # cores of jobs that no client has looked at have no numbers yet, and would seem free
-        _give_out(running, node, cluster)
         kept = {core for cores in others for core in cores.get(str(node), ())}
         n_cores = n_cpus // machine.threads_per_core
         for jobs in (now, staying) if cluster.controller.state.rules.reserves_idle_first else (staying,):
@@ -78,11 +96,7 @@ def _cores_of(jobs: set[tuple[int, int]], node: int, threads: int, cluster: Live
     return {cpu // threads for (job, at), cpus in given if at == node and job in jobs for cpu in cpus}
 
 
-def _choose(job: Job, node: int, taken: set[int], cluster: LiveCluster) -> tuple[int, ...]:
-    alloc = job.alloc
-    assert alloc is not None
-    at = alloc.indices().tolist().index(node)
-    count = alloc.cpus if isinstance(alloc.cpus, int) else int(alloc.cpus[at])
+def _choose(job: Job, node: int, count: int, taken: set[int], cluster: LiveCluster) -> tuple[int, ...]:
     machine = spec(node, cluster)
     threads, each = machine.threads_per_core, machine.cores_per_socket
     free = [

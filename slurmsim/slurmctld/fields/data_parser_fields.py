@@ -12,7 +12,7 @@ from slurmsim.core.placement.gres import gpu_cpus
 from slurmsim.core.queue.priority import Basic, Multifactor
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.fields.core_ids import cpu_ids
-from slurmsim.slurmctld.fields.job_details import allocated_at_once, node_count
+from slurmsim.slurmctld.fields.job_details import allocated_at_once, lost_run, node_count
 from slurmsim.slurmctld.fields.node_fields import spec
 from slurmsim.slurmctld.fields.output_files import shown_file
 from slurmsim.states import JobState
@@ -41,7 +41,7 @@ def job_flags(row: Row, cluster: LiveCluster, scheduler: str, told: list[str]) -
     backfilled = scheduler.startswith("Backfill")
     default = {flag for name, flag in _DEFAULTS.items() if not asked.get(name)}
     words = {
-        "SKIP_TRES_STRING_ACCOUNTING": _counted(core, cluster),
+        "SKIP_TRES_STRING_ACCOUNTING": _counted(core, cluster) or lost_run(row, cluster) is not None,
         "EXACT_TASK_COUNT_REQUESTED": bool(asked.get("num_tasks")),
         "EXACT_CPU_COUNT_REQUESTED": bool(asked.get("cpus_per_task")) and not asked.get("crontab_spec"),
         "CRON_JOB": bool(core.sub.cron),
@@ -74,7 +74,7 @@ def resources(row: Row, cluster: LiveCluster) -> list[list[Any]] | None:
     """Return what a job has on each of its nodes; None where it has no nodes.
 
     For each node: its name, CPUs, MiB, CPUs and MiB the steps use, numbers of the CPUs, sockets, cores a socket,
-    threads a core. The numbers are known while the job runs.
+    threads a core. The numbers stay known when the job is over.
     """
     core = row.core
     alloc = core.alloc
@@ -94,8 +94,7 @@ def resources(row: Row, cluster: LiveCluster) -> list[list[Any]] | None:
         by_steps = min(used[i], cpus)
         found.append([
             table.names[i], cpus, mem, by_steps, mem * by_steps // cpus if cpus else 0,
-            cpu_ids(core, i, cluster) if alive else "", machine.sockets, machine.cores_per_socket,
-            machine.threads_per_core,
+            cpu_ids(core, i, cluster), machine.sockets, machine.cores_per_socket, machine.threads_per_core,
         ])  # fmt: skip
     return found
 

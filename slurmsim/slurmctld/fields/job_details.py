@@ -13,6 +13,7 @@ from slurmsim.core.queue.partition_limits import over_max_time
 from slurmsim.gres_words import told_per_task
 from slurmsim.hostlist import compress
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.base.step import lost_script
 from slurmsim.slurmctld.fields import sharing
 from slurmsim.slurmctld.fields.core_ids import cpu_ids
 from slurmsim.slurmctld.fields.gres_ids import gres_of, gres_totals
@@ -22,6 +23,7 @@ from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
+    from slurmsim.slurmctld.base.job_record import JobRecord
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
     from slurmsim.slurmctld.base.live_job import LiveJob, Row
 
@@ -114,8 +116,23 @@ def _nodes_for_tasks(row: Row, cluster: LiveCluster) -> int:
     return -(-tasks // most_cpus)
 
 
-def _most_nodes(row: Row, cluster: LiveCluster) -> int:
+def count_alone(row: Row, cluster: LiveCluster) -> bool:
+    """Return True if only the number of a waiting job's nodes is told, and not the most it may have (total_nodes).
+
+    In 22.05 the number of its last run stays. Since 24.11 `scontrol reconfigure` reads the job anew, with the number of
+    nodes that were found for it.
+    """
     core = row.core
+    if core.restarts and not since(cluster.release, "nodes_of_last_run_forgotten"):
+        return True
+    return bool(row.job.asked.get("read_again") == core.restarts)
+
+
+def most_nodes(row: Row, cluster: LiveCluster) -> int:
+    """Return the most nodes a waiting job may have, as scontrol and documents tell it; 0 for no limit."""
+    core = row.core
+    if count_alone(row, cluster):
+        return 0
     most = int(core.sub.request.max_nodes or 0)
     pending = core.alloc is None
     named = row.job.asked.get("req_nodes") and not row.job.asked.get("max_nodes")
@@ -278,7 +295,7 @@ DETAILS: dict[str, Callable[[Row, LiveCluster], Any]] = {
     "failed_node": lambda r, c: None,
     "resize_time": lambda r, c: r.job.resized_at,
     "preemptable_time": _preemptable,
-    "max_nodes_asked": _most_nodes,
+    "max_nodes_asked": most_nodes,
     "tasks_unknown": tasks_unknown,
     "cpu_ids": _placed,
     "gres_total": lambda r, c: gres_totals(r.core, c) or None,
@@ -292,6 +309,18 @@ DETAILS: dict[str, Callable[[Row, LiveCluster], Any]] = {
     "tres_per_task_shown": _per_task,
 }  # fmt: skip
 """Field -> its value for a row."""
+
+
+def lost_run(row: Row, cluster: LiveCluster) -> JobRecord | None:
+    """Return the last run of a job that waits again because the node of its script was lost; else None.
+
+    Its last step was over when slurmctld had lost the node: the TRES of that run were counted, and stay.
+    """
+    restarts = row.core.restarts
+    if row.core.alloc is not None or not restarts:
+        return None
+    record = next((run for run in reversed(cluster.storage.runs(row)) if run.restarts == restarts - 1), None)
+    return record if record is not None and lost_script(record.steps) is not None else None
 
 
 def allocated_at_once(r: Row) -> bool:

@@ -33,6 +33,8 @@ from slurmsim.slurmctld.fields.gres_ids import gres_details
 from slurmsim.slurmctld.fields.job_details import (
     DETAILS,
     allocated_at_once,
+    count_alone,
+    lost_run,
     never_ran,
     node_count,
     says_requeue,
@@ -273,6 +275,11 @@ def _description(row: Row, cluster: LiveCluster) -> str | None:
     return reason if _code_of(reason) != reason else None
 
 
+def _max_nodes(row: Row, cluster: LiveCluster) -> int:
+    told = row.core.start_time is not None or count_alone(row, cluster)
+    return 0 if told else int(row.core.sub.request.max_nodes or 0)
+
+
 def _derived(row: Row, cluster: LiveCluster) -> int:
     core = row.core
     return derived_code(row.job.steps, core.restarts, core.end_time if core.state in ENDED else None)
@@ -358,6 +365,9 @@ def tres_given(row: Row, cluster: LiveCluster) -> str | None:
     core = row.core
     if core.alloc is None:
         restarts, left = row.job.asked.get("tres_left") or (0, None)
+        lost = lost_run(row, cluster)
+        if lost is not None:
+            return format_tres({name: n for name, n in lost.tres_alloc.items() if n and name != "energy"})
         return left if restarts == core.restarts else None
     counts = cluster.controller.state.billing.allocated(core.alloc)
     if not counts.get("mem"):
@@ -377,11 +387,14 @@ def billed(live: LiveJob, cluster: LiveCluster) -> int:
 
 
 def _billable(row: Row, cluster: LiveCluster) -> int | None:
-    """Return what a job is billed for, one that waits again for its last run; None before the first."""
+    """Return what a job is billed for, one that waits again for its last run; None before the first.
+
+    Of one that ended without a start it is 0 once slurmctld has read it from its state.
+    """
     if row.core.alloc is not None:
         return billed(row.job, cluster)
     if not row.core.restarts:
-        return None
+        return 0 if row.core.start_time is None and row.core.end_time and count_alone(row, cluster) else None
     runs = [run.tres_alloc.get("billing") for run in cluster.storage.runs(row)]
     return next((value for value in reversed(runs) if value is not None), None)
 
@@ -582,7 +595,7 @@ FIELDS: dict[str, Getter] = {
     "batch_flag": lambda r, c: 1 if r.job.asked.get("script") else 0,
     "num_nodes": node_count,
     # once it has nodes their number alone is told
-    "max_nodes": lambda r, c: int(r.core.sub.request.max_nodes or 0) if r.core.start_time is None else 0,
+    "max_nodes": _max_nodes,
     "num_cpus": _num_cpus,
     "max_cpus": lambda r, c: int(r.job.asked.get("max_cpus") or 0) if r.core.state == JobState.PENDING else 0,
     "num_tasks": _tasks,

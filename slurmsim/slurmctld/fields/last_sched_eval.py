@@ -32,10 +32,15 @@ def looked_last(live: LiveJob, cluster: LiveCluster) -> str:
     core, cycle, controller = live.core, last_cycle(cluster.controller), cluster.controller
     seen = _seen_by_backfill(live, cycle) and live.entered_after != looks(cluster.controller)
     seen = seen and max(controller.main.last_pass, core.submit_time) < cycle
-    limits = controller.partition_limits
-    if seen and limits.limit_reason(core, core.partition, core.request, shortened=True) is not None:
-        seen = False  # what a partition's limit keeps out is on the list of no scheduler
+    if seen and _kept_out(live, cluster):
+        seen = False
     return "Backfill" if seen else "Main"
+
+
+def _kept_out(live: LiveJob, cluster: LiveCluster) -> bool:
+    """Return True if a limit of its partition keeps the job out: it is on the list of no scheduler."""
+    core, limits = live.core, cluster.controller.partition_limits
+    return limits.limit_reason(core, core.partition, core.request, shortened=True) is not None
 
 
 def last_evaluated(live: LiveJob, cluster: LiveCluster) -> int:
@@ -43,9 +48,12 @@ def last_evaluated(live: LiveJob, cluster: LiveCluster) -> int:
     core = live.core
     if not core.queued and core.eligible_time is None:  # no scheduler has had it on its list since
         return cluster.storage.started_before(live) or core.submit_time
+    if core.queued and len(core.partitions) == 1 and _kept_out(live, cluster):
+        return core.submit_time
     cycle = last_cycle(cluster.controller)
     by_backfill = cycle if _seen_by_backfill(live, cycle) else 0
-    return max(cluster.controller.main.last_pass, live.core.submit_time, by_backfill)
+    found = max(cluster.controller.main.last_pass, live.core.submit_time, by_backfill)
+    return min(found, core.end_time or core.submit_time) if live.over else found
 
 
 def begins_to_accrue(row: Row, cluster: LiveCluster) -> bool:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 NOT_SET = -1
+# what slurmctld reads of slurm.conf again while a node is off, or boots: its slurmd has told of nothing since
+UNTOLD_OFF, UNTOLD_COMING = "off", "coming"
 NodeGetter = Callable[[int, "LiveCluster"], Any]
 PartitionGetter = Callable[[Partition, "LiveCluster"], Any]
 
@@ -107,9 +109,10 @@ def flags(i: int, cluster: LiveCluster) -> list[str]:
     begun = [r for r in controller.state.reserved.all if r.full and r.began and r.covers(now, now + 1)]
     reserved = functools.reduce(operator.or_, (r.nodes for r in begun), 0)
     maintained = functools.reduce(operator.or_, (r.nodes for r in begun if "MAINT" in r.flags), 0)
+    not_heard_of = _registers(i, cluster) or _boots_untold(i, cluster)
     found: list[tuple[str, Bitmap]] = [
         ("CLOUD", bit if spec(i, cluster).state == "CLOUD" else 0), ("DRAIN", states.drained), ("FAIL", states.failing),
-        ("NOT_RESPONDING", states.silent | states.mute | (bit if _registers(i, cluster) else 0)),
+        ("NOT_RESPONDING", states.silent | states.mute | (bit if not_heard_of else 0)),
         ("REBOOT_REQUESTED", states.to_reboot), ("REBOOT_ISSUED", states.booting),
         ("MAINTENANCE", maintained), ("RESERVED", reserved),
         ("PLANNED", _planned_nodes(cluster)), ("COMPLETING", controller.completing.nodes),
@@ -129,8 +132,14 @@ def _registers(i: int, cluster: LiveCluster) -> bool:
 
 
 def _has_told(i: int, cluster: LiveCluster) -> bool:
-    """Return True if slurmd has told of its node; a node that is off has not since slurm.conf was read again."""
-    return not (kept(i, cluster, "untold") and cluster.controller.state.power.off >> i & 1)
+    """Return True if slurmd has told of its node since slurm.conf was read again; one that is off or boots has not."""
+    power, untold = cluster.controller.state.power, kept(i, cluster, "untold")
+    return not (untold == UNTOLD_OFF and power.off >> i & 1) and not _boots_untold(i, cluster)
+
+
+def _boots_untold(i: int, cluster: LiveCluster) -> bool:
+    """Return True if the node boots, and slurmctld has not heard of it since it read slurm.conf again."""
+    return kept(i, cluster, "untold") == UNTOLD_COMING and bool(cluster.controller.state.power.coming >> i & 1)
 
 
 def _known(i: int, cluster: LiveCluster) -> bool:
@@ -201,7 +210,7 @@ def is_hidden_cloud(cluster: LiveCluster, i: int) -> bool:
 
 def _last_busy(i: int, cluster: LiveCluster) -> int:
     """Return since when the node is idle; 0, which is unknown, once it is powered down."""
-    if cluster.controller.state.power.off >> i & 1:
+    if cluster.controller.state.power.off >> i & 1 or _boots_untold(i, cluster):
         return 0
     return int(kept(i, cluster, "last_busy") or cluster.network.start_time)
 

@@ -117,6 +117,7 @@ class _Client:
                 "cluster": "tux",
                 "slurm_version": self.cluster.release,
                 "flavour": self.cluster.engine.flavour,
+                **({} if self.cluster.engine.database.exists else {"accounting": False}),
                 "operator": self.cluster.engine.database.is_operator(self.person),
                 "administrator": self.cluster.engine.database.is_administrator(self.person),
             }

@@ -45,6 +45,6 @@ def test_a_record_of_its_own_overtakes_a_task_that_has_not_started_either(tmp_pa
 
 
 def test_sshare_asks_no_cluster_that_is_not_there(tmp_path: Path) -> None:
-    code, out, error = Cluster(tmp_path, CONF).run("sshare -M nowhere")
+    code, out, error = Cluster(tmp_path).run("sshare -M nowhere")
     assert (code, out) == (1, "")
     assert error.startswith("sshare: error: No cluster 'nowhere' known by database.\n")

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.bitmap import to_indices
 from slurmsim.core.records.messages import AlterNodes, AlterPartition, DeletePartition, Fact, NodesResume
 from slurmsim.release_changes import since
-from slurmsim.slurmctld.fields.node_fields import count_cpus, is_future
+from slurmsim.slurmctld.fields.job_details import untried
+from slurmsim.slurmctld.fields.node_fields import UNTOLD_COMING, UNTOLD_OFF, count_cpus, is_future
 from slurmsim.slurmctld.requests.cluster.nodes import administrators_only
 from slurmsim.slurmctld.requests.cluster.partitions import in_use
 
@@ -43,12 +44,35 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argum
             for i in range(cluster.controller.state.table.n):
                 cluster.node_texts.setdefault(i, {})["slurmd_start_time"] = cluster.now  # slurmd is a new process, too
             count_cpus(cluster)
-        for i in to_indices(cluster.controller.state.power.off).tolist():
-            cluster.node_texts.setdefault(i, {})["untold"] = True  # its slurmd does not register
+            _read_jobs(cluster)
+        power = cluster.controller.state.power
+        for nodes, untold in ((power.off, UNTOLD_OFF), (power.coming, UNTOLD_COMING)):
+            for i in to_indices(nodes).tolist():
+                cluster.node_texts.setdefault(i, {})["untold"] = untold  # its slurmd does not register
         cluster.event_triggers.note_reread()
         return {}
 
     return {"reconfigure": reconfigure}
+
+
+_LOST = -1
+
+
+def _read_jobs(cluster: LiveCluster) -> None:
+    """Note of jobs that wait, and for which nodes were looked, that slurmctld has read them from its state.
+
+    The number of nodes that were found for a job is read of jobs that wait alone.
+    """
+    for row in cluster.job_table.rows():
+        core, known = row.core, row.job.asked.get("read_again")
+        if core.start_time is not None:
+            mark = _LOST
+        elif core.end_time is None and (untried(row, cluster) or (known == _LOST and core.eligible_time is None)):
+            continue
+        else:
+            mark = core.restarts
+        for live in row.tasks or (row.job,):
+            live.asked = {**live.asked, "read_again": mark}
 
 
 def _partitions(cluster: LiveCluster) -> Iterable[Fact]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 _OWN = (
-    "billed", "tres_left", "cpus_settled",
+    "billed", "tres_left", "read_again", "cpus_settled",
     "tres_settled", "pn_min_cpus_settled", "qos_told", "crontab_spec", "crontab_lines",
 )  # fmt: skip
 """Fields that updates and tables of recurring jobs note on a request; clients may not submit them."""
