@@ -5,7 +5,7 @@ the page. Every table between ``<!-- made: NAME -->`` and ``<!-- end -->`` of ``
 and so are those of ``FOLDER/claims.md``, over all systems. `remade` says what a page has to look like.
 
 Names of tables: *claims* and *list* of any system, *claims PART* of one part, *claims main* of those that belong
-to none, and what its view calls ``tables`` in `as_dict`.
+to none, and what its view calls ``tables`` in `as_dict`; those may be kept in pieces (`whole_tables`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,14 @@ from slurmsim.json_text import loads
 
 __all__ = [
     "claims_summary", "headline", "items_summary", "keep", "kept_of", "minutes", "outcomes", "pages", "remade",
+    "whole_tables",
 ]  # fmt: skip
 SYSTEMS = ("eurora", "titan", "pcp20", "lomonosov", "parm")
 SUMMARY = "claims"
 MAIN = "main"
 """What a table calls the claims of an experiment that belong to no part."""
+PIECE = ": "
+"""Between the name of a table and that of a piece of it."""
 MARK = re.compile(r"(<!-- made: (?P<name>[^>]+?) -->\n).*?(<!-- end -->)", re.S)
 Rows = list[list[str]]
 
@@ -150,8 +153,20 @@ def _tables(system: str, kept: Kept) -> dict[str, Callable[[], str]]:
     }
     for part, claims in kept.claims.items():
         found[f"claims {part or MAIN}"] = lambda claims=claims: markdown(claims_table(claims))  # type: ignore[misc]
-    for name, rows in kept.tables.items():
+    for name, rows in whole_tables(kept.tables).items():
         found[name] = lambda rows=rows: markdown(rows)  # type: ignore[misc]
+    return found
+
+
+def whole_tables(tables: dict[str, Rows]) -> dict[str, Rows]:
+    """Return tables with those that are kept in pieces put together, in order of the pieces' names.
+
+    ``loads: a`` and ``loads: b`` are rows of the table ``loads``. So a run of one part leaves the rows of others.
+    """
+    found = {name: rows for name, rows in tables.items() if PIECE not in name}
+    for name in sorted(name for name in tables if PIECE in name):
+        header, *rows = tables[name]
+        found.setdefault(name.partition(PIECE)[0], [header]).extend(rows)
     return found
 
 

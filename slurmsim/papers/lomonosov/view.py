@@ -121,7 +121,7 @@ def _of_loads(found: Result) -> dict[str, list[list[str]]]:
                   for what in ("queued", "running") for limit in (BASE, DEFAULT)]  # fmt: skip
         users.append([*head, *("–" if e is None else e.text(1) for e in counts)])
     for load, together in found.of_loads().items():
-        loads.append(["all three", f"{load / 100:.2f}", "–", *map(_judged, changes(found, together))])
+        loads.append(["three logs", f"{load / 100:.2f}", "–", *map(_judged, changes(found, together))])
     return {"loads": loads, "periods": periods, "users": users}
 
 
@@ -183,7 +183,11 @@ def as_dict(found: Result) -> dict[str, Any]:
             for part in found.parts
             for name, rows in (("waits", waits_table), ("losses", losses_table))
         }
-        | _of_loads(found),
+        | {  # in pieces, so that a run of one part leaves the rows of others on the page
+            f"{name}: {row[1]} {row[0]}": [rows[0], row]
+            for name, rows in _of_loads(found).items()
+            for row in rows[1:]
+        },
         "not_attempted": [str(part) for part in found.left_out],
         "runs": found.runs,
     }

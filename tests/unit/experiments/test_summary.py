@@ -10,7 +10,7 @@ import pytest
 from slurmsim.cli import main
 from slurmsim.errors import OutputError
 from slurmsim.experiments.claims import Claim, Goal, Listed, not_attempted
-from slurmsim.experiments.pages import SYSTEMS, Kept, keep, kept_of, listed, read_kept, remade
+from slurmsim.experiments.pages import SYSTEMS, Kept, keep, kept_of, listed, read_kept, remade, whole_tables
 from slurmsim.experiments.summary import IN_PART, SHOWN, Outcome, claims_summary, headline, items_summary, word_of
 from slurmsim.experiments.verdicts import CONSTRUCTED, DIRECTION, MISSING, NOT, REPRODUCED
 
@@ -72,6 +72,13 @@ def test_a_page_shows_claims_of_all_parts_of_one_and_of_none(tmp_path: Path) -> 
     assert [("first" in made, "second" in made) for made in found if "|" in made] == [
         (True, True), (True, False), (False, True),
     ]  # fmt: skip
+
+
+def test_a_table_is_kept_in_pieces() -> None:
+    """A later run has other rows of it; they stand in order of their names."""
+    old = Kept({"a": ALL[:1]}, {"loads: a": [["log"], ["a"]], "use": [["x"], ["1"]]}, "bench a", 1.0)
+    new = Kept({"c": ALL[:1], "b": ALL[:1]}, {f"loads: {name}": [["log"], [name]] for name in "cb"}, "bench c,b", 1.0)
+    assert whole_tables(new.beside(old).tables) == {"use": [["x"], ["1"]], "loads": [["log"], ["a"], ["b"], ["c"]]}
 
 
 def test_every_paper_has_a_list() -> None:

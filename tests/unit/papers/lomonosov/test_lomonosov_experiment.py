@@ -206,7 +206,7 @@ def test_a_log_at_a_higher_load(tmp_path: Path) -> None:
     data = json.loads((out / "results.json").read_text())
     assert set(data["parts"]) == {"kth90-easy"} and data["parts"]["kth90-easy"]["same_as_base"]
     assert {name.split("-")[2] for name in data["runs"]} == {"inf", "7x", "1x", "0.25x", "base"}
-    assert [len(data["tables"][name]) for name in ("loads", "periods", "users")] == [2, 2, 2]
+    assert [len(data["tables"][f"{name}: 0.90 kth"]) for name in ("loads", "periods", "users")] == [2, 2, 2]
     for one in data["runs"].values():
         assert 0 < one["users_running"] <= 4 and 0 <= one["users_queued"] <= 4
         assert 0.6 < one["utilization"] < 1
