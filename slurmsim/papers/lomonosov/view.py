@@ -184,9 +184,7 @@ def as_dict(found: Result) -> dict[str, Any]:
             for name, rows in (("waits", waits_table), ("losses", losses_table))
         }
         | {  # in pieces, so that a run of one part leaves the rows of others on the page
-            f"{name}: {row[1]} {row[0]}": [rows[0], row]
-            for name, rows in _of_loads(found).items()
-            for row in rows[1:]
+            f"{name}: {row[1]} {row[0]}": [rows[0], row] for name, rows in _of_loads(found).items() for row in rows[1:]
         },
         "not_attempted": [str(part) for part in found.left_out],
         "runs": found.runs,
