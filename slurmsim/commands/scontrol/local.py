@@ -8,9 +8,11 @@ import os
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.session import Session
+from slurmsim.commands.scontrol.step_processes import step_processes
 from slurmsim.commands.text.values import leading_number
 from slurmsim.protocol import Unreachable
 from slurmsim.release_changes import since
+from slurmsim.sluid import number_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -211,8 +213,11 @@ def _hash(session: Session, words: Words, what: str | None) -> None:
 # -- processes and addresses of this machine -------------------------------------------------------------------------
 
 
+_BAD_JOB = -1
+
+
 def _steps(session: Session, job_id: int | None) -> list[dict[str, Any]]:
-    fields = ["job_id", "step_id", "step_name", "pids"]
+    fields = ["job_id", "step_id", "step_name"]
     asked = {} if job_id is None else {"job_id": job_id, "step_id": None}
     try:
         return session.load("steps", fields, show_all=True, **asked)
@@ -232,34 +237,46 @@ def _busy(session: Session) -> bool:
 def list_pids(session: Session, words: Words) -> None:
     """``listpids [JOB[.STEP]] [NODE]``: processes of steps."""
     text = words[1] if len(words) > 1 else "*"
-    job, wanted = None, None
-    if not text.startswith("*"):
-        base, dot, step = text.partition(".")
-        job, rest = leading_number(base)
-        if rest.strip():
-            session.fail(f'"{base}" does not look like a jobid')
-            return
-        wanted = step if dot else None
+    base, dot, step = text.partition(".")
+    job = None if text.startswith("*") else _numbered(session, base)
+    if job == _BAD_JOB:
+        session.fail(f'"{base}" does not look like a jobid')
+        return
+    wanted = step if job is not None and dot else None
+    node = words[2] if len(words) > 2 else ""
+    found = [
+        one for one in step_processes(session.io.client.folder)
+        if job in (None, one.job_id) and wanted in (None, one.step) and node in ("", one.node)
+    ]  # fmt: skip
     heading = f"{'PID':<8} {'JOBID':<8} {'STEPID':<8} {'LOCALID':<7} {'GLOBALID':<8}\n"
-    lines = []
-    for row in _steps(session, job):
-        name = str(row["step_name"] or row["step_id"])
-        if wanted not in (None, name):
-            continue
-        for pid, local, everywhere in row["pids"] or ():
-            lines.append(f"{pid:<8} {row['job_id']:<8} {name:<8} {local:<7} {everywhere:<8}\n")
-    if lines or not since(session.release, "heading_of_processes"):
+    if found or not since(session.release, "heading_of_processes"):
+        lines = (f"{p.pid:<8} {p.job_id:<8} {p.step:<8} {p.local:<7} {p.everywhere:<8}\n" for p in found)
         session.io.out("".join([heading, *lines]))
-    if not lines:
-        node = words[2] if len(words) > 2 else "(null)"
-        if job is None:
-            session.fail("No job steps exist on this node.")
-        elif wanted is not None:
-            session.fail(f"StepId={job}.{wanted} does not exist on node {node}.")
-        elif not _busy(session):
-            session.fail(f"JobId={job} does not exist on node {node}.")
-        else:
-            session.fail(f"There are no steps for job {job} on node {node}.")
+    if not found:
+        _tell_no_processes(session, base, job, wanted, node or "(null)")
+
+
+def _numbered(session: Session, word: str) -> int:
+    """Return the id of a job named by id or SLUID; `_BAD_JOB` for what is neither."""
+    if number_of(word) is not None:
+        try:
+            rows = session.load("jobs", ["job_id"], show_all=True, job_id=word)
+        except FAILED_CALLS:
+            rows = []
+        return int(rows[0]["job_id"]) if rows else 0
+    number, rest = leading_number(word)
+    return _BAD_JOB if rest.strip() else number
+
+
+def _tell_no_processes(session: Session, base: str, job: int | None, wanted: str | None, node: str) -> None:
+    if job is None:
+        session.fail("No job steps exist on this node.")
+    elif wanted is not None:
+        session.fail(f"StepId={base}.{wanted} does not exist on node {node}.")
+    elif not _busy(session):
+        session.fail(f"JobId={job} does not exist on node {node}.")
+    else:
+        session.fail(f"There are no steps for job {job} on node {node}.")
 
 
 def list_jobs(session: Session, words: Words) -> None:

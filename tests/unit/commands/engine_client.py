@@ -104,6 +104,7 @@ class Cluster:
 
 class _Client:
     patience_s = 0.0
+    folder = "/nowhere"
 
     def __init__(self, cluster: Cluster, person: Person) -> None:
         self.cluster, self.person = cluster, person
