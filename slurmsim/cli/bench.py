@@ -268,6 +268,8 @@ def _add_parm(names: Any) -> None:
                    help="replicates of each of the three windows of a large machine (default 1)")  # fmt: skip
     p.add_argument("--slow-seeds", metavar="N", type=int, default=0,
                    help="of versions and baselines at its slowest arrivals, if more than --large-seeds")  # fmt: skip
+    p.add_argument("--level-seeds", metavar="N", type=int, default=0,
+                   help="of the sweep over levels of power, if more than --large-seeds")  # fmt: skip
     p.add_argument(
         "--jobs",
         metavar="N",
@@ -305,7 +307,8 @@ def parm(args: argparse.Namespace) -> tuple[Any, Any]:
             elif part == "contested":
                 contested = parm_contested.experiment(args.out, seeds=args.seeds, count=args.jobs, **how)
             elif part == "sweeps":
-                sweeps = parm_sweeps.experiment(args.out, seeds=args.large_seeds, count=args.jobs, **how)
+                seeds = {"seeds": args.large_seeds, "level_seeds": args.level_seeds}
+                sweeps = parm_sweeps.experiment(args.out, **seeds, count=args.jobs, **how)
             else:
                 seeds = {"seeds": args.large_seeds, "slow_seeds": args.slow_seeds}
                 large.append(parm_large.experiment(part, args.out, **seeds, count=args.jobs, log=log, **how))

@@ -10,7 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-WHOLE = {"eurora": (), "titan": (), "pcp20": (), "lomonosov": (), "parm": ("--parts", "all")}
+WHOLE = {
+    "eurora": ("--seeds", "0"), "titan": (), "pcp20": (), "lomonosov": (),
+    "parm": ("--parts", "testbed,choices,intrepid,contested,sweeps"),
+}  # fmt: skip
 """What each page has, in the order of the papers, where that is not the default."""
 NOT_SAID = frozenset({"help", "out", "workers", "fresh", "quiet", "json", "pages", "log", "data"})
 

@@ -9,7 +9,16 @@ from slurmsim.experiments.results import estimate_facts
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.parm.large.run import MACHINES, LargeResult
 from slurmsim.papers.parm.large.view import FIGURES, signed
-from slurmsim.papers.parm.sweeps.run import ALPHAS, GAMMA, MACHINE, STEP_W, alpha_name, level_name, points
+from slurmsim.papers.parm.sweeps.run import (
+    ALPHAS,
+    GAMMA,
+    MACHINE,
+    STEP_W,
+    alpha_name,
+    level_name,
+    points,
+    replicates,
+)
 from slurmsim.report import style
 from slurmsim.report.text import table
 
@@ -29,20 +38,27 @@ def claims(found: LargeResult) -> list[Claim]:
     listed = [signed(later, found.gain(GAMMA, first, last)), signed(longest, found.gain(GAMMA, last, first, "max_s"))]
     for figure, name in BOTH:
         goal = Goal.positive(f"{PAPERS} levels for {FEWEST}: {name} completion sooner", "Figure 7")
-        listed.append(signed(goal, found.gain(GAMMA, papers, few, figure)))
-    more, beyond = (found.gains(GAMMA, *pair) for pair in ((papers, few), (most, papers)))
+        listed.append(signed(goal, Estimate.of(gains(found, papers, few, figure))))
+    more, beyond = (gains(found, *pair) for pair in ((papers, few), (most, papers)))
     little = Goal.positive(f"{MOST} levels for {PAPERS}: less more than {PAPERS} for {FEWEST}, in the mean", "Figure 7",
                            "little beyond")  # fmt: skip
     less = Estimate.of([a - b for a, b in zip(more, beyond, strict=True)])
     return [*listed, little.measured(less, f"{Estimate.of(beyond).text(3, signed=True)} more")]
 
 
+def gains(found: LargeResult, one: str, other: str, figure: str = "mean_s") -> list[float]:
+    """Return the logarithm by which a point is lower than another, over the seeds that both have."""
+    seeds = min(replicates(found, one), replicates(found, other))
+    return found.gains(GAMMA, one, other, figure, seeds)
+
+
 def figures_table(found: LargeResult) -> list[list[str]]:
     """Return a row a point; the first row is a header."""
     rows = [["wSE with", *(title for _, title, _, _ in FIGURES)]]
     for point in points():
+        seeds = replicates(found, point)
         cells = [
-            Estimate.of([one / scale for one in found.values(GAMMA, point, name)]).text(digits)
+            Estimate.of([one / scale for one in found.values(GAMMA, point, name, seeds)]).text(digits)
             for name, _, scale, digits in FIGURES
         ]
         rows.append([point, *cells])
@@ -83,9 +99,10 @@ def figure(found: LargeResult) -> Figure:
     colors = style.colors([name for _, name in BOTH])
     for ax, (values, against, title) in zip(panels, sides, strict=True):
         for (name, label), color in zip(BOTH, colors, strict=True):
-            gains = [found.gain(GAMMA, against, point, name) for _, point in values]
-            ax.errorbar([x for x, _ in values], [e.mean for e in gains], yerr=[e.half or 0 for e in gains], label=label,
-                        color=color, marker="o", capsize=3)  # fmt: skip
+            sooner = [Estimate.of(gains(found, against, point, name)) for _, point in values]
+            halves = [e.half or 0 for e in sooner]
+            ax.errorbar([x for x, _ in values], [e.mean for e in sooner], yerr=halves, label=label, color=color,
+                        marker="o", capsize=3)  # fmt: skip
         ax.axhline(0, color=style.INK, linewidth=0.8)
         ax.set_xlabel(title)
     panels[0].set_ylabel("log of completion")

@@ -312,6 +312,15 @@ def test_sweeps(tmp_path: Path) -> None:
     assert set(data["sweeps"]["points"]) == set(parm_sweeps.points())
 
 
+def test_more_replicates_of_levels() -> None:
+    more = {cell.name for cell in parm_sweeps.sweep_cells(1, 3)} - {cell.name for cell in parm_sweeps.sweep_cells(1)}
+    assert len(more) == 2 * 3 * len(parm_sweeps.STEP_W) and all("levels" in name for name in more)
+    found = replace(made_sweeps(), seeds=1, slow_seeds=2)
+    claims = {claim.what: claim for claim in parm_sweeps_view.claims(found)}
+    assert parm_sweeps_view.gains(found, "levels 6", "levels 2") == pytest.approx([np.log(1.2)] * 6)
+    assert claims["6 levels for 2: mean completion sooner"].verdict == REPRODUCED
+
+
 def test_the_command_for_sweeps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
