@@ -54,12 +54,12 @@ def compare_page(found: Comparison, figures: Sequence[tuple[str, bytes]]) -> str
     blocks.append(page.section("Summary", page.table(_header(found), [*_common_rows(found), *_summary_rows(found)])))
     if found.losses:
         rows = page.table(_header(found), _loss_rows(found))
-        blocks.append(page.section("Packing losses", page.paragraph(_slots(found)), rows))
+        blocks.append(page.more("Packing losses", page.paragraph(_slots(found)), rows))
     parts = comparison(found)
-    blocks += [parts, page.section("Pictures", *page.figures(figures))]
+    blocks += [parts, page.more("Pictures", *page.figures(figures))]
     for name, diff in zip(found.names[1:], found.differences, strict=True):
         blocks.append(
-            page.section(
+            page.more(
                 f"Job by job: {name}",
                 page.table(("", "jobs"), _counts(diff)),
                 *(

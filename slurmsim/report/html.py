@@ -32,23 +32,24 @@ def report_page(data: RunData, pictures: Sequence[Picture] = ()) -> str:
     blocks.append(page.tiles((summary_label(key), _tile(key, summary[key])) for key in _TILES if key in summary))
     if len(data.jobs):
         blocks.append(workbench(data))
-    if pictures:
-        blocks.append(page.section("Pictures", *page.drawings((one.caption, one.svg) for one in pictures)))
-    blocks.append(
-        page.section(
-            "Numbers",
-            page.columns(
-                page.table(("measure", "value"), _numbers(data)),
-                page.stack(_classes(data, "partition"), _classes(data, "user")),
-            ),
-        )
-    )  # fmt: skip
-    blocks.append(page.section("Longest waits", _longest(data)))
-    blocks.append(page.section("Longest wait by width", _widths(data)))
-    blocks.append(page.section("Data quality of the workload", _quality(data.section("workload"))))
-    blocks.append(page.section("Configuration findings", _findings(data.trace.manifest.get("findings"))))
-    blocks.append(page.section("To repeat this run", page.definitions(_recipe(data.trace.manifest))))
+    blocks += _more(data, pictures)
     return page.page(title(data), blocks, styles=WORKBENCH_STYLES, scripts=WORKBENCH_SCRIPTS if len(data.jobs) else ())
+
+
+def _more(data: RunData, pictures: Sequence[Picture]) -> list[str]:
+    """Parts behind the first screens, closed; open where nothing else is to see."""
+    quality, findings = _quality(data.section("workload")), data.trace.manifest.get("findings")
+    count = f" ({len(findings):,})" if isinstance(findings, list) else ""
+    classes = page.stack(_classes(data, "partition"), _classes(data, "user"))
+    parts = (
+        ("Pictures", page.stack(*page.drawings((one.caption, one.svg) for one in pictures))),
+        ("All numbers", page.columns(page.table(("measure", "value"), _numbers(data)), classes)),
+        ("Longest waits", page.stack(_longest(data), page.subsection("By width", _widths(data)))),
+        ("Data quality of the workload", quality),
+        (f"Configuration findings{count}", _findings(findings)),
+        ("To repeat this run", page.definitions(_recipe(data.trace.manifest))),
+    )
+    return [page.more(name, block, opened=not len(data.jobs)) for name, block in parts]
 
 
 def _numbers(data: RunData) -> list[tuple[str, str]]:

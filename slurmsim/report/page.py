@@ -41,6 +41,12 @@ def section(title: str, *blocks: str) -> str:
     return _block("section", title, inside) if inside else ""
 
 
+def more(title: str, *blocks: str, opened: bool = False) -> str:
+    """Return a part of the page that is shown once its title is clicked, nothing when it has no content."""
+    inside = [block for block in blocks if block]
+    return _block("more", title, inside, opened) if inside else ""
+
+
 def subsection(title: str, block: str) -> str:
     """Return a titled part of a section, nothing when it has no content."""
     return _block("subsection", title, block) if block else ""

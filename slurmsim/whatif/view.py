@@ -21,6 +21,8 @@ from slurmsim.whatif.study import Study
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+FIRST = ("partition", "nodes")
+"""Classes of jobs whose tables are open when the page is."""
 DRAWN_BY_THE_PAGE = ("whatif-waits", "whatif-usage")
 _HEADER = ("", "jobs", "mean wait before", "after", "difference", "band", "start earlier", "start later")
 _SHARED = ("mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s")  # of the jobs that started in both
@@ -74,14 +76,19 @@ def write(found: Study, folder: Path) -> list[Path]:
         blocks.append(page.banner("The baseline does not fit the log: nothing below says anything about this site."))
     if found.interrupted:
         blocks.append(page.banner(f"Interrupted: the band rests on {found.replicates} replicates."))
-    blocks.append(page.section("Summary", page.table(("measure", "before", "after"), _summary_rows(found))))
+    closed = []
     for what, effects in found.by.items():
         if effects:
             bands = page.intervals(f"Change of the mean wait by {what}", map(_band, effects))
-            blocks.append(page.section(f"By {what}", page.table(_HEADER, map(_row, effects)), bands))
+            inside = page.table(_HEADER, map(_row, effects)), bands
+            if what in FIRST:
+                blocks.append(page.section(f"By {what}", *inside))
+            else:
+                closed.append(page.more(f"By {what}", *inside))
     parts = comparison(both)
     pictures = [(caption, png) for name, caption, png in drawn if name not in DRAWN_BY_THE_PAGE]
-    blocks += [parts, page.section("Pictures", *page.figures(pictures))]
+    numbers = page.table(("measure", "before", "after"), _summary_rows(found))
+    blocks += [parts, *closed, page.more("All numbers", numbers), page.more("Pictures", *page.figures(pictures))]
     document = page.page(found.title, blocks, styles=WORKBENCH_STYLES, scripts=WORKBENCH_SCRIPTS if parts else ())
     files = [
         write_file(folder / "whatif.html", document.encode()),

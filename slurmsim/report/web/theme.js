@@ -22,8 +22,17 @@
     show();
   });
   system.addEventListener("change", show);
-  addEventListener("beforeprint", () => { printing = true; show(); });
-  addEventListener("afterprint", () => { printing = false; show(); });
+  // On paper all parts are open.
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details.more:not([open])")];
+    for (const part of opened) part.open = true;
+    printing = true; show();
+  });
+  addEventListener("afterprint", () => {
+    for (const part of opened) part.open = false;
+    printing = false; show();
+  });
   // What is wider than its card is reached by keyboard, too.
   function reachable() {
     for (const card of document.querySelectorAll(".card")) {
@@ -33,6 +42,7 @@
   }
   addEventListener("resize", reachable);
   addEventListener("load", reachable);
+  addEventListener("toggle", reachable, true);
   button.hidden = false;
   show();
 })();

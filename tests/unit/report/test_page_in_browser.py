@@ -245,6 +245,20 @@ def test_a_grid_holds_rows_only_and_what_scrolls_can_be_reached(shown):
     assert shown.page.evaluate("[...document.querySelectorAll('th')].filter((h) => !h.textContent).length") == 0
 
 
+def test_four_screens_and_all_parts_on_paper(shown):
+    """What most readers want is on four screens; a part is opened by a click, and all are for the printer."""
+    assert shown.page.evaluate("document.documentElement.scrollHeight") <= 4 * shown.page.viewport_size["height"]
+    parts = "[...document.querySelectorAll('details.more')].filter((part) => part.open).length"
+    total = shown.page.locator("details.more").count()
+    assert total >= 4 and shown.page.evaluate(parts) == 0
+    shown.page.get_by_text("Longest waits", exact=True).click()
+    assert shown.page.evaluate(parts) == 1
+    shown.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert shown.page.evaluate(parts) == total
+    shown.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert shown.page.evaluate(parts) == 1
+
+
 def test_hostile_names_stay_text(browser, tmp_path):
     jobs = [
         job_row(job_id=i, submit=0, start=10 * i, end=10 * i + 9, node_list="n1", user=HOSTILE, account=HOSTILE,
