@@ -51,6 +51,14 @@ def _a_study_has_one_worker() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _the_cluster_started_last_is_that_of_a_test(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Commands without a cluster's folder find the one started last, noted in the home of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _old_objects_are_not_looked_at() -> Iterator[None]:
     """Every replay collects garbage first, which in a process of 9,000 tests takes longer than the replay."""

@@ -82,6 +82,8 @@ class Causes:
         assert best.explains is not None and best.explains.low is not None and best.explains.high is not None
         assert best.factor is not None
         share = f"{best.explains.mean:.0%} of the difference ({best.explains.low:.0%} to {best.explains.high:.0%})"
+        if best.factor < SAME:  # what is not explained comes with the jitter of the replicates alone
+            share = "all of the difference"
         others = len(self.explaining) - 1
         also = f" {others} more would explain a part." if others else ""
         return (f"{best.candidate.setting} (now {best.candidate.now}) would explain {share}: waits off by a factor of "

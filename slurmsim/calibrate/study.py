@@ -10,6 +10,7 @@ from slurmsim.calibrate.causes import Causes, Progress, find_causes
 from slurmsim.calibrate.clock import clock_remarks
 from slurmsim.calibrate.data import data_remarks, log_not_modelled
 from slurmsim.calibrate.remarks import Remark
+from slurmsim.config.findings import warnings_among
 from slurmsim.errors import ConfigError
 from slurmsim.fidelity.grade import Fit, grade
 from slurmsim.fidelity.log import replay_log
@@ -80,7 +81,7 @@ def calibrate(
         data_remarks(workload, prepared.cluster, prepared.accounting, dump),
         clock_remarks(workload, dump, [event.time for event in prepared.timed]), log_not_modelled(workload),
         fit, found.by, causes, found.summary,
-        tuple(dict.fromkeys(str(one) for one in prepared.findings if one.severity == "warning")),
+        tuple(warnings_among(prepared.findings)),
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.campaign.keys import Keys
 from slurmsim.campaign.memory import peak_bytes
+from slurmsim.config.findings import warnings_among
 from slurmsim.errors import SlurmSimError
 from slurmsim.replaying.options import RunOptions
 from slurmsim.trace.jsonfile import to_json
@@ -66,9 +67,8 @@ def _simulated(options: RunOptions) -> tuple[dict[str, Any], Trace]:
     from slurmsim.replaying.replay import execute, refused_warning
 
     prepared = prepare(options)
-    for finding in prepared.findings:
-        if finding.severity == "warning":
-            print(finding)
+    for warning in warnings_among(prepared.findings):
+        print(warning)
     made, summary, interrupted = execute(prepared, report=False)
     if interrupted:
         raise SlurmSimError("interrupted")

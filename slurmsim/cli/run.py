@@ -3,11 +3,18 @@
 import argparse
 import json
 import sys
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from slurmsim.config.findings import warnings_among
 from slurmsim.errors import ConfigError
 from slurmsim.replaying.instances import MOST
+
+if TYPE_CHECKING:
+    from slurmsim.model.cluster import ClusterSpec
+
+MOST_NAMES = 5  # of partitions of a made-up cluster
 
 DESCRIPTION = """Replay a job log in virtual time under Slurm's scheduling rules, or another policy's, and write the
 trace, the summary, the plots and a report. Without --conf the cluster is made from the log's header or from --nodes."""
@@ -166,10 +173,11 @@ def run(args: argparse.Namespace) -> int:
     options = RunOptions.of(**run_keywords(args))
     prepared = prepare(options)
     talkative = not args.quiet and not args.json
-    for finding in prepared.findings:
-        if finding.severity == "warning":
-            print(f"slurmsim: {finding}", file=sys.stderr)
+    for warning in warnings_among(prepared.findings):
+        print(f"slurmsim: {warning}", file=sys.stderr)
     if talkative:
+        if options.conf is None:
+            print(f"slurmsim: {_made_up(prepared.cluster)}", file=sys.stderr)
         _say_quality(prepared)
     refused_before = sum(prepared.workload.quality.dropped.values())
     with progress_bar(prepared.workload, shown=talkative and sys.stderr.isatty()) as progress:
@@ -219,6 +227,15 @@ def pair(item: str) -> tuple[str, str]:
     if not equals or not key:
         raise ConfigError(f"{item!r}", field="--option", expected="KEY=VALUE")
     return key, value
+
+
+def _made_up(cluster: "ClusterSpec") -> str:
+    """Say which cluster a run without a configuration has."""
+    kinds = Counter(node.cpus for node in cluster.nodes)
+    nodes = " and ".join(f"{n:,} nodes of {cpus:,} CPU{'s' * (cpus > 1)}" for cpus, n in kinds.items())
+    names = ", ".join(partition.name for partition in cluster.partitions[:MOST_NAMES])
+    more = f" and {rest:,} more" if (rest := len(cluster.partitions) - MOST_NAMES) > 0 else ""
+    return f"no --conf, so the cluster is made up: {nodes}, without limits in its partitions ({names}{more})"
 
 
 def _say_quality(prepared: Any) -> None:

@@ -1,5 +1,6 @@
 """What reading a configuration found worth saying, and the collector the readers report to."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from slurmsim.config.option import OLDEST, Option
@@ -33,6 +34,19 @@ class Finding:
     def as_error(self) -> ConfigError:
         """Return the finding as the exception a caller sees."""
         return ConfigError(self.message, file=self.file, line=self.line, field=self.key, expected=self.expected or None)
+
+
+def warnings_among(findings: Iterable[Finding]) -> list[str]:
+    """Return the warnings, a line each; those that say the same of one key of one file are one line."""
+    alike: dict[tuple[str | None, str, str], list[Finding]] = {}
+    for one in findings:
+        if one.severity == "warning":
+            alike.setdefault((one.file, one.key, one.message), []).append(one)
+    return [f"{first}{_more_lines(rest)}" for first, *rest in alike.values()]
+
+
+def _more_lines(rest: Sequence[Finding]) -> str:
+    return f" (and {len(rest):,} more of {rest[0].key})" if rest else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,6 +163,18 @@ def merge_parameters(given: str, override: str) -> str:
     return ",".join(f"{name}={value}" if value else name for name, value in merged.values())
 
 
+_ELSEWHERE = dict.fromkeys(
+    ("kill_invalid_depend", "disable_remote_singleton", "max_depend_depth"), "DependencyParameters"
+)
+"""Words of old files that are an option of another key now."""
+
+
+def _moved(name: str) -> str:
+    """Return the key under which a word stands now that stood here in old releases, "" for others."""
+    key = _ELSEWHERE.get(name.lower())
+    return f"; it belongs to {key} now" if key else ""
+
+
 def read_parameters(text: str, place: Place, report: Report) -> dict[str, str]:
     """Return checked sub-options by lower-cased name, as `ClusterSpec.scheduler_parameters` holds them.
 
@@ -173,7 +185,7 @@ def read_parameters(text: str, place: Place, report: Report) -> dict[str, str]:
         shown = f"{name}={value}" if value else name
         option = SUB_OPTIONS.get(name.lower())
         if option is None:
-            hint = nearest(name, (row.name for row in SUB_OPTIONS.values()))
+            hint = _moved(name) or nearest(name, (row.name for row in SUB_OPTIONS.values()))
             report.warning(place, _KEY, shown, f"slurmctld ignores this unknown sub-option silently{hint}")
             continue
         report.seen.append(Seen(place, _KEY, option.name, value, option))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from slurmsim import long_lived
+from slurmsim.config.findings import warnings_among
 from slurmsim.core.records.messages import CreateReservation
 from slurmsim.replaying.inputs import input_columns
 from slurmsim.replaying.instances import InstanceSaver
@@ -65,9 +66,8 @@ def run(
     frame = None if isinstance(workload, str | Path) else workload
     file = workload if isinstance(workload, str | Path) else FRAME
     prepared = prepare(RunOptions.of(file, out, **options), frame)
-    for finding in prepared.findings:
-        if finding.severity == "warning":
-            warnings.warn(str(finding), stacklevel=2)
+    for warning in warnings_among(prepared.findings):
+        warnings.warn(warning, stacklevel=2)
     folder, summary, interrupted = execute(prepared, report=report is None or report)
     if summary["refused"]:
         warnings.warn(refused_warning(summary["refused"]), stacklevel=2)

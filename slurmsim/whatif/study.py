@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from slurmsim.campaign.tasks import Task
 from slurmsim.campaign.workers import run_tasks
+from slurmsim.config.findings import warnings_among
 from slurmsim.errors import ConfigError
 from slurmsim.fidelity.grade import Fit, grade
 from slurmsim.fidelity.waits import logged_waits, on, replay_waits, waits_of
@@ -132,7 +133,7 @@ def study(question: Question, progress: Progress | None = None) -> Study:
         raise ConfigError(f"{question.jitter_s} seconds", field="--jitter", expected="0 or more")
     first = prepare(question.baseline)
     second = prepare(question.changed)
-    findings = tuple(str(f) for p in (first, second) for f in p.findings if f.severity == "warning")
+    findings = tuple(line for p in (first, second) for line in warnings_among(p.findings))
     logged = logged_waits(first.workload)
     order = first.workload.ints["job_id"]
     traces: list[Trace] = []

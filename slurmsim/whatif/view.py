@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FIRST = ("partition", "nodes")
-"""Classes of jobs whose tables are open when the page is."""
+"""Classes of jobs with open tables."""
 DRAWN_BY_THE_PAGE = ("whatif-waits", "whatif-usage")
 _HEADER = ("", "jobs", "mean wait before", "after", "difference", "band", "start earlier", "start later")
 _SHARED = ("mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s")  # of the jobs that started in both

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from conf_texts import GRES, GRES_CONF, HEAD, NODES, PARTITION, SMALL
 
+from slurmsim.config.findings import Finding, warnings_among
 from slurmsim.config.load import parse_cluster
 from slurmsim.errors import ConfigError
 from slurmsim.model.node import NodeSpec
@@ -285,4 +286,15 @@ def test_nodes_of_other_clusters_in_gres_conf_are_left_out() -> None:
     assert [str(one) for one in findings if "gres.conf" in str(one)] == [
         "gres.conf:1: warning: NodeName=m1: no nodes of slurm.conf: left out, as Slurm does",
         "gres.conf:2: warning: NodeName=m[2-3]: no nodes of slurm.conf: left out, as Slurm does",
+    ]
+
+
+def test_warnings_that_say_the_same_are_one_line() -> None:
+    def warning(line: int, message: str = "not modelled", severity: str = "warning") -> Finding:
+        return Finding(severity, "slurm.conf", line, "NodeName.Foo", str(line), message)
+
+    found = [warning(4), warning(5), warning(6, "other"), warning(7, severity="note"), warning(9)]
+    assert warnings_among(found) == [
+        "slurm.conf:4: warning: NodeName.Foo=4: not modelled (and 2 more of NodeName.Foo)",
+        "slurm.conf:6: warning: NodeName.Foo=6: other",
     ]

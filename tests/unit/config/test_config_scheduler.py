@@ -46,6 +46,8 @@ def test_reading(text: str, parameters: dict[str, str]) -> None:
         ("bf_max_job_test=many", {}, "bf_max_job_test=many: 'many' is not a number; its default 500 is used"),
         ("bf_interval", {}, "bf_interval: '' is not a number; its default 30 is used"),
         ("bf_interval=30s", {"bf_interval": "30"}, "bf_interval=30s: read as 30, as Slurm does"),
+        ("kill_invalid_depend", {}, "kill_invalid_depend: slurmctld ignores this unknown sub-option silently; it "
+         "belongs to DependencyParameters now"),
         ("bf_intervall=30", {}, "bf_intervall=30: slurmctld ignores this unknown sub-option silently; did you mean "
                                 "bf_interval?"),
         ("bf_continue=no", {"bf_continue": ""}, "bf_continue=no: a flag takes no value; Slurm counts it as set"),
