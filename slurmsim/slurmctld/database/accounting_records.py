@@ -42,6 +42,7 @@ def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobReco
     steps = [step for step in live.steps if step.run == core.restarts] if started else []
     over_at = core.end_time if state in ENDED else None
     told_cpu, told_node = _memory(cluster, core)
+    submit, eligible, start = _begun(core, storage.resized(core.id), started=started)
     return JobRecord(
         db_index=first.db_index, original_index=first.original or first.db_index,
         job_id=live.id, array_job_id=array.id if array is not None else 0,
@@ -53,8 +54,7 @@ def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobReco
         exit_code=exit_code(core, cluster.release) if state in FINAL_STATES else 0,
         derived_ec=derived_code(steps, core.restarts, over_at),
         killed_by=live.cancelled_by if state == JobState.CANCELLED else None,
-        submit=int(core.submit_time), eligible=_eligible(core), start=int(core.start_time or 0) if started else 0,
-        end=end,
+        submit=submit, eligible=eligible, start=start, end=end,
         suspended=_suspended(cluster, core, run is not None), time_limit=_limit(core, started),
         nodes=cluster.controller.state.cluster.node_list(alloc) if alloc is not None else "None assigned",
         alloc_nodes=core.n_nodes if started else 0, req_cpus=int(core.request.told_cpus),
@@ -69,6 +69,13 @@ def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobReco
         first_mem=_first(alloc.mem if alloc else 0), steps=steps, het=het_jobs.place(core),
         first_gres=_gres_of_first(cluster, alloc),
     )  # fmt: skip
+
+
+def _begun(core: Job, resized: int | None, *, started: bool) -> tuple[int, int | None, int]:
+    """Return when a row was submitted, eligible and started: all at once where it is of a job's further size."""
+    if resized is not None:
+        return resized, resized, resized
+    return int(core.submit_time), _eligible(core), int(core.start_time or 0) if started else 0
 
 
 def _assoc_id(cluster: LiveCluster, core: Job) -> int:

@@ -122,7 +122,7 @@ class Storage:
         if self.completed is not None and (ended is None or ended.state != run.state):
             self.completed(record)
         before = self.first(live)
-        original = before.original or before.db_index
+        original = (before.original or before.db_index) if record.state == RESIZING else 0
         self._first[run.id] = First(self._new_index(), live.core.priority, live.core.restarts, original)
 
     def ended(self, live: LiveJob) -> None:
@@ -159,6 +159,11 @@ class Storage:
         """Return what was noted of a job at first."""
         core = live.core
         return self._first.get(core.id) or First(0, core.priority, core.restarts)
+
+    def resized(self, core_id: int) -> int | None:
+        """Return when a job got its present size; None for one that has had no other in its run."""
+        runs = self.earlier.get(core_id)
+        return runs[-1].end if runs and runs[-1].state == RESIZING else None
 
     def started_before(self, live: LiveJob) -> int | None:
         """Return when the last run of a requeued job began; None where it has no row."""
