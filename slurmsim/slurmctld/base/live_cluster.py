@@ -73,6 +73,9 @@ class Accounting(Protocol):
     def started_before(self, live: LiveJob) -> int | None:
         """Return when the last run of a requeued job began; None where it has no row."""
 
+    def resized(self, core_id: int) -> int | None:
+        """Return when a job got its present size; None for one that has had no other in its run."""
+
     def runs(self, row: Row) -> list[JobRecord]:
         """Return the rows of one job slurmctld has, in the order they were made."""
 
