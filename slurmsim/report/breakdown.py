@@ -28,6 +28,7 @@ class JobLine:
     """One job of a list; times in trace seconds."""
 
     job_id: int
+    shown_id: str  # as commands show it: ``2218_25`` for a task of an array
     user: str
     partition: str
     nodes: int
@@ -88,6 +89,7 @@ def job_lines(data: RunData, rows: IntArray) -> list[JobLine]:
     return [
         JobLine(
             job_id=int(data.job_id[i]),
+            shown_id=data.shown_id(i),
             user=users.names[users.codes[i]],
             partition=partitions.names[partitions.codes[i]],
             nodes=int(jobs.nodes[i]),

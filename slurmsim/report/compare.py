@@ -27,6 +27,7 @@ class Mover:
     """A job that started at another time; seconds, `shift_s` negative when it started earlier than in the first run."""
 
     job_id: int
+    shown_id: str  # as commands show it: ``2218_25`` for a task of an array
     user: str
     partition: str
     nodes: int
@@ -271,6 +272,7 @@ def _movers(first: RunData, other: RunData, a: IntArray, b: IntArray, chosen: In
     return [
         Mover(
             job_id=int(first.job_id[i]),
+            shown_id=first.shown_id(i),
             user=users.names[users.codes[i]],
             partition=partitions.names[partitions.codes[i]],
             nodes=int(first.jobs.nodes[i]),

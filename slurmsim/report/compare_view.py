@@ -190,7 +190,7 @@ _MOVER_HEADER = ("job", "user", "partition", "nodes", "wait in the first", "wait
 def _mover(job: Mover) -> tuple[str, ...]:
     shift = ("+" if job.shift_s > 0 else "") + duration(job.shift_s)
     waits = duration(job.wait_first_s), duration(job.wait_s)
-    return (str(job.job_id), job.user, job.partition, number(job.nodes), *waits, shift)
+    return (job.shown_id, job.user, job.partition, number(job.nodes), *waits, shift)
 
 
 def _counts(diff: JobDifferences) -> list[tuple[str, str]]:

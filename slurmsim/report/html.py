@@ -115,7 +115,7 @@ def _longest(data: RunData) -> str:
     return page.table(
         header,
         [
-            (str(j.job_id), j.user, j.partition, number(j.nodes), number(j.cpus), moment(data, j.submit),
+            (j.shown_id, j.user, j.partition, number(j.nodes), number(j.cpus), moment(data, j.submit),
              duration(j.wait_s), duration(j.run_time_s), j.state)
             for j in breakdown.longest_waits(data)
         ],

@@ -15,6 +15,7 @@ from slurmsim.report.noderows import NodeRows, spans
 from slurmsim.report.series import counts_over_time
 from slurmsim.trace.columns import int_values, text_codes
 from slurmsim.trace.reader import Trace
+from slurmsim.trace.task_ids import task_id
 
 MOST_STEPS = 200_000  # of use over time that a page shows, and that are held at once; of more, means of bins
 USAGE = ("time", "alloc_nodes", "idle_nodes", "down_nodes", "alloc_cpus", "running_jobs", "pending_jobs")
@@ -96,6 +97,16 @@ class RunData:
     @cached_property
     def job_id(self) -> IntArray:
         return self.trace.ints("jobs", "job_id")[0]
+
+    @cached_property
+    def _tasks(self) -> tuple[IntArray, IntArray]:
+        array, task = self.trace.ints("jobs", "array_job_id", "array_task_id", null=-1)
+        return array, task
+
+    def shown_id(self, row: int) -> str:
+        """Return a job's id as commands show it: ``2218_25`` for a task of an array."""
+        array, task = self._tasks
+        return task_id(int(self.job_id[row]), int(array[row]), int(task[row]))
 
     @cached_property
     def gpus(self) -> IntArray:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from slurmsim.numerals import is_number
 from slurmsim.trace.columns import NULL, int_values, text_codes
 from slurmsim.trace.reader import Trace
+from slurmsim.trace.task_ids import task_id
 
 Ints = npt.NDArray[np.int64]
 _COLUMNS = (
@@ -36,6 +37,7 @@ class Other:
     """
 
     job_id: int
+    shown_id: str  # as commands show it: ``2218_25`` for a task of an array
     user: str
     nodes: int
     cpus: int
@@ -83,9 +85,14 @@ class Jobs:
     def describe(self, row: int) -> dict[str, Any]:
         found: dict[str, Any] = {name: int(column[row]) for name, column in self.ints.items()}
         found = {name: None if value == NULL else value for name, value in found.items()}
-        return found | {name: self.text(name, row) for name in _TEXTS}
+        return found | {"shown_id": self.shown_id(row)} | {name: self.text(name, row) for name in _TEXTS}
+
+    def shown_id(self, row: int) -> str:
+        """Return the id as commands show it."""
+        array, task = (int(self.ints[name][row]) for name in ("array_job_id", "array_task_id"))
+        return task_id(int(self.ints["job_id"][row]), array, task)
 
     def other(self, row: int, begin: int, end: int) -> Other:
         ints = self.ints
-        return Other(int(ints["job_id"][row]), self.text("user", row), int(ints["nodes"][row]),
+        return Other(int(ints["job_id"][row]), self.shown_id(row), self.text("user", row), int(ints["nodes"][row]),
                      int(ints["cpus"][row]), begin, end)  # fmt: skip

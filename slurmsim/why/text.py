@@ -18,7 +18,7 @@ def as_text(found: Explanation, *, epoch: int = 0, shown: int = 3) -> str:
     `epoch` is the Unix time of the trace's second 0, `shown` how many other jobs to name.
     """
     job = found.job
-    what = f"Job {job['job_id']}" + (f" ({job['name']})" if job["name"] else "")
+    what = f"Job {job['shown_id']}" + (f" ({job['name']})" if job["name"] else "")
     owner = "/".join(part for part in (job["user"], job["account"]) if part)
     size = f"{_count(job['nodes'], 'node')}, {_count(job['cpus'], 'CPU')}"
     limit = f", limit {duration(job['time_limit_s'])}" if job["time_limit_s"] is not None else ""
@@ -102,7 +102,7 @@ def _some(others: Sequence[Other], shown: int) -> str:
 
 
 def _name(other: Other) -> str:
-    return f"job {other.job_id}{' of ' + other.user if other.user else ''} ({_count(other.nodes, 'node')})"
+    return f"job {other.shown_id}{' of ' + other.user if other.user else ''} ({_count(other.nodes, 'node')})"
 
 
 def _names(others: Sequence[Other]) -> str:

@@ -148,6 +148,18 @@ def test_the_longest_wait_of_each_width(folder, page):
     assert "<h3>By width</h3>" in page
 
 
+def test_a_task_has_one_name_everywhere(tmp_path):
+    from slurmsim.report.compare import compare
+    from slurmsim.report.compare_view import as_text
+
+    task = {"job_id": 7, "array_job_id": 3, "array_task_id": 25, "submit": 0, "end": 9000}
+    for name, start in (("a", 100), ("b", 900)):
+        write_trace(tmp_path / name, jobs=[job_row(**task, start=start), job_row(job_id=8, submit=0, start=0, end=9)])
+    page = build_report(tmp_path / "a")[0].read_text("utf-8").split("Longest waits")[1]
+    assert '<td class="l w">3_25</td>' in page and '<td class="l w">8</td>' in page
+    assert "\n3_25  " in as_text(compare([tmp_path / "a", tmp_path / "b"]))
+
+
 def test_measures_by_class(tmp_path):
     from slurmsim.report.breakdown import by_class
     from slurmsim.report.rundata import RunData

@@ -117,6 +117,7 @@ def test_array_task_and_dependency_and_never_started(tmp_path: Path, capsys: pyt
     task = explain(read_trace(out), "10_2")
     assert task.job["job_id"] == 10 and task.job["start"] is None and task.freed_by == ()
     assert "never started in 5 min (CANCELLED)" in as_text(task)
+    assert as_text(task).startswith("Job 10_2 of ann/x: ")
     waiting = explain(read_trace(out), 12)
     assert waiting.spans[0].reason == Reason.DEPENDENCY
     assert "2026-01-05 08:01:00" in as_text(waiting, epoch=int(read_trace(out).manifest["workload"]["epoch"]))
