@@ -53,6 +53,10 @@ class Stream:
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
+    def write_styled(self, text: str) -> None:
+        """Write text that is shown already and has the escape sequences of our own styles."""
+        self._stream.write(text)
+
     def write(self, text: str) -> int:
         """Write it, shown; returns how many characters it had."""
         self._stream.write(shown(text))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.cli import bench_all
+from slurmsim.cli.terminal import show
 
 DESCRIPTION = "Experiments on published systems: the paper's numbers beside ours, with a verdict."
 
@@ -69,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(to_json(facts), end="")
     elif _talkative(args):
-        print(view.as_text(found))
+        show(view.as_text(found))
         print(f"\nWritten: {files[0].parent}{f', {args.pages}' if args.pages else ''}")
     return 0
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.cli.run import add_accounting
+from slurmsim.cli.terminal import show
 
 DESCRIPTION = """Look through a site's own data before trusting a replay of them: what the log lacks, what is odd about
 its times, what cannot be modelled, how faithful a replay is (by partition and class of jobs), and which setting would
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(to_json(as_dict(found, keys)), end="")
     elif talkative:
-        print(as_text(found, keys))
+        show(as_text(found, keys))
     if args.out:
         _write(found, keys, Path(args.out), talkative)
     if found.interrupted:
@@ -91,7 +92,7 @@ def _list(options: Any, families: list[str]) -> int:
     prepared = prepare(options)
     changes = candidates(Site(prepared.cluster, prepared.workload, prepared.accounting), families)
     rows = [(one.family, one.setting, one.now, one.why) for one in changes]
-    print(table([("family", "change", "now", "why"), *rows], left=4))
+    show(table([("family", "change", "now", "why"), *rows], left=4))
     return 0
 
 

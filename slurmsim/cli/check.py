@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.cli.run import add_groups
+from slurmsim.cli.terminal import show
 from slurmsim.config.accounting.load import check_partitions, load_accounting
 from slurmsim.config.accounting.missing import warn_missing
 from slurmsim.config.findings import SEVERITIES, Finding, Place, Seen
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(_as_json(args.conf, findings, seen, accounting), indent=2))
     else:
-        print("\n".join(_as_text(args.conf, findings, seen, accounting)))
+        show("\n".join(_as_text(args.conf, findings, seen, accounting)))
     return 2 if any(finding.severity == "error" for finding in findings) else 0
 
 

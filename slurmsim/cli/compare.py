@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from slurmsim.cli.terminal import show
+
 DESCRIPTION = """Compare runs with the first one: summaries side by side and, joined on the job id, the jobs with the
 largest moves of their start."""
 
@@ -24,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(to_json(found.as_dict()), end="")
         return 0
-    print(as_text(found))
+    show(as_text(found))
     for path in written[:1]:
         print(f"\nWritten: {path}")
     return 0

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from slurmsim.cli.problem_file import read_problem
+from slurmsim.cli.terminal import show
 from slurmsim.errors import ConfigError, InputError
 
 NAMES = "list, cp_eurora, pcp19, hcp19, pcp20, cp_classes"
@@ -54,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         from slurmsim.report.plan_text import as_text
 
-        print(as_text(problem, answer, args.policy))
+        show(as_text(problem, answer, args.policy))
     if args.out is not None:
         from slurmsim.report.build import render, write_file
         from slurmsim.report.plan_figure import figure

@@ -4,6 +4,7 @@ import argparse
 import datetime as dt
 from pathlib import Path
 
+from slurmsim.cli.terminal import show
 from slurmsim.numerals import is_number
 
 EXPECTED = "seconds of the trace's clock, +D-HH:MM:SS after its first job, or YYYY-MM-DD[THH:MM:SS]"
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(text, end="")
     else:
-        print(as_text(found, data.epoch))
+        show(as_text(found, data.epoch))
         print(f"\nWritten: {picture}")
     return 0
 

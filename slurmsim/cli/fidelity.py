@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.cli.run import add_impossible
+from slurmsim.cli.terminal import show
 
 DESCRIPTION = None
 
@@ -54,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if lines := [text for group in found for f in group if (text := getattr(f, "missing", ""))]:
         print("\n".join(lines) + "\n")
-    print("\n\n".join(_table([f.as_row() for f in group], markdown=args.markdown) for group in found))
+    show("\n\n".join(_table([f.as_row() for f in group], markdown=args.markdown) for group in found))
     return 0
 
 

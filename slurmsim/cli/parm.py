@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.cli.problem_file import read_problem
+from slurmsim.cli.terminal import show
 from slurmsim.errors import InputError
 
 DESCRIPTION = """Solve the decision in FILE (nodes, a budget of watts, and what each job may be given): which jobs run,
@@ -31,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(answer, indent=2))
     else:
-        print(_as_text(data, answer))
+        show(_as_text(data, answer))
     return 0
 
 

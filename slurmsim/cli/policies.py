@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.cli.terminal import show
 from slurmsim.errors import ConfigError, PolicyError, nearest
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
             known = sorted({one.name for one in found})
             raise ConfigError(f"no policy is called {name!r}{nearest(name, known)}", expected=", ".join(known))
     shown = [_Shown(one) for one in found if not args.names or one.name in args.names]
-    print(json.dumps([_plain(one) for one in shown], indent=2) if args.json else _table(shown))
+    show(json.dumps([_plain(one) for one in shown], indent=2) if args.json else _table(shown))
     return 0
 
 

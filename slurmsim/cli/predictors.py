@@ -4,6 +4,7 @@ import argparse
 import json
 from typing import Any
 
+from slurmsim.cli.terminal import show
 from slurmsim.errors import SlurmSimError
 
 DESCRIPTION = "List the installed predictors, for --policy NAME:predictor=PREDICTOR."
@@ -18,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
     from slurmsim.policy import predictor_names
 
     shown = [_plain(name) for name in predictor_names()]
-    print(json.dumps(shown, indent=2) if args.json else _table(shown))
+    show(json.dumps(shown, indent=2) if args.json else _table(shown))
     return 0
 
 

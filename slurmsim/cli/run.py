@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.cli.terminal import show
 from slurmsim.config.findings import warnings_among
 from slurmsim.errors import ConfigError
 from slurmsim.replaying.instances import MOST
@@ -252,6 +253,6 @@ def _say_summary(folder: str, summary: dict[str, Any]) -> None:
 
     epoch = read_trace(folder).epoch
     rows = [[summary_label(key), summary_value(key, summary[key], epoch)] for key in in_reading_order(summary)]
-    print(table([["measure", "value"], *rows]))
+    show(table([["measure", "value"], *rows]))
     names = sorted(p.name + ("/" if p.is_dir() else "") for p in Path(folder).iterdir() if not p.name.startswith("."))
     print(f"\n{folder}: {', '.join(names)}")

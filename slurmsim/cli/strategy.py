@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from slurmsim.cli.terminal import show
 from slurmsim.errors import ConfigError
 
 MOST_STREAMS = 1000
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(to_json(as_dict(answer)), end="")
     else:
-        print(as_text(answer))
+        show(as_text(answer))
     if args.plot is not None:
         file = plot(answer, args.plot)
         if not args.json:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slurmsim.cli.terminal import show
 from slurmsim.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     elif not args.quiet:
         print(f"{found.done:,} of {found.cells:,} cells are done, {found.ran:,} of them now; in {found.folder}")
         if ranking := (found.folder / "ranking.txt").read_text("utf-8"):
-            print("\n" + ranking, end="")
+            show("\n" + ranking.rstrip("\n"))
     return finish(found, strict=args.strict)
 
 

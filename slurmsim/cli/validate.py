@@ -2,6 +2,8 @@
 
 import argparse
 
+from slurmsim.cli.terminal import show
+
 DESCRIPTION = """Check that the schedule in DIR is possible and its tables agree. Exit code 0: valid, 1: invalid, 2: not
 a trace."""
 
@@ -21,5 +23,5 @@ def run(args: argparse.Namespace) -> int:
 
         print(json.dumps(report.to_dict(), indent=2, ensure_ascii=False))
     else:
-        print(report.to_text())
+        show(report.to_text())
     return 0 if report.valid else 1

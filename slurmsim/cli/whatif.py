@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from slurmsim.cli.run import add_accounting, add_impossible
+from slurmsim.cli.terminal import show
 
 DESCRIPTION = """Replay a log under a site's own slurm.conf, grade that against the log's real starts, replay it again
 with changes, and both several times with jittered submit times. Written to DIR: both traces (baseline, changed),
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(to_json(as_dict(found)), end="")
     elif talkative:
-        print(as_text(found))
+        show(as_text(found))
         print(f"\nWritten: {files[0]}")
     if found.interrupted:
         return 130

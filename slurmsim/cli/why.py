@@ -5,6 +5,7 @@ import json
 import os
 from pathlib import Path
 
+from slurmsim.cli.terminal import show
 from slurmsim.errors import OutputError
 from slurmsim.protocol import cluster_folder
 from slurmsim.slurmctld.history.header import JOURNAL
@@ -56,7 +57,7 @@ def _of_cluster(folder: Path, jobs: list[str], args: argparse.Namespace) -> int:
     except OutputError:
         now = None  # it does not run: what it was when it stopped
     found = [explain(folder, job, now, offers=not args.no_offers) for job in jobs]
-    print(json.dumps(found, indent=2) if args.json else "\n\n".join(map(as_text, found)))
+    show(json.dumps(found, indent=2) if args.json else "\n\n".join(map(as_text, found)))
     return 0
 
 
@@ -72,5 +73,5 @@ def _of_trace(folder: Path, jobs: list[str], args: argparse.Namespace) -> int:
         print(to_json([f.as_dict() for f in found]), end="")
         return 0
     epoch = int((trace.manifest.get("workload") or {}).get("epoch") or 0)
-    print("\n\n".join(as_text(f, epoch=epoch) for f in found))
+    show("\n\n".join(as_text(f, epoch=epoch) for f in found))
     return 0

@@ -198,8 +198,8 @@ _ROWS: tuple[Option, ...] = (
                                                                           "site_factor/none", *_NONE)),
     _absent("AllowSpecResourcesUsage", "specialised cores are never given to jobs", off=("no", "0", "false", "down"),
             kind="flag"),
-    _absent("FrontendName", "front-end systems are not modelled; without this line the nodes behind it are nodes as others",
-            refuse=True, gone="25.05"),
+    _absent("FrontendName", "front-end systems are not modelled; without this line the nodes behind it are nodes "
+            "as others", refuse=True, gone="25.05"),
     # no effect on a schedule, with the reason
     *_harmless("parameter of a plugin that decides", "PrioritySiteFactorParameters PriorityParameters MCSParameters "
                "BurstBufferParameters"),

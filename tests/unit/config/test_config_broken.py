@@ -75,7 +75,8 @@ BROKEN = [
     (SMALL + "PriorityMaxAge=week\n", f"5: PriorityMaxAge: 'week' is not a time (expected {TIMES})"),
     (SMALL + "EnforcePartLimits=SOME\n",
      "5: EnforcePartLimits: unknown value 'SOME' (expected one of NO, ANY, ALL, YES)"),
-    (SMALL + "FrontendName=f1 State=UP\n", "5: FrontendName: front-end systems are not modelled; without"),
+    (SMALL + "FrontendName=f1 State=UP\n",
+     "5: FrontendName: front-end systems are not modelled; without this line the nodes behind it are nodes as others"),
     (SMALL + "KillWait=5 NodeName=n9\n", "5: NodeName: must open its line"),
     (SMALL + "what is this\n", "5: cannot parse 'what is this' (expected Key=value)"),
 ]  # fmt: skip
