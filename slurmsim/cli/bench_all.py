@@ -12,7 +12,7 @@ from typing import Any
 
 WHOLE = {
     "eurora": ("--seeds", "0"), "titan": (), "pcp20": (), "lomonosov": (),
-    "parm": ("--parts", "testbed,choices,intrepid,contested,sweeps"),
+    "parm": ("--parts", "testbed,choices,intrepid,contested,sweeps", "--level-seeds", "2"),
 }  # fmt: skip
 """What each page has, in the order of the papers, where that is not the default."""
 NOT_SAID = frozenset({"help", "out", "workers", "fresh", "quiet", "json", "pages", "log", "data"})
