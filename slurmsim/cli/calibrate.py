@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from slurmsim.cli.run import add_accounting
+from slurmsim.cli.run import add_accounting, add_release
 from slurmsim.cli.terminal import show
 
 DESCRIPTION = """Look through a site's own data before trusting a replay of them: what the log lacks, what is odd about
@@ -20,6 +20,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
                    help="job log with its real starts: sacct -P dump, SWF, Parquet")  # fmt: skip
     p.add_argument("--format", metavar="FORMAT", help="swf, sacct or parquet (default: told by the file)")
     p.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="option of the log's format")
+    add_release(p)
     p.add_argument("--set", action="append", default=[], metavar="Key=Value", help="override a slurm.conf key")
     add_accounting(p)
     p.set_defaults(unknown_accounts="add")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from slurmsim.cli.run import add_impossible
+from slurmsim.cli.run import add_impossible, add_release
 from slurmsim.cli.terminal import show
 
 DESCRIPTION = None
@@ -20,6 +20,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
                    "for a log; of recordings when they are not where the oracle kit keeps them")  # fmt: skip
     p.add_argument("--reservations", metavar="FILE", help="logs: advance reservations")
     p.add_argument("--conf", metavar="FILE", help="slurm.conf of the logs")
+    add_release(p)
     p.add_argument("--set", action="append", default=[], metavar="Key=Value", help="logs: override a slurm.conf key")
     add_impossible(p)
     p.add_argument("--repeats", action="store_true", help="compare recordings of one workload with each other: how far "

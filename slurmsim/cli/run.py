@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.cli.terminal import show
 from slurmsim.config.findings import warnings_among
+from slurmsim.config.option import OLDEST, RELEASES
 from slurmsim.errors import ConfigError
 from slurmsim.replaying.instances import MOST
 
@@ -23,6 +24,7 @@ trace, the summary, the plots and a report. Without --conf the cluster is made f
 
 def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--conf", metavar="FILE", help="slurm.conf of the cluster (gres.conf beside it)")
+    add_release(p)
     p.add_argument("--nodes", type=int, metavar="N", help="a cluster of N equal nodes instead of --conf")
     p.add_argument("--cpus-per-node", type=int, metavar="C", help="CPUs of each of them (default 1)")
     p.add_argument(
@@ -122,6 +124,12 @@ def _add_power(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--idle-w", metavar="WATTS", help="what a node without a job draws (default 0)")
     parser.add_argument("--limit", choices=("scale", "keep"),
                         help="limits of jobs with applications move with their shapes (default) or stay")  # fmt: skip
+
+
+def add_release(parser: argparse.ArgumentParser) -> None:
+    """Add the option about the release that decides."""
+    parser.add_argument("--release", "--slurm-version", choices=RELEASES,
+                        help=f"release of Slurm with the rules that decide (default {OLDEST})")  # fmt: skip
 
 
 def add_accounting(parser: argparse.ArgumentParser) -> None:

@@ -4,8 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from slurmsim.cli.run import add_accounting, add_impossible
+from slurmsim.cli.run import add_accounting, add_impossible, add_release
 from slurmsim.cli.terminal import show
+from slurmsim.config.option import RELEASES
 
 DESCRIPTION = """Replay a log under a site's own slurm.conf, grade that against the log's real starts, replay it again
 with changes, and both several times with jittered submit times. Written to DIR: both traces (baseline, changed),
@@ -19,8 +20,10 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--workload", "--log", required=True, metavar="FILE", help="job log: sacct -P dump, SWF or Parquet")
     p.add_argument("--format", metavar="FORMAT", help="swf, sacct or parquet (default: told by the file)")
     p.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="option of the log's format")
+    add_release(p)
     p.add_argument("--set", action="append", default=[], metavar="Key=Value", help="the change: a slurm.conf key")
     p.add_argument("--policy", metavar="NAME[:key=value,…]", help="the change: another scheduler plugin")
+    p.add_argument("--changed-release", choices=RELEASES, help="the change: another release of Slurm")
     p.add_argument("--changed-conf", metavar="FILE", help="the change: another slurm.conf")
     p.add_argument("--base-set", action="append", default=[], metavar="Key=Value", help="a key in both replays")
     p.add_argument("--replicates", type=int, default=5, metavar="N", help="further pairs of replays (default 5)")
@@ -53,10 +56,11 @@ def run(args: argparse.Namespace) -> int:
     from slurmsim.whatif import Question, study
     from slurmsim.whatif.view import as_dict, as_text, write
 
-    changes = (args.set, args.policy, args.changed_conf, args.changed_accounting, args.changed_reservations)
+    changes = (args.set, args.policy, args.changed_release, args.changed_conf, args.changed_accounting,
+               args.changed_reservations)  # fmt: skip
     if not any(changes):
-        raise ConfigError("nothing is changed", field="--set", expected="--set, --policy, --changed-conf, "
-                          "--changed-accounting or --changed-reservations")  # fmt: skip
+        raise ConfigError("nothing is changed", field="--set", expected="--set, --policy, --changed-release, "
+                          "--changed-conf, --changed-accounting or --changed-reservations")  # fmt: skip
     out = Path(args.out)
     base = [parse_override(item) for item in args.base_set]
     given = run_keywords(args) | {"policy": None, "jitter": 0}
@@ -64,6 +68,7 @@ def run(args: argparse.Namespace) -> int:
     before = given | {"out": out / "baseline", "set": base}
     after = given | {
         "out": out / "changed", "conf": args.changed_conf or args.conf, "policy": args.policy, "set": base + change,
+        "release": args.changed_release or args.release,
         "accounting": args.changed_accounting or args.accounting,
         "reservations": args.changed_reservations or args.reservations,
     }  # fmt: skip

@@ -66,6 +66,7 @@ class RunKeywords(TypedDict, total=False):
     jitter: int
     fair_start: int
     pass_limit: float | None
+    release: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,7 @@ class RunOptions:
     jitter: int = 0
     fair_start: int = 0
     pass_limit: float | None = None
+    release: str | None = None
 
     @classmethod
     def of(cls, workload: FileName, out: FileName, **given: Unpack[RunKeywords]) -> RunOptions:

@@ -59,6 +59,8 @@ def asked(first: Prepared, second: Prepared) -> Asked:
 def _changes(first: Prepared, second: Prepared) -> list[str]:
     a, b = first.options, second.options
     found = [one.words for one in decides(first.cluster, second.cluster) if not (b.policy and one.name == _POLICY_KEY)]
+    if first.cluster.release != second.cluster.release:
+        found.insert(0, f"release: {first.cluster.release} -> {second.cluster.release}")
     if a.policy != b.policy:
         found.insert(0, f"policy: {a.policy or first.policy_name} -> {b.policy or second.policy_name}")
     for name in ("accounting", "reservations"):
