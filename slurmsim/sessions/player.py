@@ -30,8 +30,11 @@ class Player:
         self.now = int(self.client.call("ping")["now"])  # the cluster's time, seconds since the epoch
         self._quiet = Quiet(folder)
 
-    def until(self, instant: int, each: Callable[[], None] | None = None) -> None:
-        """Step the clock to that instant; `each` is called after every second where scripts or commands run."""
+    def until(self, instant: int, each: Callable[[], None] | None = None, *, late: bool = False) -> None:
+        """Step the clock to that instant; `each` is called after every second where scripts or commands run.
+
+        What is asked then comes `late` if slurmctld's loop has gone round for the second: backfill may be first.
+        """
         busy = each is not None or (self.real and not self._alone)
         if instant > self.now and (busy or (self.real and any(self.client.call("status")["queue"].values()))):
             self._quiet.wait()
@@ -43,11 +46,15 @@ class Player:
                 if each is not None:
                     each()
         elif instant > self.now:
-            self.step(instant - self.now)
+            self.step(instant - self.now, late=late)
+            return
+        if late:
+            self.step(0, late=True)
 
-    def step(self, seconds: int) -> None:
+    def step(self, seconds: int, *, late: bool = False) -> None:
         """Let the clock go on."""
-        self.now = int(self.client.call("clock", action="step", seconds=seconds)["now"])
+        more = {"late": True} if late else {}
+        self.now = int(self.client.call("clock", action="step", seconds=seconds, **more)["now"])
 
     def ended(self, command: subprocess.Popen[bytes]) -> bool:
         """Wait for the command, or until it only waits itself."""

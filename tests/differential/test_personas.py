@@ -12,6 +12,7 @@ from unseen.documents import table as documents_table
 from unseen.life import COMMANDS, PERSONAS, SCRIPTS, SITES, WORDS, cluster_of, draw_life
 from unseen.ours import replay
 from unseen.score import Answer, by_kind, by_persona, judge, table
+from unseen.seconds import late
 from unseen.sessions import Command
 
 from slurmsim.config.accounting.load import load_accounting
@@ -27,6 +28,16 @@ def test_a_session_is_drawn_of_the_habits_of_its_site(kind: str) -> None:
     shapes = {text for persona in PERSONAS.values() for habit in persona["habits"] for text in habit[2:]}
     assert {command.option for command in drawn.commands} <= shapes
     assert not re.search(r"\{(?!print)\w+\}", drawn.cases())
+
+
+def test_a_command_comes_late_once_the_loop_has_gone_round_for_its_second() -> None:
+    """Seconds begin with cycles of backfill, here at .6; since 24.11 the loop goes round at whole seconds."""
+    events = [[3.6, "cycle", ""], [4.1, "submit", "1"], [4.8, "main", "1"], [8.6, "cycle", ""], [20.3, "main", "9"]]
+    found = late({"slurm": "26.05.5", "events": events})
+    assert [found(at) for at in (3.7, 3.95, 4.1, 4.5, 4.7, 9.2)] == [False, False, True, True, False, True]
+    found = late({"slurm": "22.05.8", "events": events})  # here at .8
+    assert [found(at) for at in (3.7, 3.85, 4.5, 4.7, 9.2)] == [False, True, True, False, True]
+    assert not late({"slurm": "22.05.8", "events": [[3.6, "cycle", ""]]})(4.5)
 
 
 def test_every_word_of_a_habit_can_be_drawn_where_it_is_typed() -> None:

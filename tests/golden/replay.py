@@ -120,9 +120,9 @@ class Session:
     def home(self, user: str) -> Path:
         return self.homes / user if user != "root" else self.top / "root"
 
-    def until(self, seconds: float) -> None:
+    def until(self, seconds: float, *, late: bool = False) -> None:
         """Step the clock to `seconds` after the recording began."""
-        self.player.until(int(self.start + seconds))
+        self.player.until(int(self.start + seconds), late=late)
 
     def run(self, user: str, command: str, given_up: bool = False) -> tuple[int | None, str, str]:
         """Run one command as `user`; the clock goes on while it waits.
@@ -286,12 +286,12 @@ def has_to_run(recording: dict[str, Any]) -> bool:
 
 def asked(
     recording: dict[str, Any], conf: Path, jobs: str = "auto", up_s: int = SLURMCTLD_AT_S, same: SameJobs | None = None,
-    sooner: Callable[[float], float] = lambda at: 0.0,
+    sooner: Callable[[float], float] = lambda at: 0.0, late: Callable[[float], bool] = lambda at: False,
 ) -> Iterator[tuple[dict[str, Any], int | None, str, str]]:  # fmt: skip
     """Ask a fresh cluster everything the recording asked: each command's step, and our exit code, output and errors.
 
     With `same`, what a command names by its id is the job of the same submission. A command is asked as much
-    `sooner` as slurmctld's seconds begin later than ours.
+    `sooner` as slurmctld's seconds begin later than ours, and `late` if its loop had gone round for that second.
     """
     mode = jobs if jobs != "auto" else "run" if has_to_run(recording) else "simulate"
     session = Session(recording, conf, mode, up_s)
@@ -308,7 +308,7 @@ def asked(
                 session.until(at - sooner(at))
             else:
                 at = max(at, step["t"])
-                session.until(at - sooner(at))
+                session.until(at - sooner(at), late=late(at))
                 command = step["cmd"] if same is None else same.ours(step["cmd"])
                 code, out, error = session.run(step["user"], command, given_up=step["rc"] is None)
                 if same is not None:

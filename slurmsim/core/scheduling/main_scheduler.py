@@ -67,7 +67,7 @@ class MainScheduler:
             return
         loop = triggers.requested and now - triggers.last_loop_pass >= self.delay
         # with ticks the loop went round before the fact of this second that asks for it
-        loop = loop and not (triggers.ticks and now == triggers.since)
+        loop = loop and not (triggers.ticks and now <= triggers.since)
         if not (full or loop or triggers.at_once):
             return
         if loop or full:

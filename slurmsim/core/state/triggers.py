@@ -33,6 +33,7 @@ class Triggers:
         self.epilog = _nodes_clean_up(spec)
         self.dirty = False  # something changed since the last pass that saw the whole queue
         self.ticks = False  # facts of one instant come one after the other: the loop goes round after all of them
+        self.late = False  # facts miss the loop's next round: it is on its way
         self.came_since = False  # a job came into the queue during the pass
         self.begun = False
         self.asked_at = start_time
@@ -73,7 +74,7 @@ class Triggers:
 
     def _ask_loop(self) -> None:
         if not self.requested:
-            self.since = self.now
+            self.since = self.now + self.late
         self.requested = True
 
     def request_now(self) -> None:

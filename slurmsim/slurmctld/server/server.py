@@ -623,6 +623,7 @@ class Server:
                 self.engine.real.end_now()
             target = arguments.setdefault("_to", self.clock.now() + max(0, int(arguments["seconds"])))
             done = self._run_on(target, stop_when_idle=False)
+            self.engine.controller.state.triggers.late = bool(arguments.get("late"))
         elif action == "until-idle":
             last = arguments.setdefault("_to", self.clock.now() + int(arguments.get("limit_s") or 366 * 86400))
             done = self._run_on(last, stop_when_idle=True)

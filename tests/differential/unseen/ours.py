@@ -15,7 +15,7 @@ from slurmsim.sessions.normalising import normal
 from unseen.documents import DOCUMENTS, Compared, compared, values
 from unseen.kept import AGAIN
 from unseen.score import Answer, Judged, judge
-from unseen.seconds import sooner
+from unseen.seconds import late, sooner
 from unseen.sessions import BOOT
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
@@ -26,7 +26,7 @@ def answers(recording: dict[str, Any], conf: Path, up_s: int) -> list[Answer]:
     return [
         _answer(step, code, out, error, recording["volatile"])
         for step, code, out, error in replay.asked(
-            recording, conf, up_s=up_s, same=SameJobs(), sooner=sooner(recording, up_s)
+            recording, conf, up_s=up_s, same=SameJobs(), sooner=sooner(recording, up_s), late=late(recording)
         )
     ]
 

@@ -13,6 +13,36 @@ FIRST_CYCLE_S = 0.02
 """After slurmctld was up, in its second, where nothing tells of cycles: 0.004 to 0.03 in three logs of 26.05.5."""
 
 
+LOOP_S = 1.2  # the longest that the loop of slurmctld lets a submission wait, with what it does itself
+
+
+def late(recording: dict[str, Any]) -> Callable[[float], bool]:
+    """Return whether a command came when slurmctld's loop had gone round since the last whole second of backfill.
+
+    Seconds begin with backfill's cycles (`sooner`), and once in each the loop starts jobs. What comes behind it waits
+    for the next round: a cycle of backfill that is due sees it first. The loop goes round at whole seconds since 24.11.
+    """
+    events = recording.get("events", [])
+    cycles = [at for at, what, _ in events if what in ("cycle", "backfill")]
+    rounds = _rounds(events) if str(recording["slurm"]).startswith("22.05") else [0.0]
+    if not cycles or not rounds:
+        return lambda at: False
+
+    def found(at: float) -> bool:
+        came = at + ON_ITS_WAY_S
+        cycle = cycles[max(bisect_right(cycles, came) - 1, 0)]
+        loop = min(rounds, key=lambda one: abs(one - came))
+        return (came - cycle) % 1 > (loop - cycle) % 1
+
+    return found
+
+
+def _rounds(events: list[list[Any]]) -> list[float]:
+    """Return when the loop started a job that had just been submitted."""
+    submitted = {job: at for at, what, job in events if what == "submit"}
+    return [at for at, what, job in events if what == "main" and 0 <= at - submitted.get(job, -LOOP_S) < LOOP_S]
+
+
 def sooner(recording: dict[str, Any], up_s: int) -> Callable[[float], float]:
     """How much sooner than a command was begun our cluster, up for `up_s` by then, is to be asked it.
 

@@ -140,3 +140,30 @@ def test_no_scheduler_evaluates_a_job_that_is_over_or_that_its_partition_keeps_o
     told = {number: job["last_sched_evaluation"] for number, job in _jobs(cluster).items()}
     when = {number: one if release == "22.05" else one["number"] for number, one in told.items()}
     assert when[1] == ended - 8 and when[3] <= ended < when[4]
+
+
+@pytest.mark.parametrize(("late", "scheduler"), [(False, "Main"), (True, "Backfill")])
+def test_a_cycle_of_backfill_comes_first_for_what_the_loop_has_missed(
+    tmp_path: Path, *, late: bool, scheduler: str
+) -> None:
+    cluster = Cluster(tmp_path, f"{FREE}SchedulerParameters=bf_interval=5\n", release="24.11")
+    _after(cluster, 9)
+    cluster.engine.controller.state.triggers.late = late
+    assert cluster.run("sbatch -n1 --wrap 'sleep 500'", "alice")[0] == 0
+    assert "JobState=PENDING" in cluster.text("scontrol show job 1")
+    cluster.engine.controller.state.triggers.late = False
+    _after(cluster, 5)
+    assert f" Scheduler={scheduler}\n" in cluster.text("scontrol show job 1")
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_node_that_is_resumed_was_busy_until_then(tmp_path: Path, release: str) -> None:
+    cluster = Cluster(tmp_path, FREE, release=release)
+    _after(cluster, 5)
+    for state in ("down", "drain"):
+        cluster.text(f"scontrol update nodename=n1 state={state} reason=x")
+        _after(cluster, 10)
+        cluster.text("scontrol update nodename=n1 state=resume")
+        shown = cluster.text("scontrol show node n1")
+        assert f"LastBusyTime=2026-01-05T08:00:{cluster.now % 60:02}" in shown
+    assert "LastBusyTime=2026-01-05T08:00:00" in cluster.text("scontrol show node n2")

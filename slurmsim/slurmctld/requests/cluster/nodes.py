@@ -112,7 +112,10 @@ class _Nodes:
         before = self.cluster.controller.node_states.down
         self.cluster.network.tell(self.cluster.now, facts)
         up = self.cluster.controller.state.table.everything & ~before
+        idle = self.cluster.controller.state.table.idle & ~self.cluster.controller.state.power.off
         for name in names:
+            if state == "RESUME" and idle >> index[name] & 1:
+                self.cluster.node_texts[index[name]]["last_busy"] = self.cluster.now
             if not (state == "IDLE" and up >> index[name] & 1):  # clears the flags, not what is told of them
                 self._forget_reason(index[name])
         if refused is not None:

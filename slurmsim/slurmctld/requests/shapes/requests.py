@@ -265,7 +265,8 @@ REQUESTS: dict[str, Shape] = {
     # the daemon itself
     "clock": Tagged("action", {
         "show": _NONE, "freeze": _NONE, "fast": _NONE, "rate": _fields("rate", rate=Real(-1e300, 1e300)),
-        "step": _fields("seconds", seconds=Real(-1e9, 1e11)), "until-idle": _fields(limit_s=Whole(0, 10**11)),
+        "step": _fields("seconds", seconds=Real(-1e9, 1e11), late=FLAG),
+        "until-idle": _fields(limit_s=Whole(0, 10**11)),
     }),
     "down": _NONE,
     "snapshot": _fields("path", path=TEXT),
