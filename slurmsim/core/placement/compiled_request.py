@@ -335,7 +335,9 @@ class CompiledRequest:
 
     def _large_enough(self, table: NodeTable) -> Flags:
         """Return nodes with the CPUs, the memory and the GRES each node has to give."""
-        ok: Flags = self.used_of(table.cpus, table.grain) >= max(self.least_cpus, self.together_cpus)
+        # one task has nodes with room for as many as --ntasks-per-node says
+        room = self.tasks_per_node * self.cpus_per_task if self.asked.n_tasks == 1 else 0
+        ok: Flags = self.used_of(table.cpus, table.grain) >= max(self.least_cpus, self.together_cpus, room)
         if self.asked.tasks_per_socket:
             ok &= self.asked.tasks_per_socket <= table.cpus // table.sockets(np.arange(table.n))
         if self.mem_cpu:

@@ -14,15 +14,17 @@ if TYPE_CHECKING:
 NOT_NOW = "Requested partition configuration not available now"
 
 
-def partition_takes(cluster: LiveCluster, live: LiveJob) -> None:
+def partition_takes(cluster: LiveCluster, live: LiveJob, min_cpus: int | None = None) -> None:
     """Raise Refusal if the partition is inactive, closed to the job's user, or has not as many CPUs.
+
+    `min_cpus` are those an update asks for.
 
     That it is down, or that the job asks for too many nodes or too much time, may change: nothing is said of it.
     """
     core = live.core
     partition = core.partition
     closed = cluster.controller.access.shuts_out(live.person.name, partition, bool(core.sub.reservation))
-    too_many = partition.state in ("UP", "DRAIN") and core.sub.request.min_cpus > partition.total_cpus
+    too_many = partition.state in ("UP", "DRAIN") and (min_cpus or core.sub.request.min_cpus) > partition.total_cpus
     if closed or too_many or partition.state == "INACTIVE":
         raise Refusal(NOT_NOW)
 

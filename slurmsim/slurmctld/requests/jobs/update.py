@@ -433,7 +433,7 @@ def _dependency(u: Update) -> None:
 
 def _partition_takes(u: Update) -> None:
     """Whatever was changed is changed."""
-    partition_takes(u.cluster, u.live)
+    partition_takes(u.cluster, u.live, u.new.get("min_cpus"))
 
 
 def _the_rest(u: Update) -> None:

@@ -285,7 +285,8 @@ def _needs(cluster: LiveCluster, asked: Mapping[str, Any]) -> tuple[int, int]:
     """
     state, partition = cluster.controller.state.cluster, _partitions(cluster, asked)[0]
     fitted = state.fitted(resources(asked), partition)
-    tasks = int(asked.get("ntasks_per_node") or 1)
+    # of one task slurmctld does not count how many a node could have to have
+    tasks = 1 if asked.get("num_tasks") == 1 else int(asked.get("ntasks_per_node") or 1)
     cpus = max(int(asked.get("pn_min_cpus") or 0), fitted.least_cpus, fitted.cpus_per_task * tasks)
     request, default = fitted.request, state.memory_default(partition)
     if request.mem_per_node_mib is not None:
