@@ -571,7 +571,8 @@ class Placer:
         if request.mem_all:
             mem = table.mem[idx]
         elif request.mem_cpu:
-            mem = request.memory_of(request.memory_counted(cpus, table.grain[idx]))
+            counted = request.used_of(cpus, table.grain[idx]) if request.asked.threads_per_core else cpus
+            mem = request.memory_of(counted)
         if request.gres:
             mem = self._memory_of_gpus(request, gres, mem, len(idx))
         quota = -1 if request.max_cpus_per_node is None else request.partition.index
