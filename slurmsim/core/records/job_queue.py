@@ -174,18 +174,20 @@ class PoolQueue:
 
 def put_in_order(records: list[Record]) -> None:
     """Sort `records`: one integer, or two, tell most of them apart, which a kernel does."""
-    if not records or _stands_in_order(records):
-        return
     n = len(records)
-    places = [record.place for record in records]
-    kernel.arrange(records, array("d", places))
+    before = None
+    for record in records:
+        if before is not None and not before.is_before(record):
+            break
+        before = record
+    else:
+        return
+    kernel.arrange(records, array("d", [record.place for record in records]))
     tier = records[0].tier
     for record in records:
         if record.tier != tier:
             records.sort(key=_tier)  # those of one tier stay in order
             break
-    if len(set(places)) == n:
-        return
     begin = 0
     while begin < n:
         end, first, ascend = begin + 1, records[begin], True
@@ -195,17 +197,6 @@ def put_in_order(records: list[Record]) -> None:
         if not ascend:
             records[begin:end] = sorted(records[begin:end], key=_rest)
         begin = end
-
-
-def _stands_in_order(records: list[Record]) -> bool:
-    """Return True if each record stands before the next; `place` alone tells most of them apart."""
-    before = records[0]
-    for record in records:
-        apart = record.place > before.place and record.tier == before.tier
-        if not (apart or record is before or before.is_before(record)):
-            return False
-        before = record
-    return True
 
 
 class Watcher:
