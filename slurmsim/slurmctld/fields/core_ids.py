@@ -53,7 +53,9 @@ def _deal_to(job: Job, on_node: dict[int, list[tuple[Job, tuple[int, ...]]]], cl
     for k, node in enumerate(alloc.indices().tolist()):
         count = alloc.cpus if isinstance(alloc.cpus, int) else int(alloc.cpus[k])
         others = on_node.setdefault(node, [])
-        taken = {cpu for other, cpus in others if other.end_time is None or other.end_time > start for cpu in cpus}
+        # jobs come in the order they started: who is over by now is over for all that follow
+        others[:] = [one for one in others if one[0].end_time is None or one[0].end_time > start]
+        taken = {cpu for _, cpus in others for cpu in cpus}
         cpus = _choose(job, node, count, taken, cluster)
         cluster.given_cpus[(job.id, job.restarts), node] = cpus
         others.append((job, cpus))
