@@ -19,15 +19,15 @@ def parts_of(text: str, *, typed: bool = True) -> tuple[list[str], str]:
             quote = "" if letter == quote else quote
         elif letter in "'\"":
             quote = letter
-        elif letter == ":" and not (typed and _ends_in_tres(text[begin:at])):
+        elif letter == ":" and not (typed and _ends_in_tres(text, begin, at)):
             parts.append(text[begin:at])
             begin = at + 1
     return [*parts, text[begin:]], quote
 
 
-def _ends_in_tres(part: str) -> bool:
-    """Return True if a part ends in the name of a TRES that may have a type, as in gres/gpu."""
-    for letter in reversed(part):
-        if letter in "/=,:\"'":
-            return letter == "/"
+def _ends_in_tres(text: str, begin: int, end: int) -> bool:
+    """Return True if the part from `begin` to `end` ends in the name of a TRES that may have a type, as in gres/gpu."""
+    for at in range(end - 1, begin - 1, -1):
+        if text[at] in "/=,:\"'":
+            return text[at] == "/"
     return False

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 
 from slurmsim.fast_imports import NamedTuple
+from slurmsim.numerals import is_number
 from slurmsim.protocol import FOLDER_VARIABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+_KEY = ("SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID")
 _MOST = 1 << 20  # bytes of an environment that are read
 
 
@@ -39,13 +41,12 @@ def step_processes(folder: str, proc: str = "/proc") -> list[Process]:
 
 
 def _key(environ: Mapping[str, str]) -> tuple[str | None, ...]:
-    return tuple(environ.get(name) for name in ("SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID"))
+    return tuple(environ.get(name) for name in _KEY)
 
 
 def _of(environ: Mapping[str, str], folder: str) -> bool:
     """Return True for a task of a numbered step of the cluster in `folder`."""
-    step, job = environ.get("SLURM_STEP_ID", ""), environ.get("SLURM_JOB_ID", "")
-    named = step.isdigit() and job.isdigit() and "SLURM_LOCALID" in environ and "SLURM_PROCID" in environ
+    named = all(is_number(environ.get(name, "")) for name in (*_KEY, "SLURM_LOCALID"))
     return named and os.path.realpath(environ.get(FOLDER_VARIABLE) or folder) == folder  # else that of its user
 
 

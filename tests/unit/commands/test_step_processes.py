@@ -18,7 +18,7 @@ def process(proc: Path, pid: int, parent: int, folder: Path, **environ: str) -> 
     (proc / str(pid) / "stat").write_text(f"{pid} (a) b) S {parent} 1 1 0")
 
 
-def task(job: int, step: str, place: int, number: int) -> dict[str, str]:
+def task(job: object, step: str, place: object, number: int) -> dict[str, str]:
     return {"SLURM_JOB_ID": str(job), "SLURM_STEP_ID": step, "SLURM_LOCALID": str(place), "SLURM_PROCID": str(number)}
 
 
@@ -30,6 +30,9 @@ def test_tasks_and_what_they_made(tmp_path: Path) -> None:
     process(proc, 13, 10, folder, **task(7, "1", 1, 1))
     process(proc, 14, 10, tmp_path / "other", **task(7, "0", 0, 0))
     process(proc, 15, 10, folder, **task(7, "-5", 0, 0))
+    process(proc, 17, 10, folder, **task("²", "0", 0, 0))
+    process(proc, 18, 10, folder, **task("9" * 5_000, "0", 0, 0))
+    process(proc, 19, 10, folder, **task(7, "0", "\x1b[2J", 0))
     (proc / "16").mkdir()  # whose environment may not be read
     (proc / "self").mkdir()
     assert step_processes(str(folder), str(proc)) == [
