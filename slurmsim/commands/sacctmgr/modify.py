@@ -24,23 +24,20 @@ from slurmsim.commands.sacctmgr.requests import (
     user_condition,
 )
 from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS, Settings
-from slurmsim.commands.sacctmgr.words import Session, Word, folded, names_in, word_of
+from slurmsim.commands.sacctmgr.where_and_set import is_ready, read
+from slurmsim.commands.sacctmgr.words import Session, Word, folded, names_in
 from slurmsim.protocol import NO_DEFAULT_QOS
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
 
-_NO_CONDITIONS = "You didn't set any conditions with 'WHERE'.\nAre you sure you want to continue?"
 _MODIFY = ('No valid entity in modify command\nInput line must include "Account", "Cluster", "Federation", "Job", '
            '"QOS", "Resource" or "User"')  # fmt: skip
 
-
-if TYPE_CHECKING:
-    Take = Callable[[Word], int]  # USER, ASSOC, or 0 for a word that means nothing
 
 _MAY_NOT = (
     "sacctmgr: accounting_storage/slurmdbd: acct_storage_p_modify_assocs: Request didn't affect anything or your user "
@@ -54,36 +51,6 @@ def modify(session: Session, words: list[str]) -> None:
         ("Accounts:1 Acct:4", _modify_account), ("Clusters:5", _modify_cluster), ("Federation:1", refuse),
         ("Job:1", modify_job), ("QOSs:1", _modify_qos), ("Resource:1", refuse), ("Users:1", _modify_user),
     ))  # fmt: skip
-
-
-def _read(session: Session, words: list[str], where: Take, set_: Take) -> tuple[int, int]:
-    """Return which kinds have conditions and which have settings (sums of USER and ASSOC); report unknown words."""
-    conditions = settings = 0
-    setting = False
-    for text in words:
-        word = word_of(text)
-        if not word.equals and matches(text, "Where:5"):
-            setting = False
-        elif not word.equals and matches(text, "Set:3"):
-            setting = True
-        elif setting:
-            settings |= set_(word)
-        else:
-            conditions |= where(word)
-    return conditions, settings
-
-
-def _ready(session: Session, conditions: int, settings: int) -> bool:
-    """Return True if there is something to do; asks when there are no conditions."""
-    if session.code:
-        return False
-    if not settings:
-        session.wrong(" You didn't give me anything to set")
-        return False
-    if not conditions and not session.ask(_NO_CONDITIONS):
-        session.io.out("Aborted\n")
-        return False
-    return True
 
 
 _NO_DEFAULT = (
@@ -173,8 +140,8 @@ def _modify_account(session: Session, words: list[str]) -> None:
             return _setting(session, settings, word)
         return 0
 
-    conditions, changed = _read(session, words, lambda word: account_condition(session, cond, word), set_)
-    if not _ready(session, conditions, changed):
+    conditions, changed = read(session, words, lambda word: account_condition(session, cond, word), set_)
+    if not is_ready(session, conditions, changed):
         return
     requests: list[Mapping[str, Any]] = []
     if changed & USER:
@@ -213,8 +180,8 @@ def _modify_user(session: Session, words: list[str]) -> None:
             return _setting(session, settings, word)
         return 0
 
-    conditions, changed = _read(session, words, lambda word: user_condition(session, cond, word), set_)
-    if not _ready(session, conditions, changed):
+    conditions, changed = read(session, words, lambda word: user_condition(session, cond, word), set_)
+    if not is_ready(session, conditions, changed):
         return
     requests: list[Mapping[str, Any]] = []
     if changed & USER and conditions == ASSOC:
@@ -243,8 +210,8 @@ def _modify_cluster(session: Session, words: list[str]) -> None:
         session.wrong(f" Unknown condition: {word.text}\n Use keyword 'set' to modify value")
         return 0
 
-    conditions, changed = _read(session, words, where, lambda word: _setting(session, settings, word))
-    if not _ready(session, conditions, changed):
+    conditions, changed = read(session, words, where, lambda word: _setting(session, settings, word))
+    if not is_ready(session, conditions, changed):
         return
     if lines := settings.lines():
         session.io.out(" Setting\n  Default Limits:\n" + "".join(f"{line}\n" for line in lines))
@@ -272,8 +239,8 @@ def _modify_qos(session: Session, words: list[str]) -> None:
         session.io.out(f" Unknown option: {word.text}\n Use keyword 'where' to modify condition\n")
         return 0
 
-    conditions, changed = _read(session, words, lambda word: qos_condition(session, cond, word), set_)
-    if not _ready(session, conditions, changed):
+    conditions, changed = read(session, words, lambda word: qos_condition(session, cond, word), set_)
+    if not is_ready(session, conditions, changed):
         return
     arguments = {"action": "modify_qos", "cond": cond, "settings": settings.found, **facts}
     if _modified(session, "Modified qos", arguments):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.sacctmgr.requests import COMMIT, cluster_name, reply
 from slurmsim.commands.sacctmgr.settings import tres_counts
-from slurmsim.commands.sacctmgr.words import Session, Word, names_in, word_of
+from slurmsim.commands.sacctmgr.where_and_set import is_ready, read
+from slurmsim.commands.sacctmgr.words import Session, Word, names_in
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.values import leading_number
@@ -16,11 +17,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_NO_CONDITIONS = "You didn't set any conditions with 'WHERE'.\nAre you sure you want to continue?"
 _TEXTS = (
     ("Comment:7 DerivedExitString:12 DerivedES:9", "derived_es"), ("Extra:5", "extra"),
     ("AdminComment:12", "admin_comment"), ("SystemComment:13", "system_comment"),
 )  # fmt: skip
+_TIMES = ("start", "end")  # which alone are no condition
 _NAMES = (("Accounts:1 Accts:1", "accounts"), ("WCkeys:1", "wckeys"))
 
 
@@ -28,27 +29,17 @@ def modify_job(session: Session, words: list[str]) -> None:
     """``modify job JOBID set ...``."""
     cond: dict[str, Any] = {}
     new: dict[str, Any] = {}
-    setting = False
-    for text in words:
-        word = word_of(text)
-        if not word.equals and matches(text, "Where:5"):
-            setting = False
-        elif not word.equals and matches(text, "Set:3"):
-            setting = True
-        elif setting:
-            _set(session, new, word)
-        else:
-            _where(session, cond, word)
-    if session.code:
-        return
-    if not new:
-        session.wrong(" You didn't give me anything to set")
-        return
-    chosen = any(key not in ("start", "end") for key in cond)
-    if not chosen and not session.ask(_NO_CONDITIONS):
-        session.io.out("Aborted\n")
-        return
-    _modify(session, cond, new)
+
+    def where(word: Word) -> int:
+        _where(session, cond, word)
+        return any(key not in _TIMES for key in cond)
+
+    def set_(word: Word) -> int:
+        _set(session, new, word)
+        return bool(new)
+
+    if is_ready(session, *read(session, words, where, set_)):
+        _modify(session, cond, new)
 
 
 def _modify(session: Session, cond: dict[str, Any], new: dict[str, Any]) -> None:
