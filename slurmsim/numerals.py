@@ -22,6 +22,15 @@ def is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
 
 
+def counted(n: int, what: str) -> str:
+    """Return a number of things in words.
+
+    >>> counted(1, "node"), counted(2_999, "job")
+    ('1 node', '2,999 jobs')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 def leading_number(text: str) -> int:
     """Return the number `text` begins with, as C's strtol reads it; 0 for none.
 

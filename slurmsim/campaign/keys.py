@@ -20,7 +20,6 @@ from slurmsim.campaign.cells import Cell
 from slurmsim.campaign.sources import own_digest, present_source_digest, source_digest
 from slurmsim.config.files import Remembering
 from slurmsim.config.load import examine, make_cluster
-from slurmsim.config.option import OLDEST
 from slurmsim.errors import ConfigError, InputError, WorkloadError
 from slurmsim.input_file import open_input, read_text
 from slurmsim.installed import entry_points
@@ -137,7 +136,7 @@ class Keys:
         else:
             folder = Path(options.conf).parent
             files = Remembering(folder)
-            examination = examine(Path(options.conf), options.set, release=options.release or OLDEST, files=files)
+            examination = examine(Path(options.conf), options.set, release=options.release, files=files)
             examination.report.raise_first_error()
             assert examination.cluster is not None
             conf = {name: _digest(text) for name, text in files.texts.items()}

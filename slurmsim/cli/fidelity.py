@@ -8,6 +8,8 @@ from typing import Any
 
 from slurmsim.cli.run import add_impossible, add_release
 from slurmsim.cli.terminal import show
+from slurmsim.config.option import OLDEST
+from slurmsim.errors import ConfigError
 
 DESCRIPTION = None
 
@@ -32,18 +34,17 @@ def add_options(p: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Replay and compare. Raises ConfigError or WorkloadError; returns 0."""
-    from slurmsim.errors import ConfigError
     from slurmsim.fidelity import assess
     from slurmsim.fidelity.log import assess_log
     from slurmsim.fidelity.recording import read_recording
     from slurmsim.fidelity.repeats import compare_repeats
 
     workload = Path(args.workload) if args.workload else None
-    if len(args.accounting) > 1 and any(_is_recording(name) for name in args.files):
-        raise ConfigError("several files beside a recording", field="--accounting", expected="one")
     accounting = Path(args.accounting[0]) if args.accounting else None
     recordings = [name for name in args.files if _is_recording(name)]
     logs = [name for name in args.files if name not in recordings]
+    if recordings:
+        _check_beside_recordings(args)
     found: list[Sequence[Any]] = []
     if args.repeats:
         found.append(compare_repeats(read_recording(Path(name), workload, accounting) for name in args.files))
@@ -58,6 +59,14 @@ def run(args: argparse.Namespace) -> int:
         print("\n".join(lines) + "\n")
     show("\n\n".join(_table([f.as_row() for f in group], markdown=args.markdown) for group in found))
     return 0
+
+
+def _check_beside_recordings(args: argparse.Namespace) -> None:
+    """Raise ConfigError for options that a recording cannot have."""
+    if len(args.accounting) > 1:
+        raise ConfigError("several files beside a recording", field="--accounting", expected="one")
+    if args.release != OLDEST:
+        raise ConfigError("a recording is replayed as the release it is of", field="--release", expected="logs only")
 
 
 def _is_recording(name: str) -> bool:

@@ -35,7 +35,10 @@ def run(args: argparse.Namespace) -> int:
             known = sorted({one.name for one in found})
             raise ConfigError(f"no policy is called {name!r}{nearest(name, known)}", expected=", ".join(known))
     shown = [_Shown(one) for one in found if not args.names or one.name in args.names]
-    show(json.dumps([_plain(one) for one in shown], indent=2) if args.json else _table(shown))
+    if args.json:
+        print(json.dumps([_plain(one) for one in shown], indent=2))
+    else:
+        show(_table(shown))
     return 0
 
 

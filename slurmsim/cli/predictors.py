@@ -19,7 +19,10 @@ def run(args: argparse.Namespace) -> int:
     from slurmsim.policy import predictor_names
 
     shown = [_plain(name) for name in predictor_names()]
-    show(json.dumps(shown, indent=2) if args.json else _table(shown))
+    if args.json:
+        print(json.dumps(shown, indent=2))
+    else:
+        show(_table(shown))
     return 0
 
 

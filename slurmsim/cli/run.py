@@ -11,6 +11,7 @@ from slurmsim.cli.terminal import show
 from slurmsim.config.findings import warnings_among
 from slurmsim.config.option import OLDEST, RELEASES
 from slurmsim.errors import ConfigError
+from slurmsim.numerals import counted
 from slurmsim.replaying.instances import MOST
 
 if TYPE_CHECKING:
@@ -128,8 +129,8 @@ def _add_power(parser: argparse.ArgumentParser) -> None:
 
 def add_release(parser: argparse.ArgumentParser) -> None:
     """Add the option about the release that decides."""
-    parser.add_argument("--release", "--slurm-version", choices=RELEASES,
-                        help=f"release of Slurm with the rules that decide (default {OLDEST})")  # fmt: skip
+    parser.add_argument("--release", "--slurm-version", choices=RELEASES, default=OLDEST,
+                        help="release of Slurm with the rules that decide (default %(default)s)")  # fmt: skip
 
 
 def add_accounting(parser: argparse.ArgumentParser) -> None:
@@ -241,7 +242,7 @@ def pair(item: str) -> tuple[str, str]:
 def _made_up(cluster: "ClusterSpec") -> str:
     """Say which cluster a run without a configuration has."""
     kinds = Counter(node.cpus for node in cluster.nodes)
-    nodes = " and ".join(f"{n:,} nodes of {cpus:,} CPU{'s' * (cpus > 1)}" for cpus, n in kinds.items())
+    nodes = " and ".join(f"{counted(n, 'node')} of {counted(cpus, 'CPU')}" for cpus, n in kinds.items())
     names = ", ".join(partition.name for partition in cluster.partitions[:MOST_NAMES])
     more = f" and {rest:,} more" if (rest := len(cluster.partitions) - MOST_NAMES) > 0 else ""
     return f"no --conf, so the cluster is made up: {nodes}, without limits in its partitions ({names}{more})"

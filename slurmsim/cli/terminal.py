@@ -28,19 +28,19 @@ def show(text: str) -> None:
 
 def for_terminal(text: str, width: int, *, color: bool) -> str:
     """Return `text` with tables of at most `width` columns, where cells can be wrapped, and headers in bold."""
-    lines, shown = text.split("\n"), list[str]()
+    lines, fitted = text.split("\n"), list[str]()
     i = 0
     while i < len(lines):
         if i + 1 < len(lines) and _DASHES.fullmatch(lines[i + 1]):
             end = i + 2
             while end < len(lines) and lines[end]:
                 end += 1
-            shown += _fitted(lines[i], lines[i + 1], lines[i + 2 : end], width, color)
+            fitted += _fitted(lines[i], lines[i + 1], lines[i + 2 : end], width, color)
             i = end
         else:
-            shown.append(lines[i])
+            fitted.append(lines[i])
             i += 1
-    return "\n".join(shown)
+    return "\n".join(fitted)
 
 
 def _fitted(header: str, dashes: str, rows: list[str], width: int, color: bool) -> list[str]:

@@ -57,7 +57,10 @@ def _of_cluster(folder: Path, jobs: list[str], args: argparse.Namespace) -> int:
     except OutputError:
         now = None  # it does not run: what it was when it stopped
     found = [explain(folder, job, now, offers=not args.no_offers) for job in jobs]
-    show(json.dumps(found, indent=2) if args.json else "\n\n".join(map(as_text, found)))
+    if args.json:
+        print(json.dumps(found, indent=2))
+    else:
+        show("\n\n".join(map(as_text, found)))
     return 0
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, get_type_hints
 
+from slurmsim.config.option import OLDEST
 from slurmsim.policy import GivenPolicy, Policy
 from slurmsim.policy.given import as_option
 from slurmsim.replaying.instances import MOST
@@ -66,7 +67,7 @@ class RunKeywords(TypedDict, total=False):
     jitter: int
     fair_start: int
     pass_limit: float | None
-    release: str | None
+    release: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class RunOptions:
     jitter: int = 0
     fair_start: int = 0
     pass_limit: float | None = None
-    release: str | None = None
+    release: str = OLDEST
 
     @classmethod
     def of(cls, workload: FileName, out: FileName, **given: Unpack[RunKeywords]) -> RunOptions:

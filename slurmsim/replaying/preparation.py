@@ -14,7 +14,7 @@ from slurmsim.config.accounting.missing import warn_missing
 from slurmsim.config.findings import Finding, Report
 from slurmsim.config.groups import warn_missing_groups
 from slurmsim.config.load import examine, make_cluster
-from slurmsim.config.option import OLDEST, check_release
+from slurmsim.config.option import check_release
 from slurmsim.errors import ConfigError
 from slurmsim.input_file import open_input
 from slurmsim.model.accounting import Accounting
@@ -94,7 +94,7 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
         cluster = _cluster_of_header(workload, options, overrides, findings)
     if options.conf is None:
         cluster = _with_partitions(cluster, workload, overrides, findings)
-        cluster = replace(cluster, release=options.release or OLDEST)
+        cluster = replace(cluster, release=options.release)
     workload = settle_impossible(workload, cluster, options.impossible_jobs, options.workload)
     own_name = cluster.name if options.conf is not None else ""
     data = read_accounting(options.accounting, cluster, own_name, workload, options.unknown_accounts, findings)
@@ -142,7 +142,7 @@ def _configured(
         if not options.accounting:
             warn_missing(Report(), overrides)
         return None, [], (None, None)
-    examination = examine(Path(options.conf), overrides, release=options.release or OLDEST)
+    examination = examine(Path(options.conf), overrides, release=options.release)
     examination.report.raise_first_error()
     if not options.accounting:
         warn_missing(examination.report, overrides)
@@ -178,8 +178,7 @@ def check_options(options: RunOptions) -> None:
         Checkpoints.read(options.checkpoint)
     if options.save_instances is not None:
         check_folder(Path(options.save_instances), options.max_instances)
-    if options.release is not None:
-        check_release(options.release)
+    check_release(options.release)
     if options.boot_time is not None and options.boot_time < 0:
         raise ConfigError(f"{options.boot_time} is negative", field="--boot-time", expected="seconds")
     if options.jitter < 0:

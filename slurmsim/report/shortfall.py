@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from slurmsim.numerals import counted
 from slurmsim.report.text import by_reason, duration
 
 STARVED = 0.5  # a run in which more than this share of the jobs never started says nothing about waits
@@ -17,9 +18,9 @@ def shortfall(summary: Mapping[str, Any]) -> str:
 
     The first line of whatever speaks of the run's waits, because those are of the jobs that started.
     """
-    said = [f"{counted(n)} refused"] if (n := summary.get("refused")) else []
+    said = [f"{counted(n, 'job')} refused"] if (n := summary.get("refused")) else []
     said += _not_started(summary)
-    said += [f"{counted(n)} left out of the log"] if (n := summary.get("dropped")) else []
+    said += [f"{counted(n, 'job')} left out of the log"] if (n := summary.get("dropped")) else []
     if summary.get("never_started"):
         started = summary["jobs"] - summary["never_started"]
         text = f"Waits are of the {started:,} of {summary['jobs']:,} that started"
@@ -34,20 +35,15 @@ def _not_started(summary: Mapping[str, Any]) -> list[str]:
     said = []
     rest = (summary.get("never_started") or 0) - (summary.get("cancelled_waiting") or 0)
     if rest and "waiting" not in summary:
-        said.append(f"{counted(rest)} never started")
+        said.append(f"{counted(rest, 'job')} never started")
     if waiting := summary.get("waiting"):
         words = "had not started when the run was stopped" if summary["stopped"] else "can never start"
-        said.append(f"{counted(sum(waiting.values()))} {words}: {by_reason(waiting)}")
+        said.append(f"{counted(sum(waiting.values()), 'job')} {words}: {by_reason(waiting)}")
     if ended := summary.get("ended_waiting"):
-        said.append(f"{counted(sum(ended.values()))} ended without a start: {by_reason(ended)}")
+        said.append(f"{counted(sum(ended.values()), 'job')} ended without a start: {by_reason(ended)}")
     if n := summary.get("cancelled_waiting"):
-        said.append(f"{counted(n)} {'was' if n == 1 else 'were'} cancelled in the log while waiting")
+        said.append(f"{counted(n, 'job')} {'was' if n == 1 else 'were'} cancelled in the log while waiting")
     return said
-
-
-def counted(n: int) -> str:
-    """``1 job``, ``2,999 jobs``."""
-    return f"{n:,} job" if n == 1 else f"{n:,} jobs"
 
 
 def starved(summary: Mapping[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+from slurmsim.numerals import counted
 from slurmsim.report.text import duration, number, table
 from slurmsim.states import REFUSED
 from slurmsim.why.causes import Cause
@@ -20,7 +21,7 @@ def as_text(found: Explanation, *, epoch: int = 0, shown: int = 3) -> str:
     job = found.job
     what = f"Job {job['shown_id']}" + (f" ({job['name']})" if job["name"] else "")
     owner = "/".join(part for part in (job["user"], job["account"]) if part)
-    size = f"{_count(job['nodes'], 'node')}, {_count(job['cpus'], 'CPU')}"
+    size = f"{counted(job['nodes'], 'node')}, {counted(job['cpus'], 'CPU')}"
     limit = f", limit {duration(job['time_limit_s'])}" if job["time_limit_s"] is not None else ""
     head = f"{what}{' of ' + owner if owner else ''}: {size}{limit}, partition {job['partition'] or '-'}"
     if job["state"] == REFUSED:
@@ -40,10 +41,6 @@ def moment(time: int, epoch: int = 0) -> str:
     return datetime.fromtimestamp(epoch + time, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _count(n: int, what: str) -> str:
-    return f"{number(n)} {what}{'' if n == 1 else 's'}"
-
-
 def _outcome(found: Explanation, epoch: int) -> str:
     job = found.job
     if job["start"] is None:
@@ -51,7 +48,7 @@ def _outcome(found: Explanation, epoch: int) -> str:
     started = f"started {moment(job['start'], epoch)}"
     by = f" by {job['scheduler']}" if job["scheduler"] else ""
     if found.passed_over:
-        return f"{started}{by} after {duration(found.waited_s)}, passing {_count(found.passed_over, 'waiting job')}"
+        return f"{started}{by} after {duration(found.waited_s)}, passing {counted(found.passed_over, 'waiting job')}"
     return f"{started}{by} after {duration(found.waited_s)}"
 
 
@@ -60,18 +57,18 @@ def _others(found: Explanation, epoch: int, shown: int) -> Iterator[str]:
         if span.first_in_line:
             named = ", ".join(_name(o) + f" for {duration(o.end - o.begin)}" for o in span.first_in_line[:shown])
             more = len(span.first_in_line) - shown
-            rest = f", and {_count(more, 'other')}" if more > 0 else ""
+            rest = f", and {counted(more, 'other')}" if more > 0 else ""
             yield f"First in line while it showed {span.reason} from {moment(span.begin, epoch)}: {named}{rest}."
     for scheduler, (n, work) in found.started_before.items():
         hours = number(work / 3600, 1)
-        yield f"While it stood in line {scheduler} started {_count(n, 'other job')} ({hours} CPU-hours)."
+        yield f"While it stood in line {scheduler} started {counted(n, 'other job')} ({hours} CPU-hours)."
     for cause in found.causes:
         yield _cause(cause, epoch, shown)
     if found.freed_by:
         yield f"Its nodes were last left by {_names(found.freed_by)} at {moment(found.freed_by[0].end, epoch)}."
     if found.plans:
         at, planned = found.plans[0]
-        times = _count(len(found.plans), "time")
+        times = counted(len(found.plans), "time")
         yield f"First planned at {moment(at, epoch)} for {moment(planned, epoch)}; planned {times}."
 
 
@@ -97,12 +94,12 @@ def _cause(cause: Cause, epoch: int, shown: int) -> str:
 def _some(others: Sequence[Other], shown: int) -> str:
     if not others:
         return "no job of the trace"
-    rest = f" and {_count(len(others) - shown, 'other job')}" if len(others) > shown else ""
+    rest = f" and {counted(len(others) - shown, 'other job')}" if len(others) > shown else ""
     return _names(others[:shown]) + rest
 
 
 def _name(other: Other) -> str:
-    return f"job {other.shown_id}{' of ' + other.user if other.user else ''} ({_count(other.nodes, 'node')})"
+    return f"job {other.shown_id}{' of ' + other.user if other.user else ''} ({counted(other.nodes, 'node')})"
 
 
 def _names(others: Sequence[Other]) -> str:

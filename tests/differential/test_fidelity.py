@@ -427,3 +427,10 @@ def test_a_pass_may_run_across_the_turn_of_a_second() -> None:
 def test_two_passes_may_come_in_either_order() -> None:
     found = list(orders([], [], [False, True]))
     assert found == [[False, True], [True, False]]
+
+
+def test_a_recording_has_a_release_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fidelity", str(BUNDLED / "grid.builtin.json"), "--release", "26.05"]) == 2
+    assert capsys.readouterr().err == (
+        "slurmsim: error: --release: a recording is replayed as the release it is of (expected logs only)\n"
+    )

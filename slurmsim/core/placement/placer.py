@@ -571,8 +571,7 @@ class Placer:
         if request.mem_all:
             mem = table.mem[idx]
         elif request.mem_cpu:
-            counted = request.used_of(cpus, table.grain[idx]) if request.asked.threads_per_core else cpus
-            mem = request.memory_of(counted)
+            mem = request.memory_of(request.memory_counted(cpus, table.grain[idx]))
         if request.gres:
             mem = self._memory_of_gpus(request, gres, mem, len(idx))
         quota = -1 if request.max_cpus_per_node is None else request.partition.index

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from slurmsim.duration import format_duration
+from slurmsim.numerals import counted
 from slurmsim.states import JobState
 
 Fact = dict[str, Any]
@@ -17,7 +18,7 @@ def as_text(told: dict[str, Any]) -> str:
     """Return what `slurmsim.live.waiting.explain` found, for people."""
     owner = "/".join(part for part in (told["user"], told["account"]) if part)
     name = f" ({told['name']})" if told["name"] else ""
-    size = f"{_count(told['nodes'], 'node')}, {_count(told['cpus'], 'CPU')}"
+    size = f"{counted(told['nodes'], 'node')}, {counted(told['cpus'], 'CPU')}"
     lines = [f"Job {told['job']}{name} of {owner}: {size}, limit {format_duration(told['time_limit_s'])}, "
              f"partition {told['partition']}"]  # fmt: skip
     if told["state"] != JobState.PENDING:
@@ -44,7 +45,7 @@ def as_text(told: dict[str, Any]) -> str:
 
 
 def _interval(found: Fact, now: int) -> str:
-    ends = f"of {found['copies']} copies of the cluster, with run times of {_count(found['ended'], 'ended job')}"
+    ends = f"of {found['copies']} copies of the cluster, with run times of {counted(found['ended'], 'ended job')}"
     if found["low"] is None:
         return f"In four of five such cases it starts in two weeks or later, by the lives {ends}."
     low = f"{_moment(found['low'])} (in {format_duration(max(0, found['low'] - now))})"
@@ -56,10 +57,6 @@ def _interval(found: Fact, now: int) -> str:
 
 def _moment(seconds: int) -> str:
     return datetime.fromtimestamp(seconds).isoformat(" ")
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def _jobs(names: Sequence[str]) -> str:
@@ -88,12 +85,12 @@ def _unit(fact: Fact) -> str:
 
 def _nodes(fact: Fact) -> str:
     gres = "".join(f", {free} of {of} {name}" for name, (free, of) in fact["gres"].items())
-    ends = "; ".join(f"job {one['job']} by {_moment(one['ends'])} ({_count(one['nodes'], 'node')})"
+    ends = "; ".join(f"job {one['job']} by {_moment(one['ends'])} ({counted(one['nodes'], 'node')})"
                      for one in fact["first_ends"][:3])  # fmt: skip
     return (
-        f"It asks for {_count(fact['asked_nodes'], 'node')} and {_count(fact['asked_cpus'], 'CPU')}; of partition "
-        f"{fact['partition']} {fact['up']:,} of {_count(fact['of'], 'node')} are up, {fact['idle']:,} idle, "
-        f"{fact['free_cpus']:,} of {_count(fact['cpus'], 'CPU')} free{gres}."
+        f"It asks for {counted(fact['asked_nodes'], 'node')} and {counted(fact['asked_cpus'], 'CPU')}; of partition "
+        f"{fact['partition']} {fact['up']:,} of {counted(fact['of'], 'node')} are up, {fact['idle']:,} idle, "
+        f"{fact['free_cpus']:,} of {counted(fact['cpus'], 'CPU')} free{gres}."
         + (f" Next to end, at the latest: {ends}." if ends else "")
     )
 
