@@ -34,6 +34,11 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "text_after_brackets": Change(
         "24.11", "scontrol, squeue, sinfo", "A host list may go on behind the last bracket of a name: `n[1-2]-ib`."
     ),
+    "metrics_port": Change(
+        "26.05",
+        "up",
+        "Where MetricsType is set, slurmctld tells metrics and its health over HTTP at SlurmctldPort (from 25.11 on).",
+    ),
     # -- reservations -----------------------------------------------------------------------------------------------
     "contradicting_flags": Change(
         "24.11",

@@ -247,9 +247,11 @@ _ROWS: tuple[Option, ...] = (
     *_harmless("about daemons and messages", "EioTimeout SlurmSchedLogLevel SlurmctldTimeout SlurmdPort "
                "TCPTimeout TreeWidth GetEnvTimeout KeepAliveTime", kind="count"),
     *_harmless("about daemons and messages", "DataParserParameters", since="24.11"),
-    *_harmless("about daemons and messages", "HttpParserType MetricsType UrlParserType", since="25.11"),
-    *_harmless("about daemons and messages", "MetricsAuthUsers MetricsParameters SlurmctldHttpAuthParameters "
-               "SlurmdHttpAuthParameters PowerAction", since="26.05"),
+    *_harmless("about daemons and messages", "HttpParserType UrlParserType", since="25.11"),
+    *_harmless("`slurmsim up` tells metrics at SlurmctldPort, to this machine", "MetricsType", since="25.11"),
+    *_harmless("who may see the metrics of `slurmsim up`", "MetricsAuthUsers MetricsParameters", since="26.05"),
+    *_harmless("about daemons and messages", "SlurmctldHttpAuthParameters SlurmdHttpAuthParameters PowerAction",
+               since="26.05"),
     *_harmless("about processes on the nodes", "CoreSpecPlugin CpuFreqDef CpuFreqGovernors ExtSensorsType GpuFreqDef "
                "JobContainerType LaunchType MpiDefault MpiParams PowerParameters PowerPlugin ProctrackType "
                "PropagateResourceLimits PropagateResourceLimitsExcept RoutePlugin SwitchParameters SwitchType "

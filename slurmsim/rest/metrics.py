@@ -148,7 +148,7 @@ class Metrics:
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        self._pages: dict[str, Callable[[], Lines]] = {
+        self.pages: dict[str, Callable[[], Lines]] = {
             "/metrics": self.exporter, "/metrics/jobs": self.jobs, "/metrics/nodes": self.nodes,
             "/metrics/partitions": self.partitions, "/metrics/scheduler": self.scheduler,
             "/metrics/jobs-users-accts": self.users,
@@ -156,7 +156,7 @@ class Metrics:
 
     def answer(self, path: str, release: str) -> Answer | None:
         """Return the page; None where the path is another's."""
-        page = self._pages.get(path)
+        page = self.pages.get(path)
         if page is None:
             return None if not path.startswith("/metrics") else plain(404, f"Invalid or unknown URL path: {path}\n")
         return Answer(200, ("\n".join(page()) + "\n").encode(), TEXT)

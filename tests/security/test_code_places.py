@@ -84,6 +84,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "slurmsim/sim/solving.py": {"import_module": "a solver that a policy names; files name none (test_named_code)"},
     "slurmsim/sim/sources.py": {"load": "the entry point `streams`"},
     "slurmsim/slurmctld/processes/solver.py": {"create_subprocess_exec": OWN_CHILD},
+    "slurmsim/slurmctld/server/metrics_port.py": {"subprocess": OWN_CHILD},
     "slurmsim/slurmd/script_runner.py": {"subprocess": f"{OWN_CHILD}; the owner's own triggers (strigger)"},
     "slurmsim/slurmd/supervisor.py": {
         "execve": "the batch script of a job that the owner may run (docs/security.md)",

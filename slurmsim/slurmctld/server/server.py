@@ -42,6 +42,7 @@ from slurmsim.slurmctld.server.connections import Connections
 from slurmsim.slurmctld.server.daemon_status import daemon_status
 from slurmsim.slurmctld.server.fault_mark import FaultMark
 from slurmsim.slurmctld.server.idle import awaits_a_pass, is_idle, runs_something_real
+from slurmsim.slurmctld.server.metrics_port import MetricsPort
 from slurmsim.slurmctld.server.outgoing import Answer, Outgoing
 from slurmsim.slurmctld.server.trouble_log import TroubleLog
 from slurmsim.slurmctld.server.who_may_ask import asking, owners_business, runs_as_another
@@ -119,6 +120,7 @@ class Server:
         self._began = time.monotonic()
         self.holders = Holders(engine, self._client_gone)
         self._solver = Solver(self._solved)
+        self._metrics_port = MetricsPort(str(folder.path))
         engine.changed = self._note_change
         self._socket = folder.listen()
 
@@ -149,6 +151,7 @@ class Server:
                 ready()
             self._tend()
             self.holders.expect()
+            self._metrics_port.tend(self.engine)
             await self._guarded_pace()
             self._told_to_stop.set()
             self._loop.remove_reader(self._socket)  # no new clients; a closed server would lose those on their way in
@@ -158,6 +161,7 @@ class Server:
                 one.future.cancel()
             await connections.close()
             await self._solver.close()
+            self._metrics_port.close()
 
     def close(self) -> None:
         """Give everything back: for a server that is not, or no longer, run."""
@@ -580,6 +584,7 @@ class Server:
         engine.changed = self._note_change
         if real is not None:
             real.adopt(engine)
+        self._metrics_port.tend(engine)
 
     def _note_clock(self) -> None:
         """Write down how late it is, where the machine's time of day would not tell after a restart."""
