@@ -159,7 +159,7 @@ class Watch:
         partitions = await line.call("partitions", fields=list(tables.PARTITION_FIELDS), show_all=True)
         reservations = await line.call("reservations", fields=list(tables.RESERVATION_FIELDS))
         shares = (await line.call("shares"))["rows"] if self._about["accounting"] else []
-        kept = ("account", "user", "shares", "norm_shares", "usage", "effective", "factor", "level_fs")
+        kept = ("account", "user", "shares", "norm_shares", "usage", "effective", "factor")
         return {
             "partitions": tables.rows_of(partitions, tables.PARTITION_FIELDS),
             "reservations": tables.rows_of(reservations, tables.RESERVATION_FIELDS),

@@ -61,9 +61,13 @@ class Visitor:
         try:
             for line in answer:
                 if line.startswith(b"data: "):
-                    yield json.loads(line[6:])
+                    yield json.loads(line[6:], parse_constant=no_json)
         finally:
             connection.close()
+
+
+def no_json(name: str) -> None:
+    raise AssertionError(f"{name} is no JSON: a browser shows nothing")
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +192,24 @@ def test_no_request_breaks_it(controlled):
             continue  # no HTTP at all: it hung up
         assert status < 500 and "Traceback" not in text, (method, path, body)
     assert controlled.ask("/")[0] == 200
+
+
+def test_shares_without_use_are_shown(tmp_path):
+    """Fair Tree's level of an account without usage is infinite, which JSON cannot say."""
+    (tmp_path / "slurm.conf").write_text(
+        "ClusterName=c\nSlurmctldHost=h\nAccountingStorageType=accounting_storage/slurmdbd\n"
+        "PriorityType=priority/multifactor\nPriorityWeightFairshare=1000\nNodeName=n1 CPUs=2\n"
+        "PartitionName=p Nodes=n1 Default=YES\n"
+    )
+    with slurmsim.cluster(conf=tmp_path / "slurm.conf", frozen=True) as c:
+        c.run("sacctmgr -i add account a,b", check=True)
+        c.step(600)
+        with c.web() as page:
+            told = Visitor(page.url).enter().told()
+            shares = next(told)["shares"]
+            told.close()
+    assert [row[0] for row in shares if row[1] is None] == ["root", "a", "b"]
+    assert all(len(row) == 7 for row in shares)
 
 
 def test_it_ends_with_its_cluster_and_says_what_it_cannot():

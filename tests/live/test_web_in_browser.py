@@ -112,7 +112,7 @@ def test_a_cluster_is_watched_and_changed(browser, cluster):
         page.fill("#fault-given", "command=squeue seconds=1s")
         page.get_by_role("button", name="Switch on").click()
         expect(page.locator("#faults-body")).to_contain_text("command=squeue")
-        page.get_by_role("button", name="switch fault 1 off").click()
+        page.get_by_role("button", name="Switch off fault 1").click()
         expect(page.locator("#faults-body")).to_have_text("None.")
         page.fill("#fault-given", "nonsense=1")
         page.get_by_role("button", name="Switch on").click()

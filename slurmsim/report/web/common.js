@@ -57,6 +57,7 @@ const Page = (() => {
     const foot = element("div", { className: "tabulator foot" });
     foot.append(footer);
     table.element.after(foot);
+    table.footerManager.external = true; // else its height is taken from that of the rows
     table.on("tableDestroyed", () => foot.remove());
   }
   return { number, duration, plural, numberTest, element, css, onlyRows };

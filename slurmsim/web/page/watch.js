@@ -1,7 +1,7 @@
 // The page of a live cluster: what the server tells of it as it happens, and what may be done to it.
 "use strict";
 (() => {
-  const { number, duration, plural, numberTest, element, css } = Page;
+  const { number, duration, plural, numberTest, element, css, onlyRows } = Page;
   const byId = (id) => document.getElementById(id);
   const state = { jobs: new Map(), nodes: new Map(), past: [], clock: null, columns: [], node_columns: [], names: [],
     partitions: [], shares: [], faults: [], reservations: [], may_change: false };
@@ -153,7 +153,7 @@
         headerFilterParams: { elementAttributes: { "aria-label": `filter by ${f.title ?? f.field}` } },
         formatter: (cell) => {
           const row = cell.getRow().getData(), shown = f.show ? f.show(row) : String(row[f.field] ?? "");
-          if (!f.link) return document.createTextNode(shown);
+          if (!f.link) { cell.getElement().title = shown; return document.createTextNode(shown); }
           const button = element("button", { type: "button", className: "link", "aria-label": `show ${shown}` }, shown);
           button.addEventListener("click", (event) => { event.stopPropagation(); clicked(row); });
           return button;
@@ -161,12 +161,13 @@
       })),
     });
     made.on("rowClick", (event, row) => clicked(row.getData()));
+    made.on("tableBuilt", () => onlyRows(made));
     return made;
   }
   const since = (t) => duration(Math.max(0, now() - t));
   const JOB_FIELDS = [
     { field: "key", title: "job", link: true, width: 110, show: (job) => job.job }, { field: "name", width: 130 }, { field: "user", width: 100 },
-    { field: "account", width: 100 }, { field: "partition", width: 100 }, { field: "state", width: 120 }, { field: "reason", width: 150 },
+    { field: "account", width: 100 }, { field: "partition", width: 100 }, { field: "state", width: 170 }, { field: "reason", width: 190 },
     { field: "nodes", number: true, width: 84 }, { field: "cpus", title: "CPUs", number: true, width: 84 },
     { field: "priority", number: true, width: 96 }, { field: "limit_s", title: "limit", number: true, width: 90, show: (job) => job.limit_s === null ? "none" : duration(job.limit_s) },
     { field: "submit", title: "submitted", width: 158, show: (job) => moment(job.submit) },
@@ -252,36 +253,36 @@
 
   // ---- small tables ------------------------------------------------------------------------------------------------------------
 
-  function plain(place, header, rows, left = 1) {
+  function plain(place, what, header, rows, left = 1) {
     const cell = (tag, value, i) => element(tag, { className: i < left ? "l" : "", ...(tag === "th" ? { scope: "col" } : {}) }, value instanceof Node ? value : String(value ?? "–"));
     const made = element("table", {}, element("thead", {}, element("tr", {}, ...header.map((one, i) => cell("th", one, i)))),
       element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map((one, i) => cell("td", one, i))))));
-    place.replaceChildren(rows.length ? element("div", { className: "card" }, made) : element("p", { className: "muted" }, "None."));
+    place.replaceChildren(rows.length ? element("div", { className: "card", role: "group", tabIndex: 0, "aria-label": what }, made) : element("p", { className: "muted" }, "None."));
   }
   function showPartitions() {
     const jobs = [...state.jobs.values()];
     const count = (name, word) => number(jobs.filter((job) => job.state.startsWith(word) && job.partition.split(",").includes(name)).length);
-    plain(byId("partitions-body"), ["partition", "state", "nodes", "time limit", "tier", "running", "waiting", "nodes", "CPUs"], state.partitions.map(
+    plain(byId("partitions-body"), "Partitions", ["partition", "state", "nodes", "time limit", "tier", "running", "waiting", "nodes", "CPUs"], state.partitions.map(
       ([name, standard, up, nodes, n_nodes, n_cpus, limit, tier]) => [standard ? `${name}*` : name, up, nodes, limit === null ? "none" : duration(limit * 60), tier,
         count(name, "RUNNING"), count(name, "PENDING"), number(n_nodes), number(n_cpus)]), 3);
     if (!state.reservations.length) return;
     const place = element("div");
-    byId("partitions-body").append(element("h3", {}, "Reservations"), place);
-    plain(place, ["reservation", "from", "to", "nodes", "users", "accounts"], state.reservations.map(
+    byId("partitions-body").append(element("h2", {}, "Reservations"), place);
+    plain(place, "Reservations", ["reservation", "from", "to", "nodes", "users", "accounts"], state.reservations.map(
       ([name, start, end, nodes, users, accounts]) => [name, moment(start), moment(end), nodes, users, accounts]), 6);
   }
   function showShares() {
     const digits = (v) => v === null || v === undefined ? "–" : number(v, 6);
-    plain(byId("shares-body"), ["account", "user", "shares", "normalised", "CPU seconds used", "effective use", "factor"], state.shares.map(
+    plain(byId("shares-body"), "Fair share", ["account", "user", "shares", "normalised", "CPU seconds used", "effective use", "factor"], state.shares.map(
       ([account, user, shares, norm, usage, effective, factor]) => [account, user ?? "", shares ?? "–", digits(norm), number(usage ?? 0), digits(effective), user ? digits(factor) : "–"]), 2);
   }
   function showFaults() {
-    plain(byId("faults-body"), ["fault", "settings", "met", "seen", ""], state.faults.map((rule) => {
+    plain(byId("faults-body"), "Faults", ["fault", "settings", "met", "seen", ...(state.may_change ? ["change"] : [])], state.faults.map((rule) => {
       const said = ["command", "user", "job", "every", "probability", "times"].filter((name) => ![null, undefined, "", "*", 1].includes(rule[name]))
         .map((name) => `${name}=${rule[name]}`).concat(Object.entries(rule.parameters).filter(([, v]) => v !== "" && v !== null).map(([name, v]) => `${name}=${Array.isArray(v) ? v.slice(1).join(":") : v}`));
-      const end = state.may_change ? element("button", { type: "button", "aria-label": `switch fault ${rule.id} off` }, "Switch off") : "";
-      if (end) end.addEventListener("click", () => act("end_fault", { id: rule.id }));
-      return [rule.what, said.join(" "), number(rule.met), number(rule.seen), end];
+      const end = state.may_change ? element("button", { type: "button", "aria-label": `Switch off fault ${rule.id}` }, "Switch off") : null;
+      end?.addEventListener("click", () => act("end_fault", { id: rule.id }));
+      return [rule.what, said.join(" "), number(rule.met), number(rule.seen), ...(end ? [end] : [])];
     }), 2);
   }
   const SHOW = { queue: showQueue, "gantt-tab": showPlan, nodes: showNodes, partitions: showPartitions, shares: showShares, faults: showFaults };
