@@ -5,6 +5,7 @@ those of JSON, so a document stays the same document. Slurm's commands print wha
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 _STRANGE = re.compile(
@@ -48,17 +49,28 @@ def _escape(found: re.Match[str]) -> str:
 
 
 class Stream:
-    """An output stream through which every text is shown."""
+    """An output stream through which every text is shown.
+
+    Attributes
+    ----------
+    before
+        Called before each text is written; None does nothing.
+    """
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
+        self.before: Callable[[], None] | None = None
 
     def write_styled(self, text: str) -> None:
         """Write text that is shown already and has the escape sequences of our own styles."""
+        if self.before is not None:
+            self.before()
         self._stream.write(text)
 
     def write(self, text: str) -> int:
         """Write it, shown; returns how many characters it had."""
+        if self.before is not None:
+            self.before()
         self._stream.write(shown(text))
         return len(text)
 

@@ -57,6 +57,8 @@ SESSIONS = ("record", "replay")  # the commands of the module ``sessions``
 MODULE_OF = {
     **dict.fromkeys(LIVE, "live"), **dict.fromkeys(COPIES, "copies"), **dict.fromkeys(SESSIONS, "sessions")
 }  # fmt: skip
+WITH_BARS = ("run", "calibrate", "whatif", "sweep", "arena", "strategy", "bench", "web")
+"""Commands that show their progress themselves, or end when they are told to."""
 _MOST_ERROR = 8000  # characters
 OF_RUN = ("cloudpickle", "jinja2", "matplotlib", "pandas", "pyarrow", "tqdm")
 """Packages of the extra ``run``, without which the live cluster works."""
@@ -161,7 +163,10 @@ def _main(words: Sequence[str]) -> int:
     if words and words[0] in MODULE_OF:  # they start daemons and become other programs, and end as those do
         return _run(args)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more only wait, busily: 4 % of a run of KTH
-    with ending() as how:
+    from slurmsim.cli.working import working
+
+    waited = args._command not in WITH_BARS and not getattr(args, "quiet", False)
+    with ending() as how, working(f"slurmsim {args._command}", shown=waited):
         return how.code(_run(args))
 
 
