@@ -70,7 +70,7 @@ def utilization(data: RunData) -> Figure:
     most = bin_maxima(usage.time, usage.pending, edges)
     style.shade(bottom, edges, most, color=style.QUEUE, alpha=0.25)
     style.steps(bottom, edges, pending, color=style.QUEUE, linewidth=_thin(over), label="pending")
-    style.steps(bottom, edges, running, color=style.PALETTE[2], linewidth=_thin(over), label="running")
+    style.steps(bottom, edges, running, color=style.ACCENT, linewidth=_thin(over), label="running")
     bottom.set_ylim(0, max(1.0, float(max(most.max(), running.max())) * 1.05))
     bottom.set_ylabel("jobs")
     bottom.set_title("Queue")

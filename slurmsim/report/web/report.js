@@ -464,6 +464,18 @@
     });
     return [edges.map((t) => BASE + t), ...columns];
   }
+  // A broken line where all there is would be in use.
+  function capacityLine(u, top) {
+    const { ctx, bbox } = u, y = Math.round(u.valToPos(top, "y", true)) + 0.5;
+    ctx.save();
+    Object.assign(ctx, { strokeStyle: css("--muted"), lineWidth: devicePixelRatio });
+    ctx.setLineDash([5 * devicePixelRatio, 4 * devicePixelRatio]);
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    ctx.restore();
+  }
   function makeSeries(place, { title, lines, top, unit }, isLast) {
     const names = lines.map((line) => line.name);
     const factor = unit?.factor ?? 1, digits = unit?.digits ?? 0;
@@ -473,7 +485,7 @@
       return [xs, ...found.map((values) => values.map((v) => v === null ? null : v * factor))];
     };
     const shown = (u, v) => v === null || v === undefined ? "–" : `${number(v, v >= 100 ? digits : digits + 1)}${unit?.name ? ` ${unit.name}` : ""}${top ? ` (${number(100 * v / top, 1)} %)` : ""}`;
-    place.append(element("h3", {}, title));
+    place.append(element("h3", {}, top ? `${title}, of ${number(top)}` : title));
     const u = chart(place, isLast ? 128 : 88, {
       scales: { y: { range: (self, low, high) => [0, Math.max(top ?? 0, high ?? 0, 1e-9) * 1.02] } },
       series: [
@@ -486,6 +498,7 @@
       ],
       axes: [xAxis(isLast), yAxis({ scale: "y", space: 26, values: (self, splits) => splits.map((v) => number(v, v % 1 ? 1 : 0)) })],
       legend: { live: true }, cursor: { y: false },
+      hooks: top ? { draw: [(self) => capacityLine(self, top)] } : {},
     }, data());
     onView.push(() => u.setData(data(), false));
   }
@@ -500,7 +513,7 @@
     if (has("alloc_mem_mib")) found.push({ title: "Memory in use, GiB", top: cluster?.memory_mib ? cluster.memory_mib / MiB_PER_GiB : undefined, unit: { factor: 1 / MiB_PER_GiB, name: "GiB" }, lines: [{ name: "alloc_mem_mib", label: "allocated", color: violet, fill: true }] });
     const queue = [{ name: "pending", label: "pending", color: orange, fill: true }, { name: "running", label: "running", color: blue }];
     if (queue.some((line) => has(line.name))) found.push({ title: "Jobs", lines: queue.filter((line) => has(line.name)) });
-    const nodes = [{ name: "alloc_nodes", label: "allocated", color: blue, fill: true }, { name: "down_nodes", label: "down", color: red }, { name: "off_nodes", label: "powered down", color: teal }];
+    const nodes = [{ name: "alloc_nodes", label: "allocated", color: blue, fill: true }, { name: "down_nodes", label: "down", color: () => css("--down") }, { name: "off_nodes", label: "powered down", color: teal }];
     if (has("down_nodes") || has("off_nodes")) found.push({ title: "Nodes", top: cluster?.nodes, lines: nodes.filter((line) => has(line.name)) });
     const power = [{ name: "drawn_mw", label: "drawn by jobs", color: red, fill: true }, { name: "idle_mw", label: "drawn by idle nodes", color: violet }, { name: "charged_mw", label: "counted in the budget", color: orange }, { name: "budget_mw", label: "budget", color: teal, dash: [6, 4] }];
     if (power.some((line) => has(line.name))) found.push({ title: "Power, kW", unit: { factor: 1e-6, name: "kW", digits: 1 }, lines: power.filter((line) => has(line.name)) });
@@ -618,9 +631,9 @@
     duration: (v) => v < 0 ? "–" : duration(v), size: (v) => v <= 0 ? "–" : size(v) };
   const FIELDS = [
     { field: "id", title: "job", values: (job) => col.job_id[job], name: jobName, width: 96 },
-    { field: "name", text: true, width: 110 }, { field: "user", text: true, width: 100 }, { field: "account", text: true, width: 100 },
+    { field: "name", text: true, width: 110 }, { field: "user", text: true, width: 94 }, { field: "account", text: true, width: 94 },
     { field: "partition", text: true, width: 104 }, { field: "qos", title: "QOS", text: true, width: 90 }, { field: "state", text: true, width: 120 },
-    { field: "nodes", show: "number", width: 88 }, { field: "cpus", title: "CPUs", show: "number", width: 80 },
+    { field: "nodes", show: "number", width: 84 }, { field: "cpus", title: "CPUs", show: "number", width: 74 },
     { field: "gpus", title: "GPUs", show: "number", width: 76 }, { field: "mem_mib", title: "memory", show: "size", width: 100 },
     { field: "submit", title: "submitted", moment: true, width: 168 },
     { field: "wait", show: "duration", width: 108 },
@@ -629,7 +642,7 @@
       { field: `earlier_${i}`, title: `earlier in ${run.runs[i]}`, show: "duration", width: 150 },
       { field: `later_${i}`, title: `later in ${run.runs[i]}`, show: "duration", width: 150 }]),
     { field: "run", title: "run time", show: "duration", width: 108 },
-    { field: "limit", show: "duration", width: 96 }, { field: "priority", show: "number", width: 90 },
+    { field: "limit", show: "duration", width: 90 }, { field: "priority", show: "number", width: 90 },
   ];
   const varies = (name) => run.texts[name].length > 1 || (run.texts[name].length === 1 && name !== "qos" && run.texts[name][0] !== "");
   const fields = FIELDS.filter((f) => f.text ? varies(f.field) : f.field in col || f.values);
@@ -737,7 +750,7 @@
   function makeClasses(what) {
     const rows = run.classes[what];
     const counted = (field, title, show, digits = 0) => ({
-      field, title, hozAlign: "right", headerHozAlign: "right", headerSortStartingDir: "desc", sorter: "number", minWidth: 96,
+      field, title, hozAlign: "right", headerHozAlign: "right", headerSortStartingDir: "desc", sorter: "number", minWidth: Math.max(96, 9 * title.length + 16),
       formatter: (cell) => document.createTextNode(show(cell.getValue(), digits)),
     });
     const gpus = rows.some((row) => row.gpu_hours > 0);

@@ -2,8 +2,8 @@
 "use strict";
 const Picture = (() => {
   const { css } = Page;
-  const COLORS = ["#3f7fc1", "#e0862f", "#4c9f6a", "#c65a5a", "#8a6fc0", "#3fa3a8", "#b98a3c", "#c06fa3", "#7d8a55", "#5a7d9a", "#a3684c", "#6b6fd0"];
-  const STATES = { IDLE: "#4c9f6a", MIXED: "#8ab8ea", ALLOCATED: "#3f7fc1", DRAIN: "#e0862f", DOWN: "#c65a5a", OTHER: "#9aa6b3" };
+  const COLORS = ["#2b5985", "#fba355", "#4f9d69", "#c75540", "#7e68ad", "#38a7b9", "#c56a9f", "#7e614f", "#ab992e", "#5c6b7a"]; // those of reports
+  const STATES = { IDLE: "#4f9d69", MIXED: "#8ab8ea", ALLOCATED: "#2b5985", DRAIN: "#fba355", DOWN: "#c75540", OTHER: "#9aa6b3" };
   const colors = new Map();
   /** The colour of a name: the same as long as the page is open. */
   function colorOf(name) {

@@ -323,7 +323,7 @@ def test_a_comparison_has_the_same_parts_for_each_run(browser, tmp_path):
     shown = Shown(browser, write_comparison(found, tmp_path / "out")[0])
     page = shown.page
     shown.count(N_JOBS)
-    assert page.locator("#series h3").all_inner_texts() == ["CPUs in use", "Pending jobs", "Running jobs"]
+    assert page.locator("#series h3").all_inner_texts() == ["CPUs in use, of 128", "Pending jobs", "Running jobs"]
     shown.filter("earlier in b", "> 0")
     shown.count(found.differences[0].earlier)
     page.click("#clear")
