@@ -55,7 +55,7 @@ class Equipartition(Policy):
             if (nodes := shares[job.id]) < job.n_nodes or (nodes > job.n_nodes and grow)
         ]  # fmt: skip
         if changes:
-            yield from _carry_out(changes)
+            yield from carry_out(changes)
         points = [shape.point for shape in shaped if shape.point > now]
         if points:
             yield WakeAt(min(points))
@@ -121,8 +121,8 @@ def deal(shares: list[Share], spare: int) -> dict[int, int]:
     return given
 
 
-def _carry_out(changes: list[Change]) -> Decisions:
-    """Yield all together, or who shrinks together and who grows one by one."""
+def carry_out(changes: list[Change]) -> Decisions:
+    """Yield all changes together or, where that is refused, those that shrink together and the others one by one."""
     if (yield Reconfigure(changes)):
         return
     shrinks = [change for change in changes if (change.nodes or 0) < change.job.n_nodes]

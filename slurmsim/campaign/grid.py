@@ -303,7 +303,7 @@ class _Reader:
         for workload, settings in product(grid.workloads, grid.settings):
             options = _merged(grid.common, workload.options, settings.options)
             made = options["workload"].startswith(GENERATE) or options["workload"].endswith(".toml")
-            drawn = any(options.get(key) for key in ("streams", "jitter", "mtbf", "weeks"))
+            drawn = any(options.get(key) for key in ("streams", "jitter", "mtbf", "weeks", "malleable"))
             how = options.get("load_by") == "users" or options.get("format") == "streams"
             if not (made or drawn or how):
                 raise self.wrong("seeds", f"nothing is drawn in the cells of {workload.name}: {len(grid.seeds)} seeds "

@@ -71,6 +71,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--checkpoint", metavar="INTERVAL[:WRITE[:RESTART]]",
                    help="jobs save their work after every INTERVAL seconds of it, in WRITE seconds; a requeued one "
                    "goes on from there, RESTART seconds later (default: checkpoint_interval, else not)")  # fmt: skip
+    p.add_argument("--malleable", metavar="SHARE[:KEY=E,…]",
+                   help="make that share of the jobs (0 to 1) malleable by Amdahl's law, drawn by --seed: efficiency "
+                   "on the nodes asked for, min and max on the fewest and most (default 0.8, 0.95, 0.5)")  # fmt: skip
     p.add_argument("--save-instances", metavar="FOLDER",
                    help="save what a policy's solver is asked for, as files of slurmsim dispatch")  # fmt: skip
     p.add_argument("--max-instances", type=int, default=MOST, metavar="N",

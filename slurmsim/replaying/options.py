@@ -50,6 +50,7 @@ class RunKeywords(TypedDict, total=False):
     as_live: bool
     solver_latency: int | None
     checkpoint: str | None
+    malleable: str | float | None
     save_instances: FileName | None
     max_instances: int
     streams: FileName | None
@@ -101,6 +102,7 @@ class RunOptions:
     term_time: int = 0
     solver_latency: int | None = None
     checkpoint: str | None = None
+    malleable: str | None = None
     save_instances: str | None = None
     max_instances: int = MOST
     streams: str | None = None
@@ -196,7 +198,7 @@ def _pairs(value: Mapping[str, object] | Iterable[tuple[str, object]] | None) ->
 
 _FORMS: dict[str, Callable[[Any], Any]] = {
     "policy": as_option, "conf": _text, "node_events": _text, "reservations": _text, "until": _text,
-    "save_instances": _text, "streams": _text,
+    "save_instances": _text, "malleable": _text, "streams": _text,
     "power_budget": _text, "power_cap": _text, "base_w": _text, "full_w": _text, "idle_w": _text, "limit": _text,
     "accounting": _texts, "groups": _texts, "set": _pairs, "option": _pairs,
 }  # fmt: skip

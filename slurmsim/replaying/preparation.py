@@ -95,6 +95,8 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     if options.conf is None:
         cluster = _with_partitions(cluster, workload, overrides, findings)
         cluster = replace(cluster, release=options.release)
+    if options.malleable is not None:
+        workload = _made_malleable(workload, options, cluster)
     workload = settle_impossible(workload, cluster, options.impossible_jobs, options.workload)
     own_name = cluster.name if options.conf is not None else ""
     data = read_accounting(options.accounting, cluster, own_name, workload, options.unknown_accounts, findings)
@@ -176,6 +178,8 @@ def check_options(options: RunOptions) -> None:
         raise ConfigError(f"{options.solver_latency} is negative", field="--solver-latency", expected="seconds")
     if options.checkpoint is not None:
         Checkpoints.read(options.checkpoint)
+    if options.malleable is not None:
+        _check_malleable(options)
     if options.save_instances is not None:
         check_folder(Path(options.save_instances), options.max_instances)
     check_release(options.release)
@@ -193,6 +197,25 @@ def check_options(options: RunOptions) -> None:
         raise ConfigError(f"{options.pass_limit:g}", field="--pass-limit", expected="seconds above 0")
     if options.jobs is not None and options.jobs < 1:
         raise ConfigError(f"{options.jobs} jobs", field="--jobs", expected="at least 1")
+
+
+def _check_malleable(options: RunOptions) -> None:
+    from slurmsim_workloads.transforms.malleable import Malleability
+
+    assert options.malleable is not None
+    Malleability.read(options.malleable)
+    if options.checkpoint is not None:
+        raise ConfigError("checkpoints are not modelled beside sizes that change",
+                          field="--malleable with --checkpoint", expected="one of the two")  # fmt: skip
+
+
+def _made_malleable(workload: Workload, options: RunOptions, cluster: ClusterSpec) -> Workload:
+    """Return the workload with a share of its jobs malleable, on nodes of this cluster."""
+    from slurmsim_workloads.transforms.malleable import Malleability, made_malleable
+
+    assert options.malleable is not None
+    how = Malleability.read(options.malleable)
+    return made_malleable(workload, how, [node.cpus for node in cluster.nodes], options.seed)
 
 
 def _timed(

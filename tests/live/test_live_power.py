@@ -108,6 +108,7 @@ def expected_of(trace: slurmsim.Trace) -> Times:
     [
         ("equipartition", ()),
         ("equipartition:every=300", (2, 3, 5, 8, 9, 13)),
+        ("malleable:mode=pref,every=300", (4,)),
         ("parm:budget_w=1500", ()),
         ("parm:version=nose,budget_w=1200", ()),
     ],
