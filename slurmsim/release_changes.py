@@ -5,79 +5,88 @@ scheduler in `slurmsim.core.records.release_rules`. Here is what is left: places
 and another from it on. They ask `since`, never for the release itself.
 """
 
+REFUSED = "refused"  # what was taken is refused, or fails
+OTHERWISE = "done otherwise"  # jobs get something else, or programs read something else in its place
+SHOWN = "shown otherwise"  # texts, columns and messages; and what there was not before
 
-def Change(since: str, command: str, text: str) -> tuple[str, str, str]:
+
+def Change(since: str, command: str, text: str, harm: str = SHOWN) -> tuple[str, str, str, str]:
     """Return one difference, as a plain tuple: all commands load this table, and a class takes long to make.
 
     Parameters
     ----------
     since
-        The first release that behaves so, of `slurmsim.releases.RELEASES`.
+        The first release that behaves so. Of `slurmsim.releases.RELEASES` it is the first that we have seen behave so.
     command
         Where a user meets it; several are joined by commas.
     text
         What is different from then on, a sentence.
+    harm
+        What that may do to users: `REFUSED`, `OTHERWISE` or `SHOWN`.
     """
-    return since, command, text
+    return since, command, text, harm
 
 
 _SUBMITTING = "sbatch, srun, salloc"
 _DUMPING = "sacct, sacctmgr, sdiag, sshare"
 
-CHANGES: dict[str, tuple[str, str, str]] = {
+CHANGES: dict[str, tuple[str, str, str, str]] = {
     # -- nodes ------------------------------------------------------------------------------------------------------
     "cloud_nodes_shown": Change(
-        "24.11",
+        "23.02",
         "sinfo, scontrol",
-        "Nodes of State=CLOUD are shown while they are off (from 23.02 on); that took PrivateData=cloud.",
+        "Nodes of State=CLOUD are shown while they are off; that took PrivateData=cloud.",
     ),
     "text_after_brackets": Change(
         "24.11", "scontrol, squeue, sinfo", "A host list may go on behind the last bracket of a name: `n[1-2]-ib`."
     ),
     "metrics_port": Change(
-        "26.05",
+        "25.11",
         "up",
-        "Where MetricsType is set, slurmctld tells metrics and its health over HTTP at SlurmctldPort (from 25.11 on).",
+        "Where MetricsType is set, slurmctld tells metrics and its health over HTTP at SlurmctldPort.",
     ),
     # -- reservations -----------------------------------------------------------------------------------------------
     "contradicting_flags": Change(
         "24.11",
         "scontrol",
         "A reservation may not have REPLACE or REPLACE_DOWN beside STATIC_ALLOC or MAINT, nor two times to come again.",
+        REFUSED,
     ),
     # -- accounting -------------------------------------------------------------------------------------------------
-    "relative_tres": Change(
-        "26.05", "sacctmgr", "`MaxTRES=cpu+=2,mem-=500` changes a limit of TRES by that much (Slurm has it from 25.11)."
-    ),
+    "relative_tres": Change("25.11", "sacctmgr", "`MaxTRES=cpu+=2,mem-=500` changes a limit of TRES by that much."),
     # -- submission and what jobs are told --------------------------------------------------------------------------
     "exclusive_or_oversubscribe": Change(
-        "24.11", _SUBMITTING, "`--exclusive` and `--oversubscribe` together are refused."
+        "24.11", _SUBMITTING, "`--exclusive` and `--oversubscribe` together are refused.", REFUSED
     ),
-    "node_count_lists": Change(
-        "24.11", _SUBMITTING, "`-N` takes lists of counts, `2,4-8:2` (Slurm has them from 23.02)."
-    ),
+    "node_count_lists": Change("23.02", _SUBMITTING, "`-N` takes lists of counts, `2,4-8:2`."),
     "tasks_per_node_make_no_count": Change(
-        "24.11", _SUBMITTING, "`-N` with `--ntasks-per-node` sets no number of tasks; it set their product."
+        "24.11", _SUBMITTING, "`-N` with `--ntasks-per-node` sets no number of tasks; it set their product.", OTHERWISE
     ),
     "node_list_longer_than_tasks": Change(
-        "24.11", _SUBMITTING, "A node list with more names than tasks is sent whole; it was cut to the number of tasks."
+        "24.11",
+        _SUBMITTING,
+        "A node list with more names than tasks is sent whole; it was cut to the number of tasks.",
+        OTHERWISE,
     ),
     "tasks_beside_tasks_per_node": Change(
         "24.11",
         "sbatch, salloc",
         "With both `-n` and `--ntasks-per-node` SLURM_NTASKS and SLURM_TASKS_PER_NODE count the tasks of `-n`; they"
         " counted as many on every node as it may have.",
+        OTHERWISE,
     ),
     "cpu_bind_read_once": Change(
         "24.11",
         "srun",
         "SLURM_CPU_BIND_LIST of `--cpu-bind=cores` is empty; it had the whole option; nothing is said where TaskPlugin"
         " binds nothing, and `rank` is ignored.",
+        OTHERWISE,
     ),
     "controller_counts_tasks": Change(
         "24.11",
         "srun",
         "The tasks of a step that only has CPUs per task are counted by slurmctld, so their distribution is `block`.",
+        OTHERWISE,
     ),
     "job_cpus_compared": Change(
         "24.11", "srun", "A `--cpus-per-task` of a step that is more than that of its job is told."
@@ -87,29 +96,36 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     ),
     "gpus_per_socket_of_jobs": Change("24.11", "srun", "`--gpus-per-socket` of a step in a job is warned about."),
     "frequency_by_userspace": Change(
-        "24.11", _SUBMITTING, "`--cpu-freq` with one frequency has the governor UserSpace; a range needs one named."
+        "24.11",
+        _SUBMITTING,
+        "`--cpu-freq` with one frequency has the governor UserSpace; a range needs one named.",
+        OTHERWISE,
     ),
     "deadline_after_limit": Change(
-        "24.11", _SUBMITTING, "A job that could not end before its `--deadline` within its time limit is refused."
+        "24.11",
+        _SUBMITTING,
+        "A job that could not end before its `--deadline` within its time limit is refused.",
+        REFUSED,
     ),
     "epilog_exit_codes": Change(
-        "24.11", "srun", "A task epilog that fails is told with its exit code; it was its wait status."
+        "24.11", "srun", "A task epilog that fails is told with its exit code; it was its wait status.", OTHERWISE
     ),
-    "output_folders_made": Change(
-        "24.11", "sbatch, srun", "Folders of output files are made (Slurm does so from 23.02 on)."
-    ),
+    "output_folders_made": Change("23.02", "sbatch, srun", "Folders of output files are made.", OTHERWISE),
     "tasks_fit_threads": Change(
-        "24.11", _SUBMITTING, "More `--ntasks-per-core` than `--threads-per-core` are refused."
+        "24.11", _SUBMITTING, "More `--ntasks-per-core` than `--threads-per-core` are refused.", REFUSED
     ),
-    "gpus_in_one_way": Change("26.05", _SUBMITTING, "`--gpus-per-node` together with `--gres=gpu` is refused."),
+    "gpus_in_one_way": Change(
+        "26.05", _SUBMITTING, "`--gpus-per-node` together with `--gres=gpu` is refused.", REFUSED
+    ),
     "cpus_by_task_or_gpu": Change(
         "24.11",
         _SUBMITTING,
         "`--cpus-per-gpu` beside `--cpus-per-task` is refused before GRES are looked at, and what is written beats"
         " a variable of the other.",
+        REFUSED,
     ),
     "cpus_per_gpu_need_gpus": Change(
-        "24.11", _SUBMITTING, "`--cpus-per-gpu` of a request without GPUs is refused by name."
+        "24.11", _SUBMITTING, "`--cpus-per-gpu` of a request without GPUs is refused by name.", REFUSED
     ),
     "tres_per_task_in_refusals": Change(
         "24.11", _SUBMITTING, "What refuses GPUs of tasks without a number of tasks names `--tres-per-task`, too."
@@ -119,19 +135,23 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "sbatch, scontrol, squeue",
         "GRES of jobs are written as TRES, `gres/gpu:2`, of tasks `gres/gpu=2`, and tasks are bound to theirs; it was"
         " `gres:gpu:2`.",
+        OTHERWISE,
     ),
     "mpi_launchers_told": Change(
-        "24.11", _SUBMITTING, "Launchers of MPI programs find variables that make them start ranks by srun."
+        "24.11", _SUBMITTING, "Launchers of MPI programs find variables that make them start ranks by srun.", OTHERWISE
     ),
     "last_mail_type_holds": Change(
-        "26.05", _SUBMITTING, "Of several `--mail-type` the last one holds; they were added up."
+        "26.05", _SUBMITTING, "Of several `--mail-type` the last one holds; they were added up.", OTHERWISE
     ),
     "jobid_names_tasks": Change("26.05", "srun", "`--jobid` takes a task of an array, as 12_3; numbers alone were."),
-    "expedited_requeue": Change("26.05", "sbatch", "`--requeue=expedite` has a meaning; any value was ignored."),
+    "expedited_requeue": Change(
+        "26.05", "sbatch", "`--requeue=expedite` has a meaning; any value was ignored.", OTHERWISE
+    ),
     "cores_of_tasks": Change(
         "24.11",
         "slurmctld",
         "Of a node only the first cores are dealt out that the tasks can take which the job may have there.",
+        OTHERWISE,
     ),
     # -- squeue, sinfo ----------------------------------------------------------------------------------------------
     "negated_states": Change(
@@ -141,7 +161,7 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "24.11", "squeue, sinfo", "`-v` tells of `only_job_state` and of the reservation's column, too."
     ),
     "state_names_in_lower_case": Change("24.11", "squeue", "Job states a filter accepts are listed in lower case."),
-    "sort_by_group_name": Change("24.11", "squeue", "`-S g` orders by group name; it ordered nothing."),
+    "sort_by_group_name": Change("24.11", "squeue", "`-S g` orders by group name; it ordered nothing.", OTHERWISE),
     "whole_field_names": Change(
         "24.11",
         "squeue",
@@ -151,17 +171,21 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "26.05", "squeue, scontrol", "The last waiting task of an array is shown as `7_[5%2]`; it was `7_5`."
     ),
     "job_id_ends_there": Change(
-        "26.05", "squeue", "A job id of `-j` with anything but a task or step after it is refused."
+        "26.05", "squeue", "A job id of `-j` with anything but a task or step after it is refused.", REFUSED
     ),
     "held_job_loses_its_start": Change(
         "24.11",
         "squeue, scontrol",
         "A job that is held has no expected start; it kept it until the next backfill cycle.",
+        OTHERWISE,
     ),
     "all_is_no_field": Change("24.11", "sinfo", "`-O all` complains about the word `all`, and still shows all fields."),
     "ten_digits": Change("24.11", "sinfo", "Disk space and weight are cut after ten digits; it was after seven."),
     "memory_makes_mixed": Change(
-        "24.11", "sinfo, scontrol", "A node is MIXED where jobs have memory alone, as a suspended one; it was IDLE."
+        "24.11",
+        "sinfo, scontrol",
+        "A node is MIXED where jobs have memory alone, as a suspended one; it was IDLE.",
+        OTHERWISE,
     ),
     "mixed_fails": Change(
         "26.05", "sinfo", "A node in state FAIL is `failing` also with jobs on a part of it; it was `fail`."
@@ -172,39 +196,52 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "sprio",
         "`-j` without a match prints an empty table, unless no job waits; it said that there are none.",
     ),
-    "one_job_of_sprio": Change("24.11", "sprio", "`-j` takes one id; a list of them is refused."),
+    "one_job_of_sprio": Change("24.11", "sprio", "`-j` takes one id; a list of them is refused.", REFUSED),
     "many_jobs_of_sprio": Change("26.05", "sprio", "`-j` takes a list of ids again."),
     "moved_accounts_tell_users": Change(
         "24.11", "sacctmgr", "An account that gets another parent is told of with its users; it was alone."
     ),
     "qos_lists_stay": Change(
-        "24.11", "sacctmgr", "A deleted QOS leaves the lists it was in as they are; the one behind it was lost, too."
+        "24.11",
+        "sacctmgr",
+        "A deleted QOS leaves the lists it was in as they are; the one behind it was lost, too.",
+        OTHERWISE,
     ),
     "default_qos_is_an_error": Change(
-        "24.11", "sacctmgr", "A default QOS that may not be used is an error of the request; it was only told."
+        "24.11", "sacctmgr", "A default QOS that may not be used is an error of the request; it was only told.", REFUSED
     ),
     "coordinators_once": Change(
         "24.11", "sacctmgr", "Who coordinates an account and one above it is shown once; it was twice."
     ),
     "associations_by_account": Change(
-        "24.11", "sacctmgr", "`add user` of several accounts gives numbers account by account; it went by user."
+        "24.11",
+        "sacctmgr",
+        "`add user` of several accounts gives numbers account by account; it went by user.",
+        OTHERWISE,
     ),
     "dumps_hold_qos": Change(
-        "26.05", "sacctmgr", "`dump` writes the QOS, too, and says less under `-Q`; `load` reads and tells them."
+        "26.05",
+        "sacctmgr",
+        "`dump` writes the QOS, too, and says less under `-Q`; `load` reads and tells them.",
+        OTHERWISE,
     ),
     "flush_advises": Change("24.11", "sacctmgr", "`load … clean` advises to stop slurmctld before it asks."),
     "default_account_of_another_partition": Change(
         "26.05",
         "sacctmgr, slurmrestd",
         "A user's association may be deleted where another partition's keeps the default account; it was refused.",
+        OTHERWISE,
     ),
     "coordinator_of_new_parent": Change(
-        "26.05", "sacctmgr", "A coordinator gives an account below his own another parent only if that is his, too."
+        "26.05",
+        "sacctmgr",
+        "A coordinator gives an account below his own another parent only if that is his, too.",
+        REFUSED,
     ),
     "one_active_job_told": Change(
         "26.05", "sacctmgr", "`delete` tells of one job that keeps it from going, with its QOS; it told of all."
     ),
-    "qos_of_jobs_stays": Change("26.05", "sacctmgr", "A QOS is not deleted while a job has it."),
+    "qos_of_jobs_stays": Change("26.05", "sacctmgr", "A QOS is not deleted while a job has it.", REFUSED),
     "helpformat_of_sprio": Change("24.11", "sprio", "`--helpformat` lists the columns."),
     "rpc_queue": Change("24.11", "sdiag", "Tells of the RPC queue, and says where no RPCs were recorded."),
     "exits_of_cycles": Change(
@@ -221,15 +258,22 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "24.11", "sbcast", "`-v` calls the width of the tree `treewidth`; it was `fanout`."
     ),
     "sbcast_tells_het_job": Change("26.05", "sbcast", "`-v` tells HetJobId."),
-    "sbcast_empty_file_fails": Change("26.05", "sbcast", "An empty file is copied, and ends with an error."),
-    "sbcast_loads_job": Change("26.05", "sbcast", "An unknown job ends with another error, and exit code 1."),
-    "failing_nodes_trigger": Change(
-        "26.05", "strigger", "`--fail` triggers run when a node is set to FAIL; nothing pulled them."
+    "sbcast_empty_file_fails": Change("26.05", "sbcast", "An empty file is copied, and ends with an error.", REFUSED),
+    "sbcast_loads_job": Change(
+        "26.05", "sbcast", "An unknown job ends with another error, and exit code 1.", OTHERWISE
     ),
-    "triggers_disabled": Change("24.11", "strigger", "`--set` is refused with SlurmctldParameters=disable_triggers."),
+    "failing_nodes_trigger": Change(
+        "26.05", "strigger", "`--fail` triggers run when a node is set to FAIL; nothing pulled them.", OTHERWISE
+    ),
+    "triggers_disabled": Change(
+        "24.11", "strigger", "`--set` is refused with SlurmctldParameters=disable_triggers.", REFUSED
+    ),
     "triggers_by_kind": Change("24.11", "strigger", "The error of `--set` without a trigger names none."),
     "seff_of_allocated_memory": Change(
-        "24.11", "seff", "Efficiency is of the memory a job has; it was of what it asked for, and called an estimate."
+        "24.11",
+        "seff",
+        "Efficiency is of the memory a job has; it was of what it asked for, and called an estimate.",
+        OTHERWISE,
     ),
     "associations_by_name": Change(
         "24.11", "sreport", "`user TopUsage group` lists accounts by name; those that came last were first."
@@ -243,6 +287,7 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "26.05",
         "sreport",
         "The end of a report's period is rounded up to a whole hour, its start down; both went to the nearest.",
+        OTHERWISE,
     ),
     # -- JSON and YAML ----------------------------------------------------------------------------------------------
     "data_parsers": Change(
@@ -250,40 +295,50 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "sacct, sacctmgr, scontrol, sdiag, sinfo, squeue, sshare",
         "`--json` and `--yaml` take a data parser's name and write its form, in sacctmgr, scontrol, sdiag and sshare,"
         " too.",
+        OTHERWISE,
     ),
     "data_parser_v0_0_45": Change(
-        "26.05", _DUMPING, "JSON and YAML have the form of `data_parser/v0.0.45`, with some fields more and some less."
+        "26.05",
+        _DUMPING,
+        "JSON and YAML have the form of `data_parser/v0.0.45`, with some fields more and some less.",
+        OTHERWISE,
     ),
     "meta_tells_whole_command": Change(
         "26.05", _DUMPING, "`meta.command` is the whole command line; its last word was missing, in sacctmgr all of it."
     ),
     "infinity_as_number": Change(
-        "26.05", "sshare", "An infinite `level_fs` is a very large number in JSON and YAML, with a warning."
+        "26.05", "sshare", "An infinite `level_fs` is a very large number in JSON and YAML, with a warning.", OTHERWISE
     ),
     # -- sacct ------------------------------------------------------------------------------------------------------
     "script_without_heading": Change(
-        "24.11", "sacct", "`-n` leaves out the heading of `-B` and `--env-vars`; no empty line follows a script."
+        "24.11",
+        "sacct",
+        "`-n` leaves out the heading of `-B` and `--env-vars`; no empty line follows a script.",
+        OTHERWISE,
     ),
     "no_cpus_before_start": Change(
-        "24.11", "sacct", "A job that has no CPUs yet shows 0 of them; it showed its request."
+        "24.11", "sacct", "A job that has no CPUs yet shows 0 of them; it showed its request.", OTHERWISE
     ),
     "reason_told_with_start": Change(
         "24.11", "sacct", "Reason is None until the job starts; what it waits for was told some seconds after it came."
     ),
     "planned_without_start": Change(
-        "24.11", "sacct", "The planned time of a job that never started lasts until its end; it was INVALID."
+        "24.11", "sacct", "The planned time of a job that never started lasts until its end; it was INVALID.", OTHERWISE
     ),
-    "no_memory_is_zero": Change("24.11", "sacct", "ReqMem without a request is 0; it was 16777216.00T."),
+    "no_memory_is_zero": Change("24.11", "sacct", "ReqMem without a request is 0; it was 16777216.00T.", OTHERWISE),
     "lost_script_counts": Change(
-        "24.11", "sacct", "The highest exit code of a job that lost its node is not known; it was 0."
+        "24.11", "sacct", "The highest exit code of a job that lost its node is not known; it was 0.", OTHERWISE
     ),
-    "exit_code_above_127": Change("26.05", "sacct", "Exit codes from 128 on are told as they are; 128 was taken off."),
+    "exit_code_above_127": Change(
+        "26.05", "sacct", "Exit codes from 128 on are told as they are; 128 was taken off.", OTHERWISE
+    ),
     "streams_of_steps": Change("26.05", "sacct", "StdErr, StdIn and StdOut are told of steps, too."),
     "reason_by_letter": Change("26.05", "sacct", "`-R` is short for `--reason`; only the long form was known."),
     "ended_rows_stay": Change(
         "26.05",
         "sacct",
         "The row of a job that is requeued after its end stays as it was; it became REQUEUED, ended by the requeue.",
+        OTHERWISE,
     ),
     # -- sacctmgr ---------------------------------------------------------------------------------------------------
     "existing_accounts_named": Change(
@@ -320,9 +375,9 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "26.05", "sacctmgr", "`add user` gives the reason of a refusal for the default QOS twice."
     ),
     "default_account_of_coordinators": Change(
-        "24.11",
+        "23.11",
         "sacctmgr",
-        "`add user` of a coordinator takes DefaultAccount, for new users alone; it was refused (up to 23.02).",
+        "`add user` of a coordinator takes DefaultAccount, for new users alone; it was refused.",
     ),
     "problems_of_own_users": Change(
         "24.11",
@@ -334,6 +389,7 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "24.11",
         "sacctmgr",
         "`modify` of unknown accounts and users is an error; it said `Nothing modified`.",
+        REFUSED,
     ),
     "modified_told_first": Change(
         "26.05", "sacctmgr", "`modify` of accounts and users says what it modifies before it is known to be allowed."
@@ -348,9 +404,11 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "no_storage_user": Change("26.05", "sacctmgr", "`show config` has no AccountingStorageUser."),
     "nothing_deleted_deeper": Change("26.05", "sacctmgr", "`Nothing deleted` is indented by two blanks; it was one."),
     # -- scontrol show ----------------------------------------------------------------------------------------------
-    "refusals_are_unprocessable": Change("26.05", "slurmrestd", "What Slurm refuses is status 422; it was 500."),
+    "refusals_are_unprocessable": Change(
+        "26.05", "slurmrestd", "What Slurm refuses is status 422; it was 500.", OTHERWISE
+    ),
     "unknown_partition_is_a_warning": Change(
-        "26.05", "slurmrestd", "A partition there is not makes a warning; it was an error of status 422."
+        "26.05", "slurmrestd", "A partition there is not makes a warning; it was an error of status 422.", OTHERWISE
     ),
     "configuration_as_document": Change("26.05", "scontrol", "`show config --json` writes a document; it wrote text."),
     "select_parameters_listed": Change(
@@ -365,7 +423,10 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "24.11", "scontrol, sinfo", "GresUsed lists no GRES that the node has none of; it had them with 0."
     ),
     "unkillable_follows_messages": Change(
-        "24.11", "scontrol", "`show config` has UnkillableStepTimeout at least five times as long as MessageTimeout."
+        "24.11",
+        "scontrol",
+        "`show config` has UnkillableStepTimeout at least five times as long as MessageTimeout.",
+        OTHERWISE,
     ),
     "no_plugin_is_null": Change("24.11", "scontrol", "`show config` writes `(null)` for plugins that are `none`."),
     "lineage_of_associations": Change("24.11", "scontrol", "`show assoc_mgr` has Lineage; it had Lft."),
@@ -415,9 +476,14 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "scontrol, squeue",
         "LicensesAlloc is what a job has, between semicolons; it was what it had asked for.",
     ),
-    "error_file_as_asked": Change("26.05", "scontrol", "StdErr in `show job` is empty where `-e` was not given."),
+    "error_file_as_asked": Change(
+        "26.05", "scontrol", "StdErr in `show job` is empty where `-e` was not given.", OTHERWISE
+    ),
     "job_not_found_is_an_error": Change(
-        "26.05", "scontrol", "`show job` says on standard error that there is no such job; it was standard output."
+        "26.05",
+        "scontrol",
+        "`show job` says on standard error that there is no such job; it was standard output.",
+        OTHERWISE,
     ),
     "steps_by_what_was_asked": Change(
         "24.11", "scontrol", "When `show step` fails its message names the step asked for."
@@ -440,14 +506,16 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "26.05",
         "scontrol",
         "`show partition` has `Exclusive=NODE|USER|NO`; it was in ExclusiveUser and OverSubscribe=EXCLUSIVE.",
+        OTHERWISE,
     ),
     "reconfigure_begins_anew": Change(
         "24.11",
         "slurmctld",
         "`scontrol reconfigure` is a restart: usage and fair shares are worked out, backfill waits bf_interval.",
+        OTHERWISE,
     ),
     "all_is_a_node_set": Change(
-        "24.11", "scontrol", "`show partition` has NodeSets=ALL where slurm.conf has Nodes=ALL."
+        "24.11", "scontrol", "`show partition` has NodeSets=ALL where slurm.conf has Nodes=ALL.", OTHERWISE
     ),
     "cpus_per_socket_limit": Change("24.11", "scontrol", "`show partition` has MaxCPUsPerSocket."),
     "power_saving_of_partitions": Change(
@@ -468,20 +536,20 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "A waiting job tells its partitions by tier; the one its submission had found nodes in came first.",
     ),
     "partition_qos_lists_known": Change(
-        "26.05", "scontrol", "QOS a partition allows or denies must be known; any were taken."
+        "26.05", "scontrol", "QOS a partition allows or denies must be known; any were taken.", REFUSED
     ),
     "partition_qos_known": Change(
-        "26.05", "scontrol", "A partition's QOS must be known; without accounting, any was taken."
+        "26.05", "scontrol", "A partition's QOS must be known; without accounting, any was taken.", REFUSED
     ),
     "whom_a_reservation_is_for": Change(
         "26.05", "scontrol", "The error of a reservation without users names AllowedPartitions and QOS, too."
     ),
     "no_watts_of_reservations": Change("24.11", "scontrol", "`show reservation` has no Watts."),
     "unknown_license_is_an_error": Change(
-        "26.05", "scontrol", "`show license` of an unknown one fails; it was silent."
+        "26.05", "scontrol", "`show license` of an unknown one fails; it was silent.", REFUSED
     ),
     "segments_counted_by_commands": Change(
-        "26.05", "sbatch", "`--segment` that does not divide `-N` is refused by the command."
+        "26.05", "sbatch", "`--segment` that does not divide `-N` is refused by the command.", REFUSED
     ),
     "topology_with_options": Change("26.05", "scontrol", "`show topology` takes more than one word."),
     "no_topology_is_silent": Change("24.11", "scontrol", "`show topology` says nothing where there is none."),
@@ -494,26 +562,30 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "scontrol",
         "`users-=` and `accounts-=` of a reservation refuse who is not in its list, and `+=` takes out of a list of who"
         " may not use it.",
+        REFUSED,
     ),
     "reservations_users_delete": Change(
         "24.11",
         "scontrol",
         "A reservation with the flag USER_DELETE, and all with `SlurmctldParameters=user_resv_delete`, is deleted by"
         " its users, too.",
+        OTHERWISE,
     ),
-    "updated_tasks_reach_nodes": Change("26.05", "scontrol", "An update to fewer tasks than nodes is refused."),
+    "updated_tasks_reach_nodes": Change(
+        "26.05", "scontrol", "An update to fewer tasks than nodes is refused.", REFUSED
+    ),
     "colon_without_blank": Change(
         "26.05", "scontrol", "Errors that `-Q` hides have no blank after the colon, or nothing if nothing failed."
     ),
     "unknown_cluster_is_fatal": Change(
-        "24.11", "most commands", "`-M` of an unknown cluster ends with a fatal error, too."
+        "24.11", "most commands", "`-M` of an unknown cluster ends with a fatal error, too.", REFUSED
     ),
     "debug_of_nodes": Change(
         "24.11", "scontrol", "`setdebug` and `setdebugflags` take nodes, the latter several flags as well."
     ),
     "token_disabled": Change("24.11", "scontrol", "`token` says why there is none: no plugin makes them."),
     "reserved_cores_dealt": Change(
-        "24.11", "scontrol", "CoreIDs of a reservation are taken from one socket after the other."
+        "24.11", "scontrol", "CoreIDs of a reservation are taken from one socket after the other.", OTHERWISE
     ),
     "why_cores_stay": Change("24.11", "scontrol", "An update of reserved cores that is refused says why."),
     "refused_reservation_once": Change(
@@ -522,9 +594,7 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "note_without_nodes": Change(
         "24.11", "scontrol", "Only a refused reservation that names no nodes is told of partitions; any was."
     ),
-    "nodes_of_reservations_signed": Change(
-        "24.11", "scontrol", "`update reservation` knows `Nodes+=` and `Nodes-=` (Slurm has them from 23.02)."
-    ),
+    "nodes_of_reservations_signed": Change("23.02", "scontrol", "`update reservation` knows `Nodes+=` and `Nodes-=`."),
     "owner_asked_first": Change(
         "24.11",
         "scontrol",
@@ -534,23 +604,32 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "24.11", "scontrol", "`update job` of an array names the tasks it could not update only; it named all then."
     ),
     "throttle_of_arrays_alone": Change(
-        "24.11", "scontrol", "`update job ArrayTaskThrottle=` is refused but for an array as a whole; it was ignored."
+        "24.11",
+        "scontrol",
+        "`update job ArrayTaskThrottle=` is refused but for an array as a whole; it was ignored.",
+        REFUSED,
     ),
     "memory_of_running_jobs": Change(
-        "26.05", "scontrol", "`update job` could change the memory of a running job that has an extern step."
+        "26.05", "scontrol", "`update job` could change the memory of a running job that has an extern step.", OTHERWISE
     ),
     "bindings_of_gres": Change(
-        "24.11", "scontrol", "`update job TresBind=` names GRES, as `gres/gpu:closest`; it was `gpu:closest`."
+        "24.11",
+        "scontrol",
+        "`update job TresBind=` names GRES, as `gres/gpu:closest`; it was `gpu:closest`.",
+        OTHERWISE,
     ),
     "weight_is_a_number": Change(
-        "24.11", "scontrol", "A node's weight is a plain number; `k` and UNLIMITED were taken."
+        "24.11", "scontrol", "A node's weight is a plain number; `k` and UNLIMITED were taken.", REFUSED
     ),
     "error_creating_nodes": Change("24.11", "scontrol", "The error of `create node` is worded otherwise."),
     "reservation_lacks_tres": Change(
         "24.11", "scontrol", "A reservation of nothing is told to name TRES; burst buffers and licenses were named."
     ),
     "node_range_refused": Change(
-        "24.11", "scontrol", "A range of NumNodes that runs backwards is refused by the command; slurmctld refused it."
+        "24.11",
+        "scontrol",
+        "A range of NumNodes that runs backwards is refused by the command; slurmctld refused it.",
+        REFUSED,
     ),
     "reserved_cores_at_once": Change(
         "24.11", "scontrol", "CoreIDs of a new reservation are told at once; they were after the next look, every 5 s."
@@ -562,41 +641,56 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "26.05", "scontrol", "NumNodes of a waiting job that names nodes is a range as well, where its tasks limit it."
     ),
     "tasks_raise_cpus_a_node": Change(
-        "24.11", "scontrol", "`update job TasksPerNode=N` raises MinCPUsNode to N where it is less; it left it."
+        "24.11",
+        "scontrol",
+        "`update job TasksPerNode=N` raises MinCPUsNode to N where it is less; it left it.",
+        OTHERWISE,
     ),
-    "one_node_count": Change("24.11", "scontrol", "`update job NumNodes=N` sets the most nodes, too; it left them."),
+    "one_node_count": Change(
+        "24.11", "scontrol", "`update job NumNodes=N` sets the most nodes, too; it left them.", OTHERWISE
+    ),
     "sign_before_equals": Change("24.11", "scontrol", "`update` knows what is updated by `NAME+=` and `NAME-=`, too."),
     "suspend_exceptions": Change(
         "24.11", "scontrol", "`update` knows SuspendExcNodes, SuspendExcParts, SuspendExcStates."
     ),
-    "admin_comment_as_a_whole": Change("24.11", "scontrol", "`AdminComment+=` is refused; it added."),
+    "admin_comment_as_a_whole": Change("24.11", "scontrol", "`AdminComment+=` is refused; it added.", REFUSED),
     "one_record_is_the_one": Change("24.11", "scontrol", "`TimeLimit+=` finds a task of an array by its own id, too."),
-    "unlimited_stays": Change("24.11", "scontrol", "`TimeLimit+=` is refused where the limit is UNLIMITED."),
+    "unlimited_stays": Change("24.11", "scontrol", "`TimeLimit+=` is refused where the limit is UNLIMITED.", REFUSED),
     "duplicate_partition": Change("24.11", "scontrol", "`create partition` says that there is one of that name."),
     "nodes_being_rebooted": Change("24.11", "scontrol", "`reboot` says that the nodes are already being rebooted."),
     "invalid_power_action": Change(
-        "26.05", "scontrol", "`update node State=POWER_UP` and the like are an invalid power action without programs."
+        "26.05",
+        "scontrol",
+        "`update node State=POWER_UP` and the like are an invalid power action without programs.",
+        REFUSED,
     ),
     "heading_of_processes": Change("24.11", "scontrol", "`listpids` prints no heading where there are no processes."),
     "no_error_is_silent": Change(
         "24.11",
         "scontrol",
         "`update` says no more of a word it cannot read; it said `slurm_update error: No error`.",
+        OTHERWISE,
     ),
     "invalid_transition": Change("26.05", "scontrol", "An impossible state of a node is an invalid transition."),
     "invalid_group": Change("24.11", "scontrol", "A reservation's unknown group is named so; it was an invalid user."),
     "unspecified_user_error": Change("26.05", "scontrol", "A new reservation's unknown user is an unspecified error."),
     "owners_suspend": Change(
-        "26.05", "scontrol", "`suspend` and `resume` are for the owner of a job, too; only operators could."
+        "26.05", "scontrol", "`suspend` and `resume` are for the owner of a job, too; only operators could.", OTHERWISE
     ),
     "het_limits_together": Change(
-        "26.05", "sbatch, salloc, srun", "The components of a heterogeneous job have to keep limits together."
+        "26.05", "sbatch, salloc, srun", "The components of a heterogeneous job have to keep limits together.", REFUSED
     ),
     "nodes_of_tasks": Change(
-        "24.11", "sbatch", "With `-n` and `--ntasks-per-node` the nodes follow from the tasks; one was asked for."
+        "24.11",
+        "sbatch",
+        "With `-n` and `--ntasks-per-node` the nodes follow from the tasks; one was asked for.",
+        OTHERWISE,
     ),
     "tasks_as_asked": Change(
-        "24.11", "scontrol", "NumTasks of a job with `-n` and `--ntasks-per-node` stays as asked when it starts."
+        "24.11",
+        "scontrol",
+        "NumTasks of a job with `-n` and `--ntasks-per-node` stays as asked when it starts.",
+        OTHERWISE,
     ),
     "nodes_of_whole_tasks": Change(
         "24.11", "scontrol", "A job never tried shows the nodes that whole tasks of several CPUs fill; it was one more."

@@ -22,11 +22,13 @@ from slurmsim.toml_file import beside
 
 _STATUS_ORDER = (Status.NOT_MODELLED, Status.HONOURED, Status.HARMLESS)
 
-DESCRIPTION = "Read a slurm.conf as `slurmsim run` would and say what counts. Exit code: 0, with errors 2."
+DESCRIPTION = """Read a slurm.conf as `slurmsim run` would and say what counts. With --from and --to: say what an
+upgrade of Slurm changes for it and for who types commands, the worst first. Exit code: 0, with errors 2, 1 where the
+newer release refuses the configuration or the script."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("conf", type=Path, help="the slurm.conf; gres.conf beside it is read too")
+    parser.add_argument("conf", type=Path, nargs="?", help="the slurm.conf; gres.conf beside it is read too")
     parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
                         help="override a key, as in `slurmsim run`")  # fmt: skip
     parser.add_argument("--accounting", action="append", default=[], metavar="FILE",
@@ -35,12 +37,24 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="refuse whatever the real daemons refuse")
     parser.add_argument("--release", "--slurm-version", choices=RELEASES, default=OLDEST,
                         help=f"release that gives the defaults (default {OLDEST}, newest {LATEST})")  # fmt: skip
+    upgrade = parser.add_argument_group("an upgrade of Slurm")
+    upgrade.add_argument("--from", dest="old", choices=RELEASES, help=f"the release that runs (default {OLDEST})")
+    upgrade.add_argument("--to", dest="new", choices=RELEASES, help=f"the release to come (default {LATEST})")
+    upgrade.add_argument("--script", type=Path, metavar="FILE",
+                         help="say what sbatch of both makes of this job script; nothing is run")  # fmt: skip
+    upgrade.add_argument("--all", action="store_true", help="list what is only shown otherwise, too")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the verdict; 0 when the configuration is usable, 2 when not."""
     overrides = [parse_override(text) for text in args.overrides]
+    if args.old or args.new or args.script:
+        from slurmsim.cli.check_upgrade import upgrade  # reads the tables of all commands
+
+        return upgrade(args, overrides)
+    if args.conf is None:
+        raise ConfigError("nothing to read", field="conf", expected="a slurm.conf, or --script FILE")
     findings, seen, accounting = inspect(
         args.conf, overrides, strict=args.strict, release=args.release, accounting=args.accounting,
         groups=args.groups,

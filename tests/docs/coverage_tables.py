@@ -155,7 +155,7 @@ def table(rows: dict[str, dict[str, list[str]]]) -> list[str]:
 def change_rows() -> list[str]:
     """A line a change: release, command, text; `|` written as tables need it."""
     ordered = sorted(CHANGES.values(), key=lambda change: change[:2])
-    return [f"| {first} | {command} | {text.replace('|', chr(92) + '|')} |" for first, command, text in ordered]
+    return [f"| {first} | {command} | {text.replace('|', chr(92) + '|')} |" for first, command, text, _ in ordered]
 
 
 def text() -> str:

@@ -194,6 +194,7 @@ LAYERS: dict[str, Layer] = {
             "slurmsim.sessions",
             "slurmsim.fidelity",
             "slurmsim.calibrate",
+            "slurmsim.upgrade",
             "slurmsim.whatif",
             "slurmsim.papers",
         ),

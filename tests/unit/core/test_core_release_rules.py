@@ -34,9 +34,15 @@ def refused(line: str, more: str = "", partition: str = "") -> list[str | None]:
 
 
 def test_an_unknown_release_has_the_rules_of_the_one_before() -> None:
-    assert rules_of("23.02") == rules_of("22.05.8") == rules_of("22.05") == rules_of("20.11")
-    assert rules_of("24.11.5") == rules_of("24.11") == rules_of("25.05")
+    assert rules_of("22.11") == rules_of("22.05.8") == rules_of("22.05") == rules_of("20.11")
+    assert rules_of("24.11.5") == rules_of("24.11") == rules_of("25.02")
     assert rules_of("26.05.5") == rules_of("26.05")
+
+
+def test_some_rules_know_releases_between() -> None:
+    assert rules_of("23.02").all_periods_collide and not rules_of("23.02").unknown_refused
+    assert rules_of("25.11").attracts_what_fits and not rules_of("25.05").attracts_what_fits
+    assert rules_of("25.05").limits_of_another_qos and not rules_of("24.11").limits_of_another_qos
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,90 @@
+"""What sbatch of two releases makes of one job script: nothing is run, and there is no cluster."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from slurmsim.commands.io import Io
+from slurmsim.commands.submit import sbatch
+from slurmsim.errors import ConfigError
+from slurmsim.protocol import Unreachable
+from slurmsim.releases import VERSION_VARIABLE
+
+_ASIDE = frozenset({"script", "environment", "argv", "command", "submit_line", "spank_job_env"})
+_MOST = 200  # characters of a value
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What came of it: exit code, what was said, and what would be asked of slurmctld, a mapping a component."""
+
+    code: int
+    said: str
+    jobs: list[dict[str, Any]]
+
+
+class _Taker:
+    """A daemon that takes every submission and knows nothing else."""
+
+    folder = "/nowhere"
+    patience_s = 0.0
+
+    def __init__(self) -> None:
+        self.jobs: list[dict[str, Any]] = []
+
+    def call(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """Keep what is submitted; all else is not answered."""
+        if name != "submit":
+            raise Unreachable("no cluster")
+        self.jobs = list(arguments.get("jobs") or [arguments.get("job")])
+        return {"job_id": 1, "lines": []}
+
+
+def submit(script: Path, release: str) -> Submission:
+    """Submit `script` with its own options alone, as sbatch of `release`, one of those imitated, would.
+
+    Raises
+    ------
+    ConfigError
+        There is no such file.
+    """
+    if not script.is_file():
+        raise ConfigError("cannot be read", file=str(script), field="--script", expected="a job script")
+    taker, said = _Taker(), io.StringIO()
+    world = Io(
+        taker,  # type: ignore[arg-type]
+        stdin=io.StringIO(), stdout=io.StringIO(), stderr=said,
+        environ={VERSION_VARIABLE: release, "PATH": "/usr/bin:/bin"}, cwd=str(script.resolve().parent),
+        now=lambda: 0.0,
+    )  # fmt: skip
+    code = sbatch.run([str(script.resolve())], world)
+    return Submission(code, said.getvalue(), taker.jobs)
+
+
+def compared(old: Submission, new: Submission) -> list[str]:
+    """Return what differs, a line each, refusals first."""
+    found = []
+    if new.code and not old.code:
+        found.append(f"refused: {_last_line(new.said)}")
+    elif old.code and not new.code:
+        found.append(f"no longer refused: {_last_line(old.said)}")
+    elif old.said != new.said:
+        found.append(f"sbatch says {_last_line(new.said)!r}; it said {_last_line(old.said)!r}")
+    for number, (before, after) in enumerate(zip(old.jobs, new.jobs, strict=False)):
+        part = f"component {number}: " if len(new.jobs) > 1 else ""
+        for name in sorted({*before, *after} - _ASIDE):
+            was, now = before.get(name), after.get(name)
+            if was != now:
+                found.append(f"{part}{name}: {_shown(was)} -> {_shown(now)}")
+    return found
+
+
+def _last_line(text: str) -> str:
+    return text.strip().rpartition("\n")[2]
+
+
+def _shown(value: Any) -> str:
+    return "not set" if value is None else str(value)[:_MOST]
